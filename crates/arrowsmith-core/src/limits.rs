@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The bounds on everything that input controls.
+
+/// Bounds on what input may ask for. Every limit has a default and appears in the error it causes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Deepest nesting of arrays and objects in one record. Default 128.
+    pub depth_max: usize,
+    /// Longest record, in bytes of JSON text. Default 128 MiB.
+    pub record_bytes_max: usize,
+    /// Working memory beyond mapped input and the batches that the consumer holds, in bytes.
+    /// Default 256 MiB. It bounds how many chunks are in flight; a single record may take up to
+    /// `record_bytes_max` whatever this says.
+    pub memory_bytes_max: usize,
+}
+
+impl Limits {
+    /// The defaults, with another depth.
+    pub fn with_depth_max(mut self, depth_max: usize) -> Self {
+        self.depth_max = depth_max;
+        self
+    }
+
+    /// The defaults, with another longest record, in bytes.
+    pub fn with_record_bytes_max(mut self, record_bytes_max: usize) -> Self {
+        self.record_bytes_max = record_bytes_max;
+        self
+    }
+
+    /// The defaults, with another bound on working memory, in bytes.
+    pub fn with_memory_bytes_max(mut self, memory_bytes_max: usize) -> Self {
+        self.memory_bytes_max = memory_bytes_max;
+        self
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth_max: 128, record_bytes_max: 128 << 20, memory_bytes_max: 256 << 20 }
+    }
+}

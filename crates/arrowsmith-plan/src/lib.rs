@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Schema → [`Plan`]: the schema-specialised decoder as data, the only input of an engine.
+//!
+//! A plan is compiled once from an Arrow schema (given, read from a file, written as text, or
+//! inferred) and is a tree of typed decoders, as in Fig. 7 of the JSON paper. It is printable and
+//! hashable; equal plans print equal text. This crate decodes nothing and does no I/O beyond reading
+//! a schema file.
+
+#![forbid(unsafe_code)]
+
+pub mod engine;
+pub mod plan;
+
+pub use engine::Engine;
+pub use plan::{
+    BinaryEncoding, FieldPlan, FloatWidth, IntWidth, Node, Op, Plan, ROOT_METADATA_KEY,
+    VALUE_FIELD_NAME,
+};
