@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Deterministic, seeded test data: the workloads that the benchmarks and `arrowsmith generate` name.
+//!
+//! Stands before a source: it makes the bytes that a source would deliver, together with the schema
+//! that a plan is compiled from. The same workload, seed and options give the same bytes on every
+//! platform, so that a result can be repeated from its name alone. It never does I/O, never reads a
+//! clock and never decodes anything.
+//!
+//! ```
+//! use arrowsmith_workload::{Generator, Workload};
+//!
+//! let workload: Workload = "battery".parse()?;
+//! let mut text = Vec::new();
+//! let records = Generator::new(workload, 42, 8).fill(1024, &mut text);
+//! assert_eq!(records, text.iter().filter(|&&b| b == b'\n').count() as u64);
+//! assert_eq!(workload.schema().field(0).name(), "voltage");
+//! # Ok::<(), arrowsmith_workload::UnknownWorkload>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod lineitem;
+mod logs;
+mod rng;
+mod schema;
+mod taxi;
+mod telemetry;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use arrow_schema::Schema;
+
+use crate::rng::SplitMix64;
+pub use crate::writer::Layout;
+use crate::writer::Writer;
+
+/// How many array elements a `battery` record has at most when nobody says otherwise.
+pub const VALUES_MAX_DEFAULT: u32 = 64;
+
+/// The kinds of data that can be generated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Workload {
+    /// `{"voltage":[…]}`: uint64 values 0..=2046, 1..=N of them.
+    Battery,
+    /// The same shape with values over the whole 64 bits.
+    BatteryU64,
+    /// Trip report with 11 fields, small values: the schema behind the tables of the JSON paper.
+    Trip,
+    /// Trip report with 11 fields, values over the whole 64 bits.
+    TripU64,
+    /// Trip report with all 19 fields, small values.
+    TripFull,
+    /// Nested log records: strings, escapes, non-ASCII, nulls, missing and unknown keys.
+    Logs,
+    /// The 16 columns of TPC-H `lineitem`.
+    Lineitem,
+    /// The 19 columns of the New York taxi trips (yellow).
+    Taxi,
+}
+
+impl Workload {
+    /// Every workload, in the order in which they are documented.
+    pub const ALL: [Self; 8] = [
+        Self::Battery,
+        Self::BatteryU64,
+        Self::Trip,
+        Self::TripU64,
+        Self::TripFull,
+        Self::Logs,
+        Self::Lineitem,
+        Self::Taxi,
+    ];
+
+    /// The name that the command line and the results use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Battery => "battery",
+            Self::BatteryU64 => "battery-u64",
+            Self::Trip => "trip",
+            Self::TripU64 => "trip-u64",
+            Self::TripFull => "trip-full",
+            Self::Logs => "logs",
+            Self::Lineitem => "lineitem",
+            Self::Taxi => "taxi",
+        }
+    }
+
+    /// The Arrow schema that every record of this workload fits.
+    ///
+    /// `logs` also has keys that the schema does not name; a reader has to skip them.
+    #[must_use]
+    pub fn schema(&self) -> Schema {
+        schema::of(*self)
+    }
+
+    /// Whether `max_values` changes what is generated.
+    #[must_use]
+    pub const fn has_max_values(self) -> bool {
+        matches!(self, Self::Battery | Self::BatteryU64)
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Workload {
+    type Err = UnknownWorkload;
+
+    fn from_str(name: &str) -> Result<Self, UnknownWorkload> {
+        let found = Self::ALL.into_iter().find(|workload| workload.name() == name);
+        found.ok_or_else(|| UnknownWorkload { name: name.to_owned() })
+    }
+}
+
+/// The name is that of no [`Workload`]. The message lists those there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownWorkload {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown workload {:?}; there are", self.name)?;
+        for (index, workload) in Workload::ALL.iter().enumerate() {
+            write!(f, "{} {workload}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnknownWorkload {}
+
+/// Writes the records of one workload, one after another, without end.
+#[derive(Debug, Clone)]
+pub struct Generator {
+    workload: Workload,
+    values_max: u32,
+    layout: Layout,
+    rng: SplitMix64,
+    order: lineitem::Order,
+}
+
+impl Generator {
+    /// A generator whose output depends on the three arguments only.
+    ///
+    /// `max_values` bounds the array length of `battery` and `battery-u64` (see
+    /// [`Workload::has_max_values`]); 0 counts as 1, because no record of the paper is empty.
+    #[must_use]
+    pub fn new(workload: Workload, seed: u64, max_values: u32) -> Self {
+        Self {
+            workload,
+            values_max: max_values.max(1),
+            layout: Layout::default(),
+            rng: SplitMix64::new(seed),
+            order: lineitem::Order::default(),
+        }
+    }
+
+    /// The same values with other white space.
+    #[must_use]
+    pub fn with_layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// Appends one record and a line feed.
+    pub fn next_record(&mut self, out: &mut Vec<u8>) {
+        let rng = &mut self.rng;
+        let mut json = Writer::new(out, self.layout);
+        match self.workload {
+            Workload::Battery => telemetry::battery(&mut json, rng, self.values_max, 2046),
+            Workload::BatteryU64 => telemetry::battery(&mut json, rng, self.values_max, u64::MAX),
+            Workload::Trip => telemetry::trip(&mut json, rng, telemetry::Range::Small),
+            Workload::TripU64 => telemetry::trip(&mut json, rng, telemetry::Range::Whole),
+            Workload::TripFull => telemetry::trip_full(&mut json, rng),
+            Workload::Logs => logs::record(&mut json, rng),
+            Workload::Lineitem => lineitem::record(&mut json, rng, &mut self.order),
+            Workload::Taxi => taxi::record(&mut json, rng),
+        }
+        out.push(b'\n');
+    }
+
+    /// Appends whole records until at least `bytes_target` bytes have been appended; says how many
+    /// records that were.
+    pub fn fill(&mut self, bytes_target: usize, out: &mut Vec<u8>) -> u64 {
+        let end = out.len().saturating_add(bytes_target);
+        let mut records = 0;
+        while out.len() < end {
+            self.next_record(out);
+            records += 1;
+        }
+        records
+    }
+}
