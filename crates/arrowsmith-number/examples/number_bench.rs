@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Nanoseconds per number of this crate beside the standard library and fast-float2.
+//!
+//! `cargo run --release -p arrowsmith-number --example number_bench`. Medians of several rounds
+//! in which the contestants alternate, as absolute figures drift on shared machines. The numbers
+//! stand comma separated in one buffer, as in a JSON array, and their values are summed.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use arrowsmith_number::{
+    TimeUnit, parse_decimal128, parse_f32, parse_f64, parse_i64, parse_timestamp, parse_u64,
+};
+
+const NUMBERS: usize = 100_000;
+const ROUNDS: usize = 15;
+
+/// SplitMix64: small, seeded, and good enough for digits.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Numbers, each followed by a comma, and room to read on behind the last.
+struct Text {
+    bytes: Vec<u8>,
+}
+
+impl Text {
+    fn new(mut number: impl FnMut(&mut Random) -> String) -> Self {
+        let mut random = Random(42);
+        let mut text = String::new();
+        for _ in 0..NUMBERS {
+            text.push_str(&number(&mut random));
+            text.push(',');
+        }
+        text.push_str(&" ".repeat(64));
+        Self { bytes: text.into_bytes() }
+    }
+
+    /// Walks the text with `parse`, which returns a value and the length of the number.
+    fn walk(&self, parse: impl Fn(&[u8]) -> Option<(f64, usize)>) -> f64 {
+        let (mut at, mut sum) = (0, 0.0);
+        for _ in 0..NUMBERS {
+            let Some((value, len)) = parse(&self.bytes[at..]) else { return f64::NAN };
+            sum += value;
+            at += len + 1;
+        }
+        sum
+    }
+}
+
+type Contestant<'a> = (&'a str, Box<dyn Fn() -> f64 + 'a>);
+
+fn race(title: &str, contestants: &[Contestant<'_>]) {
+    let mut times = vec![Vec::new(); contestants.len()];
+    for _ in 0..ROUNDS {
+        for ((_, run), times) in contestants.iter().zip(&mut times) {
+            let start = Instant::now();
+            black_box(run());
+            times.push(start.elapsed().as_nanos() as f64 / NUMBERS as f64);
+        }
+    }
+    print!("{title:<28}");
+    for ((name, run), times) in contestants.iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        let failed = if run().is_nan() { " (failed)" } else { "" };
+        print!("  {name} {:6.2} ns{failed}", times[ROUNDS / 2]);
+    }
+    println!();
+}
+
+/// What std and fast-float2 need first: where the number ends.
+fn number_end(text: &[u8]) -> usize {
+    text.iter().position(|&b| b == b',').unwrap_or(text.len())
+}
+
+fn std_f64(text: &[u8]) -> Option<(f64, usize)> {
+    let end = number_end(text);
+    Some((std::str::from_utf8(&text[..end]).ok()?.parse().ok()?, end))
+}
+
+fn floats(title: &str, number: impl FnMut(&mut Random) -> String) {
+    let text = Text::new(number);
+    let ours = text.walk(|t| parse_f64(t).ok());
+    let std = text.walk(std_f64);
+    let verdict = if ours.to_bits() == std.to_bits() { "" } else { "  DIFFERENT SUMS" };
+    race(
+        &format!("{title}{verdict}"),
+        &[
+            ("f64", Box::new(|| text.walk(|t| parse_f64(t).ok()))),
+            ("fast-float2", Box::new(|| text.walk(|t| fast_float2::parse_partial(t).ok()))),
+            ("std", Box::new(|| text.walk(std_f64))),
+            (
+                "f32",
+                Box::new(|| text.walk(|t| parse_f32(t).ok().map(|(v, len)| (f64::from(v), len)))),
+            ),
+        ],
+    );
+}
+
+fn main() {
+    floats("canada-like", |r| {
+        format!("{}", -60.0 - 80.0 * r.unit() + 1e-14 * (r.next() % 10) as f64)
+    });
+    floats("-65.613616999999977", |r| format!("{:.15}", -60.0 - 39.0 * r.unit()));
+    floats("short, 12.5", |r| format!("{:.1}", 10.0 + 89.0 * r.unit()));
+    floats("price, 1.23 to 99999.99", |r| {
+        format!("{:.2}", 10f64.powi((r.next() % 6) as i32) * r.unit())
+    });
+    floats("random(), 0.13436424411240122", |r| format!("{}", r.unit()));
+    floats("coordinates, 412345.678901", |r| format!("{:.6}", 400_000.0 + 1e5 * r.unit()));
+    floats("integers, 1 to 7 digits", |r| {
+        format!("{}", r.next() % 10u64.pow((r.next() % 7) as u32 + 1))
+    });
+    floats("exponents, 1.2345e-05", |r| format!("{:.4e}", r.unit() * 1e-5));
+    floats("all bits, 17 digits", |r| {
+        let value = f64::from_bits(r.next());
+        format!("{:e}", if value.is_finite() { value } else { 1.0 })
+    });
+
+    let small = Text::new(|r| format!("{}", r.next() % 2047));
+    let long = Text::new(|r| format!("{}", r.next()));
+    let signed = Text::new(|r| format!("{}", r.next().cast_signed() >> (r.next() % 64)));
+    for (title, text) in [("u64 0..2047", &small), ("u64 all bits", &long)] {
+        race(
+            title,
+            &[
+                (
+                    "u64",
+                    Box::new(|| text.walk(|t| parse_u64(t).ok().map(|(v, len)| (v as f64, len)))),
+                ),
+                (
+                    "std",
+                    Box::new(|| {
+                        text.walk(|t| {
+                            let end = number_end(t);
+                            let value: u64 = std::str::from_utf8(&t[..end]).ok()?.parse().ok()?;
+                            Some((value as f64, end))
+                        })
+                    }),
+                ),
+            ],
+        );
+    }
+    race(
+        "i64 all lengths",
+        &[("i64", Box::new(|| signed.walk(|t| parse_i64(t).ok().map(|(v, len)| (v as f64, len)))))],
+    );
+    let price = Text::new(|r| format!("{:.2}", 10f64.powi((r.next() % 6) as i32) * r.unit()));
+    race(
+        "decimal128(15, 2)",
+        &[(
+            "decimal",
+            Box::new(|| {
+                price.walk(|t| parse_decimal128(t, 15, 2).ok().map(|(v, len)| (v as f64, len)))
+            }),
+        )],
+    );
+    let stamps = Text::new(|r| {
+        format!(
+            "20{:02}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
+            r.next() % 100,
+            r.next() % 12 + 1,
+            r.next() % 28 + 1,
+            r.next() % 24,
+            r.next() % 60,
+            r.next() % 60,
+            r.next() % 1_000_000
+        )
+    });
+    race(
+        "timestamp, 27 bytes",
+        &[(
+            "us",
+            Box::new(|| {
+                stamps.walk(|t| {
+                    let found = parse_timestamp(t.get(..27)?, TimeUnit::Microsecond).ok()?;
+                    Some((found.value as f64, 27))
+                })
+            }),
+        )],
+    );
+}

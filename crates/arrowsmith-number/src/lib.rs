@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Scalars: the text of a JSON number or string → a typed value.
+//!
+//! The convert stage of every engine that decodes text. The functions are pure, panic on no bytes,
+//! and allocate nothing (but for the output of [`decode_hex`] and [`decode_base64`]). They know no
+//! schema, no Arrow builder and no position in the input: errors say what, and the engine where.
+//!
+//! Two kinds of input:
+//! - **Numbers** (`parse_u64`, `parse_f64`, …) take a slice that starts at the first byte of a
+//!   JSON number and runs on past it; they find its end, check its grammar and return its length.
+//!   What follows is not looked at, but for a byte of `[0-9.eE+-]`, with which it is no number.
+//!   Where 40 bytes or more follow the start, they are fastest.
+//! - **Text** (`parse_date32`, `parse_timestamp`, …) takes the whole of an unescaped string.
+//!
+//! ```
+//! use arrowsmith_number::{TimeUnit, parse_f64, parse_timestamp};
+//!
+//! assert_eq!(parse_f64(b"-65.613616999999977,43"), Ok((-65.613616999999977, 19)));
+//! let found = parse_timestamp(b"1970-01-01T01:00:00.5+01:00", TimeUnit::Millisecond)?;
+//! assert_eq!((found.value, found.had_offset), (500, true));
+//! # Ok::<(), arrowsmith_number::TextError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod base;
+mod decimal;
+mod duration;
+mod error;
+mod float;
+mod integer;
+mod scan;
+mod swar;
+mod time;
+
+pub use base::{decode_base64, decode_hex};
+pub use decimal::{parse_decimal128, parse_decimal256};
+pub use duration::parse_duration;
+pub use error::{NumberError, TextError};
+pub use float::{parse_f16, parse_f32, parse_f64};
+pub use integer::{parse_i64, parse_u64};
+pub use scan::{NumberShape, scan_number};
+pub use time::{
+    ParsedTimestamp, TimeUnit, looks_like_date, looks_like_timestamp, parse_date32, parse_date64,
+    parse_time, parse_timestamp,
+};

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Eight bytes at a time in one `u64`: load, find digits, convert digits.
+//!
+//! The bottom of the convert stage: numbers and dates both stand on it. Words are little endian on
+//! every machine, so the first byte of the text is the lowest byte of the word. A word "in digit
+//! form" was exclusive-ored with [`ZEROS`]: its digit bytes hold 0..=9. It never reads outside
+//! the slice it is given.
+
+/// Eight ASCII zeros.
+pub(crate) const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// Powers of ten that fit 64 bits.
+pub(crate) const POW10_U64: [u64; 20] = {
+    let mut powers = [1; 20];
+    let mut i = 1;
+    while i < 20 {
+        powers[i] = powers[i - 1] * 10;
+        i += 1;
+    }
+    powers
+};
+
+/// The eight bytes at `at`, or `None` where fewer are left.
+#[inline(always)]
+pub(crate) fn load8(input: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*input.get(at..)?.first_chunk()?))
+}
+
+/// The byte at `at`, or 0, which is no byte of any number, past the end.
+#[inline(always)]
+pub(crate) fn byte_at(input: &[u8], at: usize) -> u8 {
+    input.get(at).copied().unwrap_or(0)
+}
+
+/// How many bytes from the lowest one on are digits, 0..=8, of a word in digit form.
+///
+/// A byte above 0x7F may carry into the next one, which lies behind the first non-digit and so
+/// cannot change the answer.
+#[inline(always)]
+pub(crate) fn digit_run(word: u64) -> u32 {
+    const NOT_DIGIT: u64 = 0x7676_7676_7676_7676; // 0x76 + 10 = 0x80
+    ((word.wrapping_add(NOT_DIGIT) | word) & HIGH_BITS).trailing_zeros() / 8
+}
+
+/// Keeps the lowest `count` bytes of a word, `count` in 0..8.
+#[inline(always)]
+pub(crate) fn keep_low(word: u64, count: u32) -> u64 {
+    word & ((1u64 << (8 * count)) - 1)
+}
+
+/// Moves the first `count` digits (1..=8) to the end of the word, behind zeros.
+#[inline(always)]
+pub(crate) fn align_right(word: u64, count: u32) -> u64 {
+    word << (64 - 8 * count)
+}
+
+/// The value of eight digits in digit form: pairs, then quadruples, then all, by multiplication.
+#[inline(always)]
+pub(crate) fn convert8(word: u64) -> u64 {
+    const PAIR: u64 = 0x0000_00FF_0000_00FF;
+    const WEIGHTS_EVEN: u64 = 100 + (1_000_000 << 32);
+    const WEIGHTS_ODD: u64 = 1 + (10_000 << 32);
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
+    let even = (pairs & PAIR).wrapping_mul(WEIGHTS_EVEN);
+    let odd = ((pairs >> 16) & PAIR).wrapping_mul(WEIGHTS_ODD);
+    even.wrapping_add(odd) >> 32
+}
+
+/// Appends the digits at `at` to `value`, decimally and modulo 2⁶⁴; returns it and where they end.
+#[inline(always)]
+pub(crate) fn append_digits(input: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
+    while let Some(word) = load8(input, at) {
+        let word = word ^ ZEROS;
+        let count = digit_run(word);
+        if count == 8 {
+            value = value.wrapping_mul(100_000_000).wrapping_add(convert8(word));
+            at += 8;
+            continue;
+        }
+        if count > 0 {
+            let low = convert8(align_right(word, count));
+            value = value.wrapping_mul(POW10_U64[count as usize & 7]).wrapping_add(low);
+        }
+        return (value, at + count as usize);
+    }
+    loop {
+        let digit = byte_at(input, at).wrapping_sub(b'0');
+        if digit > 9 {
+            return (value, at);
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+}
+
+/// Where the digits at `at` end.
+#[inline(always)]
+pub(crate) fn skip_digits(input: &[u8], mut at: usize) -> usize {
+    while let Some(word) = load8(input, at) {
+        let count = digit_run(word ^ ZEROS);
+        at += count as usize;
+        if count < 8 {
+            return at;
+        }
+    }
+    while byte_at(input, at).is_ascii_digit() {
+        at += 1;
+    }
+    at
+}
