@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Output`]: a file that appears under its name only when it is whole, or standard output.
+//!
+//! The bytes go to a temporary name in the same folder, which `commit` renames; a drop before that
+//! removes it. A reader therefore sees the file that was there before, or the new one, never half of
+//! one. What is not a regular file (a pipe, a device) cannot be renamed and is written as it stands.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{Error, Result};
+
+/// Bytes gathered before the system is called. Larger writes (the buffers of a column) pass through.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// How often another temporary name is tried when one is taken.
+const NAME_TRIES_MAX: u32 = 1000;
+
+/// A destination for bytes: a file that is replaced in one step, or standard output.
+///
+/// ```
+/// use std::io::Write;
+/// use arrowsmith_core::sink::Output;
+///
+/// let folder = std::env::temp_dir();
+/// let path = folder.join(format!("output-doctest-{}", std::process::id()));
+/// let mut output = Output::create(&path)?;
+/// output.write_all(b"all of it")?;
+/// assert!(!path.exists());
+/// assert_eq!(output.commit()?, 9);
+/// assert_eq!(std::fs::read(&path)?, b"all of it");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Output {
+    writer: BufWriter<File>,
+    /// What was asked for, as errors name it.
+    path: PathBuf,
+    /// Present until the file has its name.
+    temporary: Option<Temporary>,
+    bytes: u64,
+    fsync: bool,
+}
+
+/// A file under a temporary name; dropping it removes the file.
+#[derive(Debug)]
+struct Temporary {
+    path: PathBuf,
+    /// The name it is to have: the path asked for, with symbolic links followed.
+    destination: PathBuf,
+    renamed: bool,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.renamed {
+            // Nobody is left to tell of a failure, and the name says that the file is no result.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Output {
+    /// Opens `path` for writing; `-` is standard output. An existing file stays as it is until
+    /// [`Output::commit`], which gives the new one its permissions.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the folder is missing or cannot be written, or `path` is a folder.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        if path == Path::new("-") {
+            let file = stdout_file().map_err(|error| Error::io(path, error))?;
+            return Ok(Self::new(file, path, None));
+        }
+        let existing = fs::metadata(path).ok();
+        match existing {
+            Some(meta) if meta.is_dir() => {
+                Err(Error::io(path, io::Error::from(io::ErrorKind::IsADirectory)))
+            }
+            Some(meta) if !meta.is_file() => {
+                let file = OpenOptions::new().write(true).open(path);
+                Ok(Self::new(file.map_err(|error| Error::io(path, error))?, path, None))
+            }
+            existing => {
+                let permissions = existing.map(|meta| meta.permissions());
+                Self::replace(path, permissions).map_err(|error| Error::io(path, error))
+            }
+        }
+    }
+
+    fn new(file: File, path: &Path, temporary: Option<Temporary>) -> Self {
+        let writer = BufWriter::with_capacity(BUFFER_BYTES, file);
+        Self { writer, path: path.to_owned(), temporary, bytes: 0, fsync: false }
+    }
+
+    fn replace(path: &Path, permissions: Option<fs::Permissions>) -> io::Result<Self> {
+        let destination = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if destination.file_name().is_none() {
+            return Err(io::Error::from(io::ErrorKind::InvalidFilename));
+        }
+        let folder = match destination.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let (file, temporary) = create_temporary(folder)?;
+        let temporary = Temporary { path: temporary, destination, renamed: false };
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
+        Ok(Self::new(file, path, Some(temporary)))
+    }
+
+    /// With `true`, [`Output::commit`] returns only when the disk has the bytes and the name, so that
+    /// they outlive a loss of power. Off by default: it costs the time of the disk.
+    #[must_use]
+    pub fn with_fsync(mut self, fsync: bool) -> Self {
+        self.fsync = fsync;
+        self
+    }
+
+    /// What was asked for: the path, or `-`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name that the bytes have until [`Output::commit`], where they have one: what a handler of
+    /// signals has to remove if it ends the process.
+    pub fn temporary_path(&self) -> Option<&Path> {
+        self.temporary.as_ref().map(|temporary| temporary.path.as_path())
+    }
+
+    /// Writes what is buffered and gives the file its name. Returns its length in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Io`], in which case the file is gone, and one that was there before still is.
+    pub fn commit(mut self) -> Result<u64> {
+        self.commit_in_place().map_err(|error| Error::io(&self.path, error))?;
+        Ok(self.bytes)
+    }
+
+    fn commit_in_place(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        let Some(temporary) = &mut self.temporary else { return Ok(()) };
+        if self.fsync {
+            self.writer.get_ref().sync_all()?;
+        }
+        fs::rename(&temporary.path, &temporary.destination)?;
+        temporary.renamed = true;
+        if self.fsync {
+            sync_folder(&temporary.destination)?;
+        }
+        Ok(())
+    }
+
+    /// An error that names this file.
+    pub fn error(&self, source: io::Error) -> Error {
+        Error::io(&self.path, source)
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.writer.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// A new file in `folder` under a name that nothing else has.
+fn create_temporary(folder: &Path) -> io::Result<(File, PathBuf)> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    for _ in 0..NAME_TRIES_MAX {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!(".arrowsmith-{}-{number}.tmp", process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(file) => return Ok((file, path)),
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
+}
+
+/// Standard output as a file: Rust's own `Stdout` looks for line ends in every byte.
+#[cfg(unix)]
+fn stdout_file() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+fn stdout_file() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
+        _ => File::open(".")?.sync_all(),
+    }
+}
+
+/// Windows has no call for it; the rename is in its journal.
+#[cfg(windows)]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that is removed with what is in it.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path =
+                std::env::temp_dir().join(format!("arrowsmith-output-{name}-{}", process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_name_appears_with_the_whole_content() {
+        let folder = Folder::new("commit");
+        let path = folder.0.join("out");
+        fs::write(&path, "before").unwrap();
+        for fsync in [false, true] {
+            let mut output = Output::create(&path).unwrap().with_fsync(fsync);
+            output.write_all(&[7; 3 << 20]).unwrap();
+            output.write_all(b"end").unwrap();
+            assert_eq!(folder.names().len(), 2);
+            if !fsync {
+                assert_eq!(fs::read(&path).unwrap(), b"before");
+            }
+            assert_eq!(output.commit().unwrap(), (3 << 20) + 3);
+            assert_eq!(folder.names(), ["out"]);
+            assert!(fs::read(&path).unwrap().ends_with(b"\x07end"));
+        }
+    }
+
+    #[test]
+    fn a_drop_leaves_what_was_there() {
+        let folder = Folder::new("drop");
+        let path = folder.0.join("out");
+        let mut output = Output::create(&path).unwrap();
+        output.write_all(b"half").unwrap();
+        assert!(output.temporary_path().unwrap().exists());
+        drop(output);
+        assert!(folder.names().is_empty());
+        fs::write(&path, "before").unwrap();
+        drop(Output::create(&path).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+        assert_eq!(folder.names(), ["out"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let folder = Folder::new("error");
+        let missing = folder.0.join("no/such/folder");
+        let message = Output::create(&missing).unwrap_err().to_string();
+        assert!(message.starts_with(missing.to_str().unwrap()), "{message}");
+        assert!(Output::create(&folder.0).is_err(), "a folder is no file");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_devices_and_permissions_are_kept() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = Folder::new("unix");
+        let (target, link) = (folder.0.join("target"), folder.0.join("link"));
+        fs::write(&target, "before").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("target", &link).unwrap();
+        let mut output = Output::create(&link).unwrap();
+        output.write_all(b"after").unwrap();
+        output.commit().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"after");
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+
+        let mut null = Output::create("/dev/null").unwrap();
+        assert_eq!(null.temporary_path(), None);
+        null.write_all(b"gone").unwrap();
+        assert_eq!(null.commit().unwrap(), 4);
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Record batches to an Arrow IPC file or stream, the last of source → plan → engine → batch → sink.
+//!
+//! The bytes are arrow-ipc's; this crate adds what a long conversion needs: the file appears only when
+//! it is whole, the buffers of the columns go to the system uncopied, and dictionaries that differ
+//! from batch to batch are made one, because the file format allows no other. It never
+//! reorders, splits or merges batches.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{Int64Array, RecordBatch};
+//! use arrowsmith_core::sink::{Output, Sink};
+//! use arrowsmith_sink_ipc::{Format, IpcOptions, IpcSink};
+//!
+//! let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(vec![1, 2])) as _)])?;
+//! let path = std::env::temp_dir().join(format!("ipc-doctest-{}.arrow", std::process::id()));
+//! let output = Output::create(&path)?;
+//! let mut sink = Box::new(IpcSink::new(output, &batch.schema(), &IpcOptions::default())?);
+//! sink.write(&batch)?;
+//! let summary = sink.finish()?;
+//! assert_eq!((summary.rows, summary.bytes), (2, std::fs::metadata(&path)?.len()));
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod dictionary;
+mod sink;
+
+pub use sink::{BufferCompression, Format, IpcOptions, IpcSink};

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Record batches to a Parquet file, the last of source → plan → engine → batch → sink.
+//!
+//! The bytes are the `parquet` crate's; this crate chooses its properties and makes the file appear
+//! only when it is whole. It never reorders rows; row groups are cut by rows, not by batches.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{Int64Array, RecordBatch};
+//! use arrowsmith_core::sink::{Output, Sink};
+//! use arrowsmith_sink_parquet::{Codec, ParquetOptions, ParquetSink};
+//!
+//! let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(vec![1, 2])) as _)])?;
+//! let path = std::env::temp_dir().join(format!("parquet-doctest-{}.parquet", std::process::id()));
+//! let options = ParquetOptions { codec: "zstd:9".parse::<Codec>()?, ..ParquetOptions::default() };
+//! let mut sink = Box::new(ParquetSink::new(Output::create(&path)?, &batch.schema(), &options)?);
+//! sink.write(&batch)?;
+//! let summary = sink.finish()?;
+//! assert_eq!((summary.rows, summary.bytes), (2, std::fs::metadata(&path)?.len()));
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod codec;
+mod sink;
+
+pub use codec::Codec;
+pub use sink::{ParquetOptions, ParquetSink};

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`ParquetSink`]: the `parquet` crate's Arrow writer behind the sink trait.
+
+use std::io;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use arrowsmith_core::sink::{Output, Sink, SinkSummary};
+use arrowsmith_core::{Error, Result};
+use parquet::arrow::ArrowWriter;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+
+use crate::Codec;
+
+/// The options of a [`ParquetSink`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ParquetOptions {
+    /// Compression of the pages.
+    pub codec: Codec,
+    /// Most rows of a row group. Default 1 Mi.
+    pub row_group_rows: usize,
+    /// Size at which a row group ends whatever its rows, in bytes: a group is kept in memory, encoded,
+    /// until it is full. Default 128 MiB.
+    pub row_group_bytes_max: usize,
+    /// Whether columns are dictionary-encoded where that is smaller. Default yes.
+    pub dictionary: bool,
+}
+
+impl Default for ParquetOptions {
+    fn default() -> Self {
+        Self {
+            codec: Codec::default(),
+            row_group_rows: 1 << 20,
+            row_group_bytes_max: 128 << 20,
+            dictionary: true,
+        }
+    }
+}
+
+/// Writes record batches as a Parquet file. The Arrow schema and its metadata are kept in the footer.
+pub struct ParquetSink {
+    writer: ArrowWriter<Output>,
+    row_group_rows: usize,
+    summary: SinkSummary,
+}
+
+impl ParquetSink {
+    /// Starts the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be written, [`Error::Arrow`] for a type that Parquet does not have,
+    /// [`Error::Config`] for row groups of no rows.
+    pub fn new(output: Output, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
+        if options.row_group_rows == 0 || options.row_group_bytes_max == 0 {
+            return Err(Error::Config("a row group needs room for a row".to_owned()));
+        }
+        let properties = WriterProperties::builder()
+            .set_created_by(concat!("arrowsmith version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(options.codec.compression())
+            .set_dictionary_enabled(options.dictionary)
+            .set_max_row_group_row_count(Some(options.row_group_rows))
+            .set_max_row_group_bytes(Some(options.row_group_bytes_max))
+            .build();
+        let path = output.path().to_owned();
+        let writer = ArrowWriter::try_new(output, schema.clone(), Some(properties));
+        let writer = writer.map_err(|error| name_file(error, &path))?;
+        Ok(Self { writer, row_group_rows: options.row_group_rows, summary: SinkSummary::default() })
+    }
+}
+
+impl Sink for ParquetSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        // The writer cuts a batch at the end of a row group by calling itself once a group: groups of
+        // few rows would need a deep stack. Pieces that fit the group never get there.
+        let mut start = 0;
+        while start < batch.num_rows() {
+            let room = self.row_group_rows - self.writer.in_progress_rows();
+            let rows = room.min(batch.num_rows() - start);
+            let written = self.writer.write(&batch.slice(start, rows));
+            written.map_err(|error| name_file(error, self.writer.inner().path()))?;
+            start += rows;
+        }
+        self.summary.count(batch);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<SinkSummary> {
+        let path = self.writer.inner().path().to_owned();
+        let output = self.writer.into_inner().map_err(|error| name_file(error, &path))?;
+        let bytes = output.commit()?;
+        Ok(SinkSummary { bytes, ..self.summary })
+    }
+}
+
+/// The system's error behind Parquet's, with the name of the file.
+fn name_file(error: ParquetError, path: &Path) -> Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(source) => Error::io(path, *source),
+            Err(source) => Error::Arrow(ArrowError::from_external_error(source)),
+        },
+        other => Error::Arrow(ArrowError::ParquetError(other.to_string())),
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the Parquet sink writes is read back with the `parquet` crate and compared.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array,
+};
+use arrow_schema::{Field, Schema};
+use arrowsmith_core::Error;
+use arrowsmith_core::sink::{Output, Sink, SinkSummary};
+use arrowsmith_sink_parquet::{Codec, ParquetOptions, ParquetSink};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ParquetMetaData;
+
+fn batch(start: i64, rows: i64) -> RecordBatch {
+    let numbers = Int64Array::from_iter_values(start..start + rows);
+    let texts: StringArray =
+        (start..start + rows).map(|n| (n % 3 != 0).then(|| format!("text {n}"))).collect();
+    let lists = ListArray::from_iter_primitive::<arrow_array::types::UInt64Type, _, _>(
+        (start..start + rows).map(|n| Some((0..n % 4).map(|item| Some(item.unsigned_abs())))),
+    );
+    let names: DictionaryArray<Int32Type> =
+        (start..start + rows).map(|n| if n % 2 == 0 { "even" } else { "odd" }).collect();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("number", Arc::new(numbers)),
+        ("text", Arc::new(texts)),
+        ("list", Arc::new(lists)),
+        ("name", Arc::new(names)),
+    ];
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), true))
+        .collect();
+    let metadata = HashMap::from([("answer".to_owned(), "42".to_owned())]);
+    let schema = Schema::new_with_metadata(fields, metadata);
+    RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(_, array)| array).collect())
+        .unwrap()
+}
+
+fn write(path: &Path, options: &ParquetOptions, batches: &[RecordBatch]) -> SinkSummary {
+    let output = Output::create(path).unwrap();
+    let mut sink = Box::new(ParquetSink::new(output, &batches[0].schema(), options).unwrap());
+    for batch in batches {
+        sink.write(batch).unwrap();
+    }
+    assert!(!path.exists(), "the name appears with the last byte");
+    sink.finish().unwrap()
+}
+
+fn read(path: &Path) -> (Arc<ParquetMetaData>, RecordBatch) {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    assert_eq!(*reader.schema(), batch(0, 1).schema());
+    let metadata = Arc::clone(reader.metadata());
+    let schema = Arc::clone(reader.schema());
+    let batches: Vec<RecordBatch> =
+        reader.with_batch_size(1 << 20).build().unwrap().map(Result::unwrap).collect();
+    assert!(batches.len() <= 1);
+    (metadata, batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema)))
+}
+
+fn assert_same(found: &RecordBatch, wanted: &RecordBatch) {
+    for (column, field) in wanted.schema().fields().iter().enumerate() {
+        assert!(
+            found.column(column) == wanted.column(column),
+            "{field}: {:?}",
+            found.column(column)
+        );
+    }
+}
+
+#[test]
+fn every_codec_gives_the_rows_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for codec in ["none", "snappy", "lz4", "zstd", "zstd:7", "gzip", "gzip:2", "brotli", "brotli:4"]
+    {
+        let path = folder.path().join("x.parquet");
+        let codec: Codec = codec.parse().unwrap();
+        let options = ParquetOptions { codec, ..ParquetOptions::default() };
+        let summary = write(&path, &options, &[batch(0, 600), batch(600, 400)]);
+        assert_eq!((summary.rows, summary.batches), (1000, 2));
+        assert_eq!(summary.bytes, path.metadata().unwrap().len());
+        let (_, found) = read(&path);
+        assert_same(&found, &batch(0, 1000));
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn row_groups_and_dictionaries_are_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    let options = ParquetOptions { row_group_rows: 300, ..ParquetOptions::default() };
+    write(&path, &options, &[batch(0, 700), batch(700, 300)]);
+    let (metadata, found) = read(&path);
+    let rows: Vec<i64> = metadata.row_groups().iter().map(|group| group.num_rows()).collect();
+    assert_eq!(rows, [300, 300, 300, 100]);
+    assert_same(&found, &batch(0, 1000));
+    assert!(metadata.row_group(0).column(1).dictionary_page_offset().is_some());
+    std::fs::remove_file(&path).unwrap();
+
+    let options = ParquetOptions { dictionary: false, ..ParquetOptions::default() };
+    write(&path, &options, &[batch(0, 1000)]);
+    let (metadata, found) = read(&path);
+    assert!(metadata.row_group(0).column(1).dictionary_page_offset().is_none());
+    assert_same(&found, &batch(0, 1000));
+}
+
+#[test]
+fn groups_of_one_row_need_no_deep_stack() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    let column = Arc::new(UInt64Array::from_iter_values(0..20_000)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
+    let options = ParquetOptions { row_group_rows: 1, ..ParquetOptions::default() };
+    write(&path, &options, std::slice::from_ref(&batch));
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
+    assert_eq!(reader.metadata().num_row_groups(), 20_000);
+}
+
+#[test]
+fn a_row_group_ends_when_it_is_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    let options = ParquetOptions {
+        row_group_bytes_max: 4096,
+        dictionary: false,
+        codec: "none".parse().unwrap(),
+        ..ParquetOptions::default()
+    };
+    let batches: Vec<RecordBatch> = (0..20).map(|n| batch(n * 100, 100)).collect();
+    write(&path, &options, &batches);
+    let (metadata, found) = read(&path);
+    assert!(metadata.num_row_groups() > 10, "{}", metadata.num_row_groups());
+    assert_same(&found, &batch(0, 2000));
+}
+
+#[test]
+fn no_rows_are_a_file_with_a_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    let output = Output::create(&path).unwrap();
+    let schema = batch(0, 1).schema();
+    let sink = ParquetSink::new(output, &schema, &ParquetOptions::default()).unwrap();
+    assert_eq!(Box::new(sink).finish().unwrap().rows, 0);
+    let (_, found) = read(&path);
+    assert_eq!((found.num_rows(), found.schema().field(2).name().as_str()), (0, "list"));
+}
+
+#[test]
+fn a_sink_that_is_dropped_leaves_nothing_and_bad_options_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    let schema = batch(0, 1).schema();
+    let options = ParquetOptions::default();
+    let mut sink = ParquetSink::new(Output::create(&path).unwrap(), &schema, &options).unwrap();
+    sink.write(&batch(0, 10)).unwrap();
+    drop(sink);
+    let options = ParquetOptions { row_group_rows: 0, ..options };
+    let refused = ParquetSink::new(Output::create(&path).unwrap(), &schema, &options);
+    assert!(matches!(refused.err(), Some(Error::Config(_))));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named() {
+    let schema = batch(0, 1).schema();
+    let output = Output::create("/dev/full").unwrap();
+    let sink = ParquetSink::new(output, &schema, &ParquetOptions::default());
+    let error = sink.and_then(|mut sink| {
+        sink.write(&batch(0, 1000))?;
+        Box::new(sink).finish()
+    });
+    let message = error.unwrap_err().to_string();
+    assert!(message.starts_with("/dev/full: ") && message.contains("space"), "{message}");
+}
