@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Drives arrow-json chunk by chunk: rows are converted at the end of each chunk, so that an error
+//! belongs to the call that brought the record.
+//!
+//! A chunk is first decoded as a whole. Only when that fails it is decoded again a record at a
+//! time, which finds the record at fault and keeps the rows before it.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use arrowsmith_core::{
+    Chunk, DataError, Decoder, Error, ErrorKind, Framing, Limits, Position, Report, Result,
+};
+use arrowsmith_plan::Plan;
+
+use crate::scan::{Scan, scan};
+
+/// Rows that arrow-json converts at once. It reserves memory for this many.
+const ROWS_AT_ONCE: usize = 8192;
+
+/// arrow-json counts what it holds in 32 bits, so a chunk may not be longer, in bytes.
+const CHUNK_BYTES_MAX: usize = u32::MAX as usize / 2;
+
+/// One plan set up on arrow-json, and the rows decoded since the last flush.
+pub(crate) struct ReferenceDecoder {
+    plan: Arc<Plan>,
+    strict: bool,
+    limits: Limits,
+    bulk: arrow_json::reader::Decoder,
+    done: Vec<RecordBatch>,
+    rows: usize,
+}
+
+impl ReferenceDecoder {
+    /// Sets arrow-json up for `plan`; `strict` refuses unknown keys.
+    pub(crate) fn new(plan: Arc<Plan>, strict: bool, limits: Limits) -> Result<Self> {
+        let bulk = build(&plan, strict, ROWS_AT_ONCE)?;
+        Ok(Self { plan, strict, limits, bulk, done: Vec::new(), rows: 0 })
+    }
+
+    /// Decodes all of `pieces`, or nothing.
+    fn decode_bulk(&mut self, pieces: &[&[u8]], joined: bool) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        for (number, piece) in pieces.iter().enumerate() {
+            let before = self.bulk.len();
+            let full = feed(&mut self.bulk, piece)?;
+            // Between the commas of an array there is exactly one record.
+            let added =
+                self.bulk.len() - before + full.iter().map(RecordBatch::num_rows).sum::<usize>();
+            batches.extend(full);
+            if joined && added != 1 {
+                let message = format!("{added} values in place of element {number} of the array");
+                return Err(ArrowError::JsonError(message).into());
+            }
+        }
+        batches.extend(self.bulk.flush()?);
+        Ok(batches)
+    }
+
+    /// Decodes a record at a time: the rows before the record at fault, its offset, and the reason.
+    fn decode_slowly(
+        &self,
+        data: &[u8],
+        pieces: &[&[u8]],
+        joined: bool,
+    ) -> Result<(Vec<RecordBatch>, Option<Fault>)> {
+        let mut single = build(&self.plan, self.strict, 1)?;
+        let mut batches = Vec::new();
+        let mut start = 0;
+        for piece in pieces {
+            let mut offset = skip_space(piece, 0);
+            let mut records = 0;
+            while offset < piece.len() || (joined && records == 0) {
+                let step = one_record(&mut single, &piece[offset..]);
+                let fault = |reason| Fault { offset: start + offset, reason };
+                match step {
+                    Ok((_, None)) => {
+                        let reason =
+                            ArrowError::JsonError("no value between two commas".to_owned());
+                        return Ok((batches, Some(fault(reason))));
+                    }
+                    Ok(_) if joined && records == 1 => {
+                        let reason =
+                            ArrowError::JsonError("no comma between two values".to_owned());
+                        return Ok((batches, Some(fault(reason))));
+                    }
+                    Ok((consumed, Some(batch))) => {
+                        batches.push(batch);
+                        offset = skip_space(piece, offset + consumed);
+                    }
+                    Err(reason) => return Ok((batches, Some(fault(reason)))),
+                }
+                records += 1;
+            }
+            start = (start + piece.len() + 1).min(data.len());
+        }
+        Ok((batches, None))
+    }
+
+    fn keep(&mut self, batches: Vec<RecordBatch>) {
+        for batch in batches {
+            self.rows += batch.num_rows();
+            self.done.push(batch);
+        }
+    }
+}
+
+/// What arrow-json refused, and where the record starts in the chunk, in bytes.
+struct Fault {
+    offset: usize,
+    reason: ArrowError,
+}
+
+impl Decoder for ReferenceDecoder {
+    fn decode(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
+        let mut data = chunk.data();
+        let mut position = chunk.position.clone();
+        if data.len() > CHUNK_BYTES_MAX {
+            let message = format!("the reference engine takes chunks of {CHUNK_BYTES_MAX} bytes");
+            return Err(Error::Config(message));
+        }
+        let lines = newlines(data);
+        if position.offset == 0 && data.starts_with(b"\xEF\xBB\xBF") {
+            data = &data[3..];
+            position.offset = 3;
+        }
+        let found = scan(data, self.limits.depth_max);
+        if let Some(offset) = found.too_deep {
+            let expected = format!("at most {} levels of nesting", self.limits.depth_max);
+            return Err(data_error(
+                ErrorKind::DepthExceeded,
+                advance(&position, data, offset, 0),
+                expected,
+                "one more".to_owned(),
+            ));
+        }
+        let joined = chunk.framing == Framing::Array;
+        let pieces = pieces(data, &found, joined);
+        let rows_before = self.rows;
+        let whole = match self.decode_bulk(&pieces, joined) {
+            Ok(batches) => {
+                self.keep(batches);
+                Ok(())
+            }
+            Err(first) => {
+                // What arrow-json holds of the failed chunk must not meet the next one.
+                self.bulk = build(&self.plan, self.strict, ROWS_AT_ONCE)?;
+                let (batches, fault) = self.decode_slowly(data, &pieces, joined)?;
+                self.keep(batches);
+                match fault {
+                    Some(fault) => {
+                        let records = (self.rows - rows_before) as u64;
+                        let position = advance(&position, data, fault.offset, records);
+                        let kind = kind_of(&fault.reason);
+                        Err(data_error(
+                            kind,
+                            position,
+                            "a record that arrow-json takes (the position is the record's start)"
+                                .to_owned(),
+                            fault.reason.to_string(),
+                        ))
+                    }
+                    // Every record alone is fine, so that it was their number or size together.
+                    None => Err(first),
+                }
+            }
+        };
+        whole?;
+        let records = (self.rows - rows_before) as u64;
+        Ok(Report { records, lines, rejects: Vec::new() })
+    }
+
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn flush(&mut self) -> Result<Option<RecordBatch>> {
+        self.rows = 0;
+        let done = std::mem::take(&mut self.done);
+        let batch = match done.as_slice() {
+            [] => return Ok(None),
+            [only] => only.clone(),
+            several => arrow_select::concat::concat_batches(&several[0].schema(), several)?,
+        };
+        // arrow-json drops the schema's metadata where records are values.
+        Ok(Some(RecordBatch::try_new(Arc::clone(self.plan.schema()), batch.columns().to_vec())?))
+    }
+
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.plan.schema())
+    }
+}
+
+fn build(plan: &Plan, strict: bool, rows: usize) -> Result<arrow_json::reader::Decoder> {
+    let schema = plan.schema();
+    let builder = if plan.is_value_root() {
+        arrow_json::ReaderBuilder::new_with_field(Arc::clone(&schema.fields()[0]))
+    } else {
+        arrow_json::ReaderBuilder::new(Arc::clone(schema))
+    };
+    builder
+        .with_batch_size(rows)
+        .with_strict_mode(strict)
+        .build_decoder()
+        .map_err(|error| Error::schema("", format!("arrow-json: {error}")))
+}
+
+/// Feeds whole records, and takes batches out as they fill up. A number at the end needs the white
+/// space that follows.
+fn feed(decoder: &mut arrow_json::reader::Decoder, piece: &[u8]) -> Result<Vec<RecordBatch>> {
+    let mut batches = Vec::new();
+    for mut rest in [piece, b"\n".as_slice()] {
+        while !rest.is_empty() {
+            let consumed = decoder.decode(rest)?;
+            rest = &rest[consumed..];
+            if !rest.is_empty() {
+                batches.extend(decoder.flush()?);
+            }
+        }
+    }
+    if decoder.has_partial_record() {
+        return Err(ArrowError::JsonError("Truncated record".to_owned()).into());
+    }
+    Ok(batches)
+}
+
+/// Decodes the first record of `rest`: the bytes it took and its row, none where there is no record.
+fn one_record(
+    decoder: &mut arrow_json::reader::Decoder,
+    rest: &[u8],
+) -> Result<(usize, Option<RecordBatch>), ArrowError> {
+    let consumed = decoder.decode(rest)?;
+    if consumed == rest.len() {
+        decoder.decode(b"\n")?;
+    }
+    if decoder.has_partial_record() {
+        return Err(ArrowError::JsonError("Truncated record".to_owned()));
+    }
+    Ok((consumed, decoder.flush()?))
+}
+
+/// The chunk itself, or the stretches between the commas of an array; none when it is blank.
+fn pieces<'a>(data: &'a [u8], found: &Scan, joined: bool) -> Vec<&'a [u8]> {
+    if skip_space(data, 0) == data.len() {
+        return Vec::new();
+    }
+    if !joined {
+        return vec![data];
+    }
+    let mut pieces = Vec::with_capacity(found.commas.len() + 1);
+    let mut start = 0;
+    for &comma in &found.commas {
+        pieces.push(&data[start..comma]);
+        start = comma + 1;
+    }
+    pieces.push(&data[start..]);
+    pieces
+}
+
+fn skip_space(data: &[u8], from: usize) -> usize {
+    let rest = data.get(from..).unwrap_or_default();
+    let blank = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+    from + blank.count()
+}
+
+fn newlines(data: &[u8]) -> u64 {
+    data.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// The position of `data[offset]`, `records` records after `start`.
+fn advance(start: &Position, data: &[u8], offset: usize, records: u64) -> Position {
+    Position {
+        source: start.source.clone(),
+        record: start.record + records,
+        line: start.line + newlines(&data[..offset.min(data.len())]),
+        offset: start.offset + offset as u64,
+    }
+}
+
+fn data_error(kind: ErrorKind, position: Position, expected: String, found: String) -> Error {
+    DataError { kind, position, path: String::new(), expected, found, hint: None }.into()
+}
+
+/// The kind, as far as arrow-json's words give it away.
+fn kind_of(reason: &ArrowError) -> ErrorKind {
+    let text = reason.to_string();
+    let has = |part: &str| text.contains(part);
+    if has("Truncated record") {
+        ErrorKind::Truncated
+    } else if has("UTF-8") {
+        ErrorKind::InvalidUtf8
+    } else if has("not nullable") || has("non-nullable") || has("unmasked nulls") {
+        ErrorKind::MissingField
+    } else if has("strict mode") {
+        ErrorKind::UnknownKey
+    } else if has("whilst parsing escape") {
+        ErrorKind::InvalidEscape
+    } else if has("surrogate") {
+        ErrorKind::LoneSurrogate
+    } else if has("whilst parsing") || has("no comma") || has("between two commas") {
+        ErrorKind::Syntax
+    } else {
+        ErrorKind::WrongType
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The `reference` engine: arrow-json, the ecosystem's own decoder, behind the engine trait.
+//!
+//! It is what users have without Arrowsmith: the baseline of benchmarks, and a second opinion in
+//! tests. It does not follow the contract of `docs/design/0002-json-semantics.md` to the byte, since
+//! arrow-json does not; where the two differ is written down here:
+//!
+//! - Only `on_error = fail`. Errors stand at the first byte of the record, without a path: arrow-json
+//!   says neither byte nor field.
+//! - *Lines* are not enforced: arrow-json takes records that share a line or span several.
+//! - Strings are parsed as numbers for numeric columns, `1.0` and `1.5` are integers,
+//!   decimals round, missing or repeated commas inside containers are accepted, and numbers
+//!   are checked for their grammar only where they are decoded.
+//! - Of a repeated key the last value counts, but all are kept when the column is a map.
+//! - Binary is hex; there is no base64, no dictionary and no `arrow.json`.
+//!
+//! The decoder sees every byte twice: a scan for depth and, in arrays, for the commas between
+//! records stands before arrow-json, which has no limit on depth of its own.
+
+#![forbid(unsafe_code)]
+
+mod decoder;
+mod scan;
+mod supported;
+
+use std::sync::Arc;
+
+use arrowsmith_core::{DecodeOptions, Decoder, DuplicateKeys, Error, OnError, Result, UnknownKeys};
+use arrowsmith_plan::{Engine, Plan};
+
+use crate::decoder::ReferenceDecoder;
+
+/// arrow-json as an [`Engine`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReferenceEngine;
+
+impl Engine for ReferenceEngine {
+    fn name(&self) -> &'static str {
+        "reference"
+    }
+
+    /// # Errors
+    /// [`Error::Config`] for an option that arrow-json does not have, [`Error::Schema`] for a type.
+    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+        check_options(options)?;
+        supported::check_schema(plan.schema())?;
+        let strict = options.unknown_keys == UnknownKeys::Error;
+        let decoder = ReferenceDecoder::new(Arc::clone(plan), strict, options.limits.clone())?;
+        Ok(Box::new(decoder))
+    }
+}
+
+fn check_options(options: &DecodeOptions) -> Result<()> {
+    let refuse = |what: &str| Err(Error::Config(format!("the reference engine has no {what}")));
+    if options.on_error != OnError::Fail {
+        return refuse("on_error other than fail");
+    }
+    if options.duplicate_keys != DuplicateKeys::Last {
+        return refuse("duplicate_keys = error");
+    }
+    if options.allow_nan {
+        return refuse("allow_nan");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

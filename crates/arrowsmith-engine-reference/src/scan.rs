@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A look at a chunk before arrow-json sees it: depth, and the commas between the records of an array.
+
+/// What the scan found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scan {
+    /// Offset of the first bracket that is deeper than the limit.
+    pub(crate) too_deep: Option<usize>,
+    /// Offsets of the commas outside all brackets and strings.
+    pub(crate) commas: Vec<usize>,
+}
+
+/// Scans `data`; text that is not JSON gives some answer, which arrow-json then refuses.
+pub(crate) fn scan(data: &[u8], depth_max: usize) -> Scan {
+    let mut found = Scan::default();
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    let mut escaped = false;
+    for (offset, &byte) in data.iter().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > depth_max {
+                    found.too_deep = Some(offset);
+                    return found;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => found.commas.push(offset),
+            _ => {}
+        }
+    }
+    found
+}
