@@ -48,21 +48,26 @@ const NIBBLES: [u8; 256] = {
 };
 
 /// Appends the bytes that base64 text stands for: the standard or the URL-safe alphabet, not both
-/// in one text; padding in full or not at all. Bits of the last character that belong to no byte have to be 0.
+/// in one text; padding in full or not at all. Bits of the last character that belong to no byte
+/// have to be 0.
 ///
 /// # Errors
 /// [`TextError::Syntax`].
 #[inline]
 pub fn decode_base64(text: &[u8], out: &mut Vec<u8>) -> Result<(), TextError> {
-    const CONFIG: GeneralPurposeConfig =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    const STANDARD_ENGINE: GeneralPurpose = GeneralPurpose::new(&STANDARD, CONFIG);
-    const URL_SAFE_ENGINE: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, CONFIG);
-    static ENGINES: [GeneralPurpose; 2] = [STANDARD_ENGINE, URL_SAFE_ENGINE];
+    const BARE: GeneralPurposeConfig =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::RequireNone);
+    const PADDED: GeneralPurposeConfig =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::RequireCanonical);
+    static ENGINES: [[GeneralPurpose; 2]; 2] = [
+        [GeneralPurpose::new(&STANDARD, BARE), GeneralPurpose::new(&STANDARD, PADDED)],
+        [GeneralPurpose::new(&URL_SAFE, BARE), GeneralPurpose::new(&URL_SAFE, PADDED)],
+    ];
 
     let url_safe = text.iter().any(|b| matches!(b, b'-' | b'_'));
+    let padded = text.ends_with(b"=");
     let before = out.len();
-    ENGINES[usize::from(url_safe)].decode_vec(text, out).map_err(|_| {
+    ENGINES[usize::from(url_safe)][usize::from(padded)].decode_vec(text, out).map_err(|_| {
         out.truncate(before);
         TextError::Syntax
     })

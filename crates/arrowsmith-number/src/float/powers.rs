@@ -98,3 +98,58 @@ const fn over_five(wide: Wide) -> Wide {
 const fn low_half(value: u128) -> u64 {
     value as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{COUNT, POWERS_OF_FIVE, Q_MIN};
+
+    /// A natural number, least significant limb first.
+    type Natural = Vec<u32>;
+
+    fn multiply(n: &mut Natural, by: u32) {
+        let mut carry = 0u64;
+        for limb in n.iter_mut() {
+            let product = u64::from(*limb) * u64::from(by) + carry;
+            *limb = product as u32;
+            carry = product >> 32;
+        }
+        n.push(u32::try_from(carry).unwrap());
+    }
+
+    fn divide(n: &mut Natural, by: u32) {
+        let mut remainder = 0u64;
+        for limb in n.iter_mut().rev() {
+            let dividend = (remainder << 32) | u64::from(*limb);
+            *limb = u32::try_from(dividend / u64::from(by)).unwrap();
+            remainder = dividend % u64::from(by);
+        }
+    }
+
+    /// The 128 bits from the top one on.
+    fn top_bits(n: &Natural) -> u128 {
+        let bits = |i: usize| n.get(i / 32).is_some_and(|limb| limb >> (i % 32) & 1 == 1);
+        let top = (0..n.len() * 32).rev().find(|&i| bits(i)).unwrap();
+        (0..128).fold(0, |acc, i| acc << 1 | u128::from(top >= i && bits(top - i)))
+    }
+
+    #[test]
+    fn table_is_what_exact_arithmetic_gives() {
+        let mut five: Natural = vec![1];
+        for q in 0..COUNT - 342 {
+            let (high, low) = POWERS_OF_FIVE[q + 342];
+            assert_eq!(u128::from(high) << 64 | u128::from(low), top_bits(&five), "5^{q}");
+            multiply(&mut five, 5);
+        }
+        // 2^1300 / 5^k by k exact divisions: the floor of a floor is the floor. 5^342 has 795
+        // bits, so more than 500 of each quotient are left.
+        let mut reciprocal: Natural = vec![0; 40];
+        reciprocal.push(1 << 20);
+        for k in 1..=342 {
+            divide(&mut reciprocal, 5);
+            let (high, low) = POWERS_OF_FIVE[342 - k];
+            let expected = top_bits(&reciprocal) + u128::from(k <= 27);
+            assert_eq!(u128::from(high) << 64 | u128::from(low), expected, "5^-{k}");
+        }
+        assert_eq!(Q_MIN, -342);
+    }
+}
