@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Decodes a workload that is in memory, chunk by chunk, dropping each batch: `json_bench WORKLOAD
+//! [MAX_VALUES] [MIB] [CHUNK_KIB]`. For profiling; `arrowsmith bench json` is the benchmark.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrowsmith_core::{Chunk, DecodeOptions, Framing};
+use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_workload::{Generator, Workload};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().collect();
+    let number = |i: usize, default: usize| args.get(i).map_or(Ok(default), |a| a.parse::<usize>());
+    let workload: Workload = args.get(1).map_or("battery", |s| s).parse()?;
+    let max_values = u32::try_from(number(2, 64)?)?;
+    let (mib, chunk) = (number(3, 128)?, number(4, 1024)? << 10);
+    let mut text = Vec::new();
+    Generator::new(workload, 42, max_values).fill(mib << 20, &mut text);
+    let len = text.len();
+    text.resize(len + 128, 0);
+    let plan = Arc::new(Plan::new(Arc::new(workload.schema()))?);
+    let engine = CpuEngine::default();
+    let mut decoder = engine.decoder(&plan, &DecodeOptions::default())?;
+    let mut times = Vec::new();
+    let mut rows = 0;
+    for _ in 0..7 {
+        let start = Instant::now();
+        let mut at = 0;
+        rows = 0;
+        while at < len {
+            let target = (at + chunk).min(len);
+            let end = if target == len {
+                len
+            } else {
+                at + text[at..target].iter().rposition(|b| *b == b'\n').ok_or("long line")? + 1
+            };
+            let mut piece = Chunk::new(&text[at..], Framing::Lines);
+            piece.len = end - at;
+            decoder.decode(&piece)?;
+            if let Some(batch) = decoder.flush()? {
+                rows += batch.num_rows();
+                black_box(batch);
+            }
+            at = end;
+        }
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let rate = |t: f64| len as f64 / t / 1e9;
+    println!(
+        "{:12} {max_values:4} {:8} best {:5.2} GB/s, median {:5.2}, {rows} rows",
+        args.get(1).map_or("battery", |s| s),
+        engine.level_name(),
+        rate(times[0]),
+        rate(times[times.len() / 2]),
+    );
+    Ok(())
+}

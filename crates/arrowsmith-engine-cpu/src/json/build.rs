@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Build: columns that grow value by value, can be cut back to where a record began, and become
+//! Arrow arrays.
+//!
+//! A null costs one entry in a list of positions; a value that is there costs nothing. The bit map is
+//! made at the end, if there were nulls at all.
+
+use std::sync::Arc;
+
+use arrow_array::builder::BooleanBufferBuilder;
+use arrow_array::types::*;
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, FixedSizeBinaryArray,
+    FixedSizeListArray, LargeListArray, ListArray, MapArray, NullArray, PrimitiveArray,
+    StructArray,
+};
+use arrow_buffer::{
+    ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256,
+};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrowsmith_core::{Error, Result};
+use arrowsmith_plan::{FloatWidth, IntWidth};
+use arrowsmith_simd::{BitBuffer, Buf, TextBuf};
+
+use super::program::{Code, Id, Program};
+
+/// What a column's values are kept in.
+#[derive(Debug)]
+pub(crate) enum Values {
+    /// Only counted: nulls, structs, fixed-size lists.
+    Count(usize),
+    Bits(BitBuffer),
+    W8(Buf<u8>),
+    W16(Buf<u16>),
+    W32(Buf<u32>),
+    W64(Buf<u64>),
+    W128(Buf<i128>),
+    W256(Buf<i256>),
+    Text(TextBuf),
+    /// Bytes, and where each value ends.
+    Bytes(Buf<u8>, Buf<i32>),
+    /// Bytes of values of one width.
+    Fixed(Buf<u8>, usize),
+    /// Where each list ends in its child column; begins with 0.
+    Ends(Buf<i32>),
+}
+
+/// One column, by the index of its node.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub values: Values,
+    /// Indices of the nulls, rising.
+    nulls: Buf<u32>,
+}
+
+impl Column {
+    fn new(code: Code) -> Self {
+        let ends = || {
+            let mut ends = Buf::default();
+            ends.push(0);
+            ends
+        };
+        let values = match code {
+            Code::Null | Code::Struct(_) | Code::FixedList(..) => Values::Count(0),
+            Code::Bool => Values::Bits(BitBuffer::default()),
+            Code::Int(IntWidth::I8 | IntWidth::U8) => Values::W8(Buf::default()),
+            Code::Int(IntWidth::I16 | IntWidth::U16) | Code::Float(FloatWidth::F16) => {
+                Values::W16(Buf::default())
+            }
+            Code::Int(IntWidth::I32 | IntWidth::U32)
+            | Code::Float(FloatWidth::F32)
+            | Code::Date32
+            | Code::Time(
+                arrowsmith_number::TimeUnit::Second | arrowsmith_number::TimeUnit::Millisecond,
+            ) => Values::W32(Buf::default()),
+            Code::Int(IntWidth::I64 | IntWidth::U64)
+            | Code::Float(FloatWidth::F64)
+            | Code::Date64
+            | Code::Time(_)
+            | Code::Timestamp(..)
+            | Code::Duration(_) => Values::W64(Buf::default()),
+            Code::Decimal128 { .. } => Values::W128(Buf::default()),
+            Code::Decimal256 { .. } => Values::W256(Buf::default()),
+            Code::Utf8 | Code::Json => Values::Text(TextBuf::default()),
+            Code::Binary(_) => Values::Bytes(Buf::default(), ends()),
+            Code::FixedBinary(_, width) => Values::Fixed(Buf::default(), width),
+            Code::List(_) | Code::Map(..) => Values::Ends(ends()),
+        };
+        Self { values, nulls: Buf::default() }
+    }
+
+    /// Values that are complete.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match &self.values {
+            Values::Count(count) => *count,
+            Values::Bits(bits) => bits.len(),
+            Values::W8(buf) => buf.len(),
+            Values::W16(buf) => buf.len(),
+            Values::W32(buf) => buf.len(),
+            Values::W64(buf) => buf.len(),
+            Values::W128(buf) => buf.len(),
+            Values::W256(buf) => buf.len(),
+            Values::Text(text) => text.len(),
+            Values::Bytes(_, ends) | Values::Ends(ends) => ends.len() - 1,
+            Values::Fixed(bytes, width) => bytes.len().checked_div(*width).unwrap_or(0),
+        }
+    }
+
+    /// Most bytes or elements that a 32-bit offset of this column addresses.
+    fn offset_max(&self) -> usize {
+        match &self.values {
+            Values::Text(text) => text.bytes_len(),
+            Values::Bytes(bytes, _) => bytes.len(),
+            Values::Ends(ends) => ends.last().map_or(0, ArrowNativeType::as_usize),
+            _ => 0,
+        }
+    }
+}
+
+/// All columns of a plan.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    pub columns: Vec<Column>,
+}
+
+impl Columns {
+    pub fn new(program: &Program) -> Self {
+        Self { columns: program.steps.iter().map(|step| Column::new(step.code)).collect() }
+    }
+
+    #[inline(always)]
+    pub fn len(&self, id: Id) -> usize {
+        self.columns[id].len()
+    }
+
+    /// Most bytes or elements that a 32-bit offset addresses so far.
+    pub fn offset_max(&self) -> usize {
+        self.columns.iter().map(Column::offset_max).max().unwrap_or(0)
+    }
+
+    /// Appends a null, all the way down. What is not nullable gets a value that nobody sees.
+    pub fn push_null(&mut self, program: &Program, id: Id) {
+        let step = &program.steps[id];
+        let column = &mut self.columns[id];
+        if step.nullable {
+            // A chunk is shorter than 4 GiB, and so is the number of its values.
+            column.nulls.push(u32::try_from(column.len()).unwrap_or(u32::MAX));
+        }
+        match &mut column.values {
+            Values::Count(count) => *count += 1,
+            Values::Bits(bits) => bits.push(false),
+            Values::W8(buf) => buf.push(0),
+            Values::W16(buf) => buf.push(0),
+            Values::W32(buf) => buf.push(0),
+            Values::W64(buf) => buf.push(0),
+            Values::W128(buf) => buf.push(0),
+            Values::W256(buf) => buf.push(i256::ZERO),
+            Values::Text(text) => text.push_empty(1),
+            Values::Bytes(_, ends) | Values::Ends(ends) => {
+                let last = ends.last().unwrap_or(0);
+                ends.push(last);
+            }
+            Values::Fixed(bytes, width) => bytes.push_n(0, *width),
+        }
+        match step.code {
+            Code::Struct(object) => {
+                let object = &program.objects[object];
+                for child in object.first..object.first + object.keys.len() {
+                    self.push_null(program, child);
+                }
+            }
+            Code::FixedList(item, len) => {
+                for _ in 0..len {
+                    self.push_null(program, item);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Cuts a column, and what is below it, back to its first `len` values.
+    pub fn truncate(&mut self, program: &Program, id: Id, len: usize) {
+        let column = &mut self.columns[id];
+        let nulls = column.nulls.as_slice();
+        let kept = nulls.partition_point(|&at| (at as usize) < len);
+        column.nulls.truncate(kept);
+        let mut below = len;
+        match &mut column.values {
+            Values::Count(count) => *count = (*count).min(len),
+            Values::Bits(bits) => bits.truncate(len),
+            Values::W8(buf) => buf.truncate(len),
+            Values::W16(buf) => buf.truncate(len),
+            Values::W32(buf) => buf.truncate(len),
+            Values::W64(buf) => buf.truncate(len),
+            Values::W128(buf) => buf.truncate(len),
+            Values::W256(buf) => buf.truncate(len),
+            Values::Text(text) => text.truncate(len),
+            Values::Bytes(bytes, ends) => {
+                ends.truncate(len + 1);
+                bytes.truncate(ends.last().map_or(0, ArrowNativeType::as_usize));
+            }
+            Values::Fixed(bytes, width) => bytes.truncate(len.saturating_mul(*width)),
+            Values::Ends(ends) => {
+                ends.truncate(len + 1);
+                below = ends.last().map_or(0, ArrowNativeType::as_usize);
+            }
+        }
+        match program.steps[id].code {
+            Code::Struct(object) => {
+                let object = &program.objects[object];
+                for child in object.first..object.first + object.keys.len() {
+                    self.truncate(program, child, len);
+                }
+            }
+            Code::List(item) => self.truncate(program, item, below),
+            Code::FixedList(item, size) => {
+                self.truncate(program, item, len.saturating_mul(size));
+            }
+            Code::Map(key, value) => {
+                self.truncate(program, key, below);
+                self.truncate(program, value, below);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether every string so far is UTF-8.
+    pub fn validate_text(&mut self) -> bool {
+        self.columns.iter_mut().all(|column| match &mut column.values {
+            Values::Text(text) => text.validate(),
+            _ => true,
+        })
+    }
+
+    /// Takes a column out as an array of its type.
+    pub fn take(&mut self, program: &Program, id: Id) -> Result<ArrayRef> {
+        let len = self.len(id);
+        let nulls = take_nulls(&mut self.columns[id].nulls, len);
+        let step = &program.steps[id];
+        let data_type = &step.data_type;
+        let array: ArrayRef = match step.code {
+            Code::Null => Arc::new(self.count(id).map(NullArray::new)?),
+            Code::Struct(object) => {
+                let object = &program.objects[object];
+                let DataType::Struct(fields) = data_type else { return Err(mismatch(data_type)) };
+                let mut children = Vec::with_capacity(fields.len());
+                for child in object.first..object.first + object.keys.len() {
+                    children.push(self.take(program, child)?);
+                }
+                let len = self.count(id)?;
+                Arc::new(StructArray::try_new_with_length(fields.clone(), children, nulls, len)?)
+            }
+            Code::FixedList(item, size) => {
+                let child = self.take(program, item)?;
+                let len = self.count(id)?;
+                let DataType::FixedSizeList(field, _) = data_type else {
+                    return Err(mismatch(data_type));
+                };
+                let size = i32::try_from(size).unwrap_or(0);
+                let field = Arc::clone(field);
+                Arc::new(FixedSizeListArray::try_new_with_length(field, size, child, nulls, len)?)
+            }
+            Code::List(item) => {
+                let child = self.take(program, item)?;
+                let ends = self.take_ends(id)?;
+                match data_type {
+                    DataType::List(field) => {
+                        Arc::new(ListArray::try_new(Arc::clone(field), ends, child, nulls)?)
+                    }
+                    DataType::LargeList(field) => {
+                        let ends = ends.iter().map(|&end| i64::from(end)).collect();
+                        let ends = OffsetBuffer::new(ends);
+                        Arc::new(LargeListArray::try_new(Arc::clone(field), ends, child, nulls)?)
+                    }
+                    other => return Err(mismatch(other)),
+                }
+            }
+            Code::Map(key, value) => {
+                let children = vec![self.take(program, key)?, self.take(program, value)?];
+                let ends = self.take_ends(id)?;
+                let DataType::Map(entries, sorted) = data_type else {
+                    return Err(mismatch(data_type));
+                };
+                let DataType::Struct(fields) = entries.data_type() else {
+                    return Err(mismatch(data_type));
+                };
+                let children = StructArray::try_new(fields.clone(), children, None)?;
+                Arc::new(MapArray::try_new(Arc::clone(entries), ends, children, nulls, *sorted)?)
+            }
+            _ => self.take_leaf(id, nulls, base_type(data_type))?,
+        };
+        if array.data_type() == data_type {
+            return Ok(array);
+        }
+        // Large, view and dictionary forms are made from the plain one.
+        Ok(arrow_cast::cast(&array, data_type)?)
+    }
+
+    fn count(&mut self, id: Id) -> Result<usize> {
+        match &mut self.columns[id].values {
+            Values::Count(count) => Ok(std::mem::take(count)),
+            other => Err(internal(format!("a column of {other:?} is not counted"))),
+        }
+    }
+
+    fn take_ends(&mut self, id: Id) -> Result<OffsetBuffer<i32>> {
+        match &mut self.columns[id].values {
+            Values::Ends(ends) => Ok(take_offsets(ends)),
+            other => Err(internal(format!("a column of {other:?} has no offsets"))),
+        }
+    }
+
+    fn take_leaf(
+        &mut self,
+        id: Id,
+        nulls: Option<NullBuffer>,
+        data_type: &DataType,
+    ) -> Result<ArrayRef> {
+        use DataType as T;
+        Ok(match &mut self.columns[id].values {
+            Values::Bits(bits) => Arc::new(BooleanArray::new(bits.take(), nulls)),
+            Values::Text(text) => {
+                let array = text.take(nulls);
+                Arc::new(array.ok_or_else(|| internal("a text column is not UTF-8".to_owned()))?)
+            }
+            Values::Bytes(bytes, ends) => {
+                let ends = take_offsets(ends);
+                Arc::new(BinaryArray::try_new(ends, bytes.take().into_inner(), nulls)?)
+            }
+            Values::Fixed(bytes, width) => {
+                let width = i32::try_from(*width).unwrap_or(0);
+                let bytes = bytes.take().into_inner();
+                Arc::new(FixedSizeBinaryArray::try_new(width, bytes, nulls)?)
+            }
+            Values::W8(buf) => {
+                let bytes = buf.take().into_inner();
+                match data_type {
+                    T::Int8 => primitive::<Int8Type>(bytes, nulls, data_type)?,
+                    _ => primitive::<UInt8Type>(bytes, nulls, data_type)?,
+                }
+            }
+            Values::W16(buf) => {
+                let bytes = buf.take().into_inner();
+                match data_type {
+                    T::Int16 => primitive::<Int16Type>(bytes, nulls, data_type)?,
+                    T::Float16 => primitive::<Float16Type>(bytes, nulls, data_type)?,
+                    _ => primitive::<UInt16Type>(bytes, nulls, data_type)?,
+                }
+            }
+            Values::W32(buf) => {
+                let bytes = buf.take().into_inner();
+                match data_type {
+                    T::Int32 => primitive::<Int32Type>(bytes, nulls, data_type)?,
+                    T::Float32 => primitive::<Float32Type>(bytes, nulls, data_type)?,
+                    T::Date32 => primitive::<Date32Type>(bytes, nulls, data_type)?,
+                    T::Time32(TimeUnit::Second) => {
+                        primitive::<Time32SecondType>(bytes, nulls, data_type)?
+                    }
+                    T::Time32(_) => primitive::<Time32MillisecondType>(bytes, nulls, data_type)?,
+                    _ => primitive::<UInt32Type>(bytes, nulls, data_type)?,
+                }
+            }
+            Values::W64(buf) => take_64(buf.take().into_inner(), nulls, data_type)?,
+            Values::W128(buf) => {
+                primitive::<Decimal128Type>(buf.take().into_inner(), nulls, data_type)?
+            }
+            Values::W256(buf) => {
+                primitive::<Decimal256Type>(buf.take().into_inner(), nulls, data_type)?
+            }
+            Values::Count(_) | Values::Ends(_) => return Err(mismatch(data_type)),
+        })
+    }
+}
+
+fn take_64(bytes: Buffer, nulls: Option<NullBuffer>, data_type: &DataType) -> Result<ArrayRef> {
+    use DataType as T;
+    use TimeUnit as U;
+    match data_type {
+        T::Int64 => primitive::<Int64Type>(bytes, nulls, data_type),
+        T::Float64 => primitive::<Float64Type>(bytes, nulls, data_type),
+        T::Date64 => primitive::<Date64Type>(bytes, nulls, data_type),
+        T::Time64(U::Microsecond) => primitive::<Time64MicrosecondType>(bytes, nulls, data_type),
+        T::Time64(_) => primitive::<Time64NanosecondType>(bytes, nulls, data_type),
+        T::Timestamp(U::Second, _) => primitive::<TimestampSecondType>(bytes, nulls, data_type),
+        T::Timestamp(U::Millisecond, _) => {
+            primitive::<TimestampMillisecondType>(bytes, nulls, data_type)
+        }
+        T::Timestamp(U::Microsecond, _) => {
+            primitive::<TimestampMicrosecondType>(bytes, nulls, data_type)
+        }
+        T::Timestamp(U::Nanosecond, _) => {
+            primitive::<TimestampNanosecondType>(bytes, nulls, data_type)
+        }
+        T::Duration(U::Second) => primitive::<DurationSecondType>(bytes, nulls, data_type),
+        T::Duration(U::Millisecond) => {
+            primitive::<DurationMillisecondType>(bytes, nulls, data_type)
+        }
+        T::Duration(U::Microsecond) => {
+            primitive::<DurationMicrosecondType>(bytes, nulls, data_type)
+        }
+        T::Duration(U::Nanosecond) => primitive::<DurationNanosecondType>(bytes, nulls, data_type),
+        _ => primitive::<UInt64Type>(bytes, nulls, data_type),
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType>(
+    bytes: Buffer,
+    nulls: Option<NullBuffer>,
+    data_type: &DataType,
+) -> Result<ArrayRef> {
+    let len = bytes.len() / size_of::<T::Native>();
+    let values = ScalarBuffer::<T::Native>::new(bytes, 0, len);
+    let array = PrimitiveArray::<T>::try_new(values, nulls)?;
+    Ok(Arc::new(array.with_data_type(data_type.clone())))
+}
+
+fn take_offsets(ends: &mut Buf<i32>) -> OffsetBuffer<i32> {
+    let offsets = OffsetBuffer::new(ends.take());
+    ends.push(0);
+    offsets
+}
+
+fn take_nulls(nulls: &mut Buf<u32>, len: usize) -> Option<NullBuffer> {
+    if nulls.is_empty() {
+        return None;
+    }
+    let mut bits = BooleanBufferBuilder::new(len);
+    bits.append_n(len, true);
+    for &at in nulls.as_slice() {
+        bits.set_bit(at as usize, false);
+    }
+    nulls.truncate(0);
+    let bits: BooleanBuffer = bits.finish();
+    Some(NullBuffer::new(bits))
+}
+
+/// The type that a leaf's values are kept in.
+fn base_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => base_type(values),
+        other => other,
+    }
+}
+
+fn mismatch(data_type: &DataType) -> Error {
+    internal(format!("a column does not fit its type {data_type}"))
+}
+
+/// A bug of this crate, reported instead of a panic.
+fn internal(message: String) -> Error {
+    Error::Arrow(ArrowError::ComputeError(format!("engine cpu: {message}")))
+}

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Convert: the text of a value to the value, at the end of its column.
+//!
+//! Each operation tries the value it is for and nothing else; whatever is not that goes to the
+//! out-of-line functions at the end, which tell null, another type and broken text apart.
+
+use arrow_buffer::ArrowNativeType;
+use arrowsmith_core::ErrorKind;
+use arrowsmith_number as number;
+use arrowsmith_number::{NumberError, TextError};
+use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth};
+use arrowsmith_simd::isa::Isa;
+use arrowsmith_simd::skip;
+use arrowsmith_simd::text::Fault;
+use arrowsmith_simd::{Buf, ints};
+
+use super::build::Values;
+use super::program::{Code, Id};
+use super::walk::{About, FAIL, Walker};
+
+/// In place of a number of elements: a null.
+const NULL: usize = usize::MAX;
+
+/// Whether a byte can stand directly after a number: the grammar decides about others.
+#[inline(always)]
+fn ends_number(byte: u8) -> bool {
+    matches!(byte, b',' | b'}' | b']') || byte <= b' '
+}
+
+/// A 64-bit integer in two's complement, as the bits of a narrower column; `None` if out of range.
+#[inline(always)]
+fn narrow(width: IntWidth, value: u64) -> Option<u64> {
+    let signed = value.cast_signed();
+    let fits = match width {
+        IntWidth::I64 | IntWidth::U64 => true,
+        IntWidth::U32 => u32::try_from(value).is_ok(),
+        IntWidth::U16 => u16::try_from(value).is_ok(),
+        IntWidth::U8 => u8::try_from(value).is_ok(),
+        IntWidth::I32 => i32::try_from(signed).is_ok(),
+        IntWidth::I16 => i16::try_from(signed).is_ok(),
+        IntWidth::I8 => i8::try_from(signed).is_ok(),
+    };
+    fits.then_some(value)
+}
+
+/// Appends the low bits of `value`, as wide as the column.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "`narrow` has checked the range")]
+fn push_bits(values: &mut Values, value: u64) {
+    match values {
+        Values::W64(buf) => buf.push(value),
+        Values::W32(buf) => buf.push(value as u32),
+        Values::W16(buf) => buf.push(value as u16),
+        Values::W8(buf) => buf.push(value as u8),
+        _ => {}
+    }
+}
+
+fn number_error(error: NumberError) -> ErrorKind {
+    match error {
+        NumberError::Range | NumberError::Negative => ErrorKind::Overflow,
+        NumberError::Inexact => ErrorKind::Inexact,
+        NumberError::NotInteger => ErrorKind::WrongType,
+        _ => ErrorKind::Syntax,
+    }
+}
+
+fn text_error(error: TextError) -> ErrorKind {
+    match error {
+        TextError::Range => ErrorKind::Overflow,
+        TextError::Inexact => ErrorKind::Inexact,
+        _ => ErrorKind::InvalidValue,
+    }
+}
+
+impl<I: Isa> Walker<'_, I> {
+    #[inline(always)]
+    fn values(&mut self, id: Id) -> &mut Values {
+        &mut self.state.columns.columns[id].values
+    }
+
+    #[inline(always)]
+    pub fn int(&mut self, id: Id, width: IntWidth, pos: usize) -> usize {
+        let read = ints::integer(self.input, pos, width.is_signed());
+        if let Some((value, end)) = read
+            && ends_number(self.input.at(end))
+            && let Some(value) = narrow(width, value)
+        {
+            push_bits(self.values(id), value);
+            return end;
+        }
+        self.other_int(id, width, pos)
+    }
+
+    #[inline(always)]
+    pub fn bool(&mut self, id: Id, pos: usize) -> usize {
+        let Some(end) = skip::literal(self.input, pos) else {
+            return self.other_type(id, pos);
+        };
+        let first = self.input.at(pos);
+        if first == b'n' {
+            return self.other_type(id, pos);
+        }
+        if let Values::Bits(bits) = self.values(id) {
+            bits.push(first == b't');
+        }
+        end
+    }
+
+    #[inline(always)]
+    pub fn float(&mut self, id: Id, width: FloatWidth, pos: usize) -> usize {
+        let text = self.input.from(pos);
+        let read = match width {
+            FloatWidth::F64 => number::parse_f64(text).map(|(v, len)| (v.to_bits(), len)),
+            FloatWidth::F32 => {
+                number::parse_f32(text).map(|(v, len)| (u64::from(v.to_bits()), len))
+            }
+            FloatWidth::F16 => {
+                number::parse_f16(text).map(|(v, len)| (u64::from(v.to_bits()), len))
+            }
+        };
+        match read {
+            Ok((bits, len)) => {
+                push_bits(self.values(id), bits);
+                pos + len
+            }
+            Err(error) => self.other_float(id, width, pos, error),
+        }
+    }
+
+    #[inline(always)]
+    pub fn utf8(&mut self, id: Id, pos: usize) -> usize {
+        if self.input.at(pos) != b'"' {
+            return self.other_type(id, pos);
+        }
+        let (isa, input) = (self.isa, self.input);
+        let Values::Text(text) = self.values(id) else { return FAIL };
+        match text.push_json(isa, input, pos + 1) {
+            Ok(end) if !self.state.careful => end,
+            Ok(end) => self.check_utf8(id, pos, end),
+            Err(Fault { kind, pos }) => self.fail(kind, pos, About::Value(id)),
+        }
+    }
+
+    /// Any value, kept as text.
+    #[inline(always)]
+    pub fn json(&mut self, id: Id, pos: usize) -> usize {
+        let nullable = self.state.program.steps[id].nullable;
+        if nullable && self.input.at(pos) == b'n' {
+            return self.other_type(id, pos);
+        }
+        let trust = std::mem::replace(&mut self.state.options.trust, false);
+        let end = self.skip(pos, self.state.program.steps[id].depth);
+        self.state.options.trust = trust;
+        if end == FAIL || end > self.input.end() {
+            return if end == FAIL {
+                FAIL
+            } else {
+                self.fail(ErrorKind::Truncated, end, About::Value(id))
+            };
+        }
+        let text = self.input.slice(pos, end);
+        if let Values::Text(column) = self.values(id) {
+            column.push(text);
+        }
+        if self.state.careful { self.check_utf8(id, pos, end) } else { end }
+    }
+
+    /// Checks the string that was just appended, whose source is between these positions.
+    #[cold]
+    #[inline(never)]
+    fn check_utf8(&mut self, id: Id, from: usize, to: usize) -> usize {
+        let source = self.input.slice(from, to);
+        match std::str::from_utf8(source) {
+            Ok(_) => to,
+            Err(error) => {
+                let len = self.state.columns.len(id) - 1;
+                self.state.columns.truncate(&self.state.program, id, len);
+                let pos = from + error.valid_up_to();
+                self.fail(ErrorKind::InvalidUtf8, pos, About::Value(id))
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub fn list(&mut self, id: Id, item: Id, pos: usize) -> usize {
+        let Some((count, end)) = self.elements(id, item, pos) else { return FAIL };
+        if count == NULL {
+            return end;
+        }
+        let len = i32::try_from(self.state.columns.len(item)).unwrap_or(i32::MAX);
+        if let Values::Ends(ends) = self.values(id) {
+            ends.push(len);
+        }
+        end
+    }
+
+    #[inline(always)]
+    pub fn fixed_list(&mut self, id: Id, item: Id, len: usize, pos: usize) -> usize {
+        let Some((count, end)) = self.elements(id, item, pos) else { return FAIL };
+        if count == NULL {
+            return end;
+        }
+        if count != len {
+            return self.fail(ErrorKind::LengthMismatch, pos, About::Value(id));
+        }
+        if let Values::Count(lists) = self.values(id) {
+            *lists += 1;
+        }
+        end
+    }
+
+    /// Reads the elements of the array at `pos`: their number, or [`NULL`] for a null, which is then
+    /// appended to the list's column, and the position after it.
+    #[inline(always)]
+    fn elements(&mut self, id: Id, item: Id, pos: usize) -> Option<(usize, usize)> {
+        if self.input.at(pos) != b'[' {
+            let end = self.other_type(id, pos);
+            return (end != FAIL).then_some((NULL, end));
+        }
+        if self.state.program.steps[id].depth > self.state.options.limits.depth_max {
+            self.fail(ErrorKind::DepthExceeded, pos, About::Value(id));
+            return None;
+        }
+        let before = self.state.columns.len(item);
+        let mut pos = self.space(pos + 1);
+        if self.input.at(pos) == b']' {
+            return Some((0, pos + 1));
+        }
+        if let Code::Int(width) = self.state.program.steps[item].code {
+            let list = self.int_elements(item, width, pos);
+            if list.closed {
+                return Some((self.state.columns.len(item) - before, list.pos));
+            }
+            pos = list.pos;
+        }
+        loop {
+            pos = self.value_or_null(item, pos);
+            if pos == FAIL {
+                return None;
+            }
+            pos = self.space(pos);
+            match self.input.at(pos) {
+                b',' => pos = self.space(pos + 1),
+                b']' => return Some((self.state.columns.len(item) - before, pos + 1)),
+                _ => {
+                    self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or ']'"));
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// As many elements as an integer kernel takes.
+    #[inline(always)]
+    fn int_elements(&mut self, item: Id, width: IntWidth, pos: usize) -> ints::IntList {
+        let (isa, input, signed) = (self.isa, self.input, width.is_signed());
+        let state = &mut *self.state;
+        match &mut state.columns.columns[item].values {
+            Values::W64(values) => isa.int_list(input, pos, values, signed),
+            values => {
+                let wide = &mut state.scratch.ints;
+                wide.truncate(0);
+                let list = isa.int_list(input, pos, wide, signed);
+                if wide.as_slice().iter().any(|&value| narrow(width, value).is_none()) {
+                    // Value by value, to find the one.
+                    return ints::IntList { pos, closed: false };
+                }
+                push_narrowed(values, wide);
+                list
+            }
+        }
+    }
+
+    /// An object with any keys.
+    #[inline(always)]
+    pub fn map(&mut self, id: Id, key: Id, value: Id, start: usize) -> usize {
+        if self.input.at(start) != b'{' {
+            return self.other_type(id, start);
+        }
+        if self.state.program.steps[id].depth > self.state.options.limits.depth_max {
+            return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
+        }
+        let mut pos = self.space(start + 1);
+        if self.input.at(pos) != b'}' {
+            loop {
+                if self.input.at(pos) != b'"' {
+                    return self.fail(ErrorKind::Syntax, pos, About::Grammar("'\"'"));
+                }
+                pos = self.utf8(key, pos);
+                if pos == FAIL {
+                    self.fault.about = About::Grammar("a key");
+                    return FAIL;
+                }
+                pos = self.space(pos);
+                if self.input.at(pos) != b':' {
+                    return self.fail(ErrorKind::Syntax, pos, About::Grammar("':'"));
+                }
+                pos = self.space(pos + 1);
+                pos = self.value_or_null(value, pos);
+                if pos == FAIL {
+                    return FAIL;
+                }
+                pos = self.space(pos);
+                match self.input.at(pos) {
+                    b',' => pos = self.space(pos + 1),
+                    b'}' => break,
+                    _ => return self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or '}'")),
+                }
+            }
+        }
+        let len = i32::try_from(self.state.columns.len(key)).unwrap_or(i32::MAX);
+        if let Values::Ends(ends) = self.values(id) {
+            ends.push(len);
+        }
+        pos + 1
+    }
+
+    /// The operations that are not worth a place in the loops.
+    #[inline(always)]
+    pub fn rare(&mut self, id: Id, pos: usize) -> usize {
+        match self.state.program.steps[id].code {
+            Code::Decimal128 { precision, scale } => self.decimal(id, pos, |text| {
+                number::parse_decimal128(text, precision, scale)
+                    .map(|(value, len)| (Decimal::Small(value), len))
+            }),
+            Code::Decimal256 { precision, scale } => self.decimal(id, pos, |text| {
+                number::parse_decimal256(text, precision, scale)
+                    .map(|(value, len)| (Decimal::Large(value), len))
+            }),
+            Code::Date32 => self.instant(id, pos, |text| number::parse_date32(text).map(i64::from)),
+            Code::Date64 => self.instant(id, pos, number::parse_date64),
+            Code::Time(unit) => self.instant(id, pos, |text| number::parse_time(text, unit)),
+            Code::Duration(unit) => {
+                self.instant(id, pos, |text| number::parse_duration(text, unit))
+            }
+            Code::Timestamp(unit, offset) => self.instant(id, pos, |text| {
+                let parsed = number::parse_timestamp(text, unit)?;
+                if parsed.had_offset {
+                    return Ok(parsed.value);
+                }
+                let offset = offset.ok_or(TextError::Syntax)?;
+                parsed.value.checked_sub(offset).ok_or(TextError::Range)
+            }),
+            Code::Binary(encoding) | Code::FixedBinary(encoding, _) => {
+                self.binary(id, encoding, pos)
+            }
+            _ => self.other_type(id, pos),
+        }
+    }
+
+    /// Reads a string into scratch space: its text, and the position after it.
+    #[inline(always)]
+    fn scratch_text(&mut self, id: Id, pos: usize) -> usize {
+        self.state.scratch.text.truncate(0);
+        match self.state.scratch.text.push_json(self.isa, self.input, pos + 1) {
+            Ok(end) => end,
+            Err(Fault { kind, pos }) => self.fail(kind, pos, About::Value(id)),
+        }
+    }
+
+    /// A string, or an integer in the column's unit.
+    #[inline(always)]
+    fn instant(
+        &mut self,
+        id: Id,
+        pos: usize,
+        parse: impl Fn(&[u8]) -> Result<i64, TextError>,
+    ) -> usize {
+        let first = self.input.at(pos);
+        if first == b'"' {
+            let end = self.scratch_text(id, pos);
+            if end == FAIL {
+                return FAIL;
+            }
+            return match parse(self.state.scratch.text.last()) {
+                Ok(value) => {
+                    push_bits(self.values(id), value.cast_unsigned());
+                    end
+                }
+                Err(error) => {
+                    let kind = self.text_fault(text_error(error));
+                    self.fail(kind, pos, About::Value(id))
+                }
+            };
+        }
+        if first != b'-' && !first.is_ascii_digit() {
+            return self.other_type(id, pos);
+        }
+        let (value, end) = match ints::integer(self.input, pos, true) {
+            Some((value, end)) if ends_number(self.input.at(end)) => (value.cast_signed(), end),
+            _ => match self.checked_integer(id, pos) {
+                Some(read) => read,
+                None => return FAIL,
+            },
+        };
+        let day = |unit: number::TimeUnit| 86_400 * unit.per_second();
+        let fits = match self.state.program.steps[id].code {
+            Code::Date32 => i32::try_from(value).is_ok(),
+            Code::Time(unit) => (0..day(unit)).contains(&value),
+            _ => true,
+        };
+        if !fits {
+            return self.fail(ErrorKind::Overflow, pos, About::Value(id));
+        }
+        push_bits(self.values(id), value.cast_unsigned());
+        end
+    }
+
+    /// A string that is not UTF-8 is that before anything else.
+    fn text_fault(&self, kind: ErrorKind) -> ErrorKind {
+        let text = self.state.scratch.text.last();
+        if std::str::from_utf8(text).is_err() { ErrorKind::InvalidUtf8 } else { kind }
+    }
+
+    /// A signed integer that stands next to something unusual.
+    #[cold]
+    #[inline(never)]
+    fn checked_integer(&mut self, id: Id, pos: usize) -> Option<(i64, usize)> {
+        match number::parse_i64(self.input.from(pos)) {
+            Ok((value, len)) => Some((value, pos + len)),
+            Err(error) => {
+                let kind = self.number_fault(pos, error);
+                self.fail(kind, pos, About::Value(id));
+                None
+            }
+        }
+    }
+
+    /// A number that is no number is that before anything else.
+    fn number_fault(&self, pos: usize, error: NumberError) -> ErrorKind {
+        match skip::number(self.input, pos) {
+            Some(_) => number_error(error),
+            None => ErrorKind::Syntax,
+        }
+    }
+
+    /// A number, or a string that holds one.
+    #[inline(always)]
+    fn decimal(
+        &mut self,
+        id: Id,
+        pos: usize,
+        parse: impl Fn(&[u8]) -> Result<(Decimal, usize), NumberError>,
+    ) -> usize {
+        let first = self.input.at(pos);
+        let (parsed, end) = if first == b'"' {
+            let end = self.scratch_text(id, pos);
+            if end == FAIL {
+                return FAIL;
+            }
+            let text = self.state.scratch.text.last();
+            let parsed = match parse(text) {
+                Ok((value, len)) if len == text.len() => Ok(value),
+                Ok(_) | Err(NumberError::Syntax) => Err(ErrorKind::InvalidValue),
+                Err(error) => {
+                    let whole = number::scan_number(text).is_ok_and(|n| n.len == text.len());
+                    Err(if whole { number_error(error) } else { ErrorKind::InvalidValue })
+                }
+            };
+            (parsed.map_err(|kind| self.text_fault(kind)), end)
+        } else if first == b'-' || first.is_ascii_digit() {
+            match parse(self.input.from(pos)) {
+                Ok((value, len)) => (Ok(value), pos + len),
+                Err(error) => (Err(self.number_fault(pos, error)), pos),
+            }
+        } else {
+            return self.other_type(id, pos);
+        };
+        match (parsed, self.values(id)) {
+            (Ok(Decimal::Small(value)), Values::W128(buf)) => buf.push(value),
+            (Ok(Decimal::Large(value)), Values::W256(buf)) => buf.push(value),
+            (Ok(_), _) => {}
+            (Err(kind), _) => return self.fail(kind, pos, About::Value(id)),
+        }
+        end
+    }
+
+    /// A string that encodes bytes.
+    fn binary(&mut self, id: Id, encoding: BinaryEncoding, pos: usize) -> usize {
+        if self.input.at(pos) != b'"' {
+            return self.other_type(id, pos);
+        }
+        let end = self.scratch_text(id, pos);
+        if end == FAIL {
+            return FAIL;
+        }
+        let scratch = &mut self.state.scratch;
+        scratch.bytes.clear();
+        let decoded = match encoding {
+            BinaryEncoding::Base64 => {
+                number::decode_base64(scratch.text.last(), &mut scratch.bytes)
+            }
+            BinaryEncoding::Hex => number::decode_hex(scratch.text.last(), &mut scratch.bytes),
+        };
+        if decoded.is_err() {
+            let kind = self.text_fault(ErrorKind::InvalidValue);
+            return self.fail(kind, pos, About::Value(id));
+        }
+        let bytes = &scratch.bytes;
+        match &mut self.state.columns.columns[id].values {
+            Values::Bytes(buf, ends) => {
+                buf.extend(bytes);
+                ends.push(i32::try_from(buf.len()).unwrap_or(i32::MAX));
+            }
+            Values::Fixed(buf, width) if bytes.len() == *width => buf.extend(bytes),
+            _ => return self.fail(ErrorKind::LengthMismatch, pos, About::Value(id)),
+        }
+        end
+    }
+
+    /// An integer column's value that the quick way did not take.
+    #[cold]
+    #[inline(never)]
+    fn other_int(&mut self, id: Id, width: IntWidth, pos: usize) -> usize {
+        let first = self.input.at(pos);
+        if first != b'-' && !first.is_ascii_digit() {
+            return self.other_type(id, pos);
+        }
+        let text = self.input.from(pos);
+        let read = if width.is_signed() {
+            number::parse_i64(text).map(|(value, len)| (value.cast_unsigned(), len))
+        } else {
+            number::parse_u64(text)
+        };
+        let kind = match read {
+            Ok((value, len)) => match narrow(width, value) {
+                Some(value) => {
+                    push_bits(self.values(id), value);
+                    return pos + len;
+                }
+                None => ErrorKind::Overflow,
+            },
+            Err(error) => self.number_fault(pos, error),
+        };
+        self.fail(kind, pos, About::Value(id))
+    }
+
+    /// A floating-point column's value that is no number in range.
+    #[cold]
+    #[inline(never)]
+    fn other_float(&mut self, id: Id, width: FloatWidth, pos: usize, error: NumberError) -> usize {
+        let first = self.input.at(pos);
+        if self.state.options.allow_nan {
+            for (text, value) in
+                [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)]
+            {
+                if self.input.slice(pos, pos + text.len()) == text.as_bytes() {
+                    let bits = match width {
+                        FloatWidth::F64 => value.to_bits(),
+                        #[expect(clippy::cast_possible_truncation, reason = "not a finite value")]
+                        FloatWidth::F32 => u64::from((value as f32).to_bits()),
+                        FloatWidth::F16 if value.is_nan() => 0x7E00,
+                        FloatWidth::F16 if value > 0.0 => 0x7C00,
+                        FloatWidth::F16 => 0xFC00,
+                    };
+                    push_bits(self.values(id), bits);
+                    return pos + text.len();
+                }
+            }
+        }
+        if first != b'-' && !first.is_ascii_digit() {
+            return self.other_type(id, pos);
+        }
+        let kind = self.number_fault(pos, error);
+        self.fail(kind, pos, About::Value(id))
+    }
+
+    /// A value of another JSON type: null, or a fault.
+    #[cold]
+    #[inline(never)]
+    pub fn other_type(&mut self, id: Id, pos: usize) -> usize {
+        let is_literal = skip::literal(self.input, pos);
+        let kind = match self.input.at(pos) {
+            b'n' => match is_literal {
+                Some(end) => {
+                    let step = &self.state.program.steps[id];
+                    if step.nullable {
+                        self.state.columns.push_null(&self.state.program, id);
+                        return end;
+                    }
+                    ErrorKind::MissingField
+                }
+                None => ErrorKind::Syntax,
+            },
+            b't' | b'f' if is_literal.is_none() => ErrorKind::Syntax,
+            b't' | b'f' | b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' => ErrorKind::WrongType,
+            _ => ErrorKind::Syntax,
+        };
+        self.fail(kind, pos, About::Value(id))
+    }
+}
+
+/// A decimal of either width.
+enum Decimal {
+    Small(i128),
+    Large(arrow_buffer::i256),
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "`narrow` has checked every value")]
+fn push_narrowed(values: &mut Values, wide: &Buf<u64>) {
+    fn all<T: ArrowNativeType>(buf: &mut Buf<T>, wide: &Buf<u64>, narrow: impl Fn(u64) -> T) {
+        buf.reserve(wide.len());
+        for &value in wide.as_slice() {
+            buf.push(narrow(value));
+        }
+    }
+    match values {
+        Values::W32(buf) => all(buf, wide, |value| value as u32),
+        Values::W16(buf) => all(buf, wide, |value| value as u16),
+        Values::W8(buf) => all(buf, wide, |value| value as u8),
+        _ => {}
+    }
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The decoder: drives the walker over chunks, and settles what becomes of records that do not fit.
+//!
+//! UTF-8 is checked for a chunk at once. A chunk that fails this is taken back and decoded again with a
+//! check for each string, so that the fault is found and treated like any other.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use arrowsmith_core::{
+    Chunk, DataError, DecodeOptions, Decoder, ErrorKind, Framing, OnError, PADDING_BYTES, Position,
+    Reject, Report, Result,
+};
+use arrowsmith_plan::{IntWidth, Plan};
+use arrowsmith_simd::skip;
+use arrowsmith_simd::isa::{Isa, Kernel};
+use arrowsmith_simd::{Input, Level};
+
+use super::build::{Columns, Values};
+use super::locate;
+use super::program::{Code, Id, Program, ROOT};
+use super::walk::{About, Records, Scratch, State, Stop};
+
+/// A fault this close to the end of a text whose padding may hold anything is looked at again in a
+/// copy with clean padding.
+const END_BYTES: usize = 64 << 10;
+
+/// Decodes JSON on this core.
+#[derive(Debug)]
+pub(crate) struct JsonDecoder {
+    schema: SchemaRef,
+    value_root: bool,
+    level: Level,
+    state: State,
+}
+
+impl JsonDecoder {
+    pub fn new(plan: &Plan, options: DecodeOptions, level: Level) -> Result<Self> {
+        let program = Program::new(plan)?;
+        let columns = Columns::new(&program);
+        let list = only_list(&program);
+        let state = State {
+            program,
+            columns,
+            options,
+            scratch: Scratch::default(),
+            careful: false,
+            rows: 0,
+            list,
+        };
+        let schema = Arc::clone(plan.schema());
+        Ok(Self { schema, value_root: plan.is_value_root(), level, state })
+    }
+
+    /// Takes back the rows beyond the first `rows`.
+    fn cut_back(&mut self, rows: usize) {
+        self.state.columns.truncate(&self.state.program, ROOT, rows);
+        self.state.rows = rows;
+    }
+}
+
+/// The list that records consist of, and its items, if they are 64-bit integers.
+fn only_list(program: &Program) -> Option<(Id, Id)> {
+    let Code::Struct(object) = program.steps[ROOT].code else { return None };
+    let object = &program.objects[object];
+    let Code::List(item) = program.steps.get(object.first)?.code else { return None };
+    let wide = matches!(program.steps[item].code, Code::Int(IntWidth::I64 | IntWidth::U64));
+    (object.keys.len() == 1 && wide).then_some((object.first, item))
+}
+
+impl Decoder for JsonDecoder {
+    fn decode(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
+        let most = self.state.columns.offset_max().saturating_add(chunk.data().len());
+        if i32::try_from(most).is_err() {
+            return Err(DataError {
+                kind: ErrorKind::OffsetOverflow,
+                position: chunk.position.clone(),
+                path: String::new(),
+                expected: "less than 2 GiB in one batch".to_owned(),
+                found: format!("{most} bytes"),
+                hint: Some("flush between chunks".to_owned()),
+            }
+            .into());
+        }
+        let rows = self.state.rows;
+        self.state.careful = false;
+        let mut outcome = Run::new(self, chunk).chunk();
+        if !self.state.columns.validate_text() {
+            self.cut_back(rows);
+            self.state.careful = true;
+            outcome = Run::new(self, chunk).chunk();
+        }
+        Ok(outcome?)
+    }
+
+    fn rows(&self) -> usize {
+        self.state.rows
+    }
+
+    fn flush(&mut self) -> Result<Option<RecordBatch>> {
+        let rows = std::mem::take(&mut self.state.rows);
+        if rows == 0 {
+            return Ok(None);
+        }
+        let State { program, columns, .. } = &mut self.state;
+        let mut arrays: Vec<ArrayRef> = Vec::new();
+        match program.steps[ROOT].code {
+            Code::Struct(object) if !self.value_root => {
+                columns.columns[ROOT].values = Values::Count(0);
+                let object = &program.objects[object];
+                for id in object.first..object.first + object.keys.len() {
+                    arrays.push(columns.take(program, id)?);
+                }
+            }
+            _ => arrays.push(columns.take(program, ROOT)?),
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::clone(&self.schema);
+        Ok(Some(RecordBatch::try_new_with_options(schema, arrays, &options)?))
+    }
+
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// How far a piece of a chunk was read.
+enum Piece {
+    Done,
+    /// From this position on it has to be read again, with clean padding.
+    Again(usize),
+}
+
+/// One pass over one chunk.
+struct Run<'d, 'c> {
+    decoder: &'d mut JsonDecoder,
+    chunk: &'c Chunk<'c>,
+    data: &'c [u8],
+    report: Report,
+    /// Records so far, in this chunk.
+    records: u64,
+    after_record: bool,
+    /// Up to where line feeds were counted for positions, and how many there were.
+    counted: (usize, u64),
+}
+
+impl<'d, 'c> Run<'d, 'c> {
+    fn new(decoder: &'d mut JsonDecoder, chunk: &'c Chunk<'c>) -> Self {
+        Self {
+            decoder,
+            chunk,
+            data: chunk.data(),
+            report: Report::default(),
+            records: 0,
+            after_record: false,
+            counted: (0, 0),
+        }
+    }
+
+    /// Reads the chunk: in place as far as that is sound, the rest from a copy.
+    fn chunk(mut self) -> Result<Report, DataError> {
+        let len = self.data.len();
+        let padded = self.chunk.bytes.len().saturating_sub(PADDING_BYTES).min(len);
+        let lines = self.chunk.framing == Framing::Lines;
+        // A line that ends inside the text does not look at what follows it.
+        let in_place = if lines {
+            memchr::memrchr(b'\n', &self.data[..padded]).map_or(0, |at| at + 1)
+        } else if padded == len {
+            len
+        } else {
+            0
+        };
+        let mut rest = 0;
+        if in_place > 0 && let Some(input) = Input::new(self.chunk.bytes, in_place) {
+            rest = match self.piece(input, 0, lines)? {
+                Piece::Done => in_place,
+                Piece::Again(from) => from,
+            };
+        }
+        if rest < len {
+            let mut copy = Vec::with_capacity(len - rest + PADDING_BYTES);
+            copy.extend_from_slice(&self.data[rest..]);
+            copy.resize(len - rest + PADDING_BYTES, 0);
+            if let Some(input) = Input::new(&copy, len - rest) {
+                self.piece(input, rest, true)?;
+            }
+        }
+        self.report.records = self.records;
+        if !lines {
+            self.report.lines = memchr::memchr_iter(b'\n', self.data).count() as u64;
+        }
+        Ok(self.report)
+    }
+
+    /// Reads one piece, which begins at `base` of the chunk. `clean` is whether what follows it
+    /// cannot matter.
+    fn piece(&mut self, input: Input<'_>, base: usize, clean: bool) -> Result<Piece, DataError> {
+        let framing = self.chunk.framing;
+        let mut pos = 0;
+        loop {
+            let state = &mut self.decoder.state;
+            let after_record = self.after_record;
+            let progress = self.decoder.level.dispatch(Records {
+                input,
+                state,
+                framing,
+                pos,
+                after_record,
+            });
+            self.records += progress.records;
+            self.report.lines += progress.lines;
+            self.after_record |= progress.records > 0;
+            pos = progress.pos;
+            let Some(stop) = progress.stop else {
+                let Some(fault) = progress.nulled else { return Ok(Piece::Done) };
+                let error = self.error(fault, input, base, progress.start, self.records - 1);
+                let record = trim_line(input.slice(progress.start, pos));
+                let record = record.to_vec();
+                self.report.rejects.push(Reject { error, record, kept_as_null: true });
+                continue;
+            };
+            let rows = self.decoder.state.rows;
+            self.decoder.cut_back(rows);
+            if !clean && stop.pos + END_BYTES >= input.end() {
+                return Ok(Piece::Again(base + pos));
+            }
+            let fault = progress.nulled.unwrap_or(stop);
+            let error = self.error(fault, input, base, pos, self.records);
+            if self.decoder.state.options.on_error == OnError::Fail {
+                return Err(error);
+            }
+            let end = self.record_end(input, pos);
+            let record = trim_line(input.slice(pos, end)).to_vec();
+            let kept_as_null = self.null_row(stop.kind);
+            self.report.rejects.push(Reject { error, record, kept_as_null });
+            self.records += 1;
+            self.after_record = true;
+            pos = end;
+        }
+    }
+
+    /// Where the record that begins at `start`, and is broken, ends.
+    fn record_end(&self, input: Input<'_>, start: usize) -> usize {
+        struct Balanced<'a>(Input<'a>, usize);
+        impl Kernel for Balanced<'_> {
+            type Output = Option<usize>;
+            #[inline(always)]
+            fn run<I: Isa>(self, isa: I) -> Option<usize> {
+                match self.0.at(self.1) {
+                    b'{' | b'[' => skip::balanced(isa, self.0, self.1).ok(),
+                    b'"' => skip::string(isa, self.0, self.1 + 1).ok(),
+                    _ => None,
+                }
+            }
+        }
+        let text = input.text();
+        if self.chunk.framing == Framing::Lines {
+            let rest = &text[start.min(text.len())..];
+            return memchr::memchr(b'\n', rest).map_or(text.len(), |at| start + at);
+        }
+        if let Some(end) = self.decoder.level.dispatch(Balanced(input, start)) {
+            return end.min(text.len());
+        }
+        if matches!(input.at(start), b'{' | b'[' | b'"') {
+            return text.len();
+        }
+        let ends = |b: &u8| matches!(b, b',' | b'{' | b'}' | b'[' | b']' | b'"' | 0..=b' ');
+        let rest = &text[start.min(text.len())..];
+        rest.iter().skip(1).position(ends).map_or(text.len(), |at| start + 1 + at)
+    }
+
+    /// Makes a row of nulls of a record that is broken, where options and columns allow it.
+    fn null_row(&mut self, kind: ErrorKind) -> bool {
+        let value_root = self.decoder.value_root;
+        let state = &mut self.decoder.state;
+        let program = &state.program;
+        let nullable = match program.steps[ROOT].code {
+            Code::Struct(object) if !value_root => {
+                let object = &program.objects[object];
+                (object.first..object.first + object.keys.len()).all(|id| program.steps[id].nullable)
+            }
+            _ => program.steps[ROOT].nullable,
+        };
+        let _ = kind;
+        if state.options.on_error != OnError::Null || !nullable {
+            return false;
+        }
+        state.columns.push_null(&state.program, ROOT);
+        state.rows += 1;
+        true
+    }
+
+    /// The error of a fault in the record that begins at `start` of a piece.
+    fn error(
+        &mut self,
+        fault: Stop,
+        input: Input<'_>,
+        base: usize,
+        start: usize,
+        record: u64,
+    ) -> DataError {
+        let text = &input.text()[start.min(input.end())..];
+        let text = match self.chunk.framing {
+            Framing::Lines => memchr::memchr(b'\n', text).map_or(text, |at| &text[..at]),
+            _ => text,
+        };
+        let offset = fault.pos - start;
+        let mut path = locate::path(text, offset);
+        let state = &self.decoder.state;
+        let (mut expected, mut hint) = (String::new(), None);
+        match fault.about {
+            About::Value(id) => expected = format!("{}", state.program.steps[id].data_type),
+            About::Missing(object, field) => {
+                let object = &state.program.objects[object];
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(&object.keys[field]);
+                expected = format!("{}", state.program.steps[object.first + field].data_type);
+            }
+            About::Grammar(wanted) => expected.push_str(wanted),
+        }
+        let limits = &state.options.limits;
+        match fault.kind {
+            ErrorKind::InvalidUtf8 => expected = "UTF-8".to_owned(),
+            ErrorKind::InvalidEscape => expected = "an escape of JSON".to_owned(),
+            ErrorKind::LoneSurrogate => expected = "both halves of a surrogate pair".to_owned(),
+            ErrorKind::ControlCharacter => expected = "control characters escaped".to_owned(),
+            ErrorKind::MissingField => expected.push_str(" that is not null"),
+            ErrorKind::DepthExceeded => {
+                expected = format!("at most {} nested levels", limits.depth_max);
+                hint = Some("--depth-max sets the limit".to_owned());
+            }
+            ErrorKind::RecordTooLong => {
+                expected = format!("a record of at most {} bytes", limits.record_bytes_max);
+                hint = Some("--record-bytes-max sets the limit".to_owned());
+            }
+            ErrorKind::TrailingData => {
+                hint = Some("--format concatenated takes several values on a line".to_owned());
+            }
+            ErrorKind::Truncated if self.chunk.framing == Framing::Lines => {
+                hint = Some("--format concatenated takes values over several lines".to_owned());
+            }
+            _ => {}
+        }
+        let mut found = locate::found(text, offset);
+        match fault.about {
+            About::Missing(..) => found = "no such key".to_owned(),
+            _ if offset >= text.len() && start + offset < input.end() => {
+                found = "end of line".to_owned();
+            }
+            _ => {}
+        }
+        if matches!(found.as_str(), "NaN" | "Infinity") || found.starts_with("number -Inf") {
+            hint = Some("--allow-nan takes it in floating-point fields".to_owned());
+        }
+        let position = self.position(base + fault.pos, record);
+        DataError { kind: fault.kind, position, path, expected, found, hint }
+    }
+
+    /// The position of a byte of the chunk, in record `record` of it.
+    fn position(&mut self, at: usize, record: u64) -> Position {
+        let at = at.min(self.data.len());
+        if at < self.counted.0 {
+            self.counted = (0, 0);
+        }
+        let lines = memchr::memchr_iter(b'\n', &self.data[self.counted.0..at]).count() as u64;
+        self.counted = (at, self.counted.1 + lines);
+        let from = &self.chunk.position;
+        Position {
+            source: from.source.clone(),
+            record: from.record + record,
+            line: from.line + self.counted.1,
+            offset: from.offset + at as u64,
+        }
+    }
+}
+
+/// A record's text without the carriage return of its line's end.
+fn trim_line(record: &[u8]) -> &[u8] {
+    record.strip_suffix(b"\r").unwrap_or(record)
+}

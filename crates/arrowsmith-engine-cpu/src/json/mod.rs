@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! JSON → Arrow on one core. A record goes through `walk` (the loop over records) → `route` (keys) →
+//! `convert` (values) → `build` (columns); `program` is the plan laid out for that, `decoder` drives it
+//! over chunks and settles what becomes of bad records, `locate` says where a fault is.
+
+mod build;
+mod convert;
+mod decoder;
+mod locate;
+mod program;
+mod route;
+mod walk;
+
+pub(crate) use decoder::JsonDecoder;

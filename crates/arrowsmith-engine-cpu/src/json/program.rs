@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The plan laid out for the walker: nodes in one array, children of a node next to one another, so
+//! that an operation is found by index and its code is a small copy.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, TimeUnit};
+use arrowsmith_core::{Error, Result};
+use arrowsmith_number::TimeUnit as Unit;
+use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op, Plan};
+
+/// Index of a node, which is also that of its column.
+pub(crate) type Id = usize;
+
+/// [`Op`] as the walker branches on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    Null,
+    Bool,
+    Int(IntWidth),
+    Float(FloatWidth),
+    Decimal128 { precision: u8, scale: i8 },
+    Decimal256 { precision: u8, scale: i8 },
+    Utf8,
+    Json,
+    Binary(BinaryEncoding),
+    FixedBinary(BinaryEncoding, usize),
+    Date32,
+    Date64,
+    Time(Unit),
+    /// With what to subtract from a text without offset, in the unit; `None` if that is not known.
+    Timestamp(Unit, Option<i64>),
+    Duration(Unit),
+    List(Id),
+    FixedList(Id, usize),
+    /// Index of its [`Object`].
+    Struct(usize),
+    Map(Id, Id),
+}
+
+/// One node of the plan.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub code: Code,
+    pub nullable: bool,
+    pub data_type: DataType,
+    /// Containers that are open inside this value if it is one, else around it.
+    pub depth: usize,
+}
+
+/// The keys of one struct, and what its text looked like so far.
+#[derive(Debug)]
+pub(crate) struct Object {
+    /// Node of the first field; the others follow it.
+    pub first: Id,
+    pub keys: Vec<Arc<str>>,
+    pub index: HashMap<Arc<str>, usize>,
+    /// The predictor: see [`super::route`].
+    pub slots: Vec<Slot>,
+    /// Lookups that prediction did not save, less records that it did; at the limit it starts anew.
+    pub misses: usize,
+    /// The fields seen in the object being read, a bit each.
+    pub seen: Vec<u64>,
+}
+
+/// What follows a text between two values that was seen before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// The value of this field.
+    Field(usize),
+    /// A value that nobody asked for.
+    Unknown,
+    /// Nothing: the text closes the object.
+    End,
+}
+
+/// A text between two values, from the end of one to the start of the next.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+pub(crate) struct Slot {
+    pub literal: [u8; 64],
+    /// As many low bits as the literal has bytes.
+    pub mask: u64,
+    pub len: usize,
+    pub follows: Follows,
+}
+
+/// A plan laid out.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub steps: Vec<Step>,
+    pub objects: Vec<Object>,
+}
+
+/// Node of the record.
+pub(crate) const ROOT: Id = 0;
+
+impl Program {
+    pub fn new(plan: &Plan) -> Result<Self> {
+        let mut program = Self { steps: Vec::new(), objects: Vec::new() };
+        program.reserve(1);
+        program.lay(ROOT, plan.root(), 0)?;
+        Ok(program)
+    }
+
+    /// Appends `count` empty places and gives the first.
+    fn reserve(&mut self, count: usize) -> Id {
+        let first = self.steps.len();
+        self.steps.extend((0..count).map(|_| Step {
+            code: Code::Null,
+            nullable: true,
+            data_type: DataType::Null,
+            depth: 0,
+        }));
+        first
+    }
+
+    fn lay(&mut self, id: Id, node: &Node, outside: usize) -> Result<()> {
+        let mut depth = outside;
+        let mut child = |program: &mut Self, node: &Node| {
+            depth = outside + 1;
+            let id = program.reserve(1);
+            program.lay(id, node, depth).map(|()| id)
+        };
+        let code = match &node.op {
+            Op::Null => Code::Null,
+            Op::Bool => Code::Bool,
+            Op::Int(width) => Code::Int(*width),
+            Op::Float(width) => Code::Float(*width),
+            Op::Decimal128 { precision, scale } => {
+                Code::Decimal128 { precision: *precision, scale: *scale }
+            }
+            Op::Decimal256 { precision, scale } => {
+                Code::Decimal256 { precision: *precision, scale: *scale }
+            }
+            Op::Utf8 => Code::Utf8,
+            Op::Json => Code::Json,
+            Op::Binary(encoding) => match node.data_type {
+                DataType::FixedSizeBinary(width) => {
+                    Code::FixedBinary(*encoding, usize::try_from(width).unwrap_or(0))
+                }
+                _ => Code::Binary(*encoding),
+            },
+            Op::Date32 => Code::Date32,
+            Op::Date64 => Code::Date64,
+            Op::Time(unit) => Code::Time(convert_unit(*unit)),
+            Op::Timestamp { unit, zone } => {
+                let unit = convert_unit(*unit);
+                Code::Timestamp(unit, zone_offset(zone.as_deref(), unit))
+            }
+            Op::Duration(unit) => Code::Duration(convert_unit(*unit)),
+            Op::List(item) => Code::List(child(self, item)?),
+            Op::FixedSizeList(item, len) => {
+                let len = usize::try_from(*len).unwrap_or(0);
+                Code::FixedList(child(self, item)?, len)
+            }
+            Op::Map { key, value } => Code::Map(child(self, key)?, child(self, value)?),
+            Op::Struct(fields) => {
+                depth = outside + 1;
+                let first = self.reserve(fields.len());
+                let keys: Vec<Arc<str>> = fields.iter().map(|f| Arc::from(&*f.key)).collect();
+                let index = keys.iter().cloned().enumerate().map(|(i, key)| (key, i)).collect();
+                let words = fields.len().div_ceil(64);
+                let object = self.objects.len();
+                self.objects.push(Object {
+                    first,
+                    keys,
+                    index,
+                    slots: Vec::new(),
+                    misses: 0,
+                    seen: vec![0; words],
+                });
+                for (i, field) in fields.iter().enumerate() {
+                    self.lay(first + i, &field.node, depth)?;
+                }
+                Code::Struct(object)
+            }
+            other => {
+                return Err(Error::schema("", format!("engine cpu cannot decode {other:?}")));
+            }
+        };
+        let (nullable, data_type) = (node.nullable, node.data_type.clone());
+        self.steps[id] = Step { code, nullable, data_type, depth };
+        Ok(())
+    }
+}
+
+fn convert_unit(unit: TimeUnit) -> Unit {
+    match unit {
+        TimeUnit::Second => Unit::Second,
+        TimeUnit::Millisecond => Unit::Millisecond,
+        TimeUnit::Microsecond => Unit::Microsecond,
+        TimeUnit::Nanosecond => Unit::Nanosecond,
+    }
+}
+
+/// What local time is ahead of UTC in this zone, in units; `None` for a zone with rules of its own.
+fn zone_offset(zone: Option<&str>, unit: Unit) -> Option<i64> {
+    let zone = match zone {
+        None => return Some(0),
+        Some(zone) => zone,
+    };
+    if ["UTC", "Etc/UTC", "GMT", "Z", "z"].contains(&zone) {
+        return Some(0);
+    }
+    let bytes = zone.as_bytes();
+    let sign = match bytes.first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let digits: Vec<i64> = bytes[1..]
+        .iter()
+        .filter(|b| **b != b':')
+        .map(|b| char::from(*b).to_digit(10).map(i64::from))
+        .collect::<Option<_>>()?;
+    let minutes = match digits[..] {
+        [a, b] => (a * 10 + b) * 60,
+        [a, b, c, d] => (a * 10 + b) * 60 + c * 10 + d,
+        _ => return None,
+    };
+    let per_second = match unit {
+        Unit::Second => 1,
+        Unit::Millisecond => 1_000,
+        Unit::Microsecond => 1_000_000,
+        Unit::Nanosecond => 1_000_000_000,
+    };
+    Some(sign * minutes * 60 * per_second)
+}

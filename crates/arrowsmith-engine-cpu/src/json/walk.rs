@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The walker: a cursor over text and plan at once, and the loop over records.
+//!
+//! Functions take the position of what they read and give the position after it, or [`FAIL`] with the
+//! reason in [`Walker::fault`], so that the way through without errors stays in registers.
+
+use arrowsmith_core::{DecodeOptions, ErrorKind, Framing, OnError};
+use arrowsmith_plan::IntWidth;
+use arrowsmith_simd::isa::{Isa, Kernel};
+use arrowsmith_simd::skip::{self, Rules};
+use arrowsmith_simd::stream::ListStream;
+use arrowsmith_simd::text::Fault;
+use arrowsmith_simd::{Buf, Input};
+
+use super::build::{Columns, Values};
+use super::program::{Code, Follows, Id, Program, ROOT};
+
+/// No position.
+pub(crate) const FAIL: usize = usize::MAX;
+
+/// What a fault is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum About {
+    /// The value of this node.
+    Value(Id),
+    /// A field of this object, by its index, that is not there.
+    Missing(usize, usize),
+    /// The grammar; with what it wants.
+    Grammar(&'static str),
+}
+
+/// Why the walker stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub kind: ErrorKind,
+    pub pos: usize,
+    pub about: About,
+}
+
+/// What the walker works with; lives as long as the decoder.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub program: Program,
+    pub columns: Columns,
+    pub options: DecodeOptions,
+    /// Scratch space of conversions.
+    pub scratch: Scratch,
+    /// Whether every string is checked for UTF-8 at once: the second try at a chunk that was not.
+    pub careful: bool,
+    /// Rows of the batch.
+    pub rows: usize,
+    /// The list that records consist of, if they do.
+    pub list: Option<(Id, Id)>,
+}
+
+/// Room that conversions use again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    pub ints: Buf<u64>,
+    pub text: arrowsmith_simd::TextBuf,
+    pub bytes: Vec<u8>,
+}
+
+/// What the loop over records did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Progress {
+    /// Where it stands: at a record that failed, else at the end.
+    pub pos: usize,
+    /// Records that were completed.
+    pub records: u64,
+    /// Line feeds that were passed, in [`Framing::Lines`].
+    pub lines: u64,
+    /// Why it stopped, if not at the end.
+    pub stop: Option<Stop>,
+    /// The first fault of the record at which it stopped that could become a null. Without `stop` the
+    /// record, which begins at `start`, is a row all the same, and `pos` is after it.
+    pub nulled: Option<Stop>,
+    pub start: usize,
+}
+
+/// The walker over one piece of text.
+pub(crate) struct Walker<'a, I> {
+    pub isa: I,
+    pub input: Input<'a>,
+    pub state: &'a mut State,
+    /// Whether a line feed ends a record.
+    pub lines: bool,
+    pub fault: Stop,
+    /// The first fault of this record that became a null.
+    pub nulled: Option<Stop>,
+}
+
+/// Runs [`Walker::records`] under an instruction set.
+pub(crate) struct Records<'a> {
+    pub input: Input<'a>,
+    pub state: &'a mut State,
+    pub framing: Framing,
+    pub pos: usize,
+    /// Whether a record stands before `pos`, so that a comma is due in [`Framing::Array`].
+    pub after_record: bool,
+}
+
+impl Kernel for Records<'_> {
+    type Output = Progress;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Progress {
+        let about = About::Grammar("");
+        let mut walker = Walker {
+            isa,
+            input: self.input,
+            state: self.state,
+            lines: self.framing == Framing::Lines,
+            fault: Stop { kind: ErrorKind::Syntax, pos: 0, about },
+            nulled: None,
+        };
+        walker.records(self.framing, self.pos, self.after_record)
+    }
+}
+
+/// Runs [`Walker::value`] under an instruction set: what makes nested values calls, not copies.
+struct Nested<'w, 'a, I> {
+    walker: &'w mut Walker<'a, I>,
+    id: Id,
+    pos: usize,
+}
+
+impl<I: Isa> Kernel for Nested<'_, '_, I> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<J: Isa>(self, _isa: J) -> usize {
+        self.walker.container(self.id, self.pos)
+    }
+}
+
+impl<I: Isa> Walker<'_, I> {
+    /// Reads records until the end, or until one fails.
+    #[inline(always)]
+    fn records(&mut self, framing: Framing, mut pos: usize, mut after_record: bool) -> Progress {
+        let end = self.input.end();
+        let record_bytes_max = self.state.options.limits.record_bytes_max;
+        let mut progress =
+            Progress { pos, records: 0, lines: 0, stop: None, nulled: None, start: pos };
+        let mut stream_from = if self.may_stream(framing) { 0 } else { FAIL };
+        let mut stream = None;
+        loop {
+            // To the next record.
+            if framing == Framing::Lines {
+                loop {
+                    pos = skip::space(self.isa, self.input, pos, true);
+                    if pos >= end || self.input.at(pos) != b'\n' {
+                        break;
+                    }
+                    progress.lines += 1;
+                    pos += 1;
+                }
+            } else {
+                pos = skip::space(self.isa, self.input, pos, false);
+                if framing == Framing::Array && after_record && pos < end {
+                    if self.input.at(pos) != b',' {
+                        self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or ']'"));
+                        return Progress { pos, stop: Some(self.fault), start: pos, ..progress };
+                    }
+                    pos = skip::space(self.isa, self.input, pos + 1, false);
+                }
+            }
+            if pos >= end {
+                return Progress { pos: end, ..progress };
+            }
+            if pos >= stream_from {
+                if stream.is_none() {
+                    stream = self.learn_stream();
+                }
+                if let Some((stream, head)) = &stream {
+                    let (records, next, tried) = self.stream(stream, *head, pos);
+                    progress.records += records as u64;
+                    progress.lines += records as u64;
+                    pos = next;
+                    stream_from = tried;
+                }
+            }
+
+            let start = pos;
+            pos = self.record(start);
+            if pos != FAIL && pos > end {
+                self.fail(ErrorKind::Truncated, end, About::Grammar("the rest of the record"));
+                pos = FAIL;
+            }
+            if pos != FAIL && framing == Framing::Lines && self.input.at(pos) != b'\n' {
+                let after = skip::space(self.isa, self.input, pos, true);
+                if after < end && self.input.at(after) != b'\n' {
+                    self.fail(ErrorKind::TrailingData, after, About::Grammar("end of line"));
+                    pos = FAIL;
+                }
+            }
+            if pos != FAIL && pos - start > record_bytes_max {
+                self.fail(ErrorKind::RecordTooLong, start, About::Grammar(""));
+                pos = FAIL;
+            }
+            if pos == FAIL {
+                let (stop, nulled) = (Some(self.fault), self.nulled.take());
+                return Progress { pos: start, stop, nulled, start, ..progress };
+            }
+            self.state.rows += 1;
+            progress.records += 1;
+            after_record = true;
+            if self.nulled.is_some() {
+                return Progress { pos, nulled: self.nulled.take(), start, ..progress };
+            }
+        }
+    }
+
+    /// Reads one record.
+    #[inline(always)]
+    fn record(&mut self, pos: usize) -> usize {
+        self.value_or_null(ROOT, pos)
+    }
+
+    fn may_stream(&self, framing: Framing) -> bool {
+        let limit = self.state.options.limits.record_bytes_max;
+        framing == Framing::Lines && self.state.list.is_some() && self.input.end() <= limit
+    }
+
+    /// What is the same in every record, once that is known, and the length of its head.
+    #[cold]
+    fn learn_stream(&mut self) -> Option<(ListStream, usize)> {
+        let (_, item) = self.state.list?;
+        let object = self.state.program.objects.first()?;
+        let [first, last] = &object.slots[..] else { return None };
+        if first.follows != Follows::Field(0) || last.follows != Follows::End {
+            return None;
+        }
+        let (head, tail) = (&first.literal[..first.len], &last.literal[..last.len]);
+        let literal = [b"]", tail, b"\n", head, b"["].concat();
+        let signed = self.state.program.steps[item].code == Code::Int(IntWidth::I64);
+        Some((ListStream::new(&literal, signed)?, head.len()))
+    }
+
+    /// Reads as many records as a stream kernel takes: their number, the position of the next one, and
+    /// that from which it makes sense to try again.
+    #[inline(always)]
+    fn stream(&mut self, stream: &ListStream, head: usize, pos: usize) -> (usize, usize, usize) {
+        let bracket = pos + head;
+        let slot = &self.state.program.objects[0].slots[0];
+        let known = self.isa.equal(self.input.window(pos), &slot.literal, slot.mask);
+        let Some((list, item)) = self.state.list else { return (0, pos, FAIL) };
+        if !known || self.input.at(bracket) != b'[' {
+            return (0, pos, pos + 1);
+        }
+        let columns = &mut self.state.columns.columns;
+        let [list, item] = match columns.get_disjoint_mut([list, item]) {
+            Ok(pair) => pair,
+            Err(_) => return (0, pos, FAIL),
+        };
+        let (Values::Ends(ends), Values::W64(values)) = (&mut list.values, &mut item.values)
+        else {
+            return (0, pos, FAIL);
+        };
+        let done = self.isa.list_stream(self.input, stream, bracket + 1, values, ends);
+        self.state.rows += done.records;
+        if let Values::Count(rows) = &mut self.state.columns.columns[ROOT].values {
+            *rows += done.records;
+        }
+        (done.records, done.pos - 1 - head, done.tried)
+    }
+
+    /// Reads the value of a node; its first byte is at `pos`.
+    #[inline(always)]
+    pub fn value(&mut self, id: Id, pos: usize) -> usize {
+        match self.state.program.steps[id].code {
+            Code::Int(width) => self.int(id, width, pos),
+            Code::Utf8 => self.utf8(id, pos),
+            Code::Bool => self.bool(id, pos),
+            Code::Float(width) => self.float(id, width, pos),
+            _ => {
+                let isa = self.isa;
+                isa.vectorize(Nested { walker: self, id, pos })
+            }
+        }
+    }
+
+    /// The other operations, out of line: each calls for values in turn.
+    #[inline(always)]
+    fn container(&mut self, id: Id, pos: usize) -> usize {
+        match self.state.program.steps[id].code {
+            Code::Struct(object) => self.object(id, object, pos),
+            Code::List(item) => self.list(id, item, pos),
+            Code::FixedList(item, len) => self.fixed_list(id, item, len, pos),
+            Code::Map(key, value) => self.map(id, key, value, pos),
+            Code::Json => self.json(id, pos),
+            _ => self.rare(id, pos),
+        }
+    }
+
+    /// Reads the value of a node, and puts a null in its place if it fails and may be one.
+    #[inline(always)]
+    pub fn value_or_null(&mut self, id: Id, pos: usize) -> usize {
+        let end = self.value(id, pos);
+        if end == FAIL { self.recover(id, pos) } else { end }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn recover(&mut self, id: Id, pos: usize) -> usize {
+        let value_error = self.fault.kind.is_value_error()
+            || self.fault.kind == ErrorKind::MissingField;
+        let null = self.state.options.on_error == OnError::Null
+            && value_error
+            && self.state.program.steps[id].nullable;
+        if !null {
+            return FAIL;
+        }
+        let fault = self.fault;
+        let len = self.state.columns.len(id);
+        self.state.columns.truncate(&self.state.program, id, len);
+        let end = self.skip(pos, self.depth_outside(id));
+        if end == FAIL {
+            return FAIL;
+        }
+        self.state.columns.push_null(&self.state.program, id);
+        self.nulled = self.nulled.or(Some(fault));
+        end
+    }
+
+    /// Containers open around a value of this node.
+    pub fn depth_outside(&self, id: Id) -> usize {
+        let step = &self.state.program.steps[id];
+        let container = matches!(
+            step.code,
+            Code::Struct(_) | Code::List(_) | Code::FixedList(..) | Code::Map(..)
+        );
+        step.depth - usize::from(container)
+    }
+
+    /// Skips the value at `pos`, around which `outside` containers are open.
+    #[inline(always)]
+    pub fn skip(&mut self, pos: usize, outside: usize) -> usize {
+        let depth = self.state.options.limits.depth_max.saturating_sub(outside);
+        let rules = Rules { depth, lines: self.lines };
+        let container = matches!(self.input.at(pos), b'{' | b'[');
+        let end = if self.state.options.trust && container {
+            skip::balanced(self.isa, self.input, pos)
+        } else {
+            skip::value(self.isa, self.input, pos, rules)
+        };
+        match end {
+            Ok(end) => end,
+            Err(Fault { kind, pos }) => self.fail(kind, pos, About::Grammar("valid JSON")),
+        }
+    }
+
+    /// White space from `pos` on.
+    #[inline(always)]
+    pub fn space(&self, pos: usize) -> usize {
+        if self.input.at(pos) > b' ' {
+            return pos;
+        }
+        skip::space(self.isa, self.input, pos, self.lines)
+    }
+
+    /// Notes a fault. One at the end of the text, or of the line, is that the record is incomplete.
+    #[cold]
+    #[inline(never)]
+    pub fn fail(&mut self, kind: ErrorKind, pos: usize, about: About) -> usize {
+        let grammar = matches!(kind, ErrorKind::Syntax | ErrorKind::ControlCharacter);
+        let at_end = pos >= self.input.end() || (self.lines && self.input.at(pos) == b'\n');
+        let kind = if grammar && at_end { ErrorKind::Truncated } else { kind };
+        self.fault = Stop { kind, pos: pos.min(self.input.end()), about };
+        FAIL
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! AVX2: windows as two 32-byte halves; integers eight digits a word.
+
+use std::arch::x86_64::*;
+
+use crate::ints::{self, IntList};
+use crate::isa::{BracketMasks, Isa, Kernel, StringMasks};
+use crate::stream::{ListStream, StreamProgress};
+use crate::{Buf, Input};
+
+/// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Avx2(());
+
+impl Avx2 {
+    /// The proof, if the CPU has them.
+    pub fn detect() -> Option<Self> {
+        let there = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("pclmulqdq");
+        there.then_some(Self(()))
+    }
+}
+
+/// The two halves of a window.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn load(window: &[u8; 64]) -> [__m256i; 2] {
+    // SAFETY: both loads are inside the 64 bytes, and need no alignment.
+    unsafe {
+        [
+            _mm256_loadu_si256(window.as_ptr().cast()),
+            _mm256_loadu_si256(window.as_ptr().add(32).cast()),
+        ]
+    }
+}
+
+/// The top bit of every byte of both halves.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn top_bits(low: __m256i, high: __m256i) -> u64 {
+    // SAFETY: the caller has AVX2.
+    let (low, high) = unsafe { (_mm256_movemask_epi8(low), _mm256_movemask_epi8(high)) };
+    u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
+}
+
+/// The bytes equal to `byte`.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn eq(halves: [__m256i; 2], byte: u8) -> u64 {
+    // SAFETY: the caller has AVX2.
+    unsafe {
+        let byte = _mm256_set1_epi8(byte.cast_signed());
+        top_bits(_mm256_cmpeq_epi8(halves[0], byte), _mm256_cmpeq_epi8(halves[1], byte))
+    }
+}
+
+impl Isa for Avx2 {
+    const NAME: &'static str = "avx2";
+
+    #[inline(always)]
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn compiled<K: Kernel>(isa: Avx2, kernel: K) -> K::Output {
+            kernel.run(isa)
+        }
+        // SAFETY: `self` proves that the CPU has these features.
+        unsafe { compiled(self, kernel) }
+    }
+
+    #[inline(always)]
+    fn string_masks(self, window: &[u8; 64]) -> StringMasks {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let halves = load(window);
+            let limit = _mm256_set1_epi8(0x1f);
+            let below = |half| _mm256_cmpeq_epi8(_mm256_max_epu8(half, limit), limit);
+            StringMasks {
+                quote: eq(halves, b'"'),
+                backslash: eq(halves, b'\\'),
+                control: top_bits(below(halves[0]), below(halves[1])),
+                high: top_bits(halves[0], halves[1]),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn bracket_masks(self, window: &[u8; 64]) -> BracketMasks {
+        // SAFETY: `self` proves AVX2. `[` and `{`, `]` and `}` differ in bit 0x20 alone.
+        unsafe {
+            let halves = load(window);
+            let lower = _mm256_set1_epi8(0x20);
+            let folded = [_mm256_or_si256(halves[0], lower), _mm256_or_si256(halves[1], lower)];
+            BracketMasks {
+                quote: eq(halves, b'"'),
+                backslash: eq(halves, b'\\'),
+                open: eq(folded, b'{'),
+                close: eq(folded, b'}'),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn not_space(self, window: &[u8; 64]) -> u64 {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let halves = load(window);
+            !(eq(halves, b' ') | eq(halves, b'\n') | eq(halves, b'\t') | eq(halves, b'\r'))
+        }
+    }
+
+    #[inline(always)]
+    fn equal(self, window: &[u8; 64], literal: &[u8; 64], mask: u64) -> bool {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let (a, b) = (load(window), load(literal));
+            let equal = top_bits(_mm256_cmpeq_epi8(a[0], b[0]), _mm256_cmpeq_epi8(a[1], b[1]));
+            !equal & mask == 0
+        }
+    }
+
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        // SAFETY: `self` proves PCLMULQDQ.
+        unsafe {
+            let bits = _mm_set_epi64x(0, bits.cast_signed());
+            let product = _mm_clmulepi64_si128::<0>(bits, _mm_set1_epi8(-1));
+            _mm_cvtsi128_si64(product).cast_unsigned()
+        }
+    }
+
+    #[inline(always)]
+    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
+        ints::int_list_scalar(input, pos, out, signed)
+    }
+
+    #[inline(always)]
+    fn list_stream(
+        self,
+        _input: Input<'_>,
+        _stream: &ListStream,
+        pos: usize,
+        _values: &mut Buf<u64>,
+        _offsets: &mut Buf<i32>,
+    ) -> StreamProgress {
+        StreamProgress::none(pos)
+    }
+}

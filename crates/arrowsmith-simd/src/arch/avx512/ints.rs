@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Arrays of integers under AVX-512, and the conversion of digits to numbers that they share with
+//! [`super::stream`].
+//!
+//! ```text
+//! for each window of 64 bytes, which begins with a number:
+//!   masks of digits, commas, spaces, minus signs; the first other byte ends the array or stops us
+//!   check the order of these by shifting the masks over one another
+//!   compress the positions of the numbers' ends to bytes
+//!   gather the digits before each end into a lane of 4, 8 or 16 + 4 bytes, by the longest number
+//!   clear what is no digit, then multiply and add: pairs, fours, eights
+//! ```
+//! No branch depends on a single number.
+
+use std::arch::x86_64::*;
+
+use crate::ints::IntList;
+use crate::{Buf, Input};
+
+/// A table of 64 bytes made at compile time.
+macro_rules! table {
+    ($i:ident => $e:expr) => {{
+        const TABLE: [u8; 64] = {
+            let mut table = [0; 64];
+            let mut $i = 0_u8;
+            while $i < 64 {
+                table[$i as usize] = $e;
+                $i += 1;
+            }
+            table
+        };
+        super::load(&TABLE)
+    }};
+}
+
+/// `0, 1, 2, …, 63`.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn iota() -> __m512i {
+    // SAFETY: the caller has AVX-512.
+    unsafe { table!(i => i) }
+}
+
+/// Digits, right-aligned in lanes of four bytes with what is no digit cleared, to sixteen numbers.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn fours(digits: __m512i) -> __m512i {
+    // SAFETY: the caller has AVX-512.
+    unsafe {
+        let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
+        _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064))
+    }
+}
+
+/// Sixteen numbers of up to four digits: those that end before the positions in the low 16 bytes of
+/// `ends`. Positions count from the start of `before`, which is 64 bytes long and followed by `text`.
+/// Bytes of both are digits less `'0'`.
+///
+/// # Safety
+/// The CPU has AVX-512 with VBMI.
+#[inline(always)]
+pub(super) unsafe fn convert4(ends: __m512i, before: __m512i, text: __m512i) -> __m512i {
+    // SAFETY: the caller has AVX-512 with VBMI.
+    unsafe {
+        let lanes = _mm512_permutexvar_epi8(table!(i => i >> 2), ends);
+        let index = _mm512_add_epi8(lanes, table!(i => (i & 3).wrapping_sub(4)));
+        let digits = _mm512_permutex2var_epi8(before, index, text);
+        // From the first byte above the last non-digit: all ones shifted to there.
+        let others = _mm512_subs_epu8(digits, _mm512_set1_epi8(9));
+        let zeros = _mm512_lzcnt_epi32(others);
+        let shift = _mm512_sub_epi32(_mm512_set1_epi32(39), zeros);
+        let shift = _mm512_and_si512(shift, _mm512_set1_epi32(!7));
+        let keep = _mm512_sllv_epi32(_mm512_set1_epi32(-1), shift);
+        fours(_mm512_and_si512(digits, keep))
+    }
+}
+
+/// Eight numbers of up to eight digits, as [`convert4`], as eight 64-bit lanes.
+///
+/// # Safety
+/// The CPU has AVX-512 with VBMI.
+#[inline(always)]
+pub(super) unsafe fn convert8(ends: __m512i, before: __m512i, text: __m512i) -> __m512i {
+    // SAFETY: the caller has AVX-512 with VBMI.
+    unsafe {
+        let lanes = _mm512_permutexvar_epi8(table!(i => i >> 3), ends);
+        let index = _mm512_add_epi8(lanes, table!(i => (i & 7).wrapping_sub(8)));
+        let digits = _mm512_permutex2var_epi8(before, index, text);
+        let others = _mm512_subs_epu8(digits, _mm512_set1_epi8(9));
+        let zeros = _mm512_lzcnt_epi64(others);
+        let shift = _mm512_sub_epi64(_mm512_set1_epi64(71), zeros);
+        let shift = _mm512_and_si512(shift, _mm512_set1_epi64(!7));
+        let keep = _mm512_sllv_epi64(_mm512_set1_epi64(-1), shift);
+        let fours = fours(_mm512_and_si512(digits, keep));
+        let packed = _mm512_packus_epi32(fours, fours);
+        let eights = _mm512_madd_epi16(packed, _mm512_set1_epi32(0x0001_2710));
+        let spread = _mm512_shuffle_epi32::<0x50>(eights);
+        _mm512_and_si512(spread, _mm512_set1_epi64(0xFFFF_FFFF))
+    }
+}
+
+/// Four numbers of up to twenty digits, as [`convert4`], and the lanes that overflow 64 bits.
+///
+/// # Safety
+/// The CPU has AVX-512 with VBMI.
+#[inline(always)]
+pub(super) unsafe fn convert20(
+    ends: __m512i,
+    before: __m512i,
+    text: __m512i,
+) -> (__m256i, __mmask8) {
+    // SAFETY: the caller has AVX-512 with VBMI.
+    unsafe {
+        // The last sixteen digits of each number, a 128-bit lane each.
+        let lanes = _mm512_permutexvar_epi8(table!(i => i >> 4), ends);
+        let index = _mm512_add_epi8(lanes, table!(i => (i & 15).wrapping_sub(16)));
+        let low = _mm512_permutex2var_epi8(before, index, text);
+        // The four before them, a 32-bit lane each.
+        let lanes = _mm512_permutexvar_epi8(table!(i => i >> 2), ends);
+        let index = _mm512_add_epi8(lanes, table!(i => (i & 3).wrapping_sub(20)));
+        let top = _mm512_castsi512_si128(_mm512_permutex2var_epi8(before, index, text));
+
+        // Digits of a half count only if all bytes after them in the number are digits too.
+        let others = _mm512_lzcnt_epi64(_mm512_subs_epu8(low, _mm512_set1_epi8(9)));
+        let zeros = _mm512_and_si512(others, _mm512_set1_epi64(!7));
+        let shift = _mm512_sub_epi64(_mm512_set1_epi64(64), zeros);
+        let keep = _mm512_sllv_epi64(_mm512_set1_epi64(-1), shift);
+        let all = _mm512_cmpeq_epi64_mask(zeros, _mm512_set1_epi64(64));
+        let upper_all = _mm512_shuffle_epi32::<0xEE>(zeros);
+        let lower_counts = _mm512_cmpeq_epi64_mask(upper_all, _mm512_set1_epi64(64));
+        let low = _mm512_maskz_and_epi64(lower_counts | 0xAA, low, keep);
+        #[expect(clippy::cast_possible_truncation, reason = "four bits")]
+        let full = _pext_u32(u32::from(all & (all >> 1)), 0x55) as __mmask8;
+        let others = _mm_lzcnt_epi32(_mm_subs_epu8(top, _mm_set1_epi8(9)));
+        let zeros = _mm_and_si128(others, _mm_set1_epi32(!7));
+        let shift = _mm_sub_epi32(_mm_set1_epi32(32), zeros);
+        let keep = _mm_sllv_epi32(_mm_set1_epi32(-1), shift);
+        let top = _mm_maskz_and_epi32(full, top, keep);
+
+        let pairs = _mm_maddubs_epi16(top, _mm_set1_epi16(0x010A));
+        let top = _mm256_cvtepu32_epi64(_mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064)));
+        let fours = fours(low);
+        let packed = _mm512_packus_epi32(fours, fours);
+        let eights = _mm512_madd_epi16(packed, _mm512_set1_epi32(0x0001_2710));
+        let high = _mm512_mul_epu32(eights, _mm512_set1_epi64(100_000_000));
+        let sixteens = _mm512_add_epi64(high, _mm512_srli_epi64::<32>(eights));
+        let order = _mm512_set_epi64(6, 4, 2, 0, 6, 4, 2, 0);
+        let low = _mm512_castsi512_si256(_mm512_permutexvar_epi64(order, sixteens));
+        let weight = _mm256_set1_epi64x(10_000_000_000_000_000);
+        let value = _mm256_add_epi64(low, _mm256_mullo_epi64(top, weight));
+        // The top four digits of 2^64 are 1844; with those the sum may still wrap around.
+        let overflow = _mm256_cmplt_epu64_mask(value, low)
+            | _mm256_cmpgt_epu64_mask(top, _mm256_set1_epi64x(1844));
+        (value, overflow)
+    }
+}
+
+/// Stores sixteen 32-bit lanes as 64-bit integers.
+///
+/// # Safety
+/// The CPU has AVX-512, and there is room for sixteen at `to`.
+#[inline(always)]
+pub(super) unsafe fn store_widened(to: *mut u64, lanes: __m512i) {
+    // SAFETY: the caller's.
+    unsafe {
+        let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(lanes));
+        let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(lanes));
+        _mm512_storeu_si512(to.cast(), low);
+        _mm512_storeu_si512(to.add(8).cast(), high);
+    }
+}
+
+/// Whether `bits` has a run of more than `LEN` ones.
+#[inline(always)]
+fn run_longer_than<const LEN: u32>(bits: u64) -> bool {
+    // A run of n + 1 ones survives n rounds of `and` with itself shifted by one; rounds double.
+    let two = bits & (bits << 1);
+    let four = two & (two << 2);
+    match LEN {
+        4 => four & (bits << 4) != 0,
+        8 => four & (four << 4) & (bits << 8) != 0,
+        _ => {
+            let eight = four & (four << 4);
+            let sixteen = eight & (eight << 8);
+            sixteen & (four << 16) & (bits << 20) != 0
+        }
+    }
+}
+
+/// The kernel; see the module and [`crate::ints`].
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn int_list(
+    input: Input<'_>,
+    mut pos: usize,
+    out: &mut Buf<u64>,
+    signed: bool,
+) -> IntList {
+    loop {
+        // SAFETY: the caller has AVX-512; `convert` reserves what it writes.
+        unsafe {
+            let window = super::load(input.window(pos));
+            let text = _mm512_sub_epi8(window, _mm512_set1_epi8(b'0'.cast_signed()));
+            let digit = _mm512_cmple_epu8_mask(text, _mm512_set1_epi8(9));
+            let comma = super::eq(window, b',');
+            let space = super::eq(window, b' ');
+            let minus = if signed { super::eq(window, b'-') } else { 0 };
+            let zero = _mm512_cmpeq_epi8_mask(text, _mm512_setzero_si512());
+            let other = !(digit | comma | space | minus);
+            let stopped = IntList { pos, closed: false };
+
+            // The part of the window that is used: up to the `]`, or through the last comma.
+            let closed = other != 0;
+            let used = if closed {
+                (other & other.wrapping_neg()) - 1
+            } else if comma != 0 {
+                u64::MAX >> comma.leading_zeros()
+            } else {
+                return stopped;
+            };
+            let digit = digit & used;
+            let (comma, space, minus) = (comma & used, space & used, minus & used);
+            let after_digit = digit << 1;
+            let after_comma = comma << 1;
+            let after_space = space << 1;
+            let end = after_digit & !digit;
+            let start = digit & !after_digit;
+            let mut wrong = comma & !after_digit;
+            wrong |= space & !after_comma;
+            wrong |= after_comma & !(digit | space | minus);
+            wrong |= after_space & !(digit | minus);
+            wrong |= minus & !(after_comma | after_space | 1);
+            wrong |= (minus << 1) & !digit;
+            wrong |= ((start & zero) << 1) & digit;
+            if wrong & used != 0 {
+                return stopped;
+            }
+            let next = if closed {
+                let at = other.trailing_zeros() as usize;
+                // The array ends with a digit and a bracket, not with a comma or anything else.
+                if input.at(pos + at) != b']' || after_digit >> at & 1 == 0 {
+                    return stopped;
+                }
+                pos + at + 1
+            } else {
+                let next = pos + 64 - comma.leading_zeros() as usize;
+                next + usize::from(input.at(next) == b' ')
+            };
+            let negative = if minus == 0 { 0 } else { _pext_u64(minus << 1, start) };
+            if !convert(digit, end, text, negative, signed, out) {
+                return stopped;
+            }
+            pos = next;
+            if closed {
+                return IntList { pos, closed: true };
+            }
+        }
+    }
+}
+
+/// Appends the numbers that end before the bits of `end`; `false`, and nothing appended, if one does
+/// not fit.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn convert(
+    digit: u64,
+    end: u64,
+    text: __m512i,
+    negative: u64,
+    signed: bool,
+    out: &mut Buf<u64>,
+) -> bool {
+    let count = end.count_ones() as usize;
+    // SAFETY: the caller has AVX-512; at most 32 numbers end in a window, and there is room for 64.
+    unsafe {
+        let to = out.spare(64);
+        // Before the window there are no digits: it begins with a number.
+        let before = _mm512_set1_epi8(-1);
+        let ends = _mm512_maskz_compress_epi8(end, _mm512_or_si512(iota(), _mm512_set1_epi8(64)));
+        if !run_longer_than::<4>(digit) {
+            store_widened(to, convert4(ends, before, text));
+            if count > 16 {
+                let ends = _mm512_alignr_epi64::<2>(_mm512_setzero_si512(), ends);
+                store_widened(to.add(16), convert4(ends, before, text));
+            }
+        } else if !run_longer_than::<8>(digit) {
+            _mm512_storeu_si512(to.cast(), convert8(ends, before, text));
+            let mut ends = ends;
+            let mut done = 8;
+            while done < count {
+                ends = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), ends);
+                _mm512_storeu_si512(to.add(done).cast(), convert8(ends, before, text));
+                done += 8;
+            }
+        } else if !run_longer_than::<20>(digit) {
+            let mut ends = ends;
+            let mut done = 0;
+            let mut refused = 0;
+            while done < count {
+                let (values, overflow) = convert20(ends, before, text);
+                _mm256_storeu_si256(to.add(done).cast(), values);
+                let lanes = (1_u8 << (count - done).min(4)) - 1;
+                refused |= overflow & lanes;
+                if signed {
+                    // Also refuses i64::MIN, which the scalar path takes.
+                    refused |= _mm256_movepi64_mask(values) & lanes;
+                }
+                ends = _mm512_alignr_epi32::<1>(_mm512_setzero_si512(), ends);
+                done += 4;
+            }
+            if refused != 0 {
+                return false;
+            }
+        } else {
+            return false;
+        }
+        if negative != 0 {
+            negate(to, negative, count);
+        }
+        out.advance(count);
+    }
+    true
+}
+
+/// Negates the numbers whose bits are set.
+///
+/// # Safety
+/// The CPU has AVX-512, and 64 numbers may be written at `at`.
+#[inline(always)]
+unsafe fn negate(at: *mut u64, negative: u64, count: usize) {
+    let mut done = 0;
+    while done < count {
+        // SAFETY: the caller's; `done` < 32.
+        unsafe {
+            let to = at.add(done);
+            let values = _mm512_loadu_si512(to.cast());
+            #[expect(clippy::cast_possible_truncation, reason = "the mask of these eight lanes")]
+            let lanes = (negative >> done) as __mmask8;
+            let values = _mm512_mask_sub_epi64(values, lanes, _mm512_setzero_si512(), values);
+            _mm512_storeu_si512(to.cast(), values);
+        }
+        done += 8;
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//! AVX-512 with VBMI2, GFNI and BITALG: a window is one register.
+
+mod ints;
+mod stream;
+
+use std::arch::x86_64::*;
+
+use crate::ints::IntList;
+use crate::isa::{BracketMasks, Isa, Kernel, StringMasks};
+use crate::stream::{ListStream, StreamProgress};
+use crate::{Buf, Input};
+
+/// Proof that the CPU has what Ice Lake and Zen 4 have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Avx512(());
+
+impl Avx512 {
+    /// The proof, if the CPU has it.
+    pub fn detect() -> Option<Self> {
+        let there = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("avx512bitalg")
+            && is_x86_feature_detected!("avx512vpopcntdq")
+            && is_x86_feature_detected!("gfni")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("pclmulqdq");
+        there.then_some(Self(()))
+    }
+}
+
+/// Sixty-four bytes as a register.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn load(window: &[u8; 64]) -> __m512i {
+    // SAFETY: the load is of the 64 bytes, and needs no alignment.
+    unsafe { _mm512_loadu_si512(window.as_ptr().cast()) }
+}
+
+/// The bytes equal to `byte`.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn eq(window: __m512i, byte: u8) -> u64 {
+    // SAFETY: the caller has AVX-512.
+    unsafe { _mm512_cmpeq_epi8_mask(window, _mm512_set1_epi8(byte.cast_signed())) }
+}
+
+impl Isa for Avx512 {
+    const NAME: &'static str = "avx512";
+
+    #[inline(always)]
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,avx512vbmi2")]
+        #[target_feature(enable = "avx512bitalg,avx512vpopcntdq,gfni,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn compiled<K: Kernel>(isa: Avx512, kernel: K) -> K::Output {
+            kernel.run(isa)
+        }
+        // SAFETY: `self` proves that the CPU has these features.
+        unsafe { compiled(self, kernel) }
+    }
+
+    #[inline(always)]
+    fn string_masks(self, window: &[u8; 64]) -> StringMasks {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let window = load(window);
+            StringMasks {
+                quote: eq(window, b'"'),
+                backslash: eq(window, b'\\'),
+                control: _mm512_cmplt_epu8_mask(window, _mm512_set1_epi8(0x20)),
+                high: _mm512_movepi8_mask(window),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn bracket_masks(self, window: &[u8; 64]) -> BracketMasks {
+        // SAFETY: `self` proves AVX-512. `[` and `{`, `]` and `}` differ in bit 0x20 alone.
+        unsafe {
+            let window = load(window);
+            let folded = _mm512_or_si512(window, _mm512_set1_epi8(0x20));
+            BracketMasks {
+                quote: eq(window, b'"'),
+                backslash: eq(window, b'\\'),
+                open: eq(folded, b'{'),
+                close: eq(folded, b'}'),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn not_space(self, window: &[u8; 64]) -> u64 {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let window = load(window);
+            !(eq(window, b' ') | eq(window, b'\n') | eq(window, b'\t') | eq(window, b'\r'))
+        }
+    }
+
+    #[inline(always)]
+    fn equal(self, window: &[u8; 64], literal: &[u8; 64], mask: u64) -> bool {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { _mm512_mask_cmpneq_epi8_mask(mask, load(window), load(literal)) == 0 }
+    }
+
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        // SAFETY: `self` proves PCLMULQDQ.
+        unsafe {
+            let bits = _mm_set_epi64x(0, bits.cast_signed());
+            let product = _mm_clmulepi64_si128::<0>(bits, _mm_set1_epi8(-1));
+            _mm_cvtsi128_si64(product).cast_unsigned()
+        }
+    }
+
+    #[inline(always)]
+    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { ints::int_list(input, pos, out, signed) }
+    }
+
+    #[inline(always)]
+    fn list_stream(
+        self,
+        input: Input<'_>,
+        stream: &ListStream,
+        pos: usize,
+        values: &mut Buf<u64>,
+        offsets: &mut Buf<i32>,
+    ) -> StreamProgress {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { stream::list_stream(input, stream, pos, values, offsets) }
+    }
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Records that are one array of integers, under AVX-512; see [`crate::stream`] for what has to hold.
+//!
+//! ```text
+//! for each block of 4 KiB:
+//!   1  masks of digits, commas, '[' and zeros for its 64 windows; eight windows at a time, shift
+//!      them over one another (across windows) and collect what is out of order; stop if anything is
+//!   2  for each window: numbers, as in `super::ints`, in lanes for the longest number of the block
+//!   3  for each '[': compare the literal before it, append the offset
+//! go back to the last '[' that was in order
+//! ```
+
+use std::arch::x86_64::*;
+
+use super::ints::{convert4, convert8, convert20, iota, store_widened};
+use crate::stream::{BLOCK_BYTES, ListStream, StreamProgress};
+use crate::{Buf, Input};
+
+const WINDOWS: usize = BLOCK_BYTES / 64;
+
+/// Numbers in a block at most: a digit and a comma each, and room for whole vectors after them.
+const VALUES_MAX: usize = BLOCK_BYTES / 2 + 64;
+
+/// Masks of a block, a bit a byte.
+#[repr(C, align(64))]
+struct Masks {
+    digit: [u64; WINDOWS],
+    comma: [u64; WINDOWS],
+    bracket: [u64; WINDOWS],
+    zero: [u64; WINDOWS],
+    /// The first byte after each number.
+    end: [u64; WINDOWS],
+}
+
+/// The last masks of the block before: what its last window shifts into this one.
+#[derive(Clone, Copy)]
+struct Carry {
+    digit: __m512i,
+    separator: __m512i,
+    leading_zero: __m512i,
+}
+
+/// How many digits the longest number of a block has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Longest {
+    Four,
+    Eight,
+    Twenty,
+}
+
+/// Eight masks.
+///
+/// # Safety
+/// The CPU has AVX-512, and `masks` holds eight more from `at` on.
+#[inline(always)]
+unsafe fn eight(masks: &[u64; WINDOWS], at: usize) -> __m512i {
+    debug_assert!(at + 8 <= WINDOWS);
+    // SAFETY: the caller's.
+    unsafe { _mm512_load_si512(masks.as_ptr().add(at).cast()) }
+}
+
+/// `masks` moved up by `BY` bytes of text; `before` are the eight masks before these.
+///
+/// # Safety
+/// The CPU has AVX-512 with VBMI2.
+#[inline(always)]
+unsafe fn shift<const BY: i32>(masks: __m512i, before: __m512i) -> __m512i {
+    // SAFETY: the caller's.
+    unsafe { _mm512_shldi_epi64::<BY>(masks, _mm512_alignr_epi64::<7>(masks, before)) }
+}
+
+/// Pass 1. The longest number; `None` if the block is out of order.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn scan(block: &[u8; BLOCK_BYTES], masks: &mut Masks, carry: &mut Carry) -> Option<Longest> {
+    // SAFETY: the caller has AVX-512; the windows lie inside the block.
+    unsafe {
+        for i in 0..WINDOWS {
+            let window = _mm512_loadu_si512(block.as_ptr().add(64 * i).cast());
+            let text = _mm512_sub_epi8(window, _mm512_set1_epi8(b'0'.cast_signed()));
+            masks.digit[i] = _mm512_cmple_epu8_mask(text, _mm512_set1_epi8(9));
+            masks.comma[i] = super::eq(window, b',');
+            masks.bracket[i] = super::eq(window, b'[');
+            masks.zero[i] = _mm512_cmpeq_epi8_mask(text, _mm512_setzero_si512());
+        }
+        let mut wrong = _mm512_setzero_si512();
+        let (mut five, mut nine, mut many) = (wrong, wrong, wrong);
+        for at in (0..WINDOWS).step_by(8) {
+            let digit = eight(&masks.digit, at);
+            let comma = eight(&masks.comma, at);
+            let after_digit = shift::<1>(digit, carry.digit);
+            let end = _mm512_andnot_si512(digit, after_digit);
+            _mm512_store_si512(masks.end.as_mut_ptr().add(at).cast(), end);
+
+            let separator = _mm512_or_si512(comma, eight(&masks.bracket, at));
+            let after_separator = shift::<1>(separator, carry.separator);
+            let leading_zero = _mm512_andnot_si512(after_digit, eight(&masks.zero, at));
+            let after_zero = shift::<1>(leading_zero, carry.leading_zero);
+            wrong = _mm512_or_si512(wrong, _mm512_andnot_si512(after_digit, comma));
+            wrong = _mm512_or_si512(wrong, _mm512_andnot_si512(digit, after_separator));
+            wrong = _mm512_or_si512(wrong, _mm512_and_si512(after_zero, digit));
+
+            // Runs of more than 4, 8, 20 digits, by their last digit.
+            let two = _mm512_and_si512(digit, after_digit);
+            let before = carry.digit;
+            let three_four =
+                _mm512_and_si512(shift::<2>(digit, before), shift::<3>(digit, before));
+            let run5 = _mm512_and_si512(
+                _mm512_and_si512(two, three_four),
+                shift::<4>(digit, before),
+            );
+            five = _mm512_or_si512(five, run5);
+            if _mm512_test_epi64_mask(run5, run5) != 0 {
+                let five_to_eight = _mm512_and_si512(
+                    _mm512_and_si512(shift::<5>(digit, before), shift::<6>(digit, before)),
+                    _mm512_and_si512(shift::<7>(digit, before), shift::<8>(digit, before)),
+                );
+                let run9 = _mm512_and_si512(run5, five_to_eight);
+                nine = _mm512_or_si512(nine, run9);
+                if _mm512_test_epi64_mask(run9, run9) != 0 {
+                    let mut run = run9;
+                    run = _mm512_and_si512(run, shift::<9>(digit, before));
+                    run = _mm512_and_si512(run, shift::<10>(digit, before));
+                    run = _mm512_and_si512(run, shift::<11>(digit, before));
+                    run = _mm512_and_si512(run, shift::<12>(digit, before));
+                    run = _mm512_and_si512(run, shift::<13>(digit, before));
+                    run = _mm512_and_si512(run, shift::<14>(digit, before));
+                    run = _mm512_and_si512(run, shift::<15>(digit, before));
+                    run = _mm512_and_si512(run, shift::<16>(digit, before));
+                    run = _mm512_and_si512(run, shift::<17>(digit, before));
+                    run = _mm512_and_si512(run, shift::<18>(digit, before));
+                    run = _mm512_and_si512(run, shift::<19>(digit, before));
+                    run = _mm512_and_si512(run, shift::<20>(digit, before));
+                    many = _mm512_or_si512(many, run);
+                }
+            }
+            *carry = Carry { digit, separator, leading_zero };
+        }
+        let wrong = _mm512_or_si512(wrong, many);
+        if _mm512_test_epi64_mask(wrong, wrong) != 0 {
+            None
+        } else if _mm512_test_epi64_mask(nine, nine) != 0 {
+            Some(Longest::Twenty)
+        } else if _mm512_test_epi64_mask(five, five) != 0 {
+            Some(Longest::Eight)
+        } else {
+            Some(Longest::Four)
+        }
+    }
+}
+
+/// Pass 2: the numbers of a block, to `to`, and how many there are before each window. `None` for a
+/// number that does not fit.
+///
+/// # Safety
+/// The CPU has AVX-512; there is room for [`VALUES_MAX`] numbers at `to`; `block` is preceded by 64
+/// readable bytes.
+#[inline(always)]
+unsafe fn numbers(
+    block: *const u8,
+    masks: &Masks,
+    longest: Longest,
+    signed: bool,
+    to: *mut u64,
+    counts: &mut [u32; WINDOWS],
+) -> Option<usize> {
+    let mut done = 0_usize;
+    let mut refused = 0_u8;
+    // SAFETY: the caller's; the numbers that end in a block are at most half its bytes.
+    unsafe {
+        let zero = _mm512_set1_epi8(b'0'.cast_signed());
+        let iota = _mm512_or_si512(iota(), _mm512_set1_epi8(64));
+        let digits = |at: *const u8| _mm512_sub_epi8(_mm512_loadu_si512(at.cast()), zero);
+        let mut before = digits(block.sub(64));
+        for i in 0..WINDOWS {
+            let text = digits(block.add(64 * i));
+            let end = masks.end[i];
+            let count = end.count_ones() as usize;
+            #[expect(clippy::cast_possible_truncation, reason = "below half of BLOCK_BYTES")]
+            let before_window = done as u32;
+            counts[i] = before_window;
+            let mut ends = _mm512_maskz_compress_epi8(end, iota);
+            let at = to.add(done);
+            match longest {
+                Longest::Four => {
+                    store_widened(at, convert4(ends, before, text));
+                    if count > 16 {
+                        ends = _mm512_alignr_epi64::<2>(_mm512_setzero_si512(), ends);
+                        store_widened(at.add(16), convert4(ends, before, text));
+                    }
+                }
+                Longest::Eight => {
+                    _mm512_storeu_si512(at.cast(), convert8(ends, before, text));
+                    let mut lane = 8;
+                    while lane < count {
+                        ends = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), ends);
+                        _mm512_storeu_si512(at.add(lane).cast(), convert8(ends, before, text));
+                        lane += 8;
+                    }
+                }
+                Longest::Twenty => {
+                    let mut lane = 0;
+                    while lane < count {
+                        let (values, overflow) = convert20(ends, before, text);
+                        _mm256_storeu_si256(at.add(lane).cast(), values);
+                        let lanes = (1_u8 << (count - lane).min(4)) - 1;
+                        refused |= overflow & lanes;
+                        if signed {
+                            refused |= _mm256_movepi64_mask(values) & lanes;
+                        }
+                        ends = _mm512_alignr_epi32::<1>(_mm512_setzero_si512(), ends);
+                        lane += 4;
+                    }
+                }
+            }
+            done += count;
+            before = text;
+        }
+    }
+    (refused == 0).then_some(done)
+}
+
+/// Pass 3, what came of it.
+struct Records {
+    /// Brackets in the block.
+    count: usize,
+    /// Position in the block after the last of them.
+    last: usize,
+}
+
+/// Pass 3: checks the literal before every `[` of the block, and writes the number of values before
+/// it, plus `base`, to `to`. `None` if a literal differs.
+///
+/// # Safety
+/// The CPU has AVX-512; there is room for as many offsets at `to` as the block has brackets; `block`
+/// is preceded by 64 readable bytes.
+#[inline(always)]
+unsafe fn records(
+    block: *const u8,
+    masks: &Masks,
+    counts: &[u32; WINDOWS],
+    stream: &ListStream,
+    base: u32,
+    to: *mut i32,
+) -> Option<Records> {
+    let mut found = Records { count: 0, last: 0 };
+    let mut differs = 0_u64;
+    // SAFETY: the caller's; 63 bytes before a bracket of the block are readable.
+    unsafe {
+        let literal = super::load(&stream.literal);
+        let compared = u64::MAX << (64 - stream.len);
+        for i in 0..WINDOWS {
+            let mut brackets = masks.bracket[i];
+            let end = masks.end[i];
+            while brackets != 0 {
+                let at = brackets.trailing_zeros() as usize;
+                let below = (brackets & brackets.wrapping_neg()) - 1;
+                let before = _mm512_loadu_si512(block.add(64 * i + at).sub(63).cast());
+                differs |= _mm512_mask_cmpneq_epi8_mask(compared, before, literal);
+                let offset = base + counts[i] + (end & below).count_ones();
+                to.add(found.count).write(offset.cast_signed());
+                found.count += 1;
+                found.last = 64 * i + at + 1;
+                brackets &= brackets - 1;
+            }
+        }
+    }
+    (differs == 0).then_some(found)
+}
+
+/// Bytes of the block, from window to window, that are neither digit nor comma: up to `last`, and
+/// from there on.
+fn others(masks: &Masks, last: usize) -> (usize, usize) {
+    let (mut before, mut after) = (0, 0);
+    for i in 0..WINDOWS {
+        let other = !(masks.digit[i] | masks.comma[i]);
+        let split = last.saturating_sub(64 * i).min(64);
+        let low = if split == 64 { u64::MAX } else { (1 << split) - 1 };
+        before += (other & low).count_ones() as usize;
+        after += (other & !low).count_ones() as usize;
+    }
+    (before, after)
+}
+
+/// The kernel; see the module and [`crate::stream`].
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn list_stream(
+    input: Input<'_>,
+    stream: &ListStream,
+    start: usize,
+    values: &mut Buf<u64>,
+    offsets: &mut Buf<i32>,
+) -> StreamProgress {
+    let mut progress = StreamProgress { records: 0, pos: start, tried: start };
+    // The first block needs 64 bytes before it, and to be there.
+    if start < 64 {
+        progress.tried = 64;
+        return progress;
+    }
+    if input.end() < start + BLOCK_BYTES {
+        return StreamProgress::none(start);
+    }
+    let mut masks = Masks {
+        digit: [0; WINDOWS],
+        comma: [0; WINDOWS],
+        bracket: [0; WINDOWS],
+        zero: [0; WINDOWS],
+        end: [0; WINDOWS],
+    };
+    let mut counts = [0; WINDOWS];
+    // Values up to the last bracket that was in order, and bytes of a literal since then.
+    let mut kept = values.len();
+    let mut pending = 0;
+    // SAFETY: the caller has AVX-512. A block lies inside the text and has 64 bytes before it.
+    unsafe {
+        let none = _mm512_setzero_si512();
+        // The byte before the first block is a '['.
+        let bracket = _mm512_set_epi64(i64::MIN, 0, 0, 0, 0, 0, 0, 0);
+        let mut carry = Carry { digit: none, separator: bracket, leading_zero: none };
+        let mut at = start;
+        while let Some(block) = input.text().get(at..).and_then(<[u8]>::first_chunk::<BLOCK_BYTES>)
+        {
+            progress.tried = at + BLOCK_BYTES;
+            let Some(longest) = scan(block, &mut masks, &mut carry) else { break };
+            let to = values.spare(VALUES_MAX);
+            let text = input.text().as_ptr().add(at);
+            let Some(count) = numbers(text, &masks, longest, stream.signed, to, &mut counts)
+            else {
+                break;
+            };
+            let Ok(base) = u32::try_from(values.len()) else { break };
+            let to = offsets.spare(BLOCK_BYTES);
+            let Some(found) = records(text, &masks, &counts, stream, base, to) else { break };
+            let (before, after) = others(&masks, found.last);
+            if found.count == 0 {
+                pending += after;
+            } else if pending + before == stream.len * found.count {
+                pending = after;
+            } else {
+                break;
+            }
+            values.advance(count);
+            offsets.advance(found.count);
+            if found.count > 0 {
+                progress.records += found.count;
+                progress.pos = at + found.last;
+                kept = usize::try_from(offsets.last().unwrap_or(0)).unwrap_or(0);
+            }
+            at += BLOCK_BYTES;
+        }
+    }
+    values.truncate(kept);
+    progress
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The instruction sets, one thin file each; [`portable`] is the twin that the others are held to.
+
+pub mod portable;
+
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
+#[cfg(target_arch = "aarch64")]
+pub mod neon;

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Growable, aligned, pooled memory that becomes an Arrow buffer without a copy.
+//!
+//! Fresh memory costs more than decoding into it: a 4 KiB page is zeroed by the kernel at a quarter of
+//! the speed at which a warm one is written. So blocks of 1 MiB and more are mapped with huge pages, and
+//! a block goes back to a process-wide pool when the last Arrow buffer over it is dropped. The
+//! pool keeps at most [`POOL_BYTES_MAX`]; what is beyond that is unmapped.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
+
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
+
+/// Bytes that the pool keeps mapped for re-use at most.
+pub const POOL_BYTES_MAX: usize = 96 << 20;
+
+/// Smallest block that is mapped and pooled; smaller ones come from the allocator.
+const MAPPED_BYTES_MIN: usize = 256 << 10;
+
+/// Alignment of every block: a cache line, and a 512-bit vector.
+const ALIGN_BYTES: usize = 64;
+
+/// Size of a huge page on x86-64 and aarch64 (4 KiB base pages).
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// One piece of memory; returns to the pool when dropped.
+#[derive(Debug)]
+struct Block {
+    ptr: NonNull<u8>,
+    capacity: usize,
+}
+
+// SAFETY: a block is plain memory with one owner; nothing in it is tied to a thread.
+unsafe impl Send for Block {}
+// SAFETY: a shared block is only read.
+unsafe impl Sync for Block {}
+
+/// Free mapped blocks by size class (log2 of the capacity).
+struct Pool {
+    free: [Vec<Block>; usize::BITS as usize],
+    bytes: usize,
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; 64], bytes: 0 });
+
+impl Block {
+    /// At least `bytes` bytes, contents undefined.
+    fn new(bytes: usize) -> Self {
+        if bytes < MAPPED_BYTES_MIN {
+            let capacity = bytes.next_multiple_of(ALIGN_BYTES).max(ALIGN_BYTES);
+            return Self { ptr: allocate(capacity), capacity };
+        }
+        let capacity = bytes.checked_next_power_of_two().unwrap_or(bytes);
+        if let Ok(mut pool) = POOL.lock() {
+            let class = capacity.trailing_zeros() as usize;
+            if let Some(block) = pool.free[class].pop() {
+                pool.bytes -= block.capacity;
+                return block;
+            }
+        }
+        Self { ptr: map(capacity), capacity }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if self.capacity < MAPPED_BYTES_MIN {
+            // SAFETY: blocks below the limit come from `allocate` with this very layout.
+            unsafe { dealloc(self.ptr.as_ptr(), layout(self.capacity)) };
+            return;
+        }
+        if let Ok(mut pool) = POOL.lock() {
+            if pool.bytes + self.capacity <= POOL_BYTES_MAX {
+                pool.bytes += self.capacity;
+                let class = self.capacity.trailing_zeros() as usize;
+                pool.free[class].push(Self { ptr: self.ptr, capacity: self.capacity });
+                return;
+            }
+        }
+        unmap(self.ptr, self.capacity);
+    }
+}
+
+fn layout(capacity: usize) -> Layout {
+    // A capacity that is not a valid layout cannot be allocated either way.
+    Layout::from_size_align(capacity, ALIGN_BYTES)
+        .unwrap_or_else(|_| handle_alloc_error(Layout::new::<u8>()))
+}
+
+fn allocate(capacity: usize) -> NonNull<u8> {
+    let layout = layout(capacity);
+    // SAFETY: the layout has a size of at least ALIGN_BYTES.
+    let ptr = unsafe { alloc(layout) };
+    NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout))
+}
+
+#[cfg(target_os = "linux")]
+fn map(capacity: usize) -> NonNull<u8> {
+    // SAFETY: an anonymous private mapping touches no memory that exists.
+    let ptr = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            capacity,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if ptr == libc::MAP_FAILED {
+        handle_alloc_error(layout(capacity));
+    }
+    if capacity >= HUGE_PAGE_BYTES {
+        // SAFETY: the range was mapped above. The advice may be refused; memory works all the same.
+        unsafe { libc::madvise(ptr, capacity, libc::MADV_HUGEPAGE) };
+    }
+    NonNull::new(ptr.cast()).unwrap_or_else(|| handle_alloc_error(layout(capacity)))
+}
+
+#[cfg(target_os = "linux")]
+fn unmap(ptr: NonNull<u8>, capacity: usize) {
+    // SAFETY: the range comes from `map` with this capacity and has no other owner.
+    unsafe { libc::munmap(ptr.as_ptr().cast(), capacity) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn map(capacity: usize) -> NonNull<u8> {
+    allocate(capacity)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unmap(ptr: NonNull<u8>, capacity: usize) {
+    // SAFETY: the block comes from `allocate` with this very layout.
+    unsafe { dealloc(ptr.as_ptr(), layout(capacity)) };
+}
+
+/// A growable array of `T` in pooled memory.
+///
+/// Kernels write whole vectors into [`Buf::spare`] and then [`advance`](Buf::advance) by the number of
+/// elements that count.
+#[derive(Debug)]
+pub struct Buf<T> {
+    block: Option<Block>,
+    /// Start of the block; dangling without one.
+    ptr: NonNull<T>,
+    len: usize,
+    capacity: usize,
+    /// Elements to reserve for when the first one comes: what the batch before held.
+    hint: usize,
+}
+
+// SAFETY: the buffer owns its block, and elements are plain numbers.
+unsafe impl<T: ArrowNativeType> Send for Buf<T> {}
+// SAFETY: as above; a shared buffer is only read.
+unsafe impl<T: ArrowNativeType> Sync for Buf<T> {}
+
+impl<T: ArrowNativeType> Default for Buf<T> {
+    fn default() -> Self {
+        Self { block: None, ptr: NonNull::dangling(), len: 0, capacity: 0, hint: 0 }
+    }
+}
+
+impl<T: ArrowNativeType> Buf<T> {
+    /// Elements in the buffer.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements.
+    #[inline]
+    pub fn as_slice(&self) -> &[T] {
+        // SAFETY: the first `len` elements are initialised; without a block `len` is 0.
+        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
+    }
+
+    /// The last element.
+    #[inline(always)]
+    pub fn last(&self) -> Option<T> {
+        self.as_slice().last().copied()
+    }
+
+    /// Keeps the first `len` elements.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Appends one element.
+    #[inline(always)]
+    pub fn push(&mut self, value: T) {
+        if self.len == self.capacity {
+            self.grow(1);
+        }
+        // SAFETY: `len < capacity`, which `grow` has just seen to if it was not so.
+        unsafe { self.ptr.as_ptr().add(self.len).write(value) };
+        self.len += 1;
+    }
+
+    /// Appends `count` times `value`.
+    pub fn push_n(&mut self, value: T, count: usize) {
+        self.reserve(count);
+        for _ in 0..count {
+            self.push(value);
+        }
+    }
+
+    /// Appends a slice.
+    #[inline]
+    pub fn extend(&mut self, values: &[T]) {
+        self.reserve(values.len());
+        // SAFETY: the room was reserved; the ranges are of different allocations.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                values.as_ptr(),
+                self.ptr.as_ptr().add(self.len),
+                values.len(),
+            );
+        }
+        self.len += values.len();
+    }
+
+    /// Makes room for `additional` more elements.
+    #[inline(always)]
+    pub fn reserve(&mut self, additional: usize) {
+        if self.capacity - self.len < additional {
+            self.grow(additional);
+        }
+    }
+
+    /// Pointer to the room for `additional` more elements, made if it is not there. Writing there is
+    /// for kernels; the elements count once [`Buf::advance`] says so.
+    #[inline(always)]
+    pub(crate) fn spare(&mut self, additional: usize) -> *mut T {
+        self.reserve(additional);
+        // SAFETY: `len <= capacity`.
+        unsafe { self.ptr.as_ptr().add(self.len) }
+    }
+
+    /// Counts `count` more elements in.
+    ///
+    /// # Safety
+    /// They were reserved and written through [`Buf::spare`].
+    #[inline(always)]
+    pub(crate) unsafe fn advance(&mut self, count: usize) {
+        debug_assert!(self.len + count <= self.capacity);
+        self.len += count;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, additional: usize) {
+        let wanted = (self.len + additional).max(self.capacity * 2).max(self.hint).max(32);
+        let block = Block::new(wanted.saturating_mul(size_of::<T>()));
+        let capacity = block.capacity / size_of::<T>();
+        let to: NonNull<T> = block.ptr.cast();
+        // SAFETY: both ranges hold `len` elements and belong to different blocks.
+        unsafe { std::ptr::copy_nonoverlapping(self.ptr.as_ptr(), to.as_ptr(), self.len) };
+        self.ptr = to;
+        self.block = Some(block);
+        self.capacity = capacity;
+    }
+
+    /// Takes the elements out as an Arrow buffer without copying, and remembers their number as a hint
+    /// for the next batch.
+    pub fn take(&mut self) -> ScalarBuffer<T> {
+        let len = std::mem::take(&mut self.len);
+        self.hint = len + len / 16;
+        self.capacity = 0;
+        self.ptr = NonNull::dangling();
+        let Some(block) = self.block.take() else { return ScalarBuffer::from(Vec::new()) };
+        let ptr = block.ptr;
+        // SAFETY: the block holds `len` initialised elements, and the buffer keeps it alive.
+        let buffer =
+            unsafe { Buffer::from_custom_allocation(ptr, len * size_of::<T>(), Arc::new(block)) };
+        ScalarBuffer::new(buffer, 0, len)
+    }
+}
+
+/// A growable bit map, least significant bit first as Arrow has it.
+#[derive(Debug, Default)]
+pub struct BitBuffer {
+    words: Buf<u64>,
+    /// Bits not yet in `words`.
+    partial: u64,
+    len: usize,
+}
+
+impl BitBuffer {
+    /// Bits in the map.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends one bit.
+    #[inline(always)]
+    pub fn push(&mut self, bit: bool) {
+        self.partial |= u64::from(bit) << (self.len & 63);
+        self.len += 1;
+        if self.len & 63 == 0 {
+            self.words.push(self.partial);
+            self.partial = 0;
+        }
+    }
+
+    /// Keeps the first `len` bits.
+    pub fn truncate(&mut self, len: usize) {
+        if len >= self.len {
+            return;
+        }
+        let word = len / 64;
+        if word < self.words.len() {
+            self.partial = self.words.as_slice()[word];
+            self.words.truncate(word);
+        }
+        self.partial &= (1 << (len & 63)) - 1;
+        self.len = len;
+    }
+
+    /// Takes the bits out.
+    pub fn take(&mut self) -> BooleanBuffer {
+        let len = std::mem::take(&mut self.len);
+        if len & 63 != 0 {
+            self.words.push(self.partial);
+        }
+        self.partial = 0;
+        BooleanBuffer::new(self.words.take().into_inner(), 0, len)
+    }
+}

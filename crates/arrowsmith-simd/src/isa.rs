@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One token type per instruction set; holding one proves that the CPU has it.
+//!
+//! An algorithm is written once, generic over [`Isa`], as a [`Kernel`] whose `run` is
+//! `#[inline(always)]`; [`Isa::vectorize`] compiles it for the instruction set. [`Level`] is the
+//! choice made at run time. `ARROWSMITH_CPU` = `avx512`, `avx2`, `neon` or `portable` forces one.
+
+use std::sync::OnceLock;
+
+use crate::arch;
+use crate::ints::IntList;
+use crate::stream::{ListStream, StreamProgress};
+use crate::{Buf, Input};
+
+/// Where the bytes that end or interrupt a string stand in a window: one bit a byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StringMasks {
+    /// `"`.
+    pub quote: u64,
+    /// `\`.
+    pub backslash: u64,
+    /// Bytes below 0x20.
+    pub control: u64,
+    /// Bytes from 0x80 on.
+    pub high: u64,
+}
+
+/// Where the brackets and strings of a window are: one bit a byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BracketMasks {
+    /// `"`.
+    pub quote: u64,
+    /// `\`.
+    pub backslash: u64,
+    /// `{` and `[`.
+    pub open: u64,
+    /// `}` and `]`.
+    pub close: u64,
+}
+
+/// An algorithm that is compiled once for each instruction set.
+pub trait Kernel {
+    /// What it returns.
+    type Output;
+
+    /// The algorithm; implementations mark it `#[inline(always)]`.
+    fn run<I: Isa>(self, isa: I) -> Self::Output;
+}
+
+/// An instruction set that this CPU has.
+pub trait Isa: Copy + Send + Sync + std::fmt::Debug + 'static {
+    /// The name that `ARROWSMITH_CPU` takes.
+    const NAME: &'static str;
+
+    /// Runs a kernel compiled for this instruction set.
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
+
+    /// The bytes that end or interrupt a string.
+    fn string_masks(self, window: &[u8; 64]) -> StringMasks;
+
+    /// The brackets and what strings are made of.
+    fn bracket_masks(self, window: &[u8; 64]) -> BracketMasks;
+
+    /// The bytes that are not JSON white space.
+    fn not_space(self, window: &[u8; 64]) -> u64;
+
+    /// Whether the two windows are equal in the bytes of `mask`, which has its low bits set.
+    fn equal(self, window: &[u8; 64], literal: &[u8; 64], mask: u64) -> bool;
+
+    /// Exclusive-or of each bit with all bits below it: from quotes to the insides of strings.
+    fn prefix_xor(self, bits: u64) -> u64;
+
+    /// Reads integers of an array; see [`crate::ints`].
+    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList;
+
+    /// Reads records that are one array of integers; see [`crate::stream`].
+    fn list_stream(
+        self,
+        input: Input<'_>,
+        stream: &ListStream,
+        pos: usize,
+        values: &mut Buf<u64>,
+        offsets: &mut Buf<i32>,
+    ) -> StreamProgress;
+}
+
+/// The instruction set chosen at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Level {
+    /// AVX-512 with VBMI2, GFNI and BITALG: Ice Lake, Zen 4 and later.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(arch::avx512::Avx512),
+    /// AVX2 with BMI2 and carry-less multiplication: Haswell, Zen and later.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(arch::avx2::Avx2),
+    /// NEON: every 64-bit Arm.
+    #[cfg(target_arch = "aarch64")]
+    Neon(arch::neon::Neon),
+    /// Plain Rust.
+    Portable(arch::portable::Portable),
+}
+
+impl Level {
+    /// Every level that this CPU has, best first.
+    pub fn available() -> Vec<Self> {
+        let mut levels = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            levels.extend(arch::avx512::Avx512::detect().map(Self::Avx512));
+            levels.extend(arch::avx2::Avx2::detect().map(Self::Avx2));
+        }
+        #[cfg(target_arch = "aarch64")]
+        levels.extend(arch::neon::Neon::detect().map(Self::Neon));
+        levels.push(Self::Portable(arch::portable::Portable));
+        levels
+    }
+
+    /// The level that `ARROWSMITH_CPU` names if this CPU has it, else the best one. Decided once.
+    pub fn get() -> Self {
+        static LEVEL: OnceLock<Level> = OnceLock::new();
+        *LEVEL.get_or_init(|| {
+            let levels = Self::available();
+            let forced = std::env::var("ARROWSMITH_CPU").ok();
+            let forced = levels.iter().find(|level| Some(level.name()) == forced.as_deref());
+            *forced.or(levels.first()).unwrap_or(&Self::Portable(arch::portable::Portable))
+        })
+    }
+
+    /// The name that `ARROWSMITH_CPU` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => arch::avx512::Avx512::NAME,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => arch::avx2::Avx2::NAME,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => arch::neon::Neon::NAME,
+            Self::Portable(_) => arch::portable::Portable::NAME,
+        }
+    }
+
+    /// Runs a kernel compiled for this level.
+    #[inline]
+    pub fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(isa) => isa.vectorize(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(isa) => isa.vectorize(kernel),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(isa) => isa.vectorize(kernel),
+            Self::Portable(isa) => isa.vectorize(kernel),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Vector kernels and recycled buffers: what the CPU engine needs `unsafe` for, behind safe faces.
+//!
+//! * [`input`]: a text with readable padding, so that a 64-byte load at any position is in bounds.
+//! * [`buffer`]: growable, aligned, pooled memory that becomes an Arrow buffer without a copy.
+//! * [`text`]: string columns; the kernel that finds, unescapes and copies a JSON string.
+//! * [`isa`]: one token type per instruction set; holding one proves that the CPU has it.
+//! * [`ints`]: arrays of integers, many numbers per instruction.
+//! * [`stream`]: whole records that are nothing but one array of integers, 4 KiB at a time.
+//! * [`skip`]: values that nobody asked for.
+//!
+//! Every kernel has a portable form that gives the same result; tests hold the two together.
+//! This crate knows no schema, plan or record.
+
+pub mod arch;
+pub mod buffer;
+pub mod input;
+pub mod ints;
+pub mod isa;
+pub mod skip;
+pub mod stream;
+pub mod text;
+
+pub use buffer::{BitBuffer, Buf};
+pub use input::Input;
+pub use isa::{Isa, Kernel, Level};
+pub use text::TextBuf;

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Values that nobody asked for, and values kept as text: found to their end, not converted.
+//!
+//! [`value`] checks the full grammar of JSON, depth and escapes included, but not UTF-8 and lone
+//! surrogates. [`balanced`] only matches brackets outside strings, and is several times as fast.
+
+use arrowsmith_core::ErrorKind;
+
+use crate::Input;
+use crate::isa::{BracketMasks, Isa};
+use crate::text::{Fault, hex4};
+
+/// Deepest nesting that [`value`] can follow, whatever the limit says.
+pub const DEPTH_MAX: usize = 4096;
+
+/// How a value is skipped.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// Containers that may be open inside the value.
+    pub depth: usize,
+    /// Whether a line feed ends the text (NDJSON) or is white space.
+    pub lines: bool,
+}
+
+/// The first byte from `pos` on that is not white space. With `lines` a line feed is not.
+#[inline(always)]
+pub fn space<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, lines: bool) -> usize {
+    loop {
+        let byte = input.at(pos);
+        if byte > b' ' || (byte == b'\n' && lines) || pos >= input.end() {
+            return pos;
+        }
+        if !lines {
+            let rest = isa.not_space(input.window(pos));
+            if rest & 1 != 0 {
+                return pos;
+            }
+            pos += rest.trailing_zeros() as usize;
+        } else if matches!(byte, b' ' | b'\t' | b'\r') {
+            pos += 1;
+        } else {
+            return pos;
+        }
+    }
+}
+
+/// Skips the string whose first byte after the quote is at `pos`; gives the position after it.
+///
+/// # Errors
+/// `control-character`, `invalid-escape`.
+#[inline(always)]
+pub fn string<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Result<usize, Fault> {
+    loop {
+        let masks = isa.string_masks(input.window(pos));
+        let stop = masks.quote | masks.backslash | masks.control;
+        if stop == 0 {
+            pos += 64;
+            continue;
+        }
+        pos += stop.trailing_zeros() as usize;
+        let first = stop & stop.wrapping_neg();
+        if first & masks.quote != 0 {
+            return Ok(pos + 1);
+        }
+        if first & masks.control != 0 {
+            return Err(Fault { kind: ErrorKind::ControlCharacter, pos });
+        }
+        pos += match input.at(pos + 1) {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
+            b'u' if hex4(input, pos + 2).is_some() => 6,
+            _ => return Err(Fault { kind: ErrorKind::InvalidEscape, pos }),
+        };
+    }
+}
+
+/// Skips the number at `pos`; `None` if it breaks the grammar.
+#[inline(always)]
+pub fn number(input: Input<'_>, mut pos: usize) -> Option<usize> {
+    pos += usize::from(input.at(pos) == b'-');
+    let start = pos;
+    pos = digits(input, pos);
+    if pos == start || (input.at(start) == b'0' && pos - start > 1) {
+        return None;
+    }
+    if input.at(pos) == b'.' {
+        let end = digits(input, pos + 1);
+        if end == pos + 1 {
+            return None;
+        }
+        pos = end;
+    }
+    if input.at(pos) | 0x20 == b'e' {
+        pos += 1;
+        pos += usize::from(matches!(input.at(pos), b'+' | b'-'));
+        let end = digits(input, pos);
+        if end == pos {
+            return None;
+        }
+        pos = end;
+    }
+    // What would have belonged to a number cannot follow one.
+    (!matches!(input.at(pos), b'.' | b'+' | b'-' | b'e' | b'E' | b'0'..=b'9')).then_some(pos)
+}
+
+#[inline(always)]
+fn digits(input: Input<'_>, mut pos: usize) -> usize {
+    while input.at(pos).is_ascii_digit() {
+        pos += 1;
+    }
+    pos
+}
+
+/// Skips the literal at `pos`; `None` if it is not spelled `true`, `false` or `null`.
+#[inline(always)]
+pub fn literal(input: Input<'_>, pos: usize) -> Option<usize> {
+    let word = input.word(pos);
+    #[expect(clippy::cast_possible_truncation, reason = "the low four bytes are meant")]
+    let four = (word as u32).to_le_bytes();
+    if four == *b"true" || four == *b"null" {
+        Some(pos + 4)
+    } else if four == *b"fals" && input.at(pos + 4) == b'e' {
+        Some(pos + 5)
+    } else {
+        None
+    }
+}
+
+/// Skips the scalar or string at `pos`, which is not a bracket.
+#[inline(always)]
+fn scalar<I: Isa>(isa: I, input: Input<'_>, pos: usize) -> Result<usize, Fault> {
+    let end = match input.at(pos) {
+        b'"' => return string(isa, input, pos + 1),
+        b'-' | b'0'..=b'9' => number(input, pos),
+        _ => literal(input, pos),
+    };
+    end.ok_or(Fault { kind: ErrorKind::Syntax, pos })
+}
+
+/// Skips the value whose first byte is at `pos`, checking all of JSON's grammar; gives the position
+/// after it.
+///
+/// # Errors
+/// The first fault in the text: `syntax`, `control-character`, `invalid-escape`, `depth-exceeded`.
+#[inline(always)]
+pub fn value<I: Isa>(
+    isa: I,
+    input: Input<'_>,
+    mut pos: usize,
+    rules: Rules,
+) -> Result<usize, Fault> {
+    // One bit a level: whether it is an object. The innermost is bit `depth - 1`.
+    let mut objects = [0_u64; DEPTH_MAX / 64];
+    let mut depth = 0;
+    let depth_max = rules.depth.min(DEPTH_MAX);
+    let syntax = |pos| Err(Fault { kind: ErrorKind::Syntax, pos });
+    loop {
+        // A value begins at `pos`.
+        let first = input.at(pos);
+        if first == b'{' || first == b'[' {
+            if depth == depth_max {
+                return Err(Fault { kind: ErrorKind::DepthExceeded, pos });
+            }
+            let bit = 1 << (depth % 64);
+            let object = first == b'{';
+            objects[depth / 64] &= !bit;
+            objects[depth / 64] |= if object { bit } else { 0 };
+            depth += 1;
+            pos = space(isa, input, pos + 1, rules.lines);
+            if input.at(pos) == first + 2 {
+                depth -= 1;
+                pos += 1;
+            } else if object {
+                pos = key(isa, input, pos, rules)?;
+                continue;
+            } else {
+                continue;
+            }
+        } else {
+            pos = scalar(isa, input, pos)?;
+        }
+        // A value ended before `pos`.
+        loop {
+            if depth == 0 {
+                return Ok(pos);
+            }
+            let object = objects[(depth - 1) / 64] >> ((depth - 1) % 64) & 1 != 0;
+            pos = space(isa, input, pos, rules.lines);
+            match input.at(pos) {
+                b',' => {
+                    pos = space(isa, input, pos + 1, rules.lines);
+                    if object {
+                        pos = key(isa, input, pos, rules)?;
+                    }
+                    break;
+                }
+                b'}' if object => {}
+                b']' if !object => {}
+                _ => return syntax(pos),
+            }
+            depth -= 1;
+            pos += 1;
+        }
+    }
+}
+
+/// Skips a key and its colon; gives the position of the value.
+#[inline(always)]
+fn key<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
+    if input.at(pos) != b'"' {
+        return Err(Fault { kind: ErrorKind::Syntax, pos });
+    }
+    let pos = string(isa, input, pos + 1)?;
+    let pos = space(isa, input, pos, rules.lines);
+    if input.at(pos) != b':' {
+        return Err(Fault { kind: ErrorKind::Syntax, pos });
+    }
+    Ok(space(isa, input, pos + 1, rules.lines))
+}
+
+/// The bits that a backslash before them takes the meaning from. `carry` is whether the window begins
+/// with such a byte, and becomes that of the next window.
+#[inline(always)]
+fn escaped(backslash: u64, carry: &mut bool) -> u64 {
+    if backslash == 0 {
+        return u64::from(std::mem::take(carry));
+    }
+    // Backslashes that are not escaped themselves start runs; runs of odd length escape what follows.
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let backslash = backslash & !u64::from(*carry);
+    let follows = backslash << 1 | u64::from(*carry);
+    let odd_starts = backslash & !EVEN & !follows;
+    let (even_series, overflow) = odd_starts.overflowing_add(backslash);
+    *carry = overflow;
+    (EVEN ^ (even_series << 1)) & follows
+}
+
+/// Skips the container whose bracket is at `pos` by matching brackets outside strings alone; gives the
+/// position after it. For trusted text, and to find where a broken record ends.
+///
+/// # Errors
+/// `truncated`, at the end of the text.
+#[inline(always)]
+pub fn balanced<I: Isa>(isa: I, input: Input<'_>, pos: usize) -> Result<usize, Fault> {
+    let mut depth = 0_usize;
+    let mut at = pos;
+    let mut escape = false;
+    let mut inside = 0_u64;
+    while at < input.end() {
+        let BracketMasks { quote, backslash, open, close } = isa.bracket_masks(input.window(at));
+        let quote = quote & !escaped(backslash, &mut escape);
+        let strings = isa.prefix_xor(quote) ^ inside;
+        inside = if strings >> 63 != 0 { u64::MAX } else { 0 };
+        let (open, mut close) = (open & !strings, close & !strings);
+        let closing = close.count_ones() as usize;
+        if closing < depth {
+            depth = depth + open.count_ones() as usize - closing;
+        } else {
+            let mut closed = 0;
+            while close != 0 {
+                let bit = close & close.wrapping_neg();
+                let opened = (open & (bit - 1)).count_ones() as usize;
+                closed += 1;
+                if depth + opened <= closed {
+                    let end = at + bit.trailing_zeros() as usize + 1;
+                    return if end <= input.end() { Ok(end) } else { break };
+                }
+                close &= close - 1;
+            }
+            depth = depth + open.count_ones() as usize - closed;
+        }
+        at += 64;
+    }
+    Err(Fault { kind: ErrorKind::Truncated, pos: input.end() })
+}

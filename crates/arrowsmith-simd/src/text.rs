@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//! String columns, and the kernel that finds, unescapes and copies a JSON string.
+//!
+//! The kernel copies 64 bytes at a time to the end of the column and then looks where the string
+//! ends, so that a short string costs one load, one store and a few compares. UTF-8 is checked for
+//! many strings at once ([`TextBuf::validate`]); a column that is not valid cannot be finished.
+
+use arrow_array::StringArray;
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrowsmith_core::ErrorKind;
+
+use crate::isa::Isa;
+use crate::{Buf, Input};
+
+/// What is wrong, and at which byte of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// The position, in bytes.
+    pub pos: usize,
+}
+
+/// A growing column of strings: the texts one after another, and where each ends.
+#[derive(Debug)]
+pub struct TextBuf {
+    bytes: Buf<u8>,
+    offsets: Buf<i32>,
+    /// Whether a byte from 0x80 on was appended since the last validation.
+    high: bool,
+    /// Bytes and strings that are known to be UTF-8.
+    valid_bytes: usize,
+    valid_strings: usize,
+}
+
+impl Default for TextBuf {
+    fn default() -> Self {
+        let mut offsets = Buf::default();
+        offsets.push(0);
+        Self { bytes: Buf::default(), offsets, high: false, valid_bytes: 0, valid_strings: 0 }
+    }
+}
+
+impl TextBuf {
+    /// Strings in the column.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of all strings together.
+    #[inline(always)]
+    pub fn bytes_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The bytes of the last string.
+    pub fn last(&self) -> &[u8] {
+        let offsets = self.offsets.as_slice();
+        let start = offsets.len().checked_sub(2).map_or(0, |i| offset(offsets[i]));
+        &self.bytes.as_slice()[start..]
+    }
+
+    /// Keeps the first `len` strings.
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.len() {
+            self.offsets.truncate(len + 1);
+            self.bytes.truncate(offset(self.offsets.last().unwrap_or(0)));
+            self.valid_strings = self.valid_strings.min(len);
+            self.valid_bytes = self.valid_bytes.min(self.bytes.len());
+        }
+    }
+
+    /// Drops what [`TextBuf::push_json`] left of a string that it could not finish.
+    fn drop_partial(&mut self) {
+        self.bytes.truncate(offset(self.offsets.last().unwrap_or(0)));
+    }
+
+    /// Ends the string that was appended to `bytes`.
+    #[inline(always)]
+    fn end(&mut self) {
+        // The engine refuses batches beyond i32::MAX bytes before they get here.
+        self.offsets.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
+    }
+
+    /// Appends a string as it is.
+    #[inline]
+    pub fn push(&mut self, text: &[u8]) {
+        self.high |= !text.is_ascii();
+        self.bytes.extend(text);
+        self.end();
+    }
+
+    /// Appends `count` empty strings, for nulls.
+    pub fn push_empty(&mut self, count: usize) {
+        for _ in 0..count {
+            self.end();
+        }
+    }
+
+    /// Appends the JSON string whose first byte after the opening quote is at `pos`; gives the
+    /// position after the closing quote. UTF-8 is left to [`TextBuf::validate`].
+    ///
+    /// # Errors
+    /// `control-character` (also for a line feed and for a zero byte, which may be the end of the
+    /// text: the caller knows), `invalid-escape`, `lone-surrogate`; the column is as before.
+    #[inline(always)]
+    pub fn push_json<I: Isa>(
+        &mut self,
+        isa: I,
+        input: Input<'_>,
+        mut pos: usize,
+    ) -> Result<usize, Fault> {
+        loop {
+            let window = input.window(pos);
+            let masks = isa.string_masks(window);
+            // SAFETY: `spare` has room for 64 bytes, and a window is 64 bytes.
+            unsafe {
+                self.bytes.spare(64).copy_from_nonoverlapping(window.as_ptr(), 64);
+            }
+            let stop = masks.quote | masks.backslash | masks.control;
+            if stop == 0 {
+                self.high |= masks.high != 0;
+                // SAFETY: 64 bytes were written to the spare room.
+                unsafe { self.bytes.advance(64) };
+                pos += 64;
+                continue;
+            }
+            let count = stop.trailing_zeros() as usize;
+            let first = stop & stop.wrapping_neg();
+            self.high |= masks.high & (first - 1) != 0;
+            // SAFETY: `count` < 64 bytes were written to the spare room.
+            unsafe { self.bytes.advance(count) };
+            pos += count;
+            if first & masks.quote != 0 {
+                self.end();
+                return Ok(pos + 1);
+            }
+            if first & masks.control != 0 {
+                self.drop_partial();
+                return Err(Fault { kind: ErrorKind::ControlCharacter, pos });
+            }
+            match unescape(input, pos) {
+                Ok((escaped, end)) => {
+                    self.high |= escaped >= '\u{80}';
+                    let mut utf8 = [0; 4];
+                    self.bytes.extend(escaped.encode_utf8(&mut utf8).as_bytes());
+                    pos = end;
+                }
+                Err(fault) => {
+                    self.drop_partial();
+                    return Err(fault);
+                }
+            }
+        }
+    }
+
+    /// Whether everything appended so far is UTF-8, string by string.
+    pub fn validate(&mut self) -> bool {
+        if self.high {
+            let bytes = &self.bytes.as_slice()[self.valid_bytes..];
+            if simdutf8::basic::from_utf8(bytes).is_err() {
+                return false;
+            }
+            // Valid strings in a row are valid as a whole; the whole is cut well if no string begins
+            // with the inside of a character.
+            let all = self.bytes.as_slice();
+            let starts = &self.offsets.as_slice()[self.valid_strings..];
+            let inside = |start: &i32| all.get(offset(*start)).is_some_and(|b| b & 0xC0 == 0x80);
+            if starts.iter().any(inside) {
+                return false;
+            }
+        }
+        self.high = false;
+        self.valid_bytes = self.bytes.len();
+        self.valid_strings = self.len();
+        true
+    }
+
+    /// Takes the column out; `None` if it is not UTF-8, or if `nulls` has another length.
+    pub fn take(&mut self, nulls: Option<NullBuffer>) -> Option<StringArray> {
+        if !self.validate() || nulls.as_ref().is_some_and(|nulls| nulls.len() != self.len()) {
+            return None;
+        }
+        let bytes: Buffer = self.bytes.take().into_inner();
+        let offsets: ScalarBuffer<i32> = self.offsets.take();
+        self.offsets.push(0);
+        self.valid_bytes = 0;
+        self.valid_strings = 0;
+        // SAFETY: `end` and `truncate` keep the offsets rising from 0 to the number of bytes,
+        // `validate` has just found the strings to be UTF-8, and the nulls fit.
+        Some(unsafe {
+            StringArray::new_unchecked(OffsetBuffer::new_unchecked(offsets), bytes, nulls)
+        })
+    }
+}
+
+#[inline(always)]
+fn offset(offset: i32) -> usize {
+    usize::try_from(offset).unwrap_or(0)
+}
+
+/// The character that the escape at `pos` (its backslash) stands for, and the position after it.
+///
+/// # Errors
+/// `invalid-escape` and `lone-surrogate`, at the backslash.
+#[inline]
+pub fn unescape(input: Input<'_>, pos: usize) -> Result<(char, usize), Fault> {
+    let simple = match input.at(pos + 1) {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return unescape_unicode(input, pos),
+        _ => return Err(Fault { kind: ErrorKind::InvalidEscape, pos }),
+    };
+    Ok((simple, pos + 2))
+}
+
+/// As [`unescape`], for `\uXXXX` and pairs of them.
+fn unescape_unicode(input: Input<'_>, pos: usize) -> Result<(char, usize), Fault> {
+    let unit = hex4(input, pos + 2).ok_or(Fault { kind: ErrorKind::InvalidEscape, pos })?;
+    let lone = Fault { kind: ErrorKind::LoneSurrogate, pos };
+    if !(0xD800..0xE000).contains(&unit) {
+        return Ok((char::from_u32(unit).ok_or(lone)?, pos + 6));
+    }
+    if unit >= 0xDC00 || input.at(pos + 6) != b'\\' || input.at(pos + 7) != b'u' {
+        return Err(lone);
+    }
+    let escape = Fault { kind: ErrorKind::InvalidEscape, pos: pos + 6 };
+    let low = hex4(input, pos + 8).ok_or(escape)?;
+    if !(0xDC00..0xE000).contains(&low) {
+        return Err(lone);
+    }
+    let code = 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+    Ok((char::from_u32(code).ok_or(lone)?, pos + 12))
+}
+
+/// Four hexadecimal digits.
+#[inline]
+pub fn hex4(input: Input<'_>, pos: usize) -> Option<u32> {
+    let mut value = 0;
+    for i in 0..4 {
+        value = value << 4 | char::from(input.at(pos + i)).to_digit(16)?;
+    }
+    Some(value)
+}
