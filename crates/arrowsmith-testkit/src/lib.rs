@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the tests of every engine share, and the product never links.
+//!
+//! - [`oracle`]: an engine that is simple, slow and right; the contract in code.
+
+#![forbid(unsafe_code)]
+
+pub mod oracle;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The oracle: an engine that is simple and slow, and follows `docs/design/0002-json-semantics.md`
+//! word by word, byte by byte. Other engines are held to it.
+//!
+//! It shares no code of decoding with them: a recursive descent over the bytes ([`reader`]) into cells
+//! ([`Cell`]), numbers by `std` and long arithmetic ([`number`]), dates by chrono ([`time`]), arrays
+//! from cells at the end ([`array`]). It never trades a line of clarity for speed.
+
+pub mod array;
+mod binary;
+mod cell;
+mod convert;
+mod decoder;
+mod number;
+mod reader;
+mod skip;
+mod string;
+mod time;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrowsmith_core::{DecodeOptions, Decoder, Result};
+use arrowsmith_plan::{Engine, Plan};
+
+pub use cell::Cell;
+
+/// The oracle as an [`Engine`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OracleEngine;
+
+impl Engine for OracleEngine {
+    fn name(&self) -> &'static str {
+        "oracle"
+    }
+
+    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+        Ok(Box::new(decoder::OracleDecoder::new(Arc::clone(plan), options.clone())))
+    }
+}
