@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reading ahead on a thread of its own, so that decompression overlaps decoding.
+
+use std::io::{self, Read};
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+/// Size of one block, in bytes.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Blocks that may wait, so that the memory held is about one MiB.
+const BLOCKS_MAX: usize = 4;
+
+/// A reader whose bytes are read by another thread.
+///
+/// Dropping it lets that thread end at its next block; it is not waited for, since it may hang in a
+/// read that nobody can interrupt.
+pub(crate) struct ReadAhead {
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    used: Sender<Vec<u8>>,
+    block: Vec<u8>,
+    start: usize,
+    done: bool,
+}
+
+impl ReadAhead {
+    /// Starts reading.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
+        let (full, blocks) = bounded(BLOCKS_MAX);
+        let (used, empty) = bounded(BLOCKS_MAX + 2);
+        thread::Builder::new()
+            .name("arrowsmith-read".to_owned())
+            .spawn(move || pump(reader, &full, &empty))?;
+        Ok(Self { blocks, used, block: Vec::new(), start: 0, done: false })
+    }
+}
+
+/// Reads until the end, an error, or until nobody listens. The end is an empty block, so that a thread
+/// that dies without one is noticed.
+fn pump(
+    mut reader: Box<dyn Read + Send>,
+    full: &Sender<io::Result<Vec<u8>>>,
+    empty: &Receiver<Vec<u8>>,
+) {
+    loop {
+        let mut block = empty.try_recv().unwrap_or_default();
+        block.resize(BLOCK_BYTES, 0);
+        let (filled, error) = fill(&mut reader, &mut block);
+        block.truncate(filled);
+        // What came before an error is still good. The error is kept, since a decompressor need not
+        // give it twice.
+        if filled > 0 || error.is_none() {
+            let last = filled == 0;
+            if full.send(Ok(block)).is_err() || last {
+                return;
+            }
+        }
+        if let Some(error) = error {
+            let _ = full.send(Err(error));
+            return;
+        }
+    }
+}
+
+/// Reads something, and more as long as it comes in big pieces: a slow pipe is not kept waiting.
+fn fill(reader: &mut dyn Read, block: &mut [u8]) -> (usize, Option<io::Error>) {
+    let mut filled = 0;
+    while filled < block.len() / 2 {
+        match reader.read(&mut block[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Some(error)),
+        }
+    }
+    (filled, None)
+}
+
+impl Read for ReadAhead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.start == self.block.len() && !self.done {
+            let next = self.blocks.recv().unwrap_or_else(|_| {
+                Err(io::Error::other("the reading thread ended before the input did"))
+            });
+            self.done = !matches!(&next, Ok(block) if !block.is_empty());
+            let used = std::mem::replace(&mut self.block, next?);
+            self.start = 0;
+            let _ = self.used.try_send(used);
+        }
+        let rest = self.block.get(self.start..).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.start += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where bytes come from: files, globs, standard input, memory; plain or compressed.
+//!
+//! The first step of source → plan → engine → batch → sink. An [`Input`] says what to read; opening it
+//! gives a [`Source`] whose [`Content`] is either whole (mapped or in memory, so that nothing is copied)
+//! or a stream. This crate knows no format: it never looks at the bytes beyond the magic number of a
+//! compression.
+//!
+//! ```
+//! use arrowsmith_source::{Content, Input, OpenOptions};
+//!
+//! let source = Input::bytes(b"{\"a\":1}\n".to_vec()).open(&OpenOptions::default())?;
+//! let Content::Whole(bytes) = source.content else { unreachable!() };
+//! assert_eq!((*bytes).as_ref(), b"{\"a\":1}\n");
+//! # Ok::<(), arrowsmith_core::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod ahead;
+mod compression;
+mod expand;
+mod open;
+
+pub use compression::Compression;
+pub use expand::{expand, expand_all};
+pub use open::{Content, Input, OpenOptions, SharedBytes, Source};
+
+#[cfg(test)]
+mod tests;

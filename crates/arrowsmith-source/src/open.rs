@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Inputs, and what opening them gives.
+
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrowsmith_core::{Error, Result};
+use arrowsmith_mmap::FileMap;
+
+use crate::ahead::ReadAhead;
+use crate::compression::{Compression, MAGIC_BYTES};
+
+/// Bytes in memory that threads share: a `Vec<u8>`, a mapped file, a buffer of another language.
+pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Buffer in front of a decompressor, in bytes.
+const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
+
+/// Something that bytes can be read from, not opened yet.
+pub enum Input {
+    /// A file; a pipe or device is read as a stream.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+    /// Bytes in memory.
+    Bytes {
+        /// What positions in errors call it.
+        name: Option<Arc<str>>,
+        /// The bytes.
+        bytes: SharedBytes,
+    },
+    /// Anything that can be read.
+    Reader {
+        /// What positions in errors call it.
+        name: Option<Arc<str>>,
+        /// The reader; it needs no buffer of its own.
+        reader: Box<dyn Read + Send>,
+    },
+}
+
+impl Input {
+    /// Bytes in memory, without a name.
+    pub fn bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self::Bytes { name: None, bytes: Arc::new(bytes) }
+    }
+
+    /// A reader, without a name.
+    pub fn reader(reader: impl Read + Send + 'static) -> Self {
+        Self::Reader { name: None, reader: Box::new(reader) }
+    }
+
+    /// What positions in errors call this input: the path, `-`, or the name given.
+    pub fn name(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Path(path) => Some(Arc::from(path.to_string_lossy())),
+            Self::Stdin => Some(Arc::from("-")),
+            Self::Bytes { name, .. } | Self::Reader { name, .. } => name.clone(),
+        }
+    }
+
+    /// Bytes that will be read, as they are stored; `None` where that is not known beforehand.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Path(path) => {
+                let metadata = path.metadata().ok()?;
+                is_plain(&metadata).then_some(metadata.len())
+            }
+            Self::Bytes { bytes, .. } => Some((**bytes).as_ref().len() as u64),
+            Self::Stdin | Self::Reader { .. } => None,
+        }
+    }
+
+    /// Whether opening it once more would give the same bytes again: a regular file, or memory.
+    pub fn is_repeatable(&self) -> bool {
+        self.stored_bytes().is_some()
+    }
+
+    /// Opens the input and takes off its compression.
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the file or input.
+    pub fn open(self, options: &OpenOptions) -> Result<Source> {
+        let name = self.name();
+        let path = name.as_deref().map(PathBuf::from);
+        let content = match self {
+            Self::Path(path) => open_path(&path, options),
+            Self::Stdin => stream(Box::new(io::stdin()), options),
+            Self::Bytes { bytes, .. } => open_bytes(bytes, options),
+            Self::Reader { reader, .. } => stream(reader, options),
+        };
+        let content = content.map_err(|source| Error::Io { path, source })?;
+        Ok(Source { name, content })
+    }
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => f.debug_tuple("Path").field(path).finish(),
+            Self::Stdin => f.write_str("Stdin"),
+            Self::Bytes { name, .. } => f.debug_tuple("Bytes").field(name).finish(),
+            Self::Reader { name, .. } => f.debug_tuple("Reader").field(name).finish(),
+        }
+    }
+}
+
+impl From<PathBuf> for Input {
+    fn from(path: PathBuf) -> Self {
+        Self::Path(path)
+    }
+}
+
+impl From<&Path> for Input {
+    fn from(path: &Path) -> Self {
+        Self::Path(path.to_owned())
+    }
+}
+
+/// How inputs are opened.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    /// The compression, where the first bytes shall not decide.
+    pub compression: Compression,
+    /// Whether plain files are mapped into memory (the default) or read as streams, for files
+    /// that others truncate meanwhile.
+    pub map_files: bool,
+    /// Counts the stored bytes of streams as they are read. Content that is whole is not counted: only
+    /// its user knows how far it is.
+    pub bytes_read: Arc<AtomicU64>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { compression: Compression::Auto, map_files: true, bytes_read: Arc::default() }
+    }
+}
+
+/// An opened input.
+#[derive(Debug)]
+pub struct Source {
+    /// What positions in errors call it.
+    pub name: Option<Arc<str>>,
+    /// Its bytes, decompressed.
+    pub content: Content,
+}
+
+/// The bytes of a source.
+pub enum Content {
+    /// All of them, mapped or in memory.
+    Whole(SharedBytes),
+    /// As they come.
+    Stream(Box<dyn Read + Send>),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(bytes) => write!(f, "Whole({} bytes)", (**bytes).as_ref().len()),
+            Self::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+/// Whether a file has a length that can be trusted: what `/proc` holds says 0 and is not empty.
+fn is_plain(metadata: &Metadata) -> bool {
+    metadata.is_file() && metadata.len() > 0
+}
+
+fn open_path(path: &Path, options: &OpenOptions) -> io::Result<Content> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
+    }
+    if is_plain(&metadata) {
+        let head = read_head(&mut file)?;
+        file.rewind()?;
+        let plain = effective(options.compression, &head) == Compression::None;
+        if plain && options.map_files {
+            // A file system that refuses maps can still be read.
+            if let Ok(map) = FileMap::open(&file) {
+                return Ok(Content::Whole(Arc::new(map)));
+            }
+        }
+    }
+    stream(Box::new(file), options)
+}
+
+fn open_bytes(bytes: SharedBytes, options: &OpenOptions) -> io::Result<Content> {
+    let compression = effective(options.compression, (*bytes).as_ref());
+    if compression == Compression::None {
+        return Ok(Content::Whole(bytes));
+    }
+    stream(Box::new(Cursor::new(Lent(bytes))), options)
+}
+
+/// Shared bytes as a `Cursor` wants them.
+struct Lent(SharedBytes);
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+fn stream(reader: Box<dyn Read + Send>, options: &OpenOptions) -> io::Result<Content> {
+    let mut reader = Counted { reader, bytes_read: Arc::clone(&options.bytes_read) };
+    let head = match options.compression {
+        Compression::Auto => read_head(&mut reader)?,
+        _ => Vec::new(),
+    };
+    let compression = effective(options.compression, &head);
+    let reader = Cursor::new(head).chain(reader);
+    if compression == Compression::None {
+        return Ok(Content::Stream(Box::new(reader)));
+    }
+    let buffered = BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, reader);
+    let reader = ReadAhead::new(compression.decoder(buffered)?)?;
+    Ok(Content::Stream(Box::new(reader)))
+}
+
+fn effective(asked: Compression, head: &[u8]) -> Compression {
+    match asked {
+        Compression::Auto => Compression::of_magic(head),
+        given => given,
+    }
+}
+
+/// The first bytes, as many as a magic number has; fewer at the end of the input.
+fn read_head(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(MAGIC_BYTES);
+    reader.take(MAGIC_BYTES as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Counts what passes, for progress.
+struct Counted {
+    reader: Box<dyn Read + Send>,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
