@@ -77,8 +77,13 @@ pub fn parse_decimal256(
         }
         Some(Err(error)) => return Err(error),
     };
-    let limit = power_i256(u32::from(precision)).ok_or(NumberError::Range)?;
-    if magnitude >= limit {
+    let over = match POW10_I128.get(usize::from(precision)) {
+        Some(&limit) => magnitude >= i256::from_i128(limit),
+        // The common small values need no power of 256 bits.
+        None if magnitude < i256::from_i128(POW10_I128[38]) => false,
+        None => power_i256(u32::from(precision)).is_none_or(|limit| magnitude >= limit),
+    };
+    if over {
         return Err(NumberError::Range);
     }
     Ok((if number.negative { magnitude.wrapping_neg() } else { magnitude }, number.len))
@@ -107,8 +112,14 @@ fn small_magnitude(number: &Decomposed, scale: i8) -> Option<Result<i128, Number
         return Some(Ok(0));
     }
     if shift >= 0 {
-        let power = usize::try_from(shift).ok().and_then(|at| POW10_I128.get(at));
-        let product = power.and_then(|&power| i128::from(mantissa).checked_mul(power));
+        let Some(at) = usize::try_from(shift).ok().filter(|&at| at < POW10_I128.len()) else {
+            return Some(Err(NumberError::Range));
+        };
+        // A mantissa of nineteen digits times 10¹⁹ is below 2¹²⁷: no check, which would be slow.
+        let product = match POW10_U64.get(at) {
+            Some(&power) => Some(i128::from(mantissa).wrapping_mul(i128::from(power))),
+            None => i128::from(mantissa).checked_mul(POW10_I128[at]),
+        };
         return Some(product.ok_or(NumberError::Range));
     }
     // Nineteen digits have no twentieth zero to give away.

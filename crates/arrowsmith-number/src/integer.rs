@@ -4,9 +4,11 @@
 //! Convert stage: eight digits, eight more, then what is left, each step one word. Narrower types
 //! are the caller's `try_from`. It never accepts a fraction or an exponent, be its value whole.
 
+use crate::NumberError;
 use crate::scan::{continues_number, scan_number};
-use crate::swar::{ZEROS, align_right, append_digits, byte_at, convert8, digit_run, load8};
-use crate::{NumberError, swar::POW10_U64};
+use crate::swar::{
+    POW10_U64, ZEROS, align_right, byte_at, convert8, digit_run, load8_padded, text_byte,
+};
 
 /// Parses the integer that `input` starts with; returns it and its length in bytes.
 ///
@@ -43,67 +45,54 @@ pub fn parse_i64(input: &[u8]) -> Result<(i64, usize), NumberError> {
 /// The unsigned integer at `start` and where it ends; `None` for all that is not one.
 #[inline(always)]
 fn magnitude(input: &[u8], start: usize) -> Option<(u64, usize)> {
-    let Some(word) = load8(input, start) else {
-        return magnitude_short(input, start);
-    };
-    let word = word ^ ZEROS;
+    let word = load8_padded(input, start) ^ ZEROS;
     let count = digit_run(word);
     if count == 8 {
         return magnitude_long(input, start, word);
     }
     // The byte that ends the digits is in the word too.
-    let next = ((word >> (8 * count)) & 0xFF) ^ 0x30;
     let leading_zero = word & 0xFF == 0 && count > 1;
-    if count == 0 || leading_zero || continues_number(next.to_le_bytes()[0]) {
+    if count == 0 || leading_zero || continues_number(text_byte(word, count)) {
         return None;
     }
     Some((convert8(align_right(word, count)), start + count as usize))
 }
 
-/// As [`magnitude`], near the end of the input.
-#[cold]
-fn magnitude_short(input: &[u8], start: usize) -> Option<(u64, usize)> {
-    let (value, end) = append_digits(input, start, 0);
-    accept(input, start, end).then_some((value, end))
-}
-
 /// As [`magnitude`], of eight digits and more, the first eight of them in `first`.
 #[inline]
 fn magnitude_long(input: &[u8], start: usize, first: u64) -> Option<(u64, usize)> {
-    let mut value = convert8(first);
-    let mut at = start + 8;
-    if let Some(word) = load8(input, at) {
-        let word = word ^ ZEROS;
-        let count = digit_run(word);
-        if count == 8 {
-            value = value * 100_000_000 + convert8(word);
-            at += 8;
-        } else {
-            if count > 0 {
-                let low = convert8(align_right(word, count));
-                value = value * POW10_U64[count as usize & 7] + low;
-            }
-            at += count as usize;
-            return accept(input, start, at).then_some((value, at));
-        }
+    if first & 0xFF == 0 {
+        return None; // a leading zero
     }
-    // At most twelve digits more: bytes at the end of the input, or digits 17 to 20.
-    loop {
-        let digit = byte_at(input, at).wrapping_sub(b'0');
-        if digit > 9 {
-            return accept(input, start, at).then_some((value, at));
-        }
-        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
-        at += 1;
+    let high = convert8(first);
+    let word = load8_padded(input, start + 8) ^ ZEROS;
+    let count = digit_run(word);
+    if count < 8 {
+        let value = append(high, word, count);
+        let end = start + 8 + count as usize;
+        return (!continues_number(text_byte(word, count))).then_some((value, end));
     }
+    let high = high * 100_000_000 + convert8(word);
+    let word = load8_padded(input, start + 16) ^ ZEROS;
+    let count = digit_run(word);
+    if count > 4 || continues_number(text_byte(word, count)) {
+        return None; // more than 20 digits, or not an integer
+    }
+    let end = start + 16 + count as usize;
+    if count < 4 {
+        return Some((append(high, word, count), end));
+    }
+    let low = convert8(align_right(word, 4));
+    Some((high.checked_mul(10_000)?.checked_add(low)?, end))
 }
 
-/// True where `start..end` is a complete integer of the grammar.
+/// `value`, of up to sixteen digits, with the first `count` digits of a word (0..8) behind it, up
+/// to nineteen in all.
 #[inline(always)]
-fn accept(input: &[u8], start: usize, end: usize) -> bool {
-    let digits = end - start;
-    let leading_zero = digits > 1 && byte_at(input, start) == b'0';
-    digits > 0 && !leading_zero && !continues_number(byte_at(input, end))
+fn append(value: u64, word: u64, count: u32) -> u64 {
+    // Shifted in two steps, as a count of zero shifts all out.
+    let low = convert8((word << (56 - 8 * count)) << 8);
+    value * POW10_U64[count as usize & 7] + low
 }
 
 /// Why `input` did not start with an integer of the type.

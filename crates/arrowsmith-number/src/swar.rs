@@ -28,20 +28,49 @@ pub(crate) fn load8(input: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*input.get(at..)?.first_chunk()?))
 }
 
+/// The bytes at `at`, up to eight, zeros behind the last. Faster where `input` has eight in all.
+#[inline(always)]
+pub(crate) fn load8_padded(input: &[u8], at: usize) -> u64 {
+    if let Some(word) = load8(input, at) {
+        return word;
+    }
+    let missing = (at + 8).saturating_sub(input.len());
+    match input.last_chunk() {
+        Some(&last) if missing < 8 => u64::from_le_bytes(last) >> (8 * missing),
+        _ => load_short(input, at),
+    }
+}
+
+#[cold]
+fn load_short(input: &[u8], at: usize) -> u64 {
+    let rest = input.get(at..).unwrap_or_default();
+    rest.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
 /// The byte at `at`, or 0, which is no byte of any number, past the end.
 #[inline(always)]
 pub(crate) fn byte_at(input: &[u8], at: usize) -> u8 {
     input.get(at).copied().unwrap_or(0)
 }
 
+/// The high bit of each byte that is no digit, of a word in digit form, right up to the first byte
+/// above 0x7F: that may carry into the next one, but no number goes on behind it.
+#[inline(always)]
+pub(crate) fn stops(word: u64) -> u64 {
+    const NOT_DIGIT: u64 = 0x7676_7676_7676_7676; // 0x76 + 10 = 0x80
+    (word.wrapping_add(NOT_DIGIT) | word) & HIGH_BITS
+}
+
 /// How many bytes from the lowest one on are digits, 0..=8, of a word in digit form.
-///
-/// A byte above 0x7F may carry into the next one, which lies behind the first non-digit and so
-/// cannot change the answer.
 #[inline(always)]
 pub(crate) fn digit_run(word: u64) -> u32 {
-    const NOT_DIGIT: u64 = 0x7676_7676_7676_7676; // 0x76 + 10 = 0x80
-    ((word.wrapping_add(NOT_DIGIT) | word) & HIGH_BITS).trailing_zeros() / 8
+    stops(word).trailing_zeros() / 8
+}
+
+/// Byte `count` (0..8) of a word in digit form, as it was in the text.
+#[inline(always)]
+pub(crate) fn text_byte(word: u64, count: u32) -> u8 {
+    (word >> (8 * count)).to_le_bytes()[0] ^ b'0'
 }
 
 /// Keeps the lowest `count` bytes of a word, `count` in 0..8.
@@ -71,8 +100,8 @@ pub(crate) fn convert8(word: u64) -> u64 {
 /// Appends the digits at `at` to `value`, decimally and modulo 2⁶⁴; returns it and where they end.
 #[inline(always)]
 pub(crate) fn append_digits(input: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
-    while let Some(word) = load8(input, at) {
-        let word = word ^ ZEROS;
+    loop {
+        let word = load8_padded(input, at) ^ ZEROS;
         let count = digit_run(word);
         if count == 8 {
             value = value.wrapping_mul(100_000_000).wrapping_add(convert8(word));
@@ -85,28 +114,16 @@ pub(crate) fn append_digits(input: &[u8], mut at: usize, mut value: u64) -> (u64
         }
         return (value, at + count as usize);
     }
-    loop {
-        let digit = byte_at(input, at).wrapping_sub(b'0');
-        if digit > 9 {
-            return (value, at);
-        }
-        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-        at += 1;
-    }
 }
 
 /// Where the digits at `at` end.
 #[inline(always)]
 pub(crate) fn skip_digits(input: &[u8], mut at: usize) -> usize {
-    while let Some(word) = load8(input, at) {
-        let count = digit_run(word ^ ZEROS);
+    loop {
+        let count = digit_run(load8_padded(input, at) ^ ZEROS);
         at += count as usize;
         if count < 8 {
             return at;
         }
     }
-    while byte_at(input, at).is_ascii_digit() {
-        at += 1;
-    }
-    at
 }

@@ -14,7 +14,7 @@
 //! zones, and no clock or locale is read.
 
 use crate::TextError;
-use crate::swar::{byte_at, load8};
+use crate::swar::{ZEROS, byte_at, convert8, digit_run, keep_low, load8, load8_padded};
 
 /// The unit of a time, timestamp or duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -276,20 +276,34 @@ impl Fraction {
     /// The digits at `at`, at least one, and where they end.
     #[inline(always)]
     pub(crate) fn at(text: &[u8], at: usize) -> Result<(Self, usize), TextError> {
+        let word = load8_padded(text, at) ^ ZEROS;
+        let count = digit_run(word);
+        if count == 0 {
+            return Err(TextError::Syntax);
+        }
+        if count < 8 {
+            let nanoseconds = u32::try_from(convert8(keep_low(word, count)) * 10);
+            let nanoseconds = nanoseconds.map_err(|_| TextError::Syntax)?; // never: below 10⁹
+            return Ok((Self { nanoseconds, finer: false }, at + count as usize));
+        }
+        Ok(Self::long(text, at))
+    }
+
+    /// As [`Fraction::at`], byte by byte.
+    fn long(text: &[u8], at: usize) -> (Self, usize) {
         let mut fraction = Self::ZERO;
         let mut weight = 100_000_000;
         let mut end = at;
         loop {
             let digit = byte_at(text, end).wrapping_sub(b'0');
             if digit > 9 {
-                break;
+                return (fraction, end);
             }
             fraction.nanoseconds += u32::from(digit) * weight;
             fraction.finer |= weight == 0 && digit != 0;
             weight /= 10;
             end += 1;
         }
-        if end == at { Err(TextError::Syntax) } else { Ok((fraction, end)) }
     }
 
     /// In units, if nothing is lost.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Integers and decimals against arithmetic that is plainly right.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use arrow_buffer::i256;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Eisel–Lemire algorithm: `w × 10^q` to the nearest binary float, for any `u64` and any `q`.
 //!
-//! One or two 64-bit multiplications by a truncated power of five give enough bits to round
-//! correctly: D. Lemire, "Number Parsing at a Gigabyte per Second" (2021). That it needs no
+//! Two 64-bit multiplications by a truncated power of five give enough bits to round correctly: D. Lemire, "Number Parsing at a Gigabyte per Second" (2021). That it needs no
 //! fallback for `w` of 64 bits is proved in N. Mushtak, D. Lemire, "Fast Number Parsing Without
 //! Fallback" (2022). Sits under `float`; it knows nothing of text.
 
@@ -18,9 +17,14 @@ pub(super) trait Format: Copy {
     const EXPONENT_INFINITE: i32;
     /// The exponents of ten between which a `u64` can lie exactly between two floats.
     const TIE_Q: (i32, i32);
-    /// The float with these bits; the sign is bit 63 of `sign` and 0 elsewhere.
-    fn assemble(sign: u64, bits: u64) -> Self;
+    /// The float with these bits, but with its sign in bit 63.
+    fn assemble(bits: u64) -> Self;
+    /// As of the standard library.
     fn is_infinite(self) -> bool;
+    /// The bits of `mantissa × 10^q`, by one division or multiplication, if the format holds both
+    /// operands exactly, so that it rounds once: W. Clinger, "How to Read Floating Point Numbers
+    /// Accurately" (1990).
+    fn exact(mantissa: u64, q: i64) -> Option<u64>;
 }
 
 impl Format for f64 {
@@ -29,8 +33,15 @@ impl Format for f64 {
     const EXPONENT_INFINITE: i32 = 0x7FF;
     const TIE_Q: (i32, i32) = (-4, 23);
     #[inline(always)]
-    fn assemble(sign: u64, bits: u64) -> Self {
-        Self::from_bits(sign | bits)
+    fn exact(mantissa: u64, q: i64) -> Option<u64> {
+        let power = POWERS_OF_TEN_F64[q.unsigned_abs().min(22) as usize];
+        let mantissa_f = mantissa.cast_signed() as Self;
+        let value = if q < 0 { mantissa_f / power } else { mantissa_f * power };
+        (mantissa >> 53 == 0 && q.unsigned_abs() <= 22).then(|| value.to_bits())
+    }
+    #[inline(always)]
+    fn assemble(bits: u64) -> Self {
+        Self::from_bits(bits)
     }
     fn is_infinite(self) -> bool {
         self.is_infinite()
@@ -43,14 +54,30 @@ impl Format for f32 {
     const EXPONENT_INFINITE: i32 = 0xFF;
     const TIE_Q: (i32, i32) = (-17, 10);
     #[inline(always)]
+    fn exact(mantissa: u64, q: i64) -> Option<u64> {
+        let power = POWERS_OF_TEN_F32[q.unsigned_abs().min(10) as usize];
+        let mantissa_f = mantissa.cast_signed() as Self;
+        let value = if q < 0 { mantissa_f / power } else { mantissa_f * power };
+        (mantissa >> 24 == 0 && q.unsigned_abs() <= 10).then(|| u64::from(value.to_bits()))
+    }
+    #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "bits of an f32, and a sign shifted there")]
-    fn assemble(sign: u64, bits: u64) -> Self {
-        Self::from_bits((sign >> 32) as u32 | bits as u32)
+    fn assemble(bits: u64) -> Self {
+        Self::from_bits((bits >> 32) as u32 & 1 << 31 | bits as u32)
     }
     fn is_infinite(self) -> bool {
         self.is_infinite()
     }
 }
+
+/// The powers of ten that an `f64` holds exactly.
+const POWERS_OF_TEN_F64: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// The powers of ten that an `f32` holds exactly.
+const POWERS_OF_TEN_F32: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
 
 /// The bits of the float nearest to `w × 10^q`, ties to even, without sign; `None` on overflow.
 #[inline(always)]
@@ -64,7 +91,7 @@ pub(super) fn nearest<F: Format>(w: u64, q: i64) -> Option<u64> {
     // In range by the two tests above.
     let q = i32::try_from(q).ok()?;
     let leading = w.leading_zeros();
-    let (low, high) = product::<F>(w << leading, q);
+    let (low, high) = product(w << leading, q);
     let upper = i32::from(high >> 63 != 0);
     // One bit more than the significand, for rounding.
     let shift = upper.unsigned_abs() + 64 - F::MANTISSA_BITS - 3;
@@ -107,21 +134,17 @@ fn binary_exponent(q: i32) -> i32 {
     ((q * (152_170 + 65_536)) >> 16) + 63
 }
 
-/// The upper 128 bits of `w × 5^q` as far as rounding needs them: (low, high).
+/// The upper 128 bits of `w × 5^q`, but for a carry from what is cut off: (low, high).
 #[inline(always)]
-fn product<F: Format>(w: u64, q: i32) -> (u64, u64) {
+fn product(w: u64, q: i32) -> (u64, u64) {
     let (five_high, five_low) = POWERS_OF_FIVE[(q - Q_MIN).unsigned_abs() as usize];
-    let (mut low, mut high) = multiply(w, five_high);
-    // The bits behind those that rounding looks at are all ones: a carry from the second half of
-    // the power could still reach them.
-    let behind = u64::MAX >> (F::MANTISSA_BITS + 3);
-    if high & behind == behind {
-        let (_, second) = multiply(w, five_low);
-        let carry;
-        (low, carry) = low.overflowing_add(second);
-        high += u64::from(carry);
-    }
-    (low, high)
+    let (low, high) = multiply(w, five_high);
+    // The published algorithm takes this second product only where the first leaves all ones
+    // behind the bits that rounding looks at. Elsewhere the carry dies out in between, so taking it
+    // always changes nothing, and saves a branch that short decimals mispredict.
+    let (_, second) = multiply(w, five_low);
+    let (low, carry) = low.overflowing_add(second);
+    (low, high + u64::from(carry))
 }
 
 /// The full product: (low, high).

@@ -110,7 +110,7 @@ mod tests {
         let mut carry = 0u64;
         for limb in n.iter_mut() {
             let product = u64::from(*limb) * u64::from(by) + carry;
-            *limb = product as u32;
+            *limb = u32::try_from(product & 0xFFFF_FFFF).unwrap();
             carry = product >> 32;
         }
         n.push(u32::try_from(carry).unwrap());
