@@ -14,7 +14,7 @@ pub enum NumberError {
     /// The bytes do not start with a number of the JSON grammar, or the number runs on into bytes
     /// of `[0-9.eE+-]` that make it ungrammatical (`01`, `1.`, `1e`, `-`).
     Syntax,
-    /// The value is not representable in the type: `1e400` as a double, `256` digits too many.
+    /// The value is not representable in the type: `1e400` as a double, `256` as a `decimal(2, 0)`.
     Range,
     /// The value lies between two values of an exact type: digits would be lost.
     Inexact,
