@@ -1,0 +1,1 @@
+../../../../crates/arrowsmith-bench/src/check.rs

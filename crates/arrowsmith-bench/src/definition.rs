@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads `bench/definitions/json.toml`, which is compiled in: what is measured, with which engines.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::BenchError;
+
+const JSON: &str = include_str!("../../../bench/definitions/json.toml");
+
+/// A suite of benchmarks.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Definition {
+    pub(crate) suite: String,
+    pub(crate) seed: u64,
+    pub(crate) size_bytes: u64,
+    pub(crate) rounds: u32,
+    #[serde(rename = "workload")]
+    pub(crate) workloads: Vec<WorkloadDefinition>,
+    #[serde(rename = "engine")]
+    pub(crate) engines: Vec<EngineDefinition>,
+}
+
+/// One input: generated, or the records of a public file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorkloadDefinition {
+    pub(crate) name: String,
+    /// The schema, by the name under which the hand-written peers know it.
+    pub(crate) shape: String,
+    pub(crate) generator: Option<String>,
+    #[serde(default = "one")]
+    pub(crate) values_max: u32,
+    pub(crate) corpus: Option<CorpusDefinition>,
+    /// Size in bytes (as TOML keys are text) → records.
+    #[serde(default)]
+    pub(crate) records: BTreeMap<String, u64>,
+}
+
+/// Where the records of a real workload come from.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CorpusDefinition {
+    pub(crate) file: String,
+    pub(crate) array: String,
+    #[serde(default)]
+    pub(crate) prefix: String,
+    #[serde(default)]
+    pub(crate) suffix: String,
+}
+
+/// An engine that takes part.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EngineDefinition {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) about: String,
+    /// Which of the embedded peers runs it; none for those in this process.
+    pub(crate) peer: Option<PeerKind>,
+}
+
+/// What a ratio against an engine means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// Arrowsmith.
+    Ours,
+    /// A ready-made reader.
+    Reader,
+    /// A parser, connected to Arrow builders.
+    Library,
+    /// A loop written for one schema.
+    HandWritten,
+}
+
+impl Kind {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Reader => "reader",
+            Self::Library => "library",
+            Self::HandWritten => "hand-written",
+        }
+    }
+}
+
+/// The embedded peer programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PeerKind {
+    /// `bench/peers/python`.
+    Python,
+    /// `bench/peers/rust`.
+    Rust,
+    /// `bench/peers/cpp`.
+    Cpp,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+impl Definition {
+    /// The JSON suite.
+    pub(crate) fn json() -> Result<Self, BenchError> {
+        toml::from_str(JSON).map_err(|error| BenchError::Definition(error.to_string()))
+    }
+
+    /// The workloads with these names, in the order of the definition; all where there are none.
+    pub(crate) fn select_workloads(
+        &self,
+        names: &[String],
+    ) -> Result<Vec<WorkloadDefinition>, BenchError> {
+        select("workload", &self.workloads, |workload| &workload.name, names)
+    }
+
+    /// As [`Definition::select_workloads`], for engines.
+    pub(crate) fn select_engines(
+        &self,
+        names: &[String],
+    ) -> Result<Vec<EngineDefinition>, BenchError> {
+        select("engine", &self.engines, |engine| &engine.name, names)
+    }
+}
+
+fn select<T: Clone>(
+    what: &'static str,
+    all: &[T],
+    name_of: impl Fn(&T) -> &String,
+    names: &[String],
+) -> Result<Vec<T>, BenchError> {
+    if let Some(name) = names.iter().find(|&name| all.iter().all(|item| name_of(item) != name)) {
+        let known = all.iter().map(|item| name_of(item).clone()).collect();
+        return Err(BenchError::UnknownName { what, name: name.clone(), known });
+    }
+    let wanted = |item: &&T| names.is_empty() || names.contains(name_of(item));
+    Ok(all.iter().filter(wanted).cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_has_one_source_and_a_known_shape() {
+        let definition = Definition::json().unwrap();
+        for workload in &definition.workloads {
+            assert!(workload.generator.is_some() != workload.corpus.is_some(), "{workload:?}");
+            assert!(crate::shapes::schema(&workload.shape).is_some(), "{workload:?}");
+        }
+        assert_eq!(definition.suite, "json");
+    }
+
+    #[test]
+    fn names_select_and_a_wrong_one_is_refused() {
+        let definition = Definition::json().unwrap();
+        let picked = definition.select_workloads(&["trip".into(), "logs".into()]).unwrap();
+        assert_eq!(picked.iter().map(|w| &w.name[..]).collect::<Vec<_>>(), ["trip", "logs"]);
+        assert_eq!(definition.select_engines(&[]).unwrap().len(), definition.engines.len());
+        let error = definition.select_engines(&["pandas".into()]).unwrap_err().to_string();
+        assert!(error.starts_with("unknown engine \"pandas\"; there are arrowsmith-cpu,"));
+    }
+}

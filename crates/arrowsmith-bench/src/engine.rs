@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How an engine in this process takes part, and how its turn is timed.
+
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use crate::check::{Check, Checker};
+use crate::machine;
+
+/// Takes each batch that an engine gives out, in the order of the records.
+pub type Sink<'a> = &'a mut dyn FnMut(RecordBatch) -> Result<(), String>;
+
+/// An engine that runs in this process.
+pub trait InProcess {
+    /// Its name in the definitions and results.
+    fn name(&self) -> &str;
+
+    /// Version, instruction set and whatever else decides its speed, for the report.
+    fn version(&self) -> String;
+
+    /// What is done once for a schema: compiling a plan, starting threads. It is not timed.
+    ///
+    /// `input` is one JSON record a line, each with its line feed.
+    ///
+    /// # Errors
+    /// A message, which the report shows as the reason why this was not measured.
+    fn prepare<'a>(
+        &'a self,
+        schema: &SchemaRef,
+        input: &'a [u8],
+        threads: NonZeroUsize,
+    ) -> Result<Box<dyn Prepared + 'a>, String>;
+}
+
+/// An engine with its schema and input, ready to convert again and again.
+pub trait Prepared {
+    /// Converts the whole input once and hands every batch to the sink: the timed part.
+    ///
+    /// # Errors
+    /// The engine's message, or the sink's.
+    fn run(&mut self, sink: Sink<'_>) -> Result<(), String>;
+}
+
+/// What the consumer does with a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Counts it and drops it, as a streaming consumer does: buffers can be used again.
+    Nothing,
+    /// Keeps all batches until the end, as the peers keep their tables.
+    Everything,
+}
+
+/// What one turn gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn {
+    pub(crate) seconds: f64,
+    pub(crate) rows: u64,
+    /// There where the result was looked at.
+    pub(crate) check: Option<Check>,
+    /// Highest resident memory so far or in this turn, in 10^6 bytes, input included.
+    pub(crate) peak_rss_mb: f64,
+}
+
+/// One timed turn. Freeing what was kept is not timed, as it is not for the peers.
+pub(crate) fn turn(engine: &mut dyn Prepared, keep: Keep) -> Result<Turn, String> {
+    machine::reset_peak_rss();
+    let mut rows = 0;
+    let mut kept = Vec::new();
+    let start = Instant::now();
+    engine.run(&mut |batch| {
+        rows += batch.num_rows() as u64;
+        if keep == Keep::Everything {
+            kept.push(batch);
+        }
+        Ok(())
+    })?;
+    let seconds = start.elapsed().as_secs_f64();
+    let peak_rss_mb = machine::peak_rss_mb();
+    Ok(Turn { seconds, rows, check: None, peak_rss_mb })
+}
+
+/// An untimed turn whose result is looked at.
+pub(crate) fn check(engine: &mut dyn Prepared) -> Result<Check, String> {
+    let mut checker = Checker::default();
+    engine.run(&mut |batch| checker.add(&batch))?;
+    Ok(checker.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::Weak;
+
+    use arrow_array::{ArrayRef, UInt64Array};
+
+    use super::*;
+
+    /// Gives three batches and looks whether the sink has dropped the one before.
+    struct Watch {
+        dropped: Vec<bool>,
+    }
+
+    impl Prepared for Watch {
+        fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
+            let mut last: Option<Weak<dyn arrow_array::Array>> = None;
+            for value in 0..3 {
+                if let Some(last) = last {
+                    self.dropped.push(last.strong_count() == 0);
+                }
+                let array: ArrayRef = Arc::new(UInt64Array::from(vec![value]));
+                last = Some(Arc::downgrade(&array));
+                sink(RecordBatch::try_from_iter([("x", array)]).unwrap())?;
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_streaming_consumer_drops_each_batch_and_a_collecting_one_keeps_all() {
+        for (keep, dropped) in [(Keep::Nothing, true), (Keep::Everything, false)] {
+            let mut watch = Watch { dropped: Vec::new() };
+            let turn = turn(&mut watch, keep).unwrap();
+            assert_eq!((turn.rows, &watch.dropped[..]), (3, &[dropped, dropped][..]));
+            assert!(turn.seconds >= 0.0);
+        }
+    }
+
+    #[test]
+    fn a_check_adds_up_what_the_sink_gets() {
+        let check = check(&mut Watch { dropped: Vec::new() }).unwrap();
+        assert_eq!(check.rows, 3);
+        assert_eq!(check.columns["x"].sum.as_deref(), Some("3"));
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Makes the text of a workload: from the generator, or from the records of a public file.
+
+use std::path::{Path, PathBuf};
+
+use arrow_schema::SchemaRef;
+use arrowsmith_workload::{Generator, Workload};
+
+use crate::definition::{CorpusDefinition, WorkloadDefinition};
+use crate::{BenchError, corpus, shapes};
+
+/// A workload, ready to be converted.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) workload: String,
+    pub(crate) shape: String,
+    pub(crate) schema: SchemaRef,
+    /// One record a line, each with its line feed.
+    pub(crate) text: Vec<u8>,
+}
+
+impl Input {
+    /// Makes the input; `Ok(None)` where the public file that it needs is not here.
+    pub(crate) fn make(
+        definition: &WorkloadDefinition,
+        seed: u64,
+        size_bytes: u64,
+        corpora: Option<&Path>,
+    ) -> Result<Option<Self>, BenchError> {
+        let bad = |message: String| BenchError::Definition(format!("{}: {message}", definition.name));
+        let schema = shapes::schema(&definition.shape)
+            .ok_or_else(|| bad(format!("no shape is called {:?}", definition.shape)))?;
+        let target = usize::try_from(size_bytes)
+            .map_err(|_| bad(format!("{size_bytes} bytes do not fit in memory")))?;
+
+        let text = if let Some(corpus) = &definition.corpus {
+            match corpora.map(|folder| folder.join(&corpus.file)).filter(|file| file.is_file()) {
+                Some(file) => repeat(&file, corpus, target)?,
+                None => return Ok(None),
+            }
+        } else {
+            let name = definition.generator.as_deref().unwrap_or_default();
+            let workload: Workload =
+                name.parse().map_err(|error| bad(format!("{error}")))?;
+            let mut text = Vec::with_capacity(target.saturating_add(64 * 1024));
+            let found = Generator::new(workload, seed, definition.values_max).fill(target, &mut text);
+            match definition.records.get(&size_bytes.to_string()) {
+                Some(&expected) if expected != found => {
+                    let workload = definition.name.clone();
+                    return Err(BenchError::WrongInput { workload, expected, found });
+                }
+                _ => text,
+            }
+        };
+        let workload = definition.name.clone();
+        Ok(Some(Self { workload, shape: definition.shape.clone(), schema, text }))
+    }
+}
+
+/// The records of a file, again and again, until there are `target` bytes.
+fn repeat(file: &PathBuf, corpus: &CorpusDefinition, target: usize) -> Result<Vec<u8>, BenchError> {
+    let minified = corpus::minify(&std::fs::read(file).map_err(BenchError::io(file))?);
+    let records = corpus::elements(&minified, &corpus.array);
+    if records.is_empty() {
+        let message = format!("{} has no array {:?}", file.display(), corpus.array);
+        return Err(BenchError::Definition(message));
+    }
+    let mut text = Vec::with_capacity(target.saturating_add(1 << 20));
+    for record in records.iter().cycle() {
+        if text.len() >= target {
+            break;
+        }
+        text.extend_from_slice(corpus.prefix.as_bytes());
+        text.extend_from_slice(record);
+        text.extend_from_slice(corpus.suffix.as_bytes());
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::Definition;
+
+    #[test]
+    fn generated_inputs_have_the_records_that_the_definition_states() {
+        let definition = Definition::json().unwrap();
+        for workload in definition.workloads.iter().filter(|w| w.generator.is_some()) {
+            assert!(workload.records.contains_key("1048576"), "{}", workload.name);
+            let input = Input::make(workload, definition.seed, 1 << 20, None).unwrap().unwrap();
+            assert!(input.text.len() >= 1 << 20);
+            assert!(Input::make(workload, definition.seed + 1, 1 << 20, None).is_err()
+                || workload.name.starts_with("battery-1"));
+        }
+    }
+
+    #[test]
+    fn a_missing_corpus_is_no_error() {
+        let definition = Definition::json().unwrap();
+        let picked = definition.select_workloads(&["real-twitter".into()]).unwrap();
+        assert!(Input::make(&picked[0], 1, 100, None).unwrap().is_none());
+        assert!(Input::make(&picked[0], 1, 100, Some(Path::new("/nowhere"))).unwrap().is_none());
+    }
+
+    #[test]
+    fn records_of_a_file_are_repeated() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.json");
+        std::fs::write(&file, r#"{"rows": [[1, 2], [3]]}"#).unwrap();
+        let corpus = CorpusDefinition {
+            file: "a.json".into(),
+            array: "rows".into(),
+            prefix: "{\"r\":".into(),
+            suffix: "}".into(),
+        };
+        let text = repeat(&file, &corpus, 30).unwrap();
+        assert_eq!(text, b"{\"r\":[1,2]}\n{\"r\":[3]}\n{\"r\":[1,2]}\n");
+        let none = CorpusDefinition { array: "cols".into(), ..corpus };
+        assert!(repeat(&file, &none, 30).is_err());
+    }
+}

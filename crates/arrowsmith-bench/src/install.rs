@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Installs the peers into a folder of their own, from the sources that are compiled in here.
+//!
+//! Nothing is installed before a peer is asked for, and nothing outside the folder is touched. What
+//! is there already and unchanged is used again. The peers' packages come from the registries
+//! through their ordinary clients (pip, Cargo).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::definition::PeerKind;
+use crate::peer::last_line;
+
+/// File name → text, for each peer.
+type Sources = &'static [(&'static str, &'static str)];
+
+macro_rules! sources {
+    ($folder:literal: $($file:literal),+ $(,)?) => {
+        &[$(($file, include_str!(concat!("../../../bench/peers/", $folder, "/", $file)))),+]
+    };
+}
+
+const PYTHON: Sources = sources!("python": "peer.py", "requirements.txt");
+const RUST: Sources = sources!(
+    "rust": "Cargo.toml", "Cargo.lock", "src/main.rs", "src/check.rs", "src/columns.rs",
+    "src/serve.rs", "src/shapes.rs",
+);
+const CPP: Sources = sources!("cpp": "peer.cpp", "columns.h", "shapes.h", "Cargo.toml", "Cargo.lock");
+
+/// Installs a peer if need be; gives the program and its first arguments.
+pub(crate) fn install(
+    kind: PeerKind,
+    peers: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<PathBuf>, String> {
+    // Peers run in other folders than the one that the user named this one from.
+    let peers = std::path::absolute(peers).map_err(|e| format!("{}: {e}", peers.display()))?;
+    match kind {
+        PeerKind::Python => python(&peers.join("python"), progress),
+        PeerKind::Rust => rust(&peers.join("rust"), progress),
+        PeerKind::Cpp => cpp(&peers.join("cpp"), progress),
+    }
+}
+
+fn python(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, String> {
+    let interpreter = folder.join("venv/bin/python");
+    let changed = write(folder, PYTHON)?;
+    let done = folder.join("installed");
+    if changed || !done.is_file() {
+        progress("installing pyarrow, polars and DuckDB");
+        remove(&done)?;
+        run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
+        run(Command::new(&interpreter)
+            .args(["-m", "pip", "install", "--quiet", "--requirement"])
+            .arg(folder.join("requirements.txt")))?;
+        fs::write(&done, "").map_err(|e| format!("{}: {e}", done.display()))?;
+    }
+    Ok(vec![interpreter, folder.join("peer.py")])
+}
+
+fn rust(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, String> {
+    write(folder, RUST)?;
+    progress("building arrow-json, sonic-rs and simd-json");
+    let target = folder.join("target");
+    run(cargo(folder)
+        .args(["build", "--release", "--locked", "--quiet"])
+        .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", "-C target-cpu=native"))?;
+    Ok(vec![target.join("release/arrowsmith-bench-peer")])
+}
+
+fn cpp(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, String> {
+    let program = folder.join("peer");
+    if !write(folder, CPP)? && program.is_file() {
+        return Ok(vec![program]);
+    }
+    progress("building the simdjson loops");
+    remove(&program)?;
+    let library = folder.join("lib.rs");
+    fs::write(&library, "").map_err(|e| format!("{}: {e}", library.display()))?;
+    let metadata = run(cargo(folder).args(["metadata", "--locked", "--format-version", "1"]))?;
+    let simdjson = simdjson_folder(&metadata).ok_or("Cargo did not fetch simdjson-sys")?;
+
+    let mut compiler = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()));
+    compiler.args(["-std=c++20", "-O3", "-march=native", "-DNDEBUG", "-pthread", "-I"]);
+    compiler.arg(&simdjson).arg(folder.join("peer.cpp")).arg(simdjson.join("simdjson.cpp"));
+    run(compiler.arg("-o").arg(&program))?;
+    Ok(vec![program])
+}
+
+/// Where the amalgamated sources of simdjson are, from what `cargo metadata` printed.
+fn simdjson_folder(metadata: &[u8]) -> Option<PathBuf> {
+    let metadata: serde_json::Value = serde_json::from_slice(metadata).ok()?;
+    let packages = metadata.get("packages")?.as_array()?;
+    let package = packages.iter().find(|package| package["name"] == "simdjson-sys")?;
+    let manifest = Path::new(package.get("manifest_path")?.as_str()?);
+    Some(manifest.parent()?.join("vendor/simdjson"))
+}
+
+/// Cargo, without what the caller's build told it.
+fn cargo(folder: &Path) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(folder);
+    for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Writes the sources that differ from what is there; says whether any did.
+fn write(folder: &Path, sources: Sources) -> Result<bool, String> {
+    let mut changed = false;
+    for (name, text) in sources {
+        let path = folder.join(name);
+        if fs::read_to_string(&path).is_ok_and(|found| found == *text) {
+            continue;
+        }
+        let parent = path.parent().unwrap_or(folder);
+        let written = fs::create_dir_all(parent).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        changed = true;
+    }
+    Ok(changed)
+}
+
+fn remove(file: &Path) -> Result<(), String> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", file.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs a tool to its end and gives what it printed; on failure, what it complained about: the first
+/// line that says "error", as compilers write it, or else the last one.
+fn run(command: &mut Command) -> Result<Vec<u8>, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let error = said.lines().find(|line| line.to_lowercase().starts_with("error"));
+        let error = error.map_or_else(|| last_line(&output.stderr), str::to_owned);
+        Err(format!("{program} failed: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_written_once_and_again_when_they_differ() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("rust");
+        assert_eq!(write(&place, RUST), Ok(true));
+        assert_eq!(write(&place, RUST), Ok(false));
+        fs::write(place.join("src/main.rs"), "").unwrap();
+        assert_eq!(write(&place, RUST), Ok(true));
+        assert!(fs::read_to_string(place.join("src/main.rs")).unwrap().contains("fn main"));
+    }
+
+    #[test]
+    fn simdjson_is_found_in_what_cargo_says() {
+        let text = br#"{"packages":[{"name":"x","manifest_path":"/r/x/Cargo.toml"},
+            {"name":"simdjson-sys","manifest_path":"/r/s/Cargo.toml"}]}"#;
+        assert_eq!(simdjson_folder(text), Some(PathBuf::from("/r/s/vendor/simdjson")));
+        assert_eq!(simdjson_folder(br#"{"packages":[]}"#), None);
+        assert_eq!(simdjson_folder(b"error"), None);
+    }
+
+    #[test]
+    fn a_tool_that_fails_is_quoted() {
+        let error = run(Command::new("sh").args(["-c", "echo one >&2; echo two >&2; exit 1"]));
+        assert_eq!(error.unwrap_err(), "sh failed: two");
+        let compiler = "echo 'error[E1]: bad'; echo 'error: could not compile'";
+        let error = run(Command::new("sh").args(["-c", &format!("{{ {compiler}; }} >&2; exit 1")]));
+        assert_eq!(error.unwrap_err(), "sh failed: error[E1]: bad");
+        assert!(run(&mut Command::new("/nowhere/tool")).unwrap_err().contains("/nowhere/tool"));
+    }
+}

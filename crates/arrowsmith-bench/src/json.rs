@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs the JSON suite: makes each input, starts the engines, lets them take turns, compares.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_ipc::writer::StreamWriter;
+
+use crate::check::Check;
+use crate::definition::{Definition, EngineDefinition, PeerKind};
+use crate::engine::{self, InProcess, Keep, Prepared, Turn};
+use crate::input::Input;
+use crate::install::install;
+use crate::peer::Peer;
+use crate::reference::ArrowJson;
+use crate::result::{self, NotMeasured, Report, Row};
+use crate::stats::Spread;
+use crate::{BenchError, machine};
+
+/// An engine that needs longer than this for one conversion takes part in `SLOW_ROUNDS_MAX` rounds
+/// only: its figure is steady, and the others' rounds stay close together.
+const SLOW_SECONDS: f64 = 2.0;
+const SLOW_ROUNDS_MAX: usize = 3;
+
+/// The suffix of an engine that is the same as another but keeps its batches.
+const COLLECT: &str = "-collect";
+
+const NOT_HERE: &str = "is not part of this command";
+
+/// What to measure. Whatever is not given comes from the definition of the suite.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Bytes of text of each workload, at least.
+    pub size_bytes: Option<u64>,
+    /// Timed conversions of each engine.
+    pub rounds: Option<u32>,
+    /// Names of workloads; none: all.
+    pub workloads: Vec<String>,
+    /// Names of engines; none: all.
+    pub engines: Vec<String>,
+    /// Thread counts; none: one, and all that the machine has.
+    pub threads: Vec<NonZeroUsize>,
+    /// Where peers are installed.
+    pub peers_dir: PathBuf,
+    /// Where the public files of the `real-…` workloads are.
+    pub corpora_dir: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            size_bytes: None,
+            rounds: None,
+            workloads: Vec::new(),
+            engines: Vec::new(),
+            threads: Vec::new(),
+            peers_dir: PathBuf::from(".bench"),
+            corpora_dir: None,
+        }
+    }
+}
+
+/// Runs the suite. `engines` are those in this process besides arrow-json, which is always there; an
+/// engine `x` also serves the name `x-collect`. `progress` gets one line at a time for the user.
+///
+/// # Errors
+/// An unknown name, an input that cannot be made, or a reference that fails. An engine that fails is
+/// no error: it is listed in [`Report::not_measured`].
+pub fn run(
+    options: &Options,
+    engines: Vec<Box<dyn InProcess>>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Report, BenchError> {
+    let definition = Definition::json()?;
+    let workloads = definition.select_workloads(&options.workloads)?;
+    let size_bytes = options.size_bytes.unwrap_or(definition.size_bytes);
+    let mut in_process = engines;
+    in_process.push(Box::new(ArrowJson));
+
+    let mut suite = Suite {
+        rounds: options.rounds.unwrap_or(definition.rounds).max(1),
+        threads: thread_counts(&options.threads),
+        engines: definition.select_engines(&options.engines)?,
+        in_process,
+        programs: BTreeMap::new(),
+        rows: Vec::new(),
+        not_measured: Vec::new(),
+    };
+    suite.install(&options.peers_dir, progress);
+
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+    for workload in &workloads {
+        progress(&format!("{}: making the input", workload.name));
+        let corpora = options.corpora_dir.as_deref();
+        match Input::make(workload, definition.seed, size_bytes, corpora)? {
+            Some(input) => suite.measure(&input, progress)?,
+            None => {
+                let file = workload.corpus.as_ref().map_or("", |corpus| &corpus.file);
+                let reason = format!("the public file {file} is not here");
+                suite.missing("", &workload.name, reason);
+            }
+        }
+    }
+    let Suite { mut rows, not_measured, .. } = suite;
+    result::compare(&mut rows);
+    Ok(Report {
+        suite: definition.suite,
+        machine: machine::describe(),
+        commit: machine::commit(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        started_unix_s: started,
+        seed: definition.seed,
+        rows,
+        not_measured,
+    })
+}
+
+/// As asked; else one thread, and all of them where there are more.
+fn thread_counts(asked: &[NonZeroUsize]) -> Vec<NonZeroUsize> {
+    if !asked.is_empty() {
+        return asked.to_vec();
+    }
+    let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let mut counts = vec![NonZeroUsize::MIN, all];
+    counts.dedup();
+    counts
+}
+
+struct Suite {
+    rounds: u32,
+    threads: Vec<NonZeroUsize>,
+    engines: Vec<EngineDefinition>,
+    in_process: Vec<Box<dyn InProcess>>,
+    /// The program and first arguments of each peer, or why there is none.
+    programs: BTreeMap<PeerKind, Result<Vec<PathBuf>, String>>,
+    rows: Vec<Row>,
+    not_measured: Vec<NotMeasured>,
+}
+
+/// An engine at the start, with what it has done so far.
+struct Contestant<'a> {
+    definition: &'a EngineDefinition,
+    runner: Runner<'a>,
+    version: String,
+    seconds: Vec<f64>,
+    rounds_max: usize,
+    peak_rss_mb: f64,
+    rows: u64,
+    difference: Option<String>,
+}
+
+enum Runner<'a> {
+    Here { engine: Box<dyn Prepared + 'a>, keep: Keep },
+    There(Peer),
+}
+
+impl Suite {
+    /// Installs the peers that are asked for, and sets aside the engines that cannot run at all.
+    fn install(&mut self, peers: &Path, progress: &mut dyn FnMut(&str)) {
+        for engine in std::mem::take(&mut self.engines) {
+            let unusable = match engine.peer {
+                Some(kind) => {
+                    let program = self.programs.entry(kind);
+                    program.or_insert_with(|| install(kind, peers, progress)).clone().err()
+                }
+                None => self.here(&engine.name).is_none().then(|| NOT_HERE.to_owned()),
+            };
+            match unusable {
+                Some(reason) => self.missing(&engine.name, "", reason),
+                None => self.engines.push(engine),
+            }
+        }
+    }
+
+    /// The engine in this process that serves a name, and what its consumer does.
+    fn here(&self, name: &str) -> Option<(&dyn InProcess, Keep)> {
+        let (name, keep) = match name.strip_suffix(COLLECT) {
+            Some(name) => (name, Keep::Everything),
+            None => (name, Keep::Nothing),
+        };
+        let found = self.in_process.iter().find(|engine| engine.name() == name)?;
+        Some((found.as_ref(), keep))
+    }
+
+    fn missing(&mut self, engine: &str, workload: &str, reason: String) {
+        let (engine, workload) = (engine.to_owned(), workload.to_owned());
+        let missing = NotMeasured { engine, workload, reason };
+        if !self.not_measured.contains(&missing) {
+            self.not_measured.push(missing);
+        }
+    }
+
+    fn measure(
+        &mut self,
+        input: &Input,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), BenchError> {
+        let expected = reference(input)?;
+        let folder = work_folder()?;
+        if self.programs.values().any(Result::is_ok) {
+            write_input(input, folder.path())?;
+        }
+        for threads in self.threads.clone() {
+            let (rows, failures) = self.compete(input, threads, &expected, folder.path(), progress);
+            self.rows.extend(rows);
+            for (engine, reason) in failures {
+                self.missing(&engine, &input.workload, reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// All engines on one input with one thread count.
+    fn compete(
+        &self,
+        input: &Input,
+        threads: NonZeroUsize,
+        expected: &Check,
+        folder: &Path,
+        progress: &mut dyn FnMut(&str),
+    ) -> (Vec<Row>, Vec<(String, String)>) {
+        let mut contestants = Vec::new();
+        let mut failures = Vec::new();
+        for definition in &self.engines {
+            progress(&format!("{} × {threads}: {}", input.workload, definition.name));
+            let started = self.start(definition, input, threads, folder).and_then(|mut contestant| {
+                contestant.warm_up(expected)?;
+                Ok(contestant)
+            });
+            match started {
+                Ok(contestant) => contestants.push(contestant),
+                Err(reason) => failures.push((definition.name.clone(), reason)),
+            }
+        }
+
+        // A wrong result is measured all the same, and marked: its row count is its own.
+        for round in 0..usize::try_from(self.rounds).unwrap_or(usize::MAX) {
+            progress(&format!("{} × {threads}: round {}", input.workload, round + 1));
+            // Nobody always runs after the same neighbour with its warm or cold caches.
+            let first = if contestants.is_empty() { 0 } else { round % contestants.len() };
+            contestants.rotate_left(first);
+            contestants.retain_mut(|contestant| match contestant.take_part(round) {
+                Ok(()) => true,
+                Err(reason) => {
+                    failures.push((contestant.definition.name.clone(), reason));
+                    false
+                }
+            });
+            let back = first.min(contestants.len());
+            contestants.rotate_right(back);
+        }
+        let position = |row: &Row| self.engines.iter().position(|engine| engine.name == row.engine);
+        let mut rows: Vec<Row> =
+            contestants.into_iter().filter_map(|c| c.row(input, threads, expected.rows)).collect();
+        rows.sort_by_key(position);
+        (rows, failures)
+    }
+
+    fn start<'a>(
+        &'a self,
+        definition: &'a EngineDefinition,
+        input: &'a Input,
+        threads: NonZeroUsize,
+        folder: &Path,
+    ) -> Result<Contestant<'a>, String> {
+        let (runner, version) = match definition.peer {
+            Some(kind) => {
+                let program = self.programs.get(&kind).ok_or("was not installed")?.clone()?;
+                let mut words = program.into_iter();
+                let mut command = Command::new(words.next().unwrap_or_default());
+                command.args(words).args(["--engine", &definition.name, "--shape", &input.shape]);
+                command.arg("--schema").arg(folder.join(SCHEMA_FILE));
+                command.arg("--input").arg(folder.join(INPUT_FILE));
+                command.args(["--threads", &threads.to_string()]);
+                let peer = Peer::start(command, &definition.name, folder)?;
+                let version = peer.version().to_owned();
+                (Runner::There(peer), version)
+            }
+            None => {
+                let (found, keep) = self.here(&definition.name).ok_or(NOT_HERE)?;
+                let engine = found.prepare(&input.schema, &input.text, threads)?;
+                (Runner::Here { engine, keep }, found.version())
+            }
+        };
+        Ok(Contestant {
+            definition,
+            runner,
+            version,
+            seconds: Vec::new(),
+            rounds_max: usize::MAX,
+            peak_rss_mb: 0.0,
+            rows: 0,
+            difference: None,
+        })
+    }
+}
+
+impl Contestant<'_> {
+    fn turn(&mut self) -> Result<Turn, String> {
+        match &mut self.runner {
+            Runner::Here { engine, keep } => engine::turn(engine.as_mut(), *keep),
+            Runner::There(peer) => peer.turn(),
+        }
+    }
+
+    /// A conversion that does not count, and whose result is compared with what is expected.
+    fn warm_up(&mut self, expected: &Check) -> Result<(), String> {
+        let turn = self.turn()?;
+        if turn.seconds > SLOW_SECONDS {
+            self.rounds_max = SLOW_ROUNDS_MAX;
+        }
+        let check = match (&mut self.runner, turn.check) {
+            (_, Some(check)) => check,
+            (Runner::Here { engine, .. }, None) => engine::check(engine.as_mut())?,
+            (Runner::There(_), None) => return Err("gave no totals".to_owned()),
+        };
+        self.rows = turn.rows;
+        self.difference = check.difference(expected);
+        Ok(())
+    }
+
+    fn take_part(&mut self, round: usize) -> Result<(), String> {
+        if round < self.rounds_max {
+            let turn = self.turn()?;
+            if turn.rows != self.rows {
+                return Err(format!("gave {} rows after {}", turn.rows, self.rows));
+            }
+            self.seconds.push(turn.seconds);
+            self.peak_rss_mb = self.peak_rss_mb.max(turn.peak_rss_mb);
+        }
+        Ok(())
+    }
+
+    fn row(self, input: &Input, threads: NonZeroUsize, records: u64) -> Option<Row> {
+        let Spread { min, median, max } = Spread::of(&self.seconds)?;
+        #[expect(clippy::cast_precision_loss, reason = "a speed has three digits")]
+        let gb_per_s = input.text.len() as f64 / median / 1e9;
+        Some(Row {
+            workload: input.workload.clone(),
+            engine: self.definition.name.clone(),
+            kind: self.definition.kind.name().to_owned(),
+            about: self.definition.about.clone(),
+            version: self.version,
+            threads: threads.get(),
+            bytes: input.text.len() as u64,
+            records,
+            seconds_median: median,
+            seconds_min: min,
+            seconds_max: max,
+            seconds: self.seconds,
+            gb_per_s,
+            peak_rss_mb: self.peak_rss_mb,
+            valid: self.difference.is_none(),
+            difference: self.difference,
+            vs_fastest_peer: None,
+            vs_fastest_reader: None,
+        })
+    }
+}
+
+/// What every engine should find.
+fn reference(input: &Input) -> Result<Check, BenchError> {
+    let wrap = |message| BenchError::Reference { workload: input.workload.clone(), message };
+    let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let mut prepared = ArrowJson.prepare(&input.schema, &input.text, all).map_err(wrap)?;
+    engine::check(prepared.as_mut()).map_err(wrap)
+}
+
+const INPUT_FILE: &str = "input.jsonl";
+const SCHEMA_FILE: &str = "schema.arrows";
+
+/// Files that are memory, where there are such: what an engine reads by path is in memory too.
+fn work_folder() -> Result<tempfile::TempDir, BenchError> {
+    let memory = Path::new("/dev/shm");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("arrowsmith-bench-");
+    let folder = if memory.is_dir() { builder.tempdir_in(memory) } else { builder.tempdir() };
+    folder.map_err(BenchError::io(memory))
+}
+
+/// The text as it is, and the schema as an Arrow stream without batches.
+fn write_input(input: &Input, folder: &Path) -> Result<(), BenchError> {
+    let path = folder.join(INPUT_FILE);
+    fs::write(&path, &input.text).map_err(BenchError::io(&path))?;
+    let path = folder.join(SCHEMA_FILE);
+    let file = File::create(&path).map_err(BenchError::io(&path))?;
+    let written = StreamWriter::try_new(file, &input.schema).and_then(|mut stream| stream.finish());
+    written.map_err(|error| BenchError::io(path)(std::io::Error::other(error)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith bench json`: measures engines beside the libraries that a user would pick instead.
+//!
+//! All engines convert the same bytes, from memory to memory, in one run, taking turns; what is
+//! published are ratios with their spread, because absolute figures drift on a shared machine. Our
+//! own engine is one of several here: it enters through [`InProcess`] and gets no favours. Every
+//! result is compared with the reference engine's; a figure that was not measured is listed as not
+//! measured, with the reason.
+//!
+//! This stands beside the data path source → plan → engine → batch → sink and drives engines from
+//! outside. It is never used by the product, and its peers are installed by the run itself into a
+//! folder of their own, never by a build or a test.
+//!
+//! ```
+//! use arrowsmith_bench::{Options, json};
+//!
+//! let options = Options {
+//!     size_bytes: Some(64 * 1024),
+//!     rounds: Some(1),
+//!     workloads: vec!["trip".to_owned()],
+//!     engines: vec!["arrow-json".to_owned()],
+//!     ..Options::default()
+//! };
+//! let report = json::run(&options, Vec::new(), &mut |line| eprintln!("{line}"))?;
+//! assert!(report.rows[0].valid);
+//! let page = arrowsmith_bench::html(&report);
+//! assert!(page.starts_with("<!doctype html>"));
+//! # Ok::<(), arrowsmith_bench::BenchError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod check;
+mod corpus;
+mod definition;
+mod engine;
+mod error;
+mod input;
+mod install;
+pub mod json;
+mod machine;
+mod peer;
+mod reference;
+mod report;
+mod result;
+mod shapes;
+mod stats;
+
+pub use check::{Check, Column};
+pub use engine::{InProcess, Keep, Prepared, Sink};
+pub use error::BenchError;
+pub use json::Options;
+pub use reference::ArrowJson;
+pub use report::html;
+pub use result::{Machine, NotMeasured, Report, Row};

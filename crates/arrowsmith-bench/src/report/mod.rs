@@ -1,0 +1,4 @@
+//! x
+use crate::Report;
+/// x
+pub fn html(_: &Report) -> String { "<!doctype html>".into() }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a benchmark found: the object that `--json` writes and that the HTML page is made from.
+
+use serde::Serialize;
+
+use crate::stats::Spread;
+
+/// A whole run. Serializes to the documented JSON object.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The suite: `json`.
+    pub suite: String,
+    /// Where it was measured.
+    pub machine: Machine,
+    /// What was measured.
+    pub commit: String,
+    /// How it was asked for.
+    pub command: String,
+    /// Seconds since 1970 at the start.
+    pub started_unix_s: u64,
+    /// Seed of the generated inputs.
+    pub seed: u64,
+    /// The figures: every workload × thread count × engine that was measured.
+    pub rows: Vec<Row>,
+    /// What was asked for and could not be measured, with the reason.
+    pub not_measured: Vec<NotMeasured>,
+}
+
+/// The machine.
+#[derive(Debug, Clone, Serialize)]
+pub struct Machine {
+    /// Processor, as it names itself.
+    pub cpu: String,
+    /// Processors that this process may use.
+    pub cores: usize,
+    /// Memory in 10^6 bytes.
+    pub memory_mb: u64,
+    /// Vector instruction sets that matter here.
+    pub isa: String,
+    /// Operating system, architecture, kernel.
+    pub os: String,
+}
+
+/// One workload, engine and thread count.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// Name of the input.
+    pub workload: String,
+    /// Name of the engine.
+    pub engine: String,
+    /// `ours`, `reader`, `library` or `hand-written`.
+    pub kind: String,
+    /// How it was used.
+    pub about: String,
+    /// Version, as the engine states it.
+    pub version: String,
+    /// Threads that it was given.
+    pub threads: usize,
+    /// Size of the input text.
+    pub bytes: u64,
+    /// Records in the input text.
+    pub records: u64,
+    /// Median time of a conversion.
+    pub seconds_median: f64,
+    /// Shortest time.
+    pub seconds_min: f64,
+    /// Longest time.
+    pub seconds_max: f64,
+    /// Every time, in the order of the rounds.
+    pub seconds: Vec<f64>,
+    /// 10^9 bytes of text per second, from the median.
+    pub gb_per_s: f64,
+    /// Highest resident memory in 10^6 bytes, the input text included.
+    pub peak_rss_mb: f64,
+    /// Whether the result was compared with the reference's and agreed.
+    pub valid: bool,
+    /// What differed, where it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<String>,
+    /// Speed relative to the fastest peer of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vs_fastest_peer: Option<Ratio>,
+    /// Speed relative to the fastest ready-made reader.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vs_fastest_reader: Option<Ratio>,
+}
+
+/// How many times faster than another engine, compared round by round.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ratio {
+    /// The other engine.
+    pub engine: String,
+    /// Median of the rounds.
+    pub median: f64,
+    /// Worst round.
+    pub min: f64,
+    /// Best round.
+    pub max: f64,
+}
+
+/// A figure that is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotMeasured {
+    /// The engine; empty where no engine could be measured.
+    pub engine: String,
+    /// The workload; empty where it is all of them.
+    pub workload: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Adds to each row how it compares with the fastest valid peers of its workload and thread count.
+pub(crate) fn compare(rows: &mut [Row]) {
+    let all = rows.to_vec();
+    for row in rows {
+        let peers = all.iter().filter(|other| {
+            (&other.workload, other.threads) == (&row.workload, row.threads)
+                && other.valid
+                && other.kind != "ours"
+        });
+        let fastest = |readers_only: bool| {
+            let candidates = peers.clone().filter(|peer| !readers_only || peer.kind == "reader");
+            candidates.min_by(|a, b| a.seconds_median.total_cmp(&b.seconds_median))
+        };
+        row.vs_fastest_peer = fastest(false).and_then(|peer| ratio(peer, row));
+        row.vs_fastest_reader = fastest(true).and_then(|peer| ratio(peer, row));
+    }
+}
+
+fn ratio(peer: &Row, row: &Row) -> Option<Ratio> {
+    let Spread { min, median, max } = Spread::of_ratios(&peer.seconds, &row.seconds)?;
+    Some(Ratio { engine: peer.engine.clone(), median, min, max })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A row with two rounds, for tests.
+    pub(crate) fn row(workload: &str, engine: &str, kind: &str, seconds: [f64; 2]) -> Row {
+        let Spread { min, median, max } = Spread::of(&seconds).unwrap();
+        Row {
+            workload: workload.into(),
+            engine: engine.into(),
+            kind: kind.into(),
+            about: "as usual".into(),
+            version: "1.0".into(),
+            threads: 1,
+            bytes: 1_000_000_000,
+            records: 10,
+            seconds_median: median,
+            seconds_min: min,
+            seconds_max: max,
+            seconds: seconds.to_vec(),
+            gb_per_s: 1.0 / median,
+            peak_rss_mb: 5.0,
+            valid: true,
+            difference: None,
+            vs_fastest_peer: None,
+            vs_fastest_reader: None,
+        }
+    }
+
+    #[test]
+    fn ratios_are_against_the_fastest_valid_peer_of_the_same_workload() {
+        let mut rows = vec![
+            row("trip", "arrowsmith-cpu", "ours", [1.0, 1.0]),
+            row("trip", "pyarrow", "reader", [8.0, 9.0]),
+            row("trip", "simdjson-ondemand", "hand-written", [3.0, 5.0]),
+            row("trip", "polars", "reader", [2.0, 2.0]),
+            row("logs", "duckdb", "reader", [0.1, 0.1]),
+        ];
+        rows[3].valid = false;
+        compare(&mut rows);
+        let peer = rows[0].vs_fastest_peer.clone().unwrap();
+        assert_eq!((&peer.engine[..], peer.median), ("simdjson-ondemand", 4.0));
+        assert_eq!((peer.min, peer.max), (3.0, 5.0));
+        assert_eq!(rows[0].vs_fastest_reader.clone().unwrap().engine, "pyarrow");
+        assert_eq!(rows[2].vs_fastest_peer.clone().unwrap().median, 1.0);
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The few statistics that a report needs.
+
+/// Smallest, middle and largest of some numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) min: f64,
+    pub(crate) median: f64,
+    pub(crate) max: f64,
+}
+
+impl Spread {
+    /// `None` where there are no numbers. The median of an even count is the mean of the middle two.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let upper = *sorted.get(sorted.len() / 2)?;
+        let lower = *sorted.get((sorted.len() - 1) / 2)?;
+        Some(Self { min, median: f64::midpoint(lower, upper), max })
+    }
+
+    /// How many times faster `ours` was than `theirs`, round by round. Rounds are compared with each
+    /// other because whatever slowed the machine down in one of them slowed both.
+    pub(crate) fn of_ratios(theirs: &[f64], ours: &[f64]) -> Option<Self> {
+        let ratios: Vec<f64> =
+            theirs.iter().zip(ours).filter(|(_, o)| **o > 0.0).map(|(t, o)| t / o).collect();
+        Self::of(&ratios)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_of_odd_even_and_no_numbers() {
+        assert_eq!(Spread::of(&[]), None);
+        assert_eq!(Spread::of(&[3.0]), Some(Spread { min: 3.0, median: 3.0, max: 3.0 }));
+        assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Some(Spread { min: 1.0, median: 2.0, max: 3.0 }));
+        let even = Spread { min: 1.0, median: 3.0, max: 9.0 };
+        assert_eq!(Spread::of(&[9.0, 2.0, 1.0, 4.0]), Some(even));
+    }
+
+    #[test]
+    fn ratios_are_taken_round_by_round() {
+        let ratios = Spread::of_ratios(&[2.0, 8.0, 3.0], &[1.0, 4.0, 1.0]).unwrap();
+        assert_eq!(ratios, Spread { min: 2.0, median: 2.0, max: 3.0 });
+        assert_eq!(Spread::of_ratios(&[1.0], &[0.0]), None);
+    }
+}
