@@ -6,3 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod oracle;
+pub mod random;
+pub mod render;
+pub mod run;

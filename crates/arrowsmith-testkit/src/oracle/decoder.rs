@@ -29,7 +29,7 @@ struct Place {
     start: usize,
     /// Where its line, or else the chunk, ends.
     end: usize,
-    /// The line without its end, where records are lines.
+    /// The line without the white space around it, where records are lines.
     line: Option<(usize, usize)>,
     /// Whether a comma is an empty record.
     in_array: bool,
@@ -48,8 +48,8 @@ impl OracleDecoder {
             let end = feed.unwrap_or(data.len());
             let line = &data[at..end];
             if let Some(blank) = line.iter().position(|&byte| !is_space(byte)) {
-                let bare = if feed.is_some() && line.ends_with(b"\r") { end - 1 } else { end };
-                let line = Some((at, bare));
+                let used = line.iter().rposition(|&byte| !is_space(byte)).unwrap_or(blank);
+                let line = Some((at + blank, at + used + 1));
                 let place = Place { start: at + blank, end, line, in_array: false };
                 self.record(chunk, &place, report)?;
             }
@@ -123,14 +123,13 @@ impl OracleDecoder {
                 Ok(end)
             }
             Err(fault) => {
-                // Rule 21: a value error that got here found no nullable field around it.
-                let row = if fault.is_of_value() { None } else { self.null_row() };
                 let fault = reader.replaced.unwrap_or(fault);
-                self.settle(chunk, place, fault, row, report)
+                self.bad_record(chunk, place, fault, report)
             }
         }
     }
 
+    /// Does with a bad record what the policy says; gives its end.
     fn bad_record(
         &mut self,
         chunk: &Chunk<'_>,
@@ -138,25 +137,13 @@ impl OracleDecoder {
         fault: Fault,
         report: &mut Report,
     ) -> Result<usize> {
-        let row = self.null_row();
-        self.settle(chunk, place, fault, row, report)
-    }
-
-    /// Does with a bad record what the policy says; gives its end. `row` would take its place.
-    fn settle(
-        &mut self,
-        chunk: &Chunk<'_>,
-        place: &Place,
-        fault: Fault,
-        row: Option<Cell>,
-        report: &mut Report,
-    ) -> Result<usize> {
         let end = match place.line {
             Some(_) => place.end,
             None => record_end(chunk.data(), place.start, place.in_array),
         };
         let text = place.line.unwrap_or((place.start, end));
-        let row = row.filter(|_| self.options.on_error == OnError::Null);
+        let null = self.options.on_error == OnError::Null;
+        let row = if null { self.null_row() } else { None };
         if self.options.on_error == OnError::Fail {
             return Err(self.error(chunk, fault, report.records).into());
         }

@@ -26,6 +26,7 @@ use arrowsmith_core::{DecodeOptions, Decoder, Result};
 use arrowsmith_plan::{Engine, Plan};
 
 pub use cell::Cell;
+pub use decoder::batch;
 
 /// The oracle as an [`Engine`].
 #[derive(Debug, Clone, Copy, Default)]

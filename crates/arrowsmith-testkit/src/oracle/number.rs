@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn halves_round_to_nearest_even() {
-        let bits = |text| half_bits(text).unwrap();
+        let bits = |text: &str| half_bits(text).unwrap();
         assert_eq!(bits("1"), 0x3C00);
         assert_eq!(bits("-0"), 0x8000);
         assert_eq!(bits("65504"), 0x7BFF);

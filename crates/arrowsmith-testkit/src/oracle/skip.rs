@@ -55,7 +55,6 @@ impl Reader<'_> {
 
     fn skip_object(&mut self, check: Check) -> Result<(), Fault> {
         self.entries(|reader, key_at| {
-            reader.at = key_at;
             if check == Check::Text {
                 reader.json_string()?;
                 reader.at = key_at;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Random schemas, random rows for them, and the many ways to write these as JSON; and ways to break
+//! such a text. All of it follows from a seed, so that a failure is repeated by its number.
+
+mod broken;
+mod schema;
+mod spell;
+mod values;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrowsmith_core::{DecodeOptions, DuplicateKeys, Framing, OnError, UnknownKeys};
+use arrowsmith_plan::Plan;
+
+use crate::oracle::{Cell, batch};
+
+pub use broken::mutate;
+
+/// What random schemas and texts may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// All that the contract knows.
+    Full,
+    /// What arrow-json 59 has and reads as the contract does: no dictionaries, no `arrow.json`, no
+    /// base64, no empty structs; 16-bit floats in their shortest spelling (it rounds twice); decimals
+    /// of a scale of 0 or more, without exponents; date64, times and durations as integers; timestamps
+    /// without zone or with an offset of 0, with seconds; no escaped surrogate pairs (it gets some characters wrong:
+    /// `\uDB61\uDEF2` is U+E86F2, and it says U+D86F2).
+    ArrowJson,
+}
+
+/// A source of random numbers, the same on every machine (SplitMix64).
+#[derive(Debug, Clone)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// The numbers that follow from a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        bits ^ (bits >> 31)
+    }
+
+    /// A number below `end`, which is not 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        // The remainder is below `end`, so that it fits.
+        usize::try_from(self.bits() % (end.max(1) as u64)).unwrap_or(0)
+    }
+
+    /// A number from `first` to `last`, both included.
+    pub fn range(&mut self, first: i128, last: i128) -> i128 {
+        let span = (last - first).unsigned_abs() + 1;
+        let wide = u128::from(self.bits()) << 64 | u128::from(self.bits());
+        first + i128::try_from(wide % span).unwrap_or(0)
+    }
+
+    /// True once in `times`.
+    pub fn one_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of these.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+}
+
+/// A plan, rows, and a text that means these rows.
+#[derive(Debug, Clone)]
+pub struct RandomCase {
+    /// The plan of a random schema.
+    pub plan: Arc<Plan>,
+    /// How the records are framed.
+    pub framing: Framing,
+    /// The records: of an array without its brackets.
+    pub text: Vec<u8>,
+    /// What the records mean.
+    pub rows: Vec<Cell>,
+    /// Where chunks may be cut: in lines, behind each line.
+    pub cuts: Vec<usize>,
+}
+
+/// The case of a seed.
+pub fn case(seed: u64, profile: Profile) -> RandomCase {
+    let rng = &mut Rng::new(seed);
+    let plan = loop {
+        // Field names may clash; then the next ones are tried.
+        if let Ok(plan) = Plan::new(schema::schema(rng, profile)) {
+            break Arc::new(plan);
+        }
+    };
+    let framing =
+        *rng.pick(&[Framing::Lines, Framing::Lines, Framing::Concatenated, Framing::Array]);
+    let count = rng.below(7);
+    let mut rows: Vec<Cell> = (0..count).map(|_| values::record(rng, &plan)).collect();
+    // A dictionary may run out of keys.
+    while batch(&plan, &rows).is_err() {
+        rows.pop();
+    }
+    let mut case = RandomCase { plan, framing, text: Vec::new(), rows, cuts: Vec::new() };
+    write::records(rng, profile, &mut case);
+    case
+}
+
+/// The case of a seed, broken in one to three places; `rows` do not hold for it any more.
+pub fn broken_case(seed: u64, profile: Profile) -> RandomCase {
+    let mut case = case(seed, profile);
+    let rng = &mut Rng::new(seed ^ 0xB0B0);
+    for _ in 0..=rng.below(3) {
+        mutate(rng, &mut case.text);
+    }
+    case.cuts.clear();
+    if case.framing == Framing::Lines {
+        let feeds = case.text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        case.cuts = feeds.map(|(at, _)| at + 1).collect();
+    }
+    case
+}
+
+/// Random options. Not `trust`, under which engines may differ about text that is not JSON.
+pub fn options(rng: &mut Rng) -> DecodeOptions {
+    let mut options = DecodeOptions::default();
+    options.on_error = *rng.pick(&[OnError::Fail, OnError::Fail, OnError::Skip, OnError::Null]);
+    if rng.one_in(4) {
+        options.duplicate_keys = DuplicateKeys::Error;
+    }
+    if rng.one_in(4) {
+        options.unknown_keys = UnknownKeys::Error;
+    }
+    options.allow_nan = rng.one_in(3);
+    if rng.one_in(4) {
+        options.limits = options.limits.with_depth_max(1 + rng.below(5));
+    }
+    if rng.one_in(4) {
+        options.limits = options.limits.with_record_bytes_max(rng.below(100));
+    }
+    options
+}
