@@ -90,7 +90,7 @@ class PyArrow:
 
 
 class Polars:
-    """polars.read_ndjson. Dates and times are read as text and converted."""
+    """polars.scan_ndjson. Dates and times are read as text and converted."""
 
     def __init__(self, schema, path, threads):
         import polars as pl
@@ -105,7 +105,7 @@ class Polars:
     def run(self):
         import polars as pl
 
-        frame = pl.read_ndjson(self.text, schema=self.schema)
+        frame = pl.scan_ndjson(self.text, schema=self.schema).collect()
         return frame.with_columns(self.convert) if self.convert else frame
 
     def table(self, result):

@@ -26,7 +26,8 @@ const RUST: Sources = sources!(
     "rust": "Cargo.toml", "Cargo.lock", "src/main.rs", "src/check.rs", "src/columns.rs",
     "src/serve.rs", "src/shapes.rs",
 );
-const CPP: Sources = sources!("cpp": "peer.cpp", "columns.h", "shapes.h", "Cargo.toml", "Cargo.lock");
+const CPP: Sources =
+    sources!("cpp": "peer.cpp", "columns.h", "shapes.h", "Cargo.toml", "Cargo.lock");
 
 /// Installs a peer if need be; gives the program and its first arguments.
 pub(crate) fn install(

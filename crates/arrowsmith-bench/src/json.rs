@@ -194,11 +194,7 @@ impl Suite {
         }
     }
 
-    fn measure(
-        &mut self,
-        input: &Input,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<(), BenchError> {
+    fn measure(&mut self, input: &Input, progress: &mut dyn FnMut(&str)) -> Result<(), BenchError> {
         let expected = reference(input)?;
         let folder = work_folder()?;
         if self.programs.values().any(Result::is_ok) {
@@ -227,10 +223,11 @@ impl Suite {
         let mut failures = Vec::new();
         for definition in &self.engines {
             progress(&format!("{} × {threads}: {}", input.workload, definition.name));
-            let started = self.start(definition, input, threads, folder).and_then(|mut contestant| {
-                contestant.warm_up(expected)?;
-                Ok(contestant)
-            });
+            let started =
+                self.start(definition, input, threads, folder).and_then(|mut contestant| {
+                    contestant.warm_up(expected)?;
+                    Ok(contestant)
+                });
             match started {
                 Ok(contestant) => contestants.push(contestant),
                 Err(reason) => failures.push((definition.name.clone(), reason)),

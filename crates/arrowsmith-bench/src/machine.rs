@@ -53,7 +53,8 @@ pub(crate) fn commit() -> String {
     let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
         return "unknown".to_owned();
     };
-    let clean = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| s.is_empty());
+    let clean =
+        git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| s.is_empty());
     if clean { commit } else { format!("{commit} with changes") }
 }
 

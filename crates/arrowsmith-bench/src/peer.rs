@@ -122,7 +122,10 @@ fn start_of(line: &str) -> String {
 pub(crate) fn last_line(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
-    line.map_or_else(|| "nothing was said".to_owned(), |line| line.trim().chars().take(300).collect())
+    line.map_or_else(
+        || "nothing was said".to_owned(),
+        |line| line.trim().chars().take(300).collect(),
+    )
 }
 
 #[cfg(all(test, unix))]
@@ -130,18 +133,18 @@ mod tests {
     use super::*;
 
     /// A peer made of shell, which says what the test wants.
-    fn shell(script: &str) -> Result<Peer, String> {
-        let folder = tempfile::tempdir().unwrap();
+    fn shell(folder: &Path, script: &str) -> Result<Peer, String> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(script);
-        Peer::start(command, "fake", folder.path())
+        Peer::start(command, "fake", folder)
     }
 
     const READY: &str = r#"echo '{"ready":true,"engine":"fake","version":"7.1"}'"#;
 
     #[test]
     fn a_peer_answers_every_run() {
-        let mut peer = shell(&format!(
+        let folder = tempfile::tempdir().unwrap();
+        let mut peer = shell(folder.path(), &format!(
             r#"{READY}; i=0; while read line; do i=$((i+1));
             echo "{{\"seconds\":0.$i,\"rows\":$i,\"check\":{{\"x\":{{\"n\":2,\"sum\":\"$i\"}}}},\"peak_rss_mb\":1.5}}";
             done"#
@@ -159,18 +162,25 @@ mod tests {
 
     #[test]
     fn a_peer_that_dies_is_quoted() {
-        let error = shell("echo trouble >&2; echo 'no such file' >&2; exit 3").unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let error =
+            shell(folder.path(), "echo trouble >&2; echo 'no such file' >&2; exit 3").unwrap_err();
         assert_eq!(error, "ended with exit status: 3: no such file");
-        let mut peer = shell(&format!("{READY}; exec 0<&-; echo 'bad type' >&2; exit 1")).unwrap();
+        let mut peer =
+            shell(folder.path(), &format!("{READY}; exec 0<&-; echo 'bad type' >&2; exit 1"))
+                .unwrap();
         assert_eq!(peer.turn().unwrap_err(), "ended with exit status: 1: bad type");
     }
 
     #[test]
     fn nonsense_is_refused() {
-        assert!(shell("echo hello").unwrap_err().starts_with("said what is no answer"));
+        let folder = tempfile::tempdir().unwrap();
+        assert!(
+            shell(folder.path(), "echo hello").unwrap_err().starts_with("said what is no answer")
+        );
         let unready = r#"echo '{"ready":false,"version":""}'"#;
-        assert_eq!(shell(unready).unwrap_err(), "said that it is not ready");
-        let mut peer = shell(&format!(
+        assert_eq!(shell(folder.path(), unready).unwrap_err(), "said that it is not ready");
+        let mut peer = shell(folder.path(), &format!(
             "{READY}; read line; echo '{{\"seconds\":0,\"rows\":1,\"check\":{{}},\"peak_rss_mb\":0}}'"
         ))
         .unwrap();
@@ -181,6 +191,8 @@ mod tests {
     fn a_program_that_is_not_there_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let command = Command::new("/nowhere/at/all");
-        assert!(Peer::start(command, "x", folder.path()).unwrap_err().contains("cannot be started"));
+        assert!(
+            Peer::start(command, "x", folder.path()).unwrap_err().contains("cannot be started")
+        );
     }
 }

@@ -72,8 +72,7 @@ fn indices() -> Field {
 /// A status of the Twitter API: about half of its keys, the ones that an analyst would keep.
 fn twitter() -> Vec<Field> {
     let hashtag = structure(vec![text("text"), indices()]);
-    let url =
-        structure(vec![text("url"), text("expanded_url"), text("display_url"), indices()]);
+    let url = structure(vec![text("url"), text("expanded_url"), text("display_url"), indices()]);
     let mention = structure(vec![text("screen_name"), text("name"), int("id"), indices()]);
     let entities = structure(vec![
         required("hashtags", list(hashtag)),
@@ -126,8 +125,7 @@ fn twitter_user() -> DataType {
 
 /// A performance of the CITM catalogue: every key.
 fn citm() -> Vec<Field> {
-    let price =
-        structure(vec![int("amount"), int("audienceSubCategoryId"), int("seatCategoryId")]);
+    let price = structure(vec![int("amount"), int("audienceSubCategoryId"), int("seatCategoryId")]);
     let area = structure(vec![int("areaId"), required("blockIds", list(DataType::Int64))]);
     let seats = structure(vec![required("areas", list(area)), int("seatCategoryId")]);
     vec![

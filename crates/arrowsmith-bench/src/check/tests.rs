@@ -31,7 +31,10 @@ fn values_under_a_null_struct_do_not_count() {
     let check = totals("user", Arc::new(array));
     assert_eq!(check.rows, 3);
     let minus_two = (-2_i64).cast_unsigned().to_string();
-    assert_eq!(check.columns["user.id"], Column { n: 2, sum: Some(minus_two), ..Column::default() });
+    assert_eq!(
+        check.columns["user.id"],
+        Column { n: 2, sum: Some(minus_two), ..Column::default() }
+    );
     assert_eq!(check.columns["user.name"], Column { n: 1, bytes: Some(2), ..Column::default() });
 }
 

@@ -132,8 +132,15 @@ fn the_json_object_has_the_documented_keys() {
         assert!(json.get(key).is_some(), "{key}");
     }
     for key in [
-        "workload", "engine", "threads", "bytes", "seconds_median", "seconds_min", "gb_per_s",
-        "peak_rss_mb", "valid",
+        "workload",
+        "engine",
+        "threads",
+        "bytes",
+        "seconds_median",
+        "seconds_min",
+        "gb_per_s",
+        "peak_rss_mb",
+        "valid",
     ] {
         assert!(json["rows"][0].get(key).is_some(), "{key}");
     }
