@@ -74,9 +74,16 @@ impl Input {
         }
     }
 
-    /// Whether opening it once more would give the same bytes again: a regular file, or memory.
-    pub fn is_repeatable(&self) -> bool {
-        self.stored_bytes().is_some()
+    /// The same input once more, where opening it twice gives the same bytes twice: a regular file,
+    /// or memory.
+    pub fn again(&self) -> Option<Self> {
+        match self {
+            Self::Path(path) => self.stored_bytes().map(|_| Self::Path(path.clone())),
+            Self::Bytes { name, bytes } => {
+                Some(Self::Bytes { name: name.clone(), bytes: Arc::clone(bytes) })
+            }
+            Self::Stdin | Self::Reader { .. } => None,
+        }
     }
 
     /// Opens the input and takes off its compression.

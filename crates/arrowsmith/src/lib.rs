@@ -1,1 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
+//! Arrowsmith: bytes in any shape, Arrow out, at the speed of the hardware.
+//!
+//! This is the library's face: it joins the crates below (source → plan → engine → batch) and holds no
+//! logic of its own. [`json`] reads JSON into record batches; [`engine()`] finds an engine by name.
+//!
+//! ```
+//! use arrowsmith::{Input, json};
+//!
+//! let input = Input::bytes(b"{\"name\":\"ada\",\"age\":36}\n{\"name\":\"bob\"}\n".to_vec());
+//! let reader = json::ReaderBuilder::new().open([input])?;
+//! let batches = reader.collect::<Result<Vec<_>, _>>()?;
+//! assert_eq!(batches[0].num_rows(), 2);
+//! assert_eq!(batches[0].schema().field(0).name(), "name");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod json;
+
+use std::sync::Arc;
+
+pub use arrow_array;
+pub use arrow_schema;
+pub use arrowsmith_core::{
+    DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, Framing, Limits, OnError, Position,
+    Reject, Report, Result, UnknownKeys,
+};
+pub use arrowsmith_pipeline::Progress;
+pub use arrowsmith_plan as plan;
+pub use arrowsmith_plan::{Engine, Plan};
+pub use arrowsmith_source::{Compression, Input, SharedBytes, expand, expand_all};
+
+/// The names that [`engine()`] knows, the default one first.
+pub const ENGINES: &[&str] = &["cpu", "reference"];
+
+/// The engine of this name.
+///
+/// # Errors
+/// [`Error::Config`] lists the names that there are.
+///
+/// ```
+/// assert_eq!(arrowsmith::engine("cpu")?.name(), "cpu");
+/// assert!(arrowsmith::engine("abacus").is_err());
+/// # Ok::<(), arrowsmith::Error>(())
+/// ```
+pub fn engine(name: &str) -> Result<Arc<dyn Engine>> {
+    match name {
+        "cpu" => Ok(Arc::new(arrowsmith_engine_cpu::CpuEngine::default())),
+        "reference" => Ok(Arc::new(arrowsmith_engine_reference::ReferenceEngine)),
+        other => {
+            let known = ENGINES.join(", ");
+            Err(Error::Config(format!("there is no engine {other:?}; there are: {known}")))
+        }
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The batches of a pipeline, in the order of the input.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrowsmith_core::Result;
+
+use crate::Progress;
+use crate::cut::{Buffers, Cutter};
+use crate::load::{Budget, Load};
+use crate::order::Assembler;
+use crate::pool::Pool;
+use crate::work::{Output, Worker, guarded};
+
+/// Gives the batches of a pipeline in order. After an error there is nothing more; the rows before it
+/// came first. Dropping it stops the threads.
+pub struct BatchIter {
+    schema: SchemaRef,
+    runner: Runner,
+    assembler: Assembler,
+    progress: Arc<Progress>,
+    done: bool,
+}
+
+/// Who decodes.
+pub(crate) enum Runner {
+    /// This thread, a piece at a time.
+    Inline(Box<Inline>),
+    /// Threads.
+    Pool(Pool),
+    /// Nobody any more.
+    Ended,
+}
+
+/// What decoding on the caller's thread needs.
+pub(crate) struct Inline {
+    pub(crate) cutter: Cutter,
+    pub(crate) worker: Worker,
+    pub(crate) buffers: Buffers,
+    pub(crate) budget: Budget,
+    pub(crate) load: Load,
+}
+
+impl Inline {
+    fn next(&mut self) -> Result<Option<Output>> {
+        let target = self.load.target(self.budget);
+        let Some(piece) = guarded(|| self.cutter.next(target))? else { return Ok(None) };
+        let output = self.worker.run(&piece);
+        self.load.learn(piece.len, output.bytes());
+        self.buffers.recycle(piece);
+        Ok(Some(output))
+    }
+}
+
+impl Runner {
+    fn next(&mut self) -> Result<Option<Output>> {
+        match self {
+            Self::Inline(inline) => inline.next(),
+            Self::Pool(pool) => pool.next(),
+            Self::Ended => Ok(None),
+        }
+    }
+}
+
+impl BatchIter {
+    pub(crate) fn new(
+        schema: SchemaRef,
+        runner: Runner,
+        assembler: Assembler,
+        progress: Arc<Progress>,
+    ) -> Self {
+        Self { schema, runner, assembler, progress, done: false }
+    }
+
+    /// The schema of every batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// How far the pipeline is.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    /// Largest number of bytes in flight so far.
+    #[cfg(test)]
+    pub(crate) fn bytes_peak(&self) -> usize {
+        match &self.runner {
+            Runner::Pool(pool) => pool.bytes_peak(),
+            _ => 0,
+        }
+    }
+}
+
+impl Iterator for BatchIter {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.done {
+            if let Some(batch) = self.assembler.pop() {
+                self.done = batch.is_err();
+                return Some(batch);
+            }
+            if self.assembler.has_ended() {
+                self.done = true;
+                break;
+            }
+            match self.runner.next() {
+                Ok(Some(output)) => self.assembler.push(output),
+                Ok(None) => self.assembler.end(),
+                Err(error) => self.assembler.fail(error),
+            }
+            if self.assembler.has_ended() {
+                self.runner = Runner::Ended;
+            }
+        }
+        None
+    }
+}
+
+impl std::iter::FusedIterator for BatchIter {}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a pipeline is made of, and its start.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::thread;
+
+use arrowsmith_core::{DecodeOptions, Error, Framing, Reject, Result};
+use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_source::OpenOptions;
+
+use crate::batches::{Inline, Runner};
+use crate::cut::{Buffers, CutOptions, Cutter};
+use crate::load::{Budget, Load};
+use crate::order::{Assembler, OnReject};
+use crate::pool::Pool;
+use crate::rebatch::{BatchSize, Rebatch};
+use crate::work::Worker;
+use crate::{BatchIter, CHUNK_BYTES, Origin, Progress};
+
+/// A pipeline that is being put together: JSON inputs, a plan, an engine.
+pub struct JsonPipeline {
+    plan: Arc<Plan>,
+    engine: Arc<dyn Engine>,
+    origins: Vec<Origin>,
+    options: DecodeOptions,
+    open: OpenOptions,
+    framing: Option<Framing>,
+    threads: usize,
+    size: BatchSize,
+    chunk_bytes: usize,
+    on_reject: Option<OnReject>,
+    hint: Option<String>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl JsonPipeline {
+    /// A pipeline without inputs, with every option at its default.
+    pub fn builder(plan: Arc<Plan>, engine: Arc<dyn Engine>) -> Self {
+        Self {
+            plan,
+            engine,
+            origins: Vec::new(),
+            options: DecodeOptions::default(),
+            open: OpenOptions::default(),
+            framing: None,
+            threads: 0,
+            size: BatchSize::default(),
+            chunk_bytes: CHUNK_BYTES,
+            on_reject: None,
+            hint: None,
+            cancel: Arc::default(),
+        }
+    }
+
+    /// Adds inputs; they are read in the order in which they were added.
+    pub fn inputs<I>(mut self, inputs: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<Origin>,
+    {
+        self.origins.extend(inputs.into_iter().map(Into::into));
+        self
+    }
+
+    /// How inputs are opened. What they read is counted in its `bytes_read`.
+    pub fn open_options(mut self, open: OpenOptions) -> Self {
+        self.open = open;
+        self
+    }
+
+    /// How records follow one another; `None`, the default, looks at the first bytes of each input.
+    pub fn framing(mut self, framing: Option<Framing>) -> Self {
+        self.framing = framing;
+        self
+    }
+
+    /// Options of the decoders.
+    pub fn options(mut self, options: DecodeOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread decodes.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Rows of every batch but the last one, exactly. Without it a batch is what came out of one chunk.
+    pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
+        self.size.rows = rows;
+        self
+    }
+
+    /// Arrow bytes of a batch, about. Together with `batch_rows` the smaller one counts.
+    pub fn batch_bytes(mut self, bytes: Option<usize>) -> Self {
+        self.size.bytes = bytes;
+        self
+    }
+
+    /// Takes the records that were left out or changed, in the order of the input, on the thread that
+    /// reads the batches. Without it they are only counted.
+    pub fn on_reject(mut self, take: impl FnMut(Reject) + Send + 'static) -> Self {
+        self.on_reject = Some(Box::new(take));
+        self
+    }
+
+    /// What to say with an error about a value that does not fit the schema.
+    pub fn schema_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    /// Stops everything with [`Error::Cancelled`] once it is true.
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Text in one chunk, in bytes: for tests and tuning; [`CHUNK_BYTES`] unless told.
+    #[doc(hidden)]
+    pub fn chunk_bytes(mut self, bytes: usize) -> Self {
+        self.chunk_bytes = bytes;
+        self
+    }
+
+    /// Starts decoding.
+    ///
+    /// # Errors
+    /// What the engine says of the plan and the options; [`Error::Config`] for sizes of 0.
+    /// Inputs are opened later, so that their errors come with the batches.
+    pub fn start(self) -> Result<BatchIter> {
+        for (name, size) in [
+            ("batch_rows", self.size.rows),
+            ("batch_bytes", self.size.bytes),
+            ("chunk_bytes", Some(self.chunk_bytes)),
+        ] {
+            if size == Some(0) {
+                return Err(Error::Config(format!("{name} must be at least 1")));
+            }
+        }
+        let threads = match self.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            given => given,
+        };
+        let progress = Arc::new(Progress {
+            bytes: Arc::clone(&self.open.bytes_read),
+            bytes_total: self.origins.iter().map(Origin::stored_bytes).sum(),
+            rows: AtomicU64::new(0),
+            rejects: AtomicU64::new(0),
+        });
+        let buffers = Buffers::default();
+        let cut_options = CutOptions {
+            open: self.open,
+            framing: self.framing,
+            limits: self.options.limits.clone(),
+            cancel: Arc::clone(&self.cancel),
+        };
+        let cutter = Cutter::new(self.origins, cut_options, buffers.clone());
+        let mut decoders = Vec::with_capacity(threads);
+        for _ in 0..threads {
+            decoders.push(self.engine.decoder(&self.plan, &self.options)?);
+        }
+        let schema = Arc::clone(self.plan.schema());
+        let rebatch = Rebatch::new(Arc::clone(&schema), self.size);
+        let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress));
+        let budget = Budget {
+            piece_bytes: self.chunk_bytes,
+            memory_bytes: self.options.limits.memory_bytes_max,
+            threads,
+        };
+        let runner = if threads == 1 {
+            let worker = Worker::new(decoders.remove(0));
+            let load = Load::default();
+            Runner::Inline(Box::new(Inline { cutter, worker, buffers, budget, load }))
+        } else {
+            Runner::Pool(Pool::start(decoders, cutter, budget, buffers, self.cancel)?)
+        };
+        Ok(BatchIter::new(schema, runner, assembler, progress))
+    }
+}

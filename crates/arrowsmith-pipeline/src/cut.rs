@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cuts inputs, one after another, into pieces of whole records.
+//!
+//! Whole inputs are cut where they lie. Streams are read into buffers: a piece takes the buffer it
+//! is in along, the incomplete record behind it is copied to the next one, and decoders give buffers
+//! back. Everything here is done by one thread at a time.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrowsmith_core::{Error, Framing, Limits, PADDING_BYTES, Result};
+use arrowsmith_source::{Content, OpenOptions, SharedBytes, Source};
+
+use crate::Origin;
+use crate::frame::{Cut, Frames, Step};
+
+/// Whole records of one source.
+pub(crate) struct Piece {
+    pub(crate) text: Text,
+    /// The records are `text[start..start + len]`.
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+    pub(crate) framing: Framing,
+    pub(crate) source: Option<Arc<str>>,
+    /// Of the first byte, in its source.
+    pub(crate) offset: u64,
+    pub(crate) first: bool,
+    pub(crate) lines_before: u64,
+    pub(crate) lines_after: u64,
+}
+
+/// Where a piece's bytes are.
+pub(crate) enum Text {
+    Shared(SharedBytes),
+    Owned(Vec<u8>),
+}
+
+impl Text {
+    /// Memory that the text holds beyond its source, in bytes.
+    pub(crate) fn owned_bytes(&self) -> usize {
+        match self {
+            Self::Shared(_) => 0,
+            Self::Owned(buffer) => buffer.capacity(),
+        }
+    }
+}
+
+/// Buffers that were used and can be used again.
+#[derive(Clone, Default)]
+pub(crate) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
+
+/// Buffers kept for later; more are freed.
+const BUFFERS_KEPT: usize = 8;
+
+impl Buffers {
+    /// Takes back the buffer of a piece.
+    pub(crate) fn recycle(&self, piece: Piece) {
+        if let Text::Owned(buffer) = piece.text {
+            let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if free.len() < BUFFERS_KEPT {
+                free.push(buffer);
+            }
+        }
+    }
+
+    /// A buffer of `len` bytes, of any value; one that grew far beyond that is not kept.
+    fn take(&self, len: usize) -> Vec<u8> {
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = free.pop().filter(|buffer| buffer.capacity() <= len.saturating_mul(2));
+        drop(free);
+        let mut buffer = used.unwrap_or_default();
+        buffer.resize(len, 0);
+        buffer
+    }
+}
+
+/// What a cutter has to know.
+pub(crate) struct CutOptions {
+    pub(crate) open: OpenOptions,
+    /// How records follow one another, where the first bytes shall not decide.
+    pub(crate) framing: Option<Framing>,
+    pub(crate) limits: Limits,
+    pub(crate) cancel: Arc<AtomicBool>,
+}
+
+/// Inputs, being cut.
+pub(crate) struct Cutter {
+    origins: VecDeque<Origin>,
+    options: CutOptions,
+    buffers: Buffers,
+    current: Option<Current>,
+    /// Whether this thread waits for bytes from outside, which nobody can interrupt.
+    waits: Arc<AtomicBool>,
+}
+
+/// The source that is being cut.
+struct Current {
+    name: Option<Arc<str>>,
+    reading: Reading,
+    frames: Frames,
+    /// Of the first byte that was not cut yet.
+    offset: u64,
+    first: bool,
+}
+
+enum Reading {
+    Whole { bytes: SharedBytes, at: usize },
+    Stream(Stream),
+}
+
+struct Stream {
+    reader: Box<dyn Read + Send>,
+    /// The first `filled` bytes are text.
+    buffer: Vec<u8>,
+    filled: usize,
+    eof: bool,
+    /// Why reading ended; reported when the whole records before it have been cut.
+    error: Option<io::Error>,
+}
+
+impl Cutter {
+    pub(crate) fn new(origins: Vec<Origin>, options: CutOptions, buffers: Buffers) -> Self {
+        Self { origins: origins.into(), options, buffers, current: None, waits: Arc::default() }
+    }
+
+    /// Set while a call of [`Cutter::next`] waits for a reader.
+    pub(crate) fn waits(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.waits)
+    }
+
+    /// The next piece of about `target` bytes; `None` at the end of the last input.
+    pub(crate) fn next(&mut self, target: usize) -> Result<Option<Piece>> {
+        loop {
+            if self.options.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            let Some(current) = &mut self.current else {
+                let Some(origin) = self.origins.pop_front() else { return Ok(None) };
+                let source = waiting(&self.waits, || origin.open(&self.options.open))?;
+                self.current = Some(Current::new(source, &self.options));
+                continue;
+            };
+            match current.next(target.max(1), &self.options, &self.buffers, &self.waits)? {
+                Some(piece) => return Ok(Some(piece)),
+                None => self.current = None,
+            }
+        }
+    }
+}
+
+/// Says that this thread waits for what is outside, as long as `work` runs.
+fn waiting<T>(waits: &AtomicBool, work: impl FnOnce() -> T) -> T {
+    waits.store(true, Ordering::SeqCst);
+    let result = work();
+    waits.store(false, Ordering::SeqCst);
+    result
+}
+
+impl Current {
+    fn new(source: Source, options: &CutOptions) -> Self {
+        let reading = match source.content {
+            Content::Whole(bytes) => Reading::Whole { bytes, at: 0 },
+            Content::Stream(reader) => Reading::Stream(Stream::new(reader)),
+        };
+        let frames = Frames::new(options.framing, &options.limits, source.name.clone());
+        Self { name: source.name, reading, frames, offset: 0, first: true }
+    }
+
+    fn next(
+        &mut self,
+        target: usize,
+        options: &CutOptions,
+        buffers: &Buffers,
+        waits: &AtomicBool,
+    ) -> Result<Option<Piece>> {
+        let mut wanted = target;
+        loop {
+            let (available, eof) = match &mut self.reading {
+                Reading::Whole { bytes, at } => {
+                    ((**bytes).as_ref().get(*at..).unwrap_or_default(), true)
+                }
+                Reading::Stream(stream) => {
+                    stream.fill(wanted, buffers, waits);
+                    (&stream.buffer[..stream.filled], stream.eof)
+                }
+            };
+            let have = available.len();
+            if options.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            match self.frames.next(available, eof, target.min(have.max(1)), self.offset)? {
+                Step::Cut(cut) => return Ok(Some(self.take(cut, target, options, buffers))),
+                Step::NeedMore if !eof => {
+                    if let Some(source) = self.failure() {
+                        let path = self.name.as_deref().map(PathBuf::from);
+                        return Err(Error::Io { path, source });
+                    }
+                    // Doubling keeps the work of looking at a long record again in proportion.
+                    wanted = have.saturating_mul(2).max(target);
+                }
+                Step::NeedMore | Step::Done => {
+                    if let Reading::Whole { .. } = self.reading {
+                        count(options, have);
+                    }
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Why there is no more to read, if it is not the end.
+    fn failure(&mut self) -> Option<io::Error> {
+        match &mut self.reading {
+            Reading::Whole { .. } => None,
+            Reading::Stream(stream) => stream.error.take(),
+        }
+    }
+
+    /// Makes a piece of what the framer cut.
+    fn take(&mut self, cut: Cut, target: usize, options: &CutOptions, buffers: &Buffers) -> Piece {
+        let (text, start) = match &mut self.reading {
+            Reading::Whole { bytes, at } => {
+                let start = *at + cut.start;
+                *at += cut.consumed;
+                count(options, cut.consumed);
+                (Text::Shared(Arc::clone(bytes)), start)
+            }
+            Reading::Stream(stream) => {
+                (Text::Owned(stream.split(cut.consumed, target, buffers)), cut.start)
+            }
+        };
+        let offset = self.offset + cut.start as u64;
+        self.offset += cut.consumed as u64;
+        Piece {
+            text,
+            start,
+            len: cut.len,
+            framing: cut.framing,
+            source: self.name.clone(),
+            offset,
+            first: std::mem::replace(&mut self.first, false),
+            lines_before: cut.lines_before,
+            lines_after: cut.lines_after,
+        }
+    }
+}
+
+/// Counts bytes of whole content as read.
+fn count(options: &CutOptions, bytes: usize) {
+    options.open.bytes_read.fetch_add(bytes as u64, Ordering::Relaxed);
+}
+
+impl Stream {
+    fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self { reader, buffer: Vec::new(), filled: 0, eof: false, error: None }
+    }
+
+    /// Reads until there are `wanted` bytes, or no more.
+    fn fill(&mut self, wanted: usize, buffers: &Buffers, waits: &AtomicBool) {
+        let len = wanted.saturating_add(PADDING_BYTES);
+        if self.buffer.is_empty() {
+            self.buffer = buffers.take(len);
+        } else if self.buffer.len() < len {
+            self.buffer.resize(len, 0);
+        }
+        while self.filled < wanted && !self.eof && self.error.is_none() {
+            let room = &mut self.buffer[self.filled..wanted];
+            match waiting(waits, || self.reader.read(room)) {
+                Ok(0) => self.eof = true,
+                Ok(read) => self.filled += read.min(room.len()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => self.error = Some(error),
+            }
+        }
+    }
+
+    /// Gives the buffer away; what is behind the first `consumed` bytes goes on in another one.
+    fn split(&mut self, consumed: usize, target: usize, buffers: &Buffers) -> Vec<u8> {
+        let rest = &self.buffer[consumed.min(self.filled)..self.filled];
+        let mut next = buffers.take(target.max(rest.len()).saturating_add(PADDING_BYTES));
+        next[..rest.len()].copy_from_slice(rest);
+        self.filled = rest.len();
+        std::mem::replace(&mut self.buffer, next)
+    }
+}

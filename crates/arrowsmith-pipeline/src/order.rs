@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What comes out of the decoder threads, put in order: positions made absolute, rejects handed on, rows
+//! counted, batches brought to size. It runs on the consumer's thread, so that callbacks need no locks.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow_array::RecordBatch;
+use arrowsmith_core::{DataError, Error, ErrorKind, Reject, Result};
+
+use crate::Progress;
+use crate::rebatch::Rebatch;
+use crate::work::Output;
+
+/// Takes rejects in the order of the input.
+pub(crate) type OnReject = Box<dyn FnMut(Reject) + Send>;
+
+/// Outputs in, batches out.
+pub(crate) struct Assembler {
+    rebatch: Rebatch,
+    on_reject: Option<OnReject>,
+    hint: Option<String>,
+    progress: Arc<Progress>,
+    /// Records and line ends of the current source that came before the next piece.
+    records: u64,
+    lines: u64,
+    error: Option<Error>,
+    ended: bool,
+}
+
+impl Assembler {
+    pub(crate) fn new(
+        rebatch: Rebatch,
+        on_reject: Option<OnReject>,
+        hint: Option<String>,
+        progress: Arc<Progress>,
+    ) -> Self {
+        Self { rebatch, on_reject, hint, progress, records: 0, lines: 0, error: None, ended: false }
+    }
+
+    /// Takes the output that follows in order.
+    pub(crate) fn push(&mut self, output: Output) {
+        if output.first {
+            self.records = 0;
+            self.lines = 0;
+        }
+        self.lines += output.lines_before;
+        for mut reject in output.report.rejects {
+            self.complete(&mut reject.error);
+            self.progress.rejects.fetch_add(1, Ordering::Relaxed);
+            if let Some(on_reject) = &mut self.on_reject {
+                on_reject(reject);
+            }
+        }
+        if let Some(batch) = output.batch.filter(|batch| batch.num_rows() > 0) {
+            self.progress.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+            self.rebatch.push(batch);
+        }
+        if let Some(mut error) = output.error {
+            if let Error::Data(data) = &mut error {
+                self.complete(data);
+            }
+            self.fail(error);
+        }
+        self.records += output.report.records;
+        self.lines += output.report.lines + output.lines_after;
+    }
+
+    /// Nothing follows but this error.
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+        self.ended = true;
+    }
+
+    /// Nothing follows.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The next batch; after the last one the error, once.
+    pub(crate) fn pop(&mut self) -> Option<Result<RecordBatch>> {
+        match self.rebatch.pop(self.ended) {
+            Ok(Some(batch)) => Some(Ok(batch)),
+            Ok(None) => {
+                if self.ended {
+                    self.error.take().map(Err)
+                } else {
+                    None
+                }
+            }
+            Err(error) => {
+                self.fail(error);
+                self.error.take().map(Err)
+            }
+        }
+    }
+
+    /// Adds what only the order tells: what came before, and whether the schema was a guess.
+    fn complete(&self, error: &mut DataError) {
+        error.position.record += self.records;
+        error.position.line += self.lines;
+        let guessed = matches!(
+            error.kind,
+            ErrorKind::WrongType
+                | ErrorKind::Overflow
+                | ErrorKind::Inexact
+                | ErrorKind::InvalidValue
+                | ErrorKind::LengthMismatch
+                | ErrorKind::MissingField
+        );
+        if guessed && error.hint.is_none() {
+            error.hint.clone_from(&self.hint);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where a pipeline's bytes come from: inputs that it opens itself, or sources that are open already.
+
+use arrowsmith_core::Result;
+use arrowsmith_source::{Content, Input, OpenOptions, Source};
+
+/// One input of a pipeline. Inputs are opened when it is their turn, so that thousands of files need
+/// one descriptor; sampling leaves behind streams that are open and start with what was looked at.
+#[derive(Debug)]
+pub struct Origin(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Closed(Input),
+    Open(Source),
+}
+
+impl From<Input> for Origin {
+    fn from(input: Input) -> Self {
+        Self(Kind::Closed(input))
+    }
+}
+
+impl From<Source> for Origin {
+    fn from(source: Source) -> Self {
+        Self(Kind::Open(source))
+    }
+}
+
+impl Origin {
+    pub(crate) fn open(self, options: &OpenOptions) -> Result<Source> {
+        match self.0 {
+            Kind::Closed(input) => input.open(options),
+            Kind::Open(source) => Ok(source),
+        }
+    }
+
+    /// Bytes that reading it will count; `None` where that is not known.
+    pub(crate) fn stored_bytes(&self) -> Option<u64> {
+        match &self.0 {
+            Kind::Closed(input) => input.stored_bytes(),
+            Kind::Open(Source { content: Content::Whole(bytes), .. }) => {
+                Some((**bytes).as_ref().len() as u64)
+            }
+            Kind::Open(_) => None,
+        }
+    }
+}

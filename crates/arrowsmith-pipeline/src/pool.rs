@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Decoder threads: each takes the next piece, decodes it, and lays the output down under its number; the
+//! consumer takes them up in order.
+//!
+//! There is one lock, held for moments only. The cutter is handed from thread to thread, so that
+//! reading and framing run beside decoding without a thread of their own. Memory is bounded by admission: no
+//! piece is cut while what is in flight, and what the next piece will probably become, is more than the
+//! budget; a consumer that does not read thus stops everybody.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use arrowsmith_core::{Decoder, Error, Result};
+
+use crate::cut::{Buffers, Cutter};
+use crate::load::{Budget, Load};
+use crate::work::{Output, Worker, guarded};
+
+/// How often a waiting consumer looks whether it was cancelled.
+const CANCEL_POLL: Duration = Duration::from_millis(20);
+
+struct State {
+    /// Away while somebody cuts.
+    cutter: Option<Cutter>,
+    /// Outputs with the bytes that they hold, by number.
+    ready: BTreeMap<u64, (Output, usize)>,
+    /// Number of the next piece to be cut, and of the next to be consumed.
+    next_cut: u64,
+    next_out: u64,
+    /// No output has this number or a higher one.
+    end: Option<u64>,
+    load: Load,
+    stop: bool,
+    alive: usize,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    budget: Budget,
+    buffers: Buffers,
+    waits: Arc<AtomicBool>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
+        match self.changed.wait_timeout(state, limit) {
+            Ok((state, _)) => state,
+            Err(poisoned) => poisoned.into_inner().0,
+        }
+    }
+}
+
+/// Running decoder threads. Dropping it stops them and waits for them, unless one hangs in a read.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Pool {
+    /// Starts a thread for each decoder.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn start(
+        decoders: Vec<Box<dyn Decoder>>,
+        cutter: Cutter,
+        budget: Budget,
+        buffers: Buffers,
+        cancel: Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let waits = cutter.waits();
+        let state = State {
+            cutter: Some(cutter),
+            ready: BTreeMap::new(),
+            next_cut: 0,
+            next_out: 0,
+            end: None,
+            load: Load::default(),
+            stop: false,
+            alive: 0,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            budget,
+            buffers,
+            waits,
+        });
+        let mut pool = Self { shared, threads: Vec::new(), cancel };
+        for (number, decoder) in decoders.into_iter().enumerate() {
+            let alive = Alive::new(&pool.shared);
+            let worker = Worker::new(decoder);
+            let thread = thread::Builder::new()
+                .name(format!("arrowsmith-decode-{number}"))
+                .spawn(move || decode_all(&alive.0, worker))?;
+            pool.threads.push(thread);
+        }
+        Ok(pool)
+    }
+
+    /// The next output in order; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub(crate) fn next(&mut self) -> Result<Option<Output>> {
+        let mut state = self.shared.lock();
+        loop {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            let number = state.next_out;
+            if let Some((output, bytes)) = state.ready.remove(&number) {
+                state.next_out += 1;
+                state.load.finish(bytes);
+                drop(state);
+                self.shared.changed.notify_all();
+                return Ok(Some(output));
+            }
+            if state.end.is_some_and(|end| end <= number) {
+                return Ok(None);
+            }
+            if state.alive == 0 {
+                return Err(io::Error::other("the decoder threads are gone").into());
+            }
+            state = self.shared.wait(state, CANCEL_POLL);
+        }
+    }
+
+    /// Largest number of bytes that was ever in flight.
+    #[cfg(test)]
+    pub(crate) fn bytes_peak(&self) -> usize {
+        self.shared.lock().load.bytes_peak()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.stop = true;
+        self.shared.changed.notify_all();
+        // A thread that waits for a pipe cannot be woken; it ends by itself when the read returns.
+        while state.alive > usize::from(self.shared.waits.load(Ordering::SeqCst)) {
+            state = self.shared.wait(state, CANCEL_POLL);
+        }
+        let all_ended = state.alive == 0;
+        drop(state);
+        for thread in self.threads.drain(..) {
+            if all_ended || thread.is_finished() {
+                // Panics were made errors before.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// Counts a thread as alive until it is dropped, however the thread ends.
+struct Alive(Arc<Shared>);
+
+impl Alive {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.lock().alive += 1;
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.lock().alive -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// What a decoder thread does until there is nothing more to cut.
+fn decode_all(shared: &Shared, mut worker: Worker) {
+    while let Some((mut cutter, target)) = take_cutter(shared) {
+        let cut = guarded(|| cutter.next(target));
+        let mut state = shared.lock();
+        state.cutter = Some(cutter);
+        let number = state.next_cut;
+        let piece = match cut {
+            Ok(Some(piece)) => piece,
+            Ok(None) => {
+                state.end.get_or_insert(number);
+                drop(state);
+                shared.changed.notify_all();
+                return;
+            }
+            Err(error) => {
+                state.next_cut += 1;
+                state.load.begin(0);
+                state.ready.insert(number, (Output::failed(error), 0));
+                state.end.get_or_insert(number + 1);
+                drop(state);
+                shared.changed.notify_all();
+                return;
+            }
+        };
+        state.next_cut += 1;
+        let text_bytes = piece.len;
+        let expected = state.load.grown(text_bytes.max(piece.text.owned_bytes()));
+        state.load.begin(expected);
+        drop(state);
+        shared.changed.notify_all();
+
+        let output = worker.run(&piece);
+        shared.buffers.recycle(piece);
+        let bytes = output.bytes();
+        let mut state = shared.lock();
+        state.load.learn(text_bytes, bytes);
+        state.load.correct(expected, bytes);
+        if output.error.is_some() {
+            state.end = Some(state.end.map_or(number + 1, |end| end.min(number + 1)));
+        }
+        state.ready.insert(number, (output, bytes));
+        drop(state);
+        shared.changed.notify_all();
+    }
+}
+
+/// Waits for the cutter and for room; `None` when there is nothing more to do.
+fn take_cutter(shared: &Shared) -> Option<(Cutter, usize)> {
+    let mut state = shared.lock();
+    loop {
+        if state.stop || state.end.is_some() {
+            return None;
+        }
+        if state.cutter.is_some()
+            && let Some(target) = state.load.admit(shared.budget)
+            && let Some(cutter) = state.cutter.take()
+        {
+            return Some((cutter, target));
+        }
+        state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How far a pipeline is: counters that any thread may look at.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters of one pipeline. They only grow, and are exact when the pipeline has ended.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Shared with the sources, which count what they read.
+    pub(crate) bytes: Arc<AtomicU64>,
+    pub(crate) bytes_total: Option<u64>,
+    pub(crate) rows: AtomicU64,
+    pub(crate) rejects: AtomicU64,
+}
+
+impl Progress {
+    /// Bytes read so far, as they are stored: of compressed input the compressed ones.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What [`Progress::bytes`] will be at the end, where that is known: not for standard input.
+    pub fn bytes_total(&self) -> Option<u64> {
+        self.bytes_total
+    }
+
+    /// Rows decoded and put in order so far.
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Records so far that were left out, or in which something became null.
+    pub fn rejects(&self) -> u64 {
+        self.rejects.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Looks at the first records of the inputs, infers a schema, and leaves the inputs as they were.
+//!
+//! What can be opened twice (files, memory) is. What cannot (standard input, readers) is remembered
+//! as far as it was read, and comes again in front of the rest.
+
+use std::io::{self, Cursor, Read};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_schema::SchemaRef;
+use arrowsmith_core::{Chunk, Framing, Limits, Position, Result};
+use arrowsmith_source::{Content, Input, OpenOptions, Source};
+
+use crate::Origin;
+use crate::cut::{Buffers, CutOptions, Cutter};
+use crate::guess::{Guess, InferOptions};
+use crate::work::{guarded, padded};
+
+/// How much is looked at, and what is made of it.
+#[derive(Debug, Clone)]
+pub struct SampleOptions {
+    /// Records, at most; `None` looks at all of the input, which for standard input means holding
+    /// all of it in memory. Default 10,000.
+    pub records_max: Option<u64>,
+    /// Bytes of text, at most, unless all of the input is looked at. Default 16 MiB.
+    pub bytes_max: u64,
+    /// How records follow one another, where the first bytes shall not decide.
+    pub framing: Option<Framing>,
+    /// How inputs are opened.
+    pub open: OpenOptions,
+    /// Bounds on what input may ask for.
+    pub limits: Limits,
+    /// What types are made of values.
+    pub infer: InferOptions,
+    /// Stops the sampling once it is true.
+    pub cancel: Arc<AtomicBool>,
+}
+
+impl Default for SampleOptions {
+    fn default() -> Self {
+        Self {
+            records_max: Some(10_000),
+            bytes_max: 16 << 20,
+            framing: None,
+            open: OpenOptions::default(),
+            limits: Limits::default(),
+            infer: InferOptions::default(),
+            cancel: Arc::default(),
+        }
+    }
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Sample {
+    /// A schema that every record of the sample fits.
+    pub schema: SchemaRef,
+    /// The inputs, all of them, from their start.
+    pub origins: Vec<Origin>,
+    /// Records that were looked at.
+    pub records: u64,
+    /// Whether that was all of the input.
+    pub complete: bool,
+}
+
+/// Text that is looked at in one go, in bytes.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Infers the schema of `inputs` from their first records.
+///
+/// # Errors
+/// What reading the inputs gives, and bad JSON in the sample.
+pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
+    let mut sampler = Sampler { options, guess: Guess::new(options), bytes: 0, complete: true };
+    let mut origins = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        if sampler.is_full() {
+            sampler.complete = false;
+            origins.push(Origin::from(input));
+        } else {
+            origins.push(sampler.input(input)?);
+        }
+    }
+    let (records, complete) = (sampler.guess.records(), sampler.complete);
+    Ok(Sample { schema: sampler.guess.finish()?, origins, records, complete })
+}
+
+struct Sampler<'a> {
+    options: &'a SampleOptions,
+    guess: Guess,
+    bytes: u64,
+    complete: bool,
+}
+
+impl Sampler<'_> {
+    fn is_full(&self) -> bool {
+        self.options.records_max.is_some_and(|most| {
+            self.guess.records() >= most || self.bytes >= self.options.bytes_max
+        })
+    }
+
+    /// Looks at an input, and gives it back as it was.
+    fn input(&mut self, input: Input) -> Result<Origin> {
+        // What is opened once more must not be counted twice.
+        let uncounted = OpenOptions { bytes_read: Arc::default(), ..self.options.open.clone() };
+        match input.again() {
+            Some(again) => {
+                self.look(Origin::from(input), uncounted)?;
+                Ok(Origin::from(again))
+            }
+            None => {
+                let Source { name, content } = input.open(&self.options.open)?;
+                match content {
+                    Content::Whole(bytes) => {
+                        let content = Content::Whole(Arc::clone(&bytes));
+                        self.look(Source { name: name.clone(), content }.into(), uncounted)?;
+                        Ok(Source { name, content: Content::Whole(bytes) }.into())
+                    }
+                    Content::Stream(reader) => {
+                        let tape = Tape::new(reader);
+                        let content = Content::Stream(Box::new(tape.clone()));
+                        self.look(Source { name: name.clone(), content }.into(), uncounted)?;
+                        let content = Content::Stream(tape.rewound());
+                        Ok(Source { name, content }.into())
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shows records to the inferrer until it has seen enough.
+    fn look(&mut self, origin: Origin, open: OpenOptions) -> Result<()> {
+        let options = CutOptions {
+            open,
+            framing: self.options.framing,
+            limits: self.options.limits.clone(),
+            cancel: Arc::clone(&self.options.cancel),
+        };
+        let buffers = Buffers::default();
+        let mut cutter = Cutter::new(vec![origin], options, buffers.clone());
+        let mut scratch = Vec::new();
+        let mut before = Position { line: 1, ..Position::default() };
+        while let Some(piece) = guarded(|| cutter.next(PIECE_BYTES))? {
+            if self.is_full() {
+                self.complete = false;
+                break;
+            }
+            before.source.clone_from(&piece.source);
+            before.line += piece.lines_before;
+            before.offset = piece.offset;
+            let bytes = padded(&piece, &mut scratch);
+            let position = before.clone();
+            let chunk = Chunk { bytes, len: piece.len, framing: piece.framing, position };
+            let seen = self.guess.look(&chunk)?;
+            self.complete &= seen.all;
+            before.record += seen.records;
+            before.line += newlines(chunk.data()) + piece.lines_after;
+            self.bytes += piece.len as u64;
+            buffers.recycle(piece);
+        }
+        Ok(())
+    }
+}
+
+fn newlines(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}
+
+/// A reader that remembers what was read.
+#[derive(Clone)]
+struct Tape(Arc<Mutex<Recording>>);
+
+struct Recording {
+    reader: Box<dyn Read + Send>,
+    seen: Vec<u8>,
+}
+
+impl Tape {
+    fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self(Arc::new(Mutex::new(Recording { reader, seen: Vec::new() })))
+    }
+
+    /// Everything from the start.
+    fn rewound(self) -> Box<dyn Read + Send> {
+        let mut recording = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = std::mem::take(&mut recording.seen);
+        let rest = std::mem::replace(&mut recording.reader, Box::new(io::empty()));
+        Box::new(Cursor::new(seen).chain(rest))
+    }
+}
+
+impl Read for Tape {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut recording = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = recording.reader.read(buffer)?;
+        recording.seen.extend_from_slice(buffer.get(..read).unwrap_or_default());
+        Ok(read)
+    }
+}

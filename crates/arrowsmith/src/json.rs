@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! JSON to record batches: a reader, an async stream, a push decoder, and inference.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use arrowsmith::arrow_schema::{DataType, Field, Schema};
+//! use arrowsmith::{Input, json};
+//!
+//! let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::UInt64, false)]));
+//! let mut reader = json::ReaderBuilder::new()
+//!     .schema(schema)
+//!     .threads(1)
+//!     .open([Input::bytes(b"{\"a\":1}\n{\"a\":-1}\n".to_vec())])?;
+//! assert_eq!(reader.next_batch()?.map(|batch| batch.num_rows()), Some(1));
+//! let error = reader.next_batch().unwrap_err();
+//! assert_eq!(error.as_data().map(|error| error.position.line), Some(2));
+//! # Ok::<(), arrowsmith::Error>(())
+//! ```
+
+mod builder;
+mod reader;
+mod stream;
+
+pub use arrowsmith_pipeline::{InferOptions, PushDecoder, Sample, SampleOptions};
+pub use builder::{ReaderBuilder, infer_schema};
+pub use reader::JsonReader;
+pub use stream::BatchStream;
