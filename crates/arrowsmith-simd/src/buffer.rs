@@ -2,9 +2,9 @@
 //! Growable, aligned, pooled memory that becomes an Arrow buffer without a copy.
 //!
 //! Fresh memory costs more than decoding into it: a 4 KiB page is zeroed by the kernel at a quarter of
-//! the speed at which a warm one is written. So blocks of 1 MiB and more are mapped with huge pages, and
+//! the speed at which a warm one is written. So blocks of 2 MiB and more are mapped with huge pages, and
 //! a block goes back to a process-wide pool when the last Arrow buffer over it is dropped. The
-//! pool keeps at most [`POOL_BYTES_MAX`]; what is beyond that is unmapped.
+//! pool keeps at most [`POOL_BYTES_MAX`]; what is beyond that is given back to the system.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -15,13 +15,14 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
 /// Bytes that the pool keeps mapped for re-use at most.
 pub const POOL_BYTES_MAX: usize = 96 << 20;
 
-/// Smallest block that is mapped and pooled; smaller ones come from the allocator.
-const MAPPED_BYTES_MIN: usize = 256 << 10;
+/// Smallest block that is pooled; smaller ones come from the allocator.
+const POOLED_BYTES_MIN: usize = 4 << 10;
 
 /// Alignment of every block: a cache line, and a 512-bit vector.
 const ALIGN_BYTES: usize = 64;
 
-/// Size of a huge page on x86-64 and aarch64 (4 KiB base pages).
+/// Size of a huge page on x86-64 and aarch64 (4 KiB base pages), and of the smallest block that is
+/// mapped on its own.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// One piece of memory; returns to the pool when dropped.
@@ -47,7 +48,7 @@ static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; 64], b
 impl Block {
     /// At least `bytes` bytes, contents undefined.
     fn new(bytes: usize) -> Self {
-        if bytes < MAPPED_BYTES_MIN {
+        if bytes < POOLED_BYTES_MIN {
             let capacity = bytes.next_multiple_of(ALIGN_BYTES).max(ALIGN_BYTES);
             return Self { ptr: allocate(capacity), capacity };
         }
@@ -59,26 +60,28 @@ impl Block {
                 return block;
             }
         }
-        Self { ptr: map(capacity), capacity }
+        let fresh = if capacity < HUGE_PAGE_BYTES { allocate(capacity) } else { map(capacity) };
+        Self { ptr: fresh, capacity }
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if self.capacity < MAPPED_BYTES_MIN {
-            // SAFETY: blocks below the limit come from `allocate` with this very layout.
-            unsafe { dealloc(self.ptr.as_ptr(), layout(self.capacity)) };
+        if self.capacity >= POOLED_BYTES_MIN
+            && let Ok(mut pool) = POOL.lock()
+            && pool.bytes + self.capacity <= POOL_BYTES_MAX
+        {
+            pool.bytes += self.capacity;
+            let class = self.capacity.trailing_zeros() as usize;
+            pool.free[class].push(Self { ptr: self.ptr, capacity: self.capacity });
             return;
         }
-        if let Ok(mut pool) = POOL.lock() {
-            if pool.bytes + self.capacity <= POOL_BYTES_MAX {
-                pool.bytes += self.capacity;
-                let class = self.capacity.trailing_zeros() as usize;
-                pool.free[class].push(Self { ptr: self.ptr, capacity: self.capacity });
-                return;
-            }
+        if self.capacity < HUGE_PAGE_BYTES {
+            // SAFETY: blocks below the limit come from `allocate` with this very layout.
+            unsafe { dealloc(self.ptr.as_ptr(), layout(self.capacity)) };
+        } else {
+            unmap(self.ptr, self.capacity);
         }
-        unmap(self.ptr, self.capacity);
     }
 }
 
@@ -111,10 +114,8 @@ fn map(capacity: usize) -> NonNull<u8> {
     if ptr == libc::MAP_FAILED {
         handle_alloc_error(layout(capacity));
     }
-    if capacity >= HUGE_PAGE_BYTES {
-        // SAFETY: the range was mapped above. The advice may be refused; memory works all the same.
-        unsafe { libc::madvise(ptr, capacity, libc::MADV_HUGEPAGE) };
-    }
+    // SAFETY: the range was mapped above. The advice may be refused; memory works all the same.
+    unsafe { libc::madvise(ptr, capacity, libc::MADV_HUGEPAGE) };
     NonNull::new(ptr.cast()).unwrap_or_else(|| handle_alloc_error(layout(capacity)))
 }
 

@@ -52,19 +52,22 @@ impl<'a> Input<'a> {
     /// The 64 bytes from `pos` on; zeros when that reaches beyond the padding.
     #[inline(always)]
     pub fn window(self, pos: usize) -> &'a [u8; 64] {
-        match self.bytes.get(pos..).and_then(<[u8]>::first_chunk) {
-            Some(window) => window,
-            None => &ZEROS,
+        // `new` has made the text at least PADDING_BYTES long, so that this cannot wrap around.
+        if pos > self.bytes.len() - 64 {
+            return &ZEROS;
         }
+        // SAFETY: 64 bytes from `pos` on are inside, as was just checked.
+        unsafe { &*self.bytes.as_ptr().add(pos).cast() }
     }
 
     /// The eight bytes from `pos` on, the first in the low byte.
     #[inline(always)]
     pub fn word(self, pos: usize) -> u64 {
-        match self.bytes.get(pos..).and_then(<[u8]>::first_chunk) {
-            Some(word) => u64::from_le_bytes(*word),
-            None => 0,
+        if pos > self.bytes.len() - 8 {
+            return 0;
         }
+        // SAFETY: eight bytes from `pos` on are inside, as was just checked.
+        u64::from_le_bytes(unsafe { *self.bytes.as_ptr().add(pos).cast() })
     }
 
     /// Everything from `pos` on, padding included: for kernels that find their own end.

@@ -10,7 +10,8 @@ use crate::{Buf, Input};
 /// What an integer kernel did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntList {
-    /// With `closed`, the position after the `]`; else that of the element to go on with.
+    /// With `closed`, the position after the `]`; else that of the element to go on with, or of white
+    /// space before it.
     pub pos: usize,
     /// Whether the array was read to its end.
     pub closed: bool,

@@ -12,19 +12,6 @@ use crate::ints::IntList;
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
-/// Where the bytes that end or interrupt a string stand in a window: one bit a byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StringMasks {
-    /// `"`.
-    pub quote: u64,
-    /// `\`.
-    pub backslash: u64,
-    /// Bytes below 0x20.
-    pub control: u64,
-    /// Bytes from 0x80 on.
-    pub high: u64,
-}
-
 /// Where the brackets and strings of a window are: one bit a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BracketMasks {
@@ -55,8 +42,8 @@ pub trait Isa: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Runs a kernel compiled for this instruction set.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
 
-    /// The bytes that end or interrupt a string.
-    fn string_masks(self, window: &[u8; 64]) -> StringMasks;
+    /// The bytes that end or interrupt a string, a bit each: `"`, `\`, and those below 0x20.
+    fn string_stop(self, window: &[u8; 64]) -> u64;
 
     /// The brackets and what strings are made of.
     fn bracket_masks(self, window: &[u8; 64]) -> BracketMasks;

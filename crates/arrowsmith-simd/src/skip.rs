@@ -51,19 +51,17 @@ pub fn space<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, lines: bool) -> u
 #[inline(always)]
 pub fn string<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Result<usize, Fault> {
     loop {
-        let masks = isa.string_masks(input.window(pos));
-        let stop = masks.quote | masks.backslash | masks.control;
+        let window = input.window(pos);
+        let stop = isa.string_stop(window);
+        let count = stop.trailing_zeros() as usize;
+        pos += count;
         if stop == 0 {
-            pos += 64;
             continue;
         }
-        pos += stop.trailing_zeros() as usize;
-        let first = stop & stop.wrapping_neg();
-        if first & masks.quote != 0 {
-            return Ok(pos + 1);
-        }
-        if first & masks.control != 0 {
-            return Err(Fault { kind: ErrorKind::ControlCharacter, pos });
+        match window[count & 63] {
+            b'"' => return Ok(pos + 1),
+            b'\\' => {}
+            _ => return Err(Fault { kind: ErrorKind::ControlCharacter, pos }),
         }
         pos += match input.at(pos + 1) {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,

@@ -26,8 +26,6 @@ pub struct Fault {
 pub struct TextBuf {
     bytes: Buf<u8>,
     offsets: Buf<i32>,
-    /// Whether a byte from 0x80 on was appended since the last validation.
-    high: bool,
     /// Bytes and strings that are known to be UTF-8.
     valid_bytes: usize,
     valid_strings: usize,
@@ -37,7 +35,7 @@ impl Default for TextBuf {
     fn default() -> Self {
         let mut offsets = Buf::default();
         offsets.push(0);
-        Self { bytes: Buf::default(), offsets, high: false, valid_bytes: 0, valid_strings: 0 }
+        Self { bytes: Buf::default(), offsets, valid_bytes: 0, valid_strings: 0 }
     }
 }
 
@@ -91,7 +89,6 @@ impl TextBuf {
     /// Appends a string as it is.
     #[inline]
     pub fn push(&mut self, text: &[u8]) {
-        self.high |= !text.is_ascii();
         self.bytes.extend(text);
         self.end();
     }
@@ -118,36 +115,31 @@ impl TextBuf {
     ) -> Result<usize, Fault> {
         loop {
             let window = input.window(pos);
-            let masks = isa.string_masks(window);
+            let stop = isa.string_stop(window);
             // SAFETY: `spare` has room for 64 bytes, and a window is 64 bytes.
             unsafe {
                 self.bytes.spare(64).copy_from_nonoverlapping(window.as_ptr(), 64);
             }
-            let stop = masks.quote | masks.backslash | masks.control;
-            if stop == 0 {
-                self.high |= masks.high != 0;
-                // SAFETY: 64 bytes were written to the spare room.
-                unsafe { self.bytes.advance(64) };
-                pos += 64;
-                continue;
-            }
             let count = stop.trailing_zeros() as usize;
-            let first = stop & stop.wrapping_neg();
-            self.high |= masks.high & (first - 1) != 0;
-            // SAFETY: `count` < 64 bytes were written to the spare room.
+            // SAFETY: 64 bytes were written to the spare room, and `count` is no more.
             unsafe { self.bytes.advance(count) };
             pos += count;
-            if first & masks.quote != 0 {
-                self.end();
-                return Ok(pos + 1);
+            if stop == 0 {
+                continue;
             }
-            if first & masks.control != 0 {
-                self.drop_partial();
-                return Err(Fault { kind: ErrorKind::ControlCharacter, pos });
+            match window[count & 63] {
+                b'"' => {
+                    self.end();
+                    return Ok(pos + 1);
+                }
+                b'\\' => {}
+                _ => {
+                    self.drop_partial();
+                    return Err(Fault { kind: ErrorKind::ControlCharacter, pos });
+                }
             }
             match unescape(input, pos) {
                 Ok((escaped, end)) => {
-                    self.high |= escaped >= '\u{80}';
                     let mut utf8 = [0; 4];
                     self.bytes.extend(escaped.encode_utf8(&mut utf8).as_bytes());
                     pos = end;
@@ -162,8 +154,8 @@ impl TextBuf {
 
     /// Whether everything appended so far is UTF-8, string by string.
     pub fn validate(&mut self) -> bool {
-        if self.high {
-            let bytes = &self.bytes.as_slice()[self.valid_bytes..];
+        let bytes = &self.bytes.as_slice()[self.valid_bytes..];
+        if !bytes.is_ascii() {
             if simdutf8::basic::from_utf8(bytes).is_err() {
                 return false;
             }
@@ -176,7 +168,6 @@ impl TextBuf {
                 return false;
             }
         }
-        self.high = false;
         self.valid_bytes = self.bytes.len();
         self.valid_strings = self.len();
         true

@@ -76,7 +76,7 @@ fn text_error(error: TextError) -> ErrorKind {
 impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     fn values(&mut self, id: Id) -> &mut Values {
-        &mut self.state.columns.columns[id].values
+        &mut self.columns.columns[id].values
     }
 
     #[inline(always)]
@@ -136,7 +136,7 @@ impl<I: Isa> Walker<'_, I> {
         let (isa, input) = (self.isa, self.input);
         let Values::Text(text) = self.values(id) else { return FAIL };
         match text.push_json(isa, input, pos + 1) {
-            Ok(end) if !self.state.careful => end,
+            Ok(end) if !self.careful => end,
             Ok(end) => self.check_utf8(id, pos, end),
             Err(Fault { kind, pos }) => self.fail(kind, pos, About::Value(id)),
         }
@@ -145,13 +145,11 @@ impl<I: Isa> Walker<'_, I> {
     /// Any value, kept as text.
     #[inline(always)]
     pub fn json(&mut self, id: Id, pos: usize) -> usize {
-        let nullable = self.state.program.steps[id].nullable;
+        let nullable = self.program.steps[id].nullable;
         if nullable && self.input.at(pos) == b'n' {
             return self.other_type(id, pos);
         }
-        let trust = std::mem::replace(&mut self.state.options.trust, false);
-        let end = self.skip(pos, self.state.program.steps[id].depth);
-        self.state.options.trust = trust;
+        let end = self.skip(pos, self.program.steps[id].depth, false);
         if end == FAIL || end > self.input.end() {
             return if end == FAIL {
                 FAIL
@@ -163,7 +161,7 @@ impl<I: Isa> Walker<'_, I> {
         if let Values::Text(column) = self.values(id) {
             column.push(text);
         }
-        if self.state.careful { self.check_utf8(id, pos, end) } else { end }
+        if self.careful { self.check_utf8(id, pos, end) } else { end }
     }
 
     /// Checks the string that was just appended, whose source is between these positions.
@@ -174,8 +172,8 @@ impl<I: Isa> Walker<'_, I> {
         match std::str::from_utf8(source) {
             Ok(_) => to,
             Err(error) => {
-                let len = self.state.columns.len(id) - 1;
-                self.state.columns.truncate(&self.state.program, id, len);
+                let len = self.columns.len(id) - 1;
+                self.columns.truncate(self.program, id, len);
                 let pos = from + error.valid_up_to();
                 self.fail(ErrorKind::InvalidUtf8, pos, About::Value(id))
             }
@@ -188,7 +186,7 @@ impl<I: Isa> Walker<'_, I> {
         if count == NULL {
             return end;
         }
-        let len = i32::try_from(self.state.columns.len(item)).unwrap_or(i32::MAX);
+        let len = i32::try_from(self.columns.len(item)).unwrap_or(i32::MAX);
         if let Values::Ends(ends) = self.values(id) {
             ends.push(len);
         }
@@ -218,31 +216,33 @@ impl<I: Isa> Walker<'_, I> {
             let end = self.other_type(id, pos);
             return (end != FAIL).then_some((NULL, end));
         }
-        if self.state.program.steps[id].depth > self.state.options.limits.depth_max {
+        if self.program.steps[id].depth > self.options.limits.depth_max {
             self.fail(ErrorKind::DepthExceeded, pos, About::Value(id));
             return None;
         }
-        let before = self.state.columns.len(item);
+        let before = self.columns.len(item);
         let mut pos = self.space(pos + 1);
         if self.input.at(pos) == b']' {
             return Some((0, pos + 1));
         }
-        if let Code::Int(width) = self.state.program.steps[item].code {
+        let code = self.program.steps[item].code;
+        if let Code::Int(width) = code {
             let list = self.int_elements(item, width, pos);
             if list.closed {
-                return Some((self.state.columns.len(item) - before, list.pos));
+                return Some((self.columns.len(item) - before, list.pos));
             }
-            pos = list.pos;
+            pos = self.space(list.pos);
         }
+        let fast = code.fast();
         loop {
-            pos = self.value_or_null(item, pos);
+            pos = self.value_or_null(item, fast, pos);
             if pos == FAIL {
                 return None;
             }
             pos = self.space(pos);
             match self.input.at(pos) {
                 b',' => pos = self.space(pos + 1),
-                b']' => return Some((self.state.columns.len(item) - before, pos + 1)),
+                b']' => return Some((self.columns.len(item) - before, pos + 1)),
                 _ => {
                     self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or ']'"));
                     return None;
@@ -255,11 +255,10 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     fn int_elements(&mut self, item: Id, width: IntWidth, pos: usize) -> ints::IntList {
         let (isa, input, signed) = (self.isa, self.input, width.is_signed());
-        let state = &mut *self.state;
-        match &mut state.columns.columns[item].values {
+        match &mut self.columns.columns[item].values {
             Values::W64(values) => isa.int_list(input, pos, values, signed),
             values => {
-                let wide = &mut state.scratch.ints;
+                let wide = &mut self.scratch.ints;
                 wide.truncate(0);
                 let list = isa.int_list(input, pos, wide, signed);
                 if wide.as_slice().iter().any(|&value| narrow(width, value).is_none()) {
@@ -278,7 +277,7 @@ impl<I: Isa> Walker<'_, I> {
         if self.input.at(start) != b'{' {
             return self.other_type(id, start);
         }
-        if self.state.program.steps[id].depth > self.state.options.limits.depth_max {
+        if self.program.steps[id].depth > self.options.limits.depth_max {
             return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
         }
         let mut pos = self.space(start + 1);
@@ -297,7 +296,7 @@ impl<I: Isa> Walker<'_, I> {
                     return self.fail(ErrorKind::Syntax, pos, About::Grammar("':'"));
                 }
                 pos = self.space(pos + 1);
-                pos = self.value_or_null(value, pos);
+                pos = self.value_or_null(value, self.program.steps[value].code.fast(), pos);
                 if pos == FAIL {
                     return FAIL;
                 }
@@ -309,7 +308,7 @@ impl<I: Isa> Walker<'_, I> {
                 }
             }
         }
-        let len = i32::try_from(self.state.columns.len(key)).unwrap_or(i32::MAX);
+        let len = i32::try_from(self.columns.len(key)).unwrap_or(i32::MAX);
         if let Values::Ends(ends) = self.values(id) {
             ends.push(len);
         }
@@ -318,8 +317,8 @@ impl<I: Isa> Walker<'_, I> {
 
     /// The operations that are not worth a place in the loops.
     #[inline(always)]
-    pub fn rare(&mut self, id: Id, pos: usize) -> usize {
-        match self.state.program.steps[id].code {
+    pub fn rare(&mut self, id: Id, code: Code, pos: usize) -> usize {
+        match code {
             Code::Decimal128 { precision, scale } => self.decimal(id, pos, |text| {
                 number::parse_decimal128(text, precision, scale)
                     .map(|(value, len)| (Decimal::Small(value), len))
@@ -328,7 +327,7 @@ impl<I: Isa> Walker<'_, I> {
                 number::parse_decimal256(text, precision, scale)
                     .map(|(value, len)| (Decimal::Large(value), len))
             }),
-            Code::Date32 => self.instant(id, pos, |text| number::parse_date32(text).map(i64::from)),
+            Code::Date32 => self.date32(id, pos),
             Code::Date64 => self.instant(id, pos, number::parse_date64),
             Code::Time(unit) => self.instant(id, pos, |text| number::parse_time(text, unit)),
             Code::Duration(unit) => {
@@ -352,11 +351,40 @@ impl<I: Isa> Walker<'_, I> {
     /// Reads a string into scratch space: its text, and the position after it.
     #[inline(always)]
     fn scratch_text(&mut self, id: Id, pos: usize) -> usize {
-        self.state.scratch.text.truncate(0);
-        match self.state.scratch.text.push_json(self.isa, self.input, pos + 1) {
+        self.scratch.text.truncate(0);
+        match self.scratch.text.push_json(self.isa, self.input, pos + 1) {
             Ok(end) => end,
             Err(Fault { kind, pos }) => self.fail(kind, pos, About::Value(id)),
         }
+    }
+
+    /// The text of the string at `pos`, where that is short and has no escapes, and the position
+    /// after it.
+    #[inline(always)]
+    fn plain_string(&self, pos: usize) -> Option<(&[u8], usize)> {
+        let stop = self.isa.string_stop(self.input.window(pos + 1));
+        let len = stop.trailing_zeros() as usize;
+        let end = pos + 1 + len;
+        if len < 64 && self.input.at(end) == b'"' {
+            Some((self.input.slice(pos + 1, end), end + 1))
+        } else {
+            None
+        }
+    }
+
+    /// A date: the text of one has a fixed length, and no escapes.
+    #[inline(always)]
+    pub fn date32(&mut self, id: Id, pos: usize) -> usize {
+        let end = pos + 11;
+        if self.input.at(pos) == b'"'
+            && self.input.at(end) == b'"'
+            && let Ok(days) = number::parse_date32(self.input.slice(pos + 1, end))
+            && let Values::W32(buf) = self.values(id)
+        {
+            buf.push(days.cast_unsigned());
+            return end + 1;
+        }
+        self.instant(id, pos, |text| number::parse_date32(text).map(i64::from))
     }
 
     /// A string, or an integer in the column's unit.
@@ -369,11 +397,17 @@ impl<I: Isa> Walker<'_, I> {
     ) -> usize {
         let first = self.input.at(pos);
         if first == b'"' {
+            if let Some((text, end)) = self.plain_string(pos)
+                && let Ok(value) = parse(text)
+            {
+                push_bits(self.values(id), value.cast_unsigned());
+                return end;
+            }
             let end = self.scratch_text(id, pos);
             if end == FAIL {
                 return FAIL;
             }
-            return match parse(self.state.scratch.text.last()) {
+            return match parse(self.scratch.text.last()) {
                 Ok(value) => {
                     push_bits(self.values(id), value.cast_unsigned());
                     end
@@ -395,7 +429,7 @@ impl<I: Isa> Walker<'_, I> {
             },
         };
         let day = |unit: number::TimeUnit| 86_400 * unit.per_second();
-        let fits = match self.state.program.steps[id].code {
+        let fits = match self.program.steps[id].code {
             Code::Date32 => i32::try_from(value).is_ok(),
             Code::Time(unit) => (0..day(unit)).contains(&value),
             _ => true,
@@ -409,7 +443,7 @@ impl<I: Isa> Walker<'_, I> {
 
     /// A string that is not UTF-8 is that before anything else.
     fn text_fault(&self, kind: ErrorKind) -> ErrorKind {
-        let text = self.state.scratch.text.last();
+        let text = self.scratch.text.last();
         if std::str::from_utf8(text).is_err() { ErrorKind::InvalidUtf8 } else { kind }
     }
 
@@ -449,7 +483,7 @@ impl<I: Isa> Walker<'_, I> {
             if end == FAIL {
                 return FAIL;
             }
-            let text = self.state.scratch.text.last();
+            let text = self.scratch.text.last();
             let parsed = match parse(text) {
                 Ok((value, len)) if len == text.len() => Ok(value),
                 Ok(_) | Err(NumberError::Syntax) => Err(ErrorKind::InvalidValue),
@@ -485,7 +519,7 @@ impl<I: Isa> Walker<'_, I> {
         if end == FAIL {
             return FAIL;
         }
-        let scratch = &mut self.state.scratch;
+        let scratch = &mut *self.scratch;
         scratch.bytes.clear();
         let decoded = match encoding {
             BinaryEncoding::Base64 => {
@@ -498,7 +532,7 @@ impl<I: Isa> Walker<'_, I> {
             return self.fail(kind, pos, About::Value(id));
         }
         let bytes = &scratch.bytes;
-        match &mut self.state.columns.columns[id].values {
+        match &mut self.columns.columns[id].values {
             Values::Bytes(buf, ends) => {
                 buf.extend(bytes);
                 ends.push(i32::try_from(buf.len()).unwrap_or(i32::MAX));
@@ -541,7 +575,7 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(never)]
     fn other_float(&mut self, id: Id, width: FloatWidth, pos: usize, error: NumberError) -> usize {
         let first = self.input.at(pos);
-        if self.state.options.allow_nan {
+        if self.options.allow_nan {
             for (text, value) in
                 [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)]
             {
@@ -574,9 +608,9 @@ impl<I: Isa> Walker<'_, I> {
         let kind = match self.input.at(pos) {
             b'n' => match is_literal {
                 Some(end) => {
-                    let step = &self.state.program.steps[id];
+                    let step = &self.program.steps[id];
                     if step.nullable {
-                        self.state.columns.push_null(&self.state.program, id);
+                        self.columns.push_null(self.program, id);
                         return end;
                     }
                     ErrorKind::MissingField

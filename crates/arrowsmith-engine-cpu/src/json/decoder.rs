@@ -20,6 +20,7 @@ use arrowsmith_simd::{Input, Level};
 use super::build::{Columns, Values};
 use super::locate;
 use super::program::{Code, Id, Program, ROOT};
+use super::route::Predictor;
 use super::walk::{About, Records, Scratch, State, Stop};
 
 /// A fault this close to the end of a text whose padding may hold anything is looked at again in a
@@ -40,8 +41,10 @@ impl JsonDecoder {
         let program = Program::new(plan)?;
         let columns = Columns::new(&program);
         let list = only_list(&program);
+        let predictors = program.objects.iter().map(Predictor::new).collect();
         let state = State {
             program,
+            predictors,
             columns,
             options,
             scratch: Scratch::default(),

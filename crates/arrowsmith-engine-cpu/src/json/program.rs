@@ -39,6 +39,35 @@ pub(crate) enum Code {
     Map(Id, Id),
 }
 
+/// The operations that the walker has in line; it calls the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fast {
+    Utf8,
+    I64,
+    U64,
+    I32,
+    F64,
+    Bool,
+    Date32,
+    Other,
+}
+
+impl Code {
+    /// How the walker reads it.
+    pub fn fast(self) -> Fast {
+        match self {
+            Self::Utf8 => Fast::Utf8,
+            Self::Int(IntWidth::I64) => Fast::I64,
+            Self::Int(IntWidth::U64) => Fast::U64,
+            Self::Int(IntWidth::I32) => Fast::I32,
+            Self::Date32 => Fast::Date32,
+            Self::Float(FloatWidth::F64) => Fast::F64,
+            Self::Bool => Fast::Bool,
+            _ => Fast::Other,
+        }
+    }
+}
+
 /// One node of the plan.
 #[derive(Debug)]
 pub(crate) struct Step {
@@ -49,41 +78,13 @@ pub(crate) struct Step {
     pub depth: usize,
 }
 
-/// The keys of one struct, and what its text looked like so far.
+/// The keys of one struct.
 #[derive(Debug)]
 pub(crate) struct Object {
     /// Node of the first field; the others follow it.
     pub first: Id,
     pub keys: Vec<Arc<str>>,
     pub index: HashMap<Arc<str>, usize>,
-    /// The predictor: see [`super::route`].
-    pub slots: Vec<Slot>,
-    /// Lookups that prediction did not save, less records that it did; at the limit it starts anew.
-    pub misses: usize,
-    /// The fields seen in the object being read, a bit each.
-    pub seen: Vec<u64>,
-}
-
-/// What follows a text between two values that was seen before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Follows {
-    /// The value of this field.
-    Field(usize),
-    /// A value that nobody asked for.
-    Unknown,
-    /// Nothing: the text closes the object.
-    End,
-}
-
-/// A text between two values, from the end of one to the start of the next.
-#[derive(Debug, Clone)]
-#[repr(align(64))]
-pub(crate) struct Slot {
-    pub literal: [u8; 64],
-    /// As many low bits as the literal has bytes.
-    pub mask: u64,
-    pub len: usize,
-    pub follows: Follows,
 }
 
 /// A plan laid out.
@@ -161,16 +162,8 @@ impl Program {
                 let first = self.reserve(fields.len());
                 let keys: Vec<Arc<str>> = fields.iter().map(|f| Arc::from(&*f.key)).collect();
                 let index = keys.iter().cloned().enumerate().map(|(i, key)| (key, i)).collect();
-                let words = fields.len().div_ceil(64);
                 let object = self.objects.len();
-                self.objects.push(Object {
-                    first,
-                    keys,
-                    index,
-                    slots: Vec::new(),
-                    misses: 0,
-                    seen: vec![0; words],
-                });
+                self.objects.push(Object { first, keys, index });
                 for (i, field) in fields.iter().enumerate() {
                     self.lay(first + i, &field.node, depth)?;
                 }

@@ -13,7 +13,7 @@ use arrowsmith_simd::skip;
 use arrowsmith_simd::text::{Fault, unescape};
 
 use super::build::Values;
-use super::program::{Follows, Id, Object, Slot};
+use super::program::{Fast, Id, Object};
 use super::walk::{About, FAIL, Walker};
 
 /// Slots that are compared before the key is looked up.
@@ -22,8 +22,8 @@ const TRIES: usize = 4;
 /// Slots an object keeps at most, beyond two for each of its keys.
 const SPARE_SLOTS: usize = 32;
 
-/// What a lookup that prediction should have saved costs in [`Object::misses`]; an object that was read
-/// takes one off.
+/// What a lookup that prediction should have saved costs in [`Predictor::misses`]; an object that was
+/// read takes one off.
 const MISS: usize = 8;
 
 /// The misses after which the order is learned anew: some, and some more for each slot to learn.
@@ -31,43 +31,55 @@ const fn misses_max(slots: usize) -> usize {
     256 + 32 * slots
 }
 
-/// Runs [`Walker::look_up`] under an instruction set, out of line.
-struct LookUp<'w, 'a, I> {
-    walker: &'w mut Walker<'a, I>,
-    object: usize,
-    due: usize,
-    pos: usize,
-    first: bool,
+/// What follows a text between two values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// The value of a field, read like this.
+    Field(Fast),
+    /// A value that nobody asked for.
+    Unknown,
+    /// Nothing: the text closes the object.
+    End,
 }
 
-impl<I: Isa> Kernel for LookUp<'_, '_, I> {
-    type Output = Option<Route>;
+/// A text between two values, from the end of one to the start of the next.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(crate) struct Slot {
+    /// First, so that it is one cache line.
+    pub literal: [u8; 64],
+    /// As many low bits as the literal has bytes.
+    pub mask: u64,
+    pub len: usize,
+    pub follows: Follows,
+    /// The field, by its index; 0 if there is none.
+    field: usize,
+}
 
-    #[inline(always)]
-    fn run<J: Isa>(self, _isa: J) -> Option<Route> {
-        self.walker.look_up(self.object, self.due, self.pos, self.first)
+/// What the text of one kind of object looked like so far.
+#[derive(Debug, Default)]
+pub(crate) struct Predictor {
+    pub slots: Vec<Slot>,
+    /// Lookups that prediction did not save, less objects that it did; at the limit it starts anew.
+    misses: usize,
+    /// The fields from the 64th on that were seen in the object being read, a bit each.
+    seen: Vec<u64>,
+}
+
+impl Predictor {
+    pub fn new(object: &Object) -> Self {
+        let words = object.keys.len().div_ceil(64).saturating_sub(1);
+        Self { seen: vec![0; words], ..Self::default() }
     }
-}
 
-/// What comes next in an object.
-#[derive(Clone, Copy)]
-struct Route {
-    follows: Follows,
-    /// Position of the value.
-    pos: usize,
-    /// The slot that is due after it.
-    due: usize,
-}
-
-impl Object {
     /// Keeps a text for prediction: at `due`, or where it is already. Gives the slot due after it.
-    fn learn(&mut self, text: &[u8], follows: Follows, due: usize) -> usize {
+    fn learn(&mut self, text: &[u8], follows: Follows, field: usize, due: usize, keys: usize) -> usize {
         let known = self.slots.iter().position(|slot| slot.literal[..slot.len] == *text);
         if let Some(at) = known {
             self.miss();
             return at + 1;
         }
-        if text.len() > 64 || self.slots.len() >= SPARE_SLOTS + 2 * self.keys.len() {
+        if text.len() > 64 || self.slots.len() >= SPARE_SLOTS + 2 * keys {
             self.miss();
             return due;
         }
@@ -75,7 +87,7 @@ impl Object {
         literal[..text.len()].copy_from_slice(text);
         let mask = if text.len() == 64 { u64::MAX } else { (1 << text.len()) - 1 };
         let at = due.min(self.slots.len());
-        self.slots.insert(at, Slot { literal, mask, len: text.len(), follows });
+        self.slots.insert(at, Slot { literal, mask, len: text.len(), follows, field });
         at + 1
     }
 
@@ -89,6 +101,51 @@ impl Object {
     }
 }
 
+/// The object being read.
+struct Reading {
+    object: usize,
+    /// Node of the first field.
+    first_child: Id,
+    fields: usize,
+    /// Its number in its column.
+    row: usize,
+    /// Containers that are open inside it.
+    depth: usize,
+    /// Its bracket.
+    start: usize,
+    /// The first 64 fields that were seen, a bit each; the others are in the predictor.
+    seen: u64,
+}
+
+/// Runs [`Walker::look_up`] under an instruction set, out of line.
+struct LookUp<'w, 'a, I> {
+    walker: &'w mut Walker<'a, I>,
+    reading: &'w Reading,
+    slots: &'w mut Vec<Slot>,
+    due: usize,
+    pos: usize,
+}
+
+impl<I: Isa> Kernel for LookUp<'_, '_, I> {
+    type Output = Option<Route>;
+
+    #[inline(always)]
+    fn run<J: Isa>(self, _isa: J) -> Option<Route> {
+        self.walker.look_up(self.reading, self.slots, self.due, self.pos)
+    }
+}
+
+/// What comes next in an object.
+#[derive(Clone, Copy)]
+struct Route {
+    follows: Follows,
+    field: usize,
+    /// Position of the value.
+    pos: usize,
+    /// The slot that is due after it.
+    due: usize,
+}
+
 impl<I: Isa> Walker<'_, I> {
     /// Reads an object with known keys.
     #[inline(always)]
@@ -96,44 +153,69 @@ impl<I: Isa> Walker<'_, I> {
         if self.input.at(start) != b'{' {
             return self.other_type(id, start);
         }
-        if self.state.program.steps[id].depth > self.state.options.limits.depth_max {
+        let depth = self.program.steps[id].depth;
+        if depth > self.options.limits.depth_max {
             return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
         }
-        self.state.program.objects[object].seen.fill(0);
-        let first_child = self.state.program.objects[object].first;
-        let len = self.state.columns.len(id);
-        let mut missing = self.state.program.objects[object].keys.len();
-        let mut pos = start;
+        let layout = &self.program.objects[object];
+        let (first_child, fields) = (layout.first, layout.keys.len());
+        let row = self.columns.len(id);
+        let reading = Reading { object, first_child, fields, row, depth, start, seen: 0 };
+        let predictor = &mut self.predictors[object];
+        predictor.misses = predictor.misses.saturating_sub(1);
+        if fields > 64 {
+            predictor.seen.fill(0);
+        }
+        // The slots are taken out while the object is read: objects of this kind do not nest.
+        let mut slots = std::mem::take(&mut predictor.slots);
+        let pos = self.fields(reading, &mut slots);
+        self.predictors[object].slots = slots;
+        if pos != FAIL && let Values::Count(count) = &mut self.columns.columns[id].values {
+            *count += 1;
+        }
+        pos
+    }
+
+    /// Reads the fields of an object.
+    #[inline(always)]
+    fn fields(&mut self, mut reading: Reading, slots: &mut Vec<Slot>) -> usize {
+        let mut pos = reading.start;
         let mut due = 0;
         loop {
             let between = pos;
-            let Some(route) = self.route(object, due, between, between == start) else {
-                return FAIL;
+            let route = match slots.get(due) {
+                Some(slot)
+                    if self.isa.equal(self.input.window(pos), &slot.literal, slot.mask) =>
+                {
+                    let (follows, field) = (slot.follows, slot.field);
+                    Route { follows, field, pos: pos + slot.len, due: due + 1 }
+                }
+                _ => match self.route(&reading, slots, due, pos) {
+                    Some(route) => route,
+                    None => return FAIL,
+                },
             };
             (pos, due) = (route.pos, route.due);
             match route.follows {
-                Follows::Field(field) => {
-                    let seen = &mut self.state.program.objects[object].seen[field / 64];
-                    let bit = 1 << (field % 64);
-                    if *seen & bit != 0 {
-                        if !self.again(first_child + field, len, between) {
-                            return FAIL;
-                        }
-                    } else {
-                        *seen |= bit;
-                        missing -= 1;
+                Follows::Field(fast) => {
+                    let bit = if route.field < 64 { 1 << route.field } else { 0 };
+                    // A bit that is set already, or that has its place elsewhere.
+                    if reading.seen | bit == reading.seen
+                        && !self.see(&mut reading, route.field, between)
+                    {
+                        return FAIL;
                     }
-                    pos = self.value_or_null(first_child + field, pos);
+                    reading.seen |= bit;
+                    pos = self.value_or_null(reading.first_child + route.field, fast, pos);
                     if pos == FAIL {
                         return FAIL;
                     }
                 }
                 Follows::Unknown => {
-                    if self.state.options.unknown_keys == UnknownKeys::Error {
+                    if self.options.unknown_keys == UnknownKeys::Error {
                         return self.refuse_key(ErrorKind::UnknownKey, between);
                     }
-                    let depth = self.state.program.steps[id].depth;
-                    pos = self.skip(pos, depth);
+                    pos = self.skip(pos, reading.depth, self.options.trust);
                     if pos == FAIL {
                         return FAIL;
                     }
@@ -141,41 +223,82 @@ impl<I: Isa> Walker<'_, I> {
                 Follows::End => break,
             }
         }
-        if missing != 0 && !self.fill(object, pos - 1) {
+        let all = if reading.fields < 64 { (1 << reading.fields) - 1 } else { u64::MAX };
+        if (reading.seen != all || reading.fields > 64) && !self.fill(&reading, pos - 1) {
             return FAIL;
-        }
-        let predictor = &mut self.state.program.objects[object].misses;
-        *predictor = predictor.saturating_sub(1);
-        if let Values::Count(count) = &mut self.state.columns.columns[id].values {
-            *count += 1;
         }
         pos
     }
 
-    /// What comes next, predicted or looked up.
-    #[inline(always)]
-    fn route(&mut self, object: usize, due: usize, pos: usize, first: bool) -> Option<Route> {
-        let window = self.input.window(pos);
-        let slots = &self.state.program.objects[object].slots;
-        for (i, slot) in slots.iter().enumerate().skip(due).take(TRIES) {
-            if self.isa.equal(window, &slot.literal, slot.mask) {
-                return Some(Route { follows: slot.follows, pos: pos + slot.len, due: i + 1 });
+    /// Notes a field that is there twice, or that has no place among the first 64.
+    #[cold]
+    #[inline(never)]
+    fn see(&mut self, reading: &mut Reading, field: usize, between: usize) -> bool {
+        if field >= 64 {
+            let word = &mut self.predictors[reading.object].seen[field / 64 - 1];
+            let fresh = *word >> (field % 64) & 1 == 0;
+            *word |= 1 << (field % 64);
+            if fresh {
+                return true;
             }
         }
+        if self.options.duplicate_keys == DuplicateKeys::Error {
+            self.refuse_key(ErrorKind::DuplicateKey, between);
+            return false;
+        }
+        self.columns.truncate(self.program, reading.first_child + field, reading.row);
+        true
+    }
+
+    /// What comes next, where that is not the slot that is due.
+    #[inline(always)]
+    fn route(
+        &mut self,
+        reading: &Reading,
+        slots: &mut Vec<Slot>,
+        due: usize,
+        pos: usize,
+    ) -> Option<Route> {
+        let window = self.input.window(pos);
+        let mut next = due + 1;
+        while next < due + TRIES && let Some(slot) = slots.get(next) {
+            if self.isa.equal(window, &slot.literal, slot.mask) {
+                let (follows, field) = (slot.follows, slot.field);
+                return Some(Route { follows, field, pos: pos + slot.len, due: next + 1 });
+            }
+            next += 1;
+        }
         let isa = self.isa;
-        isa.vectorize(LookUp { walker: self, object, due, pos, first })
+        isa.vectorize(LookUp { walker: self, reading, slots, due, pos })
+    }
+
+    /// Learns a text.
+    fn learn(&mut self, reading: &Reading, slots: &mut Vec<Slot>, text: &[u8], route: Route) -> Route {
+        let predictor = &mut self.predictors[reading.object];
+        std::mem::swap(&mut predictor.slots, slots);
+        let Route { follows, field, due, .. } = route;
+        let due = predictor.learn(text, follows, field, due, reading.fields);
+        std::mem::swap(&mut predictor.slots, slots);
+        Route { due, ..route }
     }
 
     /// Reads punctuation and key one by one.
     #[inline(always)]
-    fn look_up(&mut self, object: usize, due: usize, from: usize, first: bool) -> Option<Route> {
+    fn look_up(
+        &mut self,
+        reading: &Reading,
+        slots: &mut Vec<Slot>,
+        due: usize,
+        from: usize,
+    ) -> Option<Route> {
+        let first = from == reading.start;
         let mut pos = if first { from + 1 } else { from };
         pos = self.space(pos);
         match self.input.at(pos) {
             b'}' => {
                 let text = self.input.slice(from, pos + 1);
-                self.state.program.objects[object].learn(text, Follows::End, due);
-                return Some(Route { follows: Follows::End, pos: pos + 1, due });
+                let route = Route { follows: Follows::End, field: 0, pos: pos + 1, due };
+                return Some(self.learn(reading, slots, text, route));
             }
             b',' if !first => pos = self.space(pos + 1),
             _ if first => {}
@@ -196,8 +319,8 @@ impl<I: Isa> Walker<'_, I> {
                 return None;
             }
         };
-        let follows = match self.field_of(object, pos + 1, after - 1) {
-            Ok(follows) => follows,
+        let field = match self.field_of(reading.object, pos + 1, after - 1) {
+            Ok(field) => field,
             Err(Fault { kind, pos }) => {
                 self.fail(kind, pos, About::Grammar("a key"));
                 return None;
@@ -214,13 +337,19 @@ impl<I: Isa> Walker<'_, I> {
             return None;
         }
         let text = self.input.slice(from, pos);
-        let due = self.state.program.objects[object].learn(text, follows, due);
-        Some(Route { follows, pos, due })
+        let follows = match field {
+            Some(field) => {
+                Follows::Field(self.program.steps[reading.first_child + field].code.fast())
+            }
+            None => Follows::Unknown,
+        };
+        let route = Route { follows, field: field.unwrap_or(0), pos, due };
+        Some(self.learn(reading, slots, text, route))
     }
 
     /// The field whose key is the text between these positions, escapes and all.
-    fn field_of(&self, object: usize, from: usize, to: usize) -> Result<Follows, Fault> {
-        let object = &self.state.program.objects[object];
+    fn field_of(&self, object: usize, from: usize, to: usize) -> Result<Option<usize>, Fault> {
+        let object = &self.program.objects[object];
         let text = self.input.slice(from, to);
         let field = if text.contains(&b'\\') {
             let mut key = Vec::with_capacity(text.len());
@@ -231,7 +360,7 @@ impl<I: Isa> Walker<'_, I> {
                         Ok(unescaped) => unescaped,
                         // No key of a schema holds half of a pair.
                         Err(Fault { kind: ErrorKind::LoneSurrogate, .. }) => {
-                            return Ok(Follows::Unknown);
+                            return Ok(None);
                         }
                         Err(fault) => return Err(fault),
                     };
@@ -247,19 +376,7 @@ impl<I: Isa> Walker<'_, I> {
         } else {
             std::str::from_utf8(text).ok().and_then(|key| object.index.get(key))
         };
-        Ok(field.map_or(Follows::Unknown, |field| Follows::Field(*field)))
-    }
-
-    /// A key that was there already: forgets its value, or refuses it.
-    #[cold]
-    #[inline(never)]
-    fn again(&mut self, child: Id, len: usize, between: usize) -> bool {
-        if self.state.options.duplicate_keys == DuplicateKeys::Error {
-            self.refuse_key(ErrorKind::DuplicateKey, between);
-            return false;
-        }
-        self.state.columns.truncate(&self.state.program, child, len);
-        true
+        Ok(field.copied())
     }
 
     /// Refuses the key in the text that begins at `between`.
@@ -275,22 +392,23 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Puts nulls where fields are missing; the object's bracket is at `pos`.
     #[inline(never)]
-    fn fill(&mut self, object: usize, pos: usize) -> bool {
-        let state = &mut *self.state;
-        let (first, fields) = {
-            let object = &state.program.objects[object];
-            (object.first, object.keys.len())
-        };
-        for field in 0..fields {
-            if state.program.objects[object].seen[field / 64] >> (field % 64) & 1 != 0 {
+    fn fill(&mut self, reading: &Reading, pos: usize) -> bool {
+        let program = self.program;
+        for field in 0..reading.fields {
+            let word = match field {
+                0..64 => reading.seen,
+                _ => self.predictors[reading.object].seen[field / 64 - 1],
+            };
+            if word >> (field % 64) & 1 != 0 {
                 continue;
             }
-            if !state.program.steps[first + field].nullable {
-                let about = About::Missing(object, field);
+            let id = reading.first_child + field;
+            if !program.steps[id].nullable {
+                let about = About::Missing(reading.object, field);
                 self.fail(ErrorKind::MissingField, pos, about);
                 return false;
             }
-            state.columns.push_null(&state.program, first + field);
+            self.columns.push_null(program, id);
         }
         true
     }

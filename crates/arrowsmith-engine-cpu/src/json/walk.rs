@@ -5,7 +5,7 @@
 //! reason in [`Walker::fault`], so that the way through without errors stays in registers.
 
 use arrowsmith_core::{DecodeOptions, ErrorKind, Framing, OnError};
-use arrowsmith_plan::IntWidth;
+use arrowsmith_plan::{FloatWidth, IntWidth};
 use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::skip::{self, Rules};
 use arrowsmith_simd::stream::ListStream;
@@ -13,7 +13,8 @@ use arrowsmith_simd::text::Fault;
 use arrowsmith_simd::{Buf, Input};
 
 use super::build::{Columns, Values};
-use super::program::{Code, Follows, Id, Program, ROOT};
+use super::program::{Code, Fast, Id, Program, ROOT};
+use super::route::{Follows, Predictor};
 
 /// No position.
 pub(crate) const FAIL: usize = usize::MAX;
@@ -41,6 +42,8 @@ pub(crate) struct Stop {
 #[derive(Debug)]
 pub(crate) struct State {
     pub program: Program,
+    /// One for each object of the program.
+    pub predictors: Vec<Predictor>,
     pub columns: Columns,
     pub options: DecodeOptions,
     /// Scratch space of conversions.
@@ -82,7 +85,14 @@ pub(crate) struct Progress {
 pub(crate) struct Walker<'a, I> {
     pub isa: I,
     pub input: Input<'a>,
-    pub state: &'a mut State,
+    pub program: &'a Program,
+    pub predictors: &'a mut [Predictor],
+    pub columns: &'a mut Columns,
+    pub options: &'a DecodeOptions,
+    pub scratch: &'a mut Scratch,
+    pub rows: &'a mut usize,
+    pub list: Option<(Id, Id)>,
+    pub careful: bool,
     /// Whether a line feed ends a record.
     pub lines: bool,
     pub fault: Stop,
@@ -109,7 +119,14 @@ impl Kernel for Records<'_> {
         let mut walker = Walker {
             isa,
             input: self.input,
-            state: self.state,
+            program: &self.state.program,
+            predictors: &mut self.state.predictors,
+            columns: &mut self.state.columns,
+            options: &self.state.options,
+            scratch: &mut self.state.scratch,
+            rows: &mut self.state.rows,
+            list: self.state.list,
+            careful: self.state.careful,
             lines: self.framing == Framing::Lines,
             fault: Stop { kind: ErrorKind::Syntax, pos: 0, about },
             nulled: None,
@@ -139,7 +156,7 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     fn records(&mut self, framing: Framing, mut pos: usize, mut after_record: bool) -> Progress {
         let end = self.input.end();
-        let record_bytes_max = self.state.options.limits.record_bytes_max;
+        let record_bytes_max = self.options.limits.record_bytes_max;
         let mut progress =
             Progress { pos, records: 0, lines: 0, stop: None, nulled: None, start: pos };
         let mut stream_from = if self.may_stream(framing) { 0 } else { FAIL };
@@ -202,7 +219,7 @@ impl<I: Isa> Walker<'_, I> {
                 let (stop, nulled) = (Some(self.fault), self.nulled.take());
                 return Progress { pos: start, stop, nulled, start, ..progress };
             }
-            self.state.rows += 1;
+            *self.rows += 1;
             progress.records += 1;
             after_record = true;
             if self.nulled.is_some() {
@@ -214,26 +231,25 @@ impl<I: Isa> Walker<'_, I> {
     /// Reads one record.
     #[inline(always)]
     fn record(&mut self, pos: usize) -> usize {
-        self.value_or_null(ROOT, pos)
+        self.value_or_null(ROOT, self.program.steps[ROOT].code.fast(), pos)
     }
 
     fn may_stream(&self, framing: Framing) -> bool {
-        let limit = self.state.options.limits.record_bytes_max;
-        framing == Framing::Lines && self.state.list.is_some() && self.input.end() <= limit
+        let limit = self.options.limits.record_bytes_max;
+        framing == Framing::Lines && self.list.is_some() && self.input.end() <= limit
     }
 
     /// What is the same in every record, once that is known, and the length of its head.
     #[cold]
     fn learn_stream(&mut self) -> Option<(ListStream, usize)> {
-        let (_, item) = self.state.list?;
-        let object = self.state.program.objects.first()?;
-        let [first, last] = &object.slots[..] else { return None };
-        if first.follows != Follows::Field(0) || last.follows != Follows::End {
+        let (_, item) = self.list?;
+        let [first, last] = &self.predictors.first()?.slots[..] else { return None };
+        if !matches!(first.follows, Follows::Field(_)) || last.follows != Follows::End {
             return None;
         }
         let (head, tail) = (&first.literal[..first.len], &last.literal[..last.len]);
         let literal = [b"]", tail, b"\n", head, b"["].concat();
-        let signed = self.state.program.steps[item].code == Code::Int(IntWidth::I64);
+        let signed = self.program.steps[item].code == Code::Int(IntWidth::I64);
         Some((ListStream::new(&literal, signed)?, head.len()))
     }
 
@@ -242,13 +258,13 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     fn stream(&mut self, stream: &ListStream, head: usize, pos: usize) -> (usize, usize, usize) {
         let bracket = pos + head;
-        let slot = &self.state.program.objects[0].slots[0];
+        let slot = &self.predictors[0].slots[0];
         let known = self.isa.equal(self.input.window(pos), &slot.literal, slot.mask);
-        let Some((list, item)) = self.state.list else { return (0, pos, FAIL) };
+        let Some((list, item)) = self.list else { return (0, pos, FAIL) };
         if !known || self.input.at(bracket) != b'[' {
             return (0, pos, pos + 1);
         }
-        let columns = &mut self.state.columns.columns;
+        let columns = &mut self.columns.columns;
         let [list, item] = match columns.get_disjoint_mut([list, item]) {
             Ok(pair) => pair,
             Err(_) => return (0, pos, FAIL),
@@ -258,8 +274,8 @@ impl<I: Isa> Walker<'_, I> {
             return (0, pos, FAIL);
         };
         let done = self.isa.list_stream(self.input, stream, bracket + 1, values, ends);
-        self.state.rows += done.records;
-        if let Values::Count(rows) = &mut self.state.columns.columns[ROOT].values {
+        *self.rows += done.records;
+        if let Values::Count(rows) = &mut self.columns.columns[ROOT].values {
             *rows += done.records;
         }
         (done.records, done.pos - 1 - head, done.tried)
@@ -267,13 +283,16 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Reads the value of a node; its first byte is at `pos`.
     #[inline(always)]
-    pub fn value(&mut self, id: Id, pos: usize) -> usize {
-        match self.state.program.steps[id].code {
-            Code::Int(width) => self.int(id, width, pos),
-            Code::Utf8 => self.utf8(id, pos),
-            Code::Bool => self.bool(id, pos),
-            Code::Float(width) => self.float(id, width, pos),
-            _ => {
+    pub fn value(&mut self, id: Id, fast: Fast, pos: usize) -> usize {
+        match fast {
+            Fast::Utf8 => self.utf8(id, pos),
+            Fast::I64 => self.int(id, IntWidth::I64, pos),
+            Fast::U64 => self.int(id, IntWidth::U64, pos),
+            Fast::I32 => self.int(id, IntWidth::I32, pos),
+            Fast::Date32 => self.date32(id, pos),
+            Fast::F64 => self.float(id, FloatWidth::F64, pos),
+            Fast::Bool => self.bool(id, pos),
+            Fast::Other => {
                 let isa = self.isa;
                 isa.vectorize(Nested { walker: self, id, pos })
             }
@@ -283,20 +302,24 @@ impl<I: Isa> Walker<'_, I> {
     /// The other operations, out of line: each calls for values in turn.
     #[inline(always)]
     fn container(&mut self, id: Id, pos: usize) -> usize {
-        match self.state.program.steps[id].code {
+        match self.program.steps[id].code {
             Code::Struct(object) => self.object(id, object, pos),
             Code::List(item) => self.list(id, item, pos),
             Code::FixedList(item, len) => self.fixed_list(id, item, len, pos),
             Code::Map(key, value) => self.map(id, key, value, pos),
             Code::Json => self.json(id, pos),
-            _ => self.rare(id, pos),
+            Code::Utf8 => self.utf8(id, pos),
+            Code::Bool => self.bool(id, pos),
+            Code::Int(width) => self.int(id, width, pos),
+            Code::Float(width) => self.float(id, width, pos),
+            code => self.rare(id, code, pos),
         }
     }
 
     /// Reads the value of a node, and puts a null in its place if it fails and may be one.
     #[inline(always)]
-    pub fn value_or_null(&mut self, id: Id, pos: usize) -> usize {
-        let end = self.value(id, pos);
+    pub fn value_or_null(&mut self, id: Id, fast: Fast, pos: usize) -> usize {
+        let end = self.value(id, fast, pos);
         if end == FAIL { self.recover(id, pos) } else { end }
     }
 
@@ -305,27 +328,27 @@ impl<I: Isa> Walker<'_, I> {
     fn recover(&mut self, id: Id, pos: usize) -> usize {
         let value_error = self.fault.kind.is_value_error()
             || self.fault.kind == ErrorKind::MissingField;
-        let null = self.state.options.on_error == OnError::Null
+        let null = self.options.on_error == OnError::Null
             && value_error
-            && self.state.program.steps[id].nullable;
+            && self.program.steps[id].nullable;
         if !null {
             return FAIL;
         }
         let fault = self.fault;
-        let len = self.state.columns.len(id);
-        self.state.columns.truncate(&self.state.program, id, len);
-        let end = self.skip(pos, self.depth_outside(id));
+        let len = self.columns.len(id);
+        self.columns.truncate(self.program, id, len);
+        let end = self.skip(pos, self.depth_outside(id), self.options.trust);
         if end == FAIL {
             return FAIL;
         }
-        self.state.columns.push_null(&self.state.program, id);
+        self.columns.push_null(self.program, id);
         self.nulled = self.nulled.or(Some(fault));
         end
     }
 
     /// Containers open around a value of this node.
     pub fn depth_outside(&self, id: Id) -> usize {
-        let step = &self.state.program.steps[id];
+        let step = &self.program.steps[id];
         let container = matches!(
             step.code,
             Code::Struct(_) | Code::List(_) | Code::FixedList(..) | Code::Map(..)
@@ -335,11 +358,11 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Skips the value at `pos`, around which `outside` containers are open.
     #[inline(always)]
-    pub fn skip(&mut self, pos: usize, outside: usize) -> usize {
-        let depth = self.state.options.limits.depth_max.saturating_sub(outside);
+    pub fn skip(&mut self, pos: usize, outside: usize, trust: bool) -> usize {
+        let depth = self.options.limits.depth_max.saturating_sub(outside);
         let rules = Rules { depth, lines: self.lines };
         let container = matches!(self.input.at(pos), b'{' | b'[');
-        let end = if self.state.options.trust && container {
+        let end = if trust && container {
             skip::balanced(self.isa, self.input, pos)
         } else {
             skip::value(self.isa, self.input, pos, rules)

@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use crate::ints::{self, IntList};
-use crate::isa::{BracketMasks, Isa, Kernel, StringMasks};
+use crate::isa::{BracketMasks, Isa, Kernel};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
@@ -64,6 +64,22 @@ unsafe fn eq(halves: [__m256i; 2], byte: u8) -> u64 {
     }
 }
 
+/// All ones in the bytes that end or interrupt a string.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn stops(half: __m256i) -> __m256i {
+    // SAFETY: the caller has AVX2.
+    unsafe {
+        let limit = _mm256_set1_epi8(0x1f);
+        let quote = _mm256_cmpeq_epi8(half, _mm256_set1_epi8(b'"'.cast_signed()));
+        let backslash = _mm256_cmpeq_epi8(half, _mm256_set1_epi8(b'\\'.cast_signed()));
+        let control = _mm256_cmpeq_epi8(_mm256_max_epu8(half, limit), limit);
+        _mm256_or_si256(_mm256_or_si256(quote, backslash), control)
+    }
+}
+
 impl Isa for Avx2 {
     const NAME: &'static str = "avx2";
 
@@ -78,18 +94,11 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
-    fn string_masks(self, window: &[u8; 64]) -> StringMasks {
+    fn string_stop(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves AVX2.
         unsafe {
-            let halves = load(window);
-            let limit = _mm256_set1_epi8(0x1f);
-            let below = |half| _mm256_cmpeq_epi8(_mm256_max_epu8(half, limit), limit);
-            StringMasks {
-                quote: eq(halves, b'"'),
-                backslash: eq(halves, b'\\'),
-                control: top_bits(below(halves[0]), below(halves[1])),
-                high: top_bits(halves[0], halves[1]),
-            }
+            let [low, high] = load(window);
+            top_bits(stops(low), stops(high))
         }
     }
 

@@ -5,7 +5,7 @@ use std::arch::aarch64::*;
 
 use crate::arch::portable::Portable;
 use crate::ints::{self, IntList};
-use crate::isa::{BracketMasks, Isa, Kernel, StringMasks};
+use crate::isa::{BracketMasks, Isa, Kernel};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
@@ -80,16 +80,15 @@ impl Isa for Neon {
     }
 
     #[inline(always)]
-    fn string_masks(self, window: &[u8; 64]) -> StringMasks {
+    fn string_stop(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves NEON.
         unsafe {
-            let quarters = load(window);
-            StringMasks {
-                quote: eq(quarters, b'"'),
-                backslash: eq(quarters, b'\\'),
-                control: bits(quarters.map(|quarter| vcltq_u8(quarter, vdupq_n_u8(0x20)))),
-                high: bits(quarters.map(|quarter| vcgeq_u8(quarter, vdupq_n_u8(0x80)))),
-            }
+            bits(load(window).map(|quarter| {
+                let quote = vceqq_u8(quarter, vdupq_n_u8(b'"'));
+                let backslash = vceqq_u8(quarter, vdupq_n_u8(b'\\'));
+                let control = vcltq_u8(quarter, vdupq_n_u8(0x20));
+                vorrq_u8(vorrq_u8(quote, backslash), control)
+            }))
         }
     }
 

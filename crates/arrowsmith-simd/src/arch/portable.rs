@@ -2,7 +2,7 @@
 //! Plain Rust: works everywhere, and says what the other instruction sets have to compute.
 
 use crate::ints::{self, IntList};
-use crate::isa::{BracketMasks, Isa, Kernel, StringMasks};
+use crate::isa::{BracketMasks, Isa, Kernel};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
@@ -33,13 +33,8 @@ impl Isa for Portable {
     }
 
     #[inline(always)]
-    fn string_masks(self, window: &[u8; 64]) -> StringMasks {
-        StringMasks {
-            quote: mask(window, |b| b == b'"'),
-            backslash: mask(window, |b| b == b'\\'),
-            control: mask(window, |b| b < 0x20),
-            high: mask(window, |b| b >= 0x80),
-        }
+    fn string_stop(self, window: &[u8; 64]) -> u64 {
+        mask(window, |b| b == b'"' || b == b'\\' || b < 0x20)
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ mod stream;
 use std::arch::x86_64::*;
 
 use crate::ints::IntList;
-use crate::isa::{BracketMasks, Isa, Kernel, StringMasks};
+use crate::isa::{BracketMasks, Isa, Kernel};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
@@ -72,16 +72,13 @@ impl Isa for Avx512 {
     }
 
     #[inline(always)]
-    fn string_masks(self, window: &[u8; 64]) -> StringMasks {
+    fn string_stop(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves AVX-512.
         unsafe {
             let window = load(window);
-            StringMasks {
-                quote: eq(window, b'"'),
-                backslash: eq(window, b'\\'),
-                control: _mm512_cmplt_epu8_mask(window, _mm512_set1_epi8(0x20)),
-                high: _mm512_movepi8_mask(window),
-            }
+            eq(window, b'"')
+                | eq(window, b'\\')
+                | _mm512_cmplt_epu8_mask(window, _mm512_set1_epi8(0x20))
         }
     }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every workload, on every instruction set, in every layout, equals what arrow-json makes of it.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrowsmith_core::{Chunk, DecodeOptions, Framing};
+use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_engine_reference::ReferenceEngine;
+use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_workload::{Generator, Layout, Workload};
+
+fn decode(engine: &dyn Engine, plan: &Arc<Plan>, text: &[u8], framing: Framing) -> RecordBatch {
+    let mut decoder = engine.decoder(plan, &DecodeOptions::default()).unwrap();
+    let mut padded = text.to_vec();
+    padded.resize(text.len() + 128, b'7');
+    let mut chunk = Chunk::new(&padded, framing);
+    chunk.len = text.len();
+    decoder.decode(&chunk).unwrap();
+    decoder.flush().unwrap().unwrap()
+}
+
+#[test]
+fn equals_the_reference() {
+    for workload in Workload::ALL {
+        for max_values in [1, 8, 64, 512] {
+            for layout in [Layout::Compact, Layout::Spaced, Layout::Pretty] {
+                let mut text = Vec::new();
+                Generator::new(workload, 7, max_values).with_layout(layout).fill(1 << 18, &mut text);
+                let framing = match layout {
+                    Layout::Pretty => Framing::Concatenated,
+                    _ => Framing::Lines,
+                };
+                let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
+                let expected = decode(&ReferenceEngine, &plan, &text, framing);
+                for level in CpuEngine::levels() {
+                    let engine = CpuEngine::with_level(level);
+                    let batch = decode(&engine, &plan, &text, framing);
+                    assert_eq!(batch, expected, "{workload:?} {max_values} {layout:?} {level:?}");
+                }
+            }
+        }
+    }
+}
