@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod case;
 pub mod corpus;
 pub mod oracle;
 pub mod random;

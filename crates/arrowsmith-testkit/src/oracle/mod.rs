@@ -17,8 +17,6 @@ mod skip;
 mod string;
 mod time;
 
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
