@@ -8,6 +8,7 @@
 #pragma once
 #include <sys/mman.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -366,11 +367,23 @@ struct Name {
     for (size_t i = 0; i < N; i++) text[i] = from[i];
   }
   constexpr std::string_view view() const { return {text, N - 1}; }
+  // The name with its closing quote, as it stands in the text.
+  constexpr std::array<char, N> quoted() const {
+    std::array<char, N> result{};
+    for (size_t i = 0; i + 1 < N; i++) result[i] = text[i];
+    result[N - 1] = '"';
+    return result;
+  }
 };
 
 template <Name kName, class Column>
 struct Field {
   static constexpr std::string_view name() { return kName.view(); }
+  // One comparison of a known length: the text is padded, so that it may be read past its end.
+  static bool is(const char* key) {
+    static constexpr auto kQuoted = kName.quoted();
+    return memcmp(key, kQuoted.data(), kQuoted.size()) == 0;
+  }
   Column column;
 };
 
@@ -432,18 +445,18 @@ class Struct {
     auto at = object.begin().value();
     const auto end = object.end().value();
     od::field field;
-    std::string_view key;
-    const auto load = [&] {
+    const char* key = nullptr;
+    const auto load = [&]() __attribute__((always_inline)) {
       if (!(at != end)) return false;
       require((*at).get(field));
-      key = field.escaped_key();
+      key = field.key().raw();
       return true;
     };
     bool more = load();
     while (more) {
       const uint64_t before = seen;
       // The expected order: one comparison a key, and straight on to the next field.
-      ((more && key == std::get<I>(fields_).name()
+      ((more && std::get<I>(fields_).is(key)
             ? (take<I>(parser, field, seen), ++at, more = load(), void())
             : void()),
        ...);

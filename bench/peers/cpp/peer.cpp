@@ -4,8 +4,6 @@
 // peer --shape NAME --input FILE --threads N. It reads the file, says that it is ready, and for every
 // line `run` on its standard input converts the text once and reports the time and the totals of the
 // result. Of the two ways to look for keys it uses the faster one, found by trying both first.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -59,6 +57,10 @@ struct Worker {
     g_order = order;
     columns->clear();
     rows = 0;
+#ifdef SIMDJSON_THREADS_ENABLED
+    // Otherwise a thread of its own looks for structure ahead of this one: one thread means one.
+    parser.threaded = false;
+#endif
     od::document_stream documents;
     require(parser.iterate_many(text, size, batch_bytes).get(documents));
     for (auto document : documents) {
@@ -147,10 +149,13 @@ class Peer {
   Order order_ = Order::kAny;
 };
 
+// The highest resident memory. Not from getrusage: that one remembers the process before exec.
 double peak_rss_mb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return strtod(line.c_str() + 6, nullptr) * 1024 / 1e6;
+  }
+  return 0;
 }
 
 template <class Shape>
