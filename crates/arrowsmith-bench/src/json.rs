@@ -370,13 +370,36 @@ fn reference(input: &Input) -> Result<Check, BenchError> {
 const INPUT_FILE: &str = "input.jsonl";
 const SCHEMA_FILE: &str = "schema.arrows";
 
+/// What the folders of inputs are called, before the number of the process that they belong to.
+const WORK_PREFIX: &str = "arrowsmith-bench-";
+
 /// Files that are memory, where there are such: what an engine reads by path is in memory too.
 fn work_folder() -> Result<tempfile::TempDir, BenchError> {
     let memory = Path::new("/dev/shm");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("arrowsmith-bench-");
-    let folder = if memory.is_dir() { builder.tempdir_in(memory) } else { builder.tempdir() };
-    folder.map_err(BenchError::io(memory))
+    let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    remove_abandoned(&parent);
+    let prefix = format!("{WORK_PREFIX}{}-", std::process::id());
+    let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(&parent);
+    made.map_err(BenchError::io(parent))
+}
+
+/// Removes the inputs of runs that were interrupted: they would stay in memory for good. Only where
+/// the system shows its processes, so that no running benchmark loses its input.
+fn remove_abandoned(parent: &Path) {
+    let processes = Path::new("/proc");
+    if !processes.join("self").exists() {
+        return;
+    }
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner =
+            name.to_str().and_then(|name| name.strip_prefix(WORK_PREFIX)?.split('-').next());
+        let number = owner.and_then(|owner| owner.parse::<u32>().ok());
+        if number.is_some_and(|number| !processes.join(number.to_string()).exists()) {
+            // Somebody else's: then it is theirs to remove.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// The text as it is, and the schema as an Arrow stream without batches.

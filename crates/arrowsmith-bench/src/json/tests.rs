@@ -152,3 +152,18 @@ fn unknown_names_are_refused_before_anything_runs() {
     assert!(run(&options(&["trips"], &[]), Vec::new(), &mut |_| ()).is_err());
     assert!(run(&options(&[], &["arrow"]), Vec::new(), &mut |_| ()).is_err());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn only_the_inputs_of_dead_runs_are_removed() {
+    let parent = tempfile::tempdir().unwrap();
+    let dead = parent.path().join(format!("{WORK_PREFIX}4294967295-x"));
+    let alive = parent.path().join(format!("{WORK_PREFIX}{}-x", std::process::id()));
+    let other = parent.path().join("something-else");
+    for folder in [&dead, &alive, &other] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("file"), "x").unwrap();
+    }
+    remove_abandoned(parent.path());
+    assert!(!dead.exists() && alive.exists() && other.exists());
+}
