@@ -15,7 +15,7 @@ pub(super) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let padding = text.iter().rev().take_while(|&&byte| byte == b'=').count();
     let digits = &text[..text.len() - padding];
     let rest = digits.len() % 4;
-    if rest == 1 || (padding > 0 && (digits.len() + padding) % 4 != 0) || padding > 2 {
+    if rest == 1 || (padding > 0 && !(digits.len() + padding).is_multiple_of(4)) || padding > 2 {
         return None;
     }
     let url = digits.iter().any(|byte| b"-_".contains(byte));

@@ -177,7 +177,7 @@ fn from_string(node: &Node, text: &str) -> Result<Cell, ErrorKind> {
                 _ => Ok(Cell::Bytes(bytes)),
             }
         }
-        Op::Date32 => time::date(text).map(|days| int(days)),
+        Op::Date32 => time::date(text).map(int),
         Op::Date64 => time::timestamp(text, TimeUnit::Millisecond).map(|found| int(found.value)),
         Op::Time(unit) => time::time_of_day(text, *unit).map(int),
         Op::Timestamp { unit, zone } => {

@@ -69,10 +69,10 @@ impl Reader<'_> {
     ) -> Result<(), Fault> {
         let unit = self.four_digits(backslash)?;
         let mut code = unit;
-        if (0xD800..0xDC00).contains(&unit) {
-            if let Some(low) = self.low_surrogate(strict)? {
-                code = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-            }
+        if (0xD800..0xDC00).contains(&unit)
+            && let Some(low) = self.low_surrogate(strict)?
+        {
+            code = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
         }
         let char = match char::from_u32(code) {
             Some(char) => char,
