@@ -53,7 +53,7 @@ fn array_length(view: &View<'_>, threads: usize) -> String {
         return String::new();
     }
     let mut text = format!(
-        "<section>\n<h2>Speed over array length</h2>\n{}<figure>\n<div class=\"panels\">\n",
+        "<section>\n<h2>Speed over array length</h2>\n<figure>\n{}<div class=\"panels\">\n",
         legend(view.measured())
     );
     panels.iter().for_each(|panel| text.push_str(&panel.svg()));
@@ -68,7 +68,7 @@ fn array_length(view: &View<'_>, threads: usize) -> String {
 
 fn every_workload(view: &View<'_>, threads: usize) -> String {
     format!(
-        "<section>\n<h2>Every workload, {}</h2>\n{}<figure>\n{}<figcaption>Marks are medians, lines \
+        "<section>\n<h2>Every workload, {}</h2>\n<figure>\n{}{}<figcaption>Marks are medians, lines \
          reach from the slowest to the fastest round. Further right is faster; the scale is \
          logarithmic.</figcaption>\n</figure>\n</section>\n",
         plural(threads, "thread"),
@@ -96,7 +96,7 @@ fn scaling(view: &View<'_>) -> String {
     #[expect(clippy::cast_precision_loss, reason = "thread counts are small")]
     let ideal = view.threads.iter().map(|&threads| threads as f64 / first as f64).collect();
     let chart = LineChart {
-        title: "Speed-up over one thread",
+        title: "Speed-up over the smallest thread count",
         x_label: "threads",
         y_label: "times",
         steps: view.threads.iter().map(usize::to_string).collect(),
@@ -104,7 +104,7 @@ fn scaling(view: &View<'_>) -> String {
         ideal: Some(ideal),
     };
     format!(
-        "<section>\n<h2>Thread scaling</h2>\n{}<figure>\n<div class=\"panels\">\n{}</div>\n\
+        "<section>\n<h2>Thread scaling</h2>\n<figure>\n{}<div class=\"panels\">\n{}</div>\n\
          <figcaption>Geometric mean over the workloads, from the medians. The dashed line is twice \
          the speed for twice the threads.</figcaption>\n</figure>\n</section>\n",
         legend(view.measured()),
