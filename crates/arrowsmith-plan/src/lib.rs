@@ -10,6 +10,7 @@
 
 pub mod engine;
 pub mod plan;
+pub mod text;
 
 pub use engine::Engine;
 pub use plan::{

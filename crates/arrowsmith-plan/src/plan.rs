@@ -191,7 +191,12 @@ impl Plan {
         let root = if value_root {
             match schema.fields().as_ref() {
                 [field] => compile_field(field, field.name())?,
-                _ => return Err(Error::schema("", "records that are values need exactly one column")),
+                _ => {
+                    return Err(Error::schema(
+                        "",
+                        "records that are values need exactly one column",
+                    ));
+                }
             }
         } else {
             Node {
@@ -356,12 +361,8 @@ fn compile_type(field: &Field, data_type: &DataType, path: &str) -> Result<Op> {
         T::Float16 => Op::Float(FloatWidth::F16),
         T::Float32 => Op::Float(FloatWidth::F32),
         T::Float64 => Op::Float(FloatWidth::F64),
-        T::Decimal128(precision, scale) => {
-            Op::Decimal128 { precision: *precision, scale: *scale }
-        }
-        T::Decimal256(precision, scale) => {
-            Op::Decimal256 { precision: *precision, scale: *scale }
-        }
+        T::Decimal128(precision, scale) => Op::Decimal128 { precision: *precision, scale: *scale },
+        T::Decimal256(precision, scale) => Op::Decimal256 { precision: *precision, scale: *scale },
         T::Utf8 | T::LargeUtf8 | T::Utf8View if is_json => Op::Json,
         T::Utf8 | T::LargeUtf8 | T::Utf8View => Op::Utf8,
         T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => {

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The names of types and units, for the reader and the writer of the schema text.
+
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+
+/// Types that are a name and nothing more, as they are written.
+pub(super) const SIMPLE: &[(&str, DataType)] = &[
+    ("null", DataType::Null),
+    ("bool", DataType::Boolean),
+    ("int8", DataType::Int8),
+    ("int16", DataType::Int16),
+    ("int32", DataType::Int32),
+    ("int64", DataType::Int64),
+    ("uint8", DataType::UInt8),
+    ("uint16", DataType::UInt16),
+    ("uint32", DataType::UInt32),
+    ("uint64", DataType::UInt64),
+    ("float16", DataType::Float16),
+    ("float32", DataType::Float32),
+    ("float64", DataType::Float64),
+    ("date32", DataType::Date32),
+    ("date64", DataType::Date64),
+    ("binary", DataType::Binary),
+    ("large_binary", DataType::LargeBinary),
+    ("binary_view", DataType::BinaryView),
+    ("utf8", DataType::Utf8),
+    ("large_utf8", DataType::LargeUtf8),
+    ("utf8_view", DataType::Utf8View),
+];
+
+/// What the same types are called elsewhere.
+const ALIASES: &[(&str, DataType)] = &[
+    ("boolean", DataType::Boolean),
+    ("int", DataType::Int64),
+    ("double", DataType::Float64),
+    ("date", DataType::Date32),
+    ("string", DataType::Utf8),
+    ("large_string", DataType::LargeUtf8),
+    ("string_view", DataType::Utf8View),
+    ("largeutf8", DataType::LargeUtf8),
+    ("utf8view", DataType::Utf8View),
+    ("largebinary", DataType::LargeBinary),
+    ("binaryview", DataType::BinaryView),
+];
+
+/// JSON text kept as it is: strings with the extension type in the field's metadata.
+pub(super) const JSON: &[(&str, DataType)] = &[
+    ("json", DataType::Utf8),
+    ("large_json", DataType::LargeUtf8),
+    ("json_view", DataType::Utf8View),
+];
+
+/// The type of this name, which is in lower case.
+pub(super) fn simple(name: &str) -> Option<DataType> {
+    find(SIMPLE, name).or_else(|| find(ALIASES, name))
+}
+
+/// The type of JSON text of this name.
+pub(super) fn json(name: &str) -> Option<DataType> {
+    find(JSON, name)
+}
+
+fn find(table: &[(&str, DataType)], name: &str) -> Option<DataType> {
+    table.iter().find(|(known, _)| *known == name).map(|(_, data_type)| data_type.clone())
+}
+
+/// The name of a type in one of the tables.
+pub(super) fn name_of(
+    table: &[(&'static str, DataType)],
+    wanted: &DataType,
+) -> Option<&'static str> {
+    table.iter().find(|(_, data_type)| data_type == wanted).map(|(name, _)| *name)
+}
+
+pub(super) const UNITS: &[(&str, TimeUnit)] = &[
+    ("s", TimeUnit::Second),
+    ("ms", TimeUnit::Millisecond),
+    ("us", TimeUnit::Microsecond),
+    ("ns", TimeUnit::Nanosecond),
+];
+
+pub(super) const INTERVALS: &[(&str, IntervalUnit)] = &[
+    ("year_month", IntervalUnit::YearMonth),
+    ("day_time", IntervalUnit::DayTime),
+    ("month_day_nano", IntervalUnit::MonthDayNano),
+];
+
+/// Digits that a decimal of so many bits holds at most.
+pub(super) fn precision_max(name: &str) -> Option<u8> {
+    Some(match name {
+        "decimal32" => 9,
+        "decimal64" => 18,
+        "decimal128" => 38,
+        "decimal256" => 76,
+        _ => return None,
+    })
+}
