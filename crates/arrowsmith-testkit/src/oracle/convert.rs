@@ -170,8 +170,12 @@ fn from_string(node: &Node, text: &str) -> Result<Cell, ErrorKind> {
                 BinaryEncoding::Base64 => binary::base64(text.as_bytes()),
             };
             let bytes = bytes.ok_or(ErrorKind::InvalidValue)?;
-            match node.data_type {
-                DataType::FixedSizeBinary(len) if usize::try_from(len) != Ok(bytes.len()) => {
+            let data_type = match &node.data_type {
+                DataType::Dictionary(_, values) => values.as_ref(),
+                data_type => data_type,
+            };
+            match data_type {
+                DataType::FixedSizeBinary(len) if usize::try_from(*len) != Ok(bytes.len()) => {
                     Err(ErrorKind::LengthMismatch)
                 }
                 _ => Ok(Cell::Bytes(bytes)),

@@ -11,7 +11,7 @@ mod binary;
 mod cell;
 mod convert;
 mod decoder;
-mod number;
+pub mod number;
 mod reader;
 mod skip;
 mod string;

@@ -9,7 +9,7 @@ use half::f16;
 
 /// What a text is to the grammar of JSON numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grammar {
+pub enum Grammar {
     /// A whole number.
     Number,
     /// Not yet one, but it could become one.
@@ -19,7 +19,7 @@ pub(super) enum Grammar {
 }
 
 /// Judges a text.
-pub(super) fn grammar(text: &str) -> Grammar {
+pub fn grammar(text: &str) -> Grammar {
     if is_number(text) {
         Grammar::Number
     } else if is_number(&format!("{text}0")) {
@@ -53,7 +53,7 @@ fn is_number(text: &str) -> bool {
 ///
 /// # Errors
 /// `wrong-type` for another number.
-pub(super) fn integer(text: &str) -> Result<Option<i128>, ErrorKind> {
+pub fn integer(text: &str) -> Result<Option<i128>, ErrorKind> {
     if text.contains(['.', 'e', 'E']) { Err(ErrorKind::WrongType) } else { Ok(text.parse().ok()) }
 }
 
@@ -92,7 +92,7 @@ fn take_apart(text: &str) -> Digits {
 /// # Errors
 /// `inexact` for digits beyond the scale that are not zero, before `overflow` for more digits than the
 /// precision.
-pub(super) fn decimal(text: &str, precision: u8, scale: i8) -> Result<i256, ErrorKind> {
+pub fn decimal(text: &str, precision: u8, scale: i8) -> Result<i256, ErrorKind> {
     let Digits { negative, digits, exponent } = take_apart(text);
     if digits.is_empty() {
         return Ok(i256::ZERO);
@@ -117,7 +117,7 @@ pub(super) fn decimal(text: &str, precision: u8, scale: i8) -> Result<i256, Erro
 /// The bits of the half-precision number nearest to a number of the grammar, the even one of two;
 /// `None` if that is beyond the finite range. All positive halves are gone through by bisection, and
 /// the points between them compared digit by digit.
-pub(super) fn half_bits(text: &str) -> Option<u16> {
+pub fn half_bits(text: &str) -> Option<u16> {
     let number = take_apart(text);
     let sign = if number.negative { 0x8000 } else { 0 };
     // The point between the half of these bits and the next one; after the last, what would be it.
