@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every workload, on every instruction set, in every layout, equals what arrow-json makes of it.
+//! Every workload, on every instruction set, in every layout, equals what the oracle makes of it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
 use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_reference::ReferenceEngine;
 use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_workload::{Generator, Layout, Workload};
 
 fn decode(engine: &dyn Engine, plan: &Arc<Plan>, text: &[u8], framing: Framing) -> RecordBatch {
@@ -21,18 +23,20 @@ fn decode(engine: &dyn Engine, plan: &Arc<Plan>, text: &[u8], framing: Framing) 
 }
 
 #[test]
-fn equals_the_reference() {
+fn equals_the_oracle() {
     for workload in Workload::ALL {
         for max_values in [1, 8, 64, 512] {
             for layout in [Layout::Compact, Layout::Spaced, Layout::Pretty] {
                 let mut text = Vec::new();
-                Generator::new(workload, 7, max_values).with_layout(layout).fill(1 << 18, &mut text);
+                Generator::new(workload, 7, max_values)
+                    .with_layout(layout)
+                    .fill(1 << 18, &mut text);
                 let framing = match layout {
                     Layout::Pretty => Framing::Concatenated,
                     _ => Framing::Lines,
                 };
                 let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
-                let expected = decode(&ReferenceEngine, &plan, &text, framing);
+                let expected = decode(&OracleEngine, &plan, &text, framing);
                 for level in CpuEngine::levels() {
                     let engine = CpuEngine::with_level(level);
                     let batch = decode(&engine, &plan, &text, framing);

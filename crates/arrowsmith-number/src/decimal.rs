@@ -150,6 +150,8 @@ fn long_magnitude(text: &[u8], scale: i8, digits_max: u32) -> Result<Halves, Num
     let mut power =
         exponent + i64::from(scale) + i64::try_from(integer_digits).unwrap_or(i64::MAX / 4);
     let (mut high, mut low, mut kept) = (0i128, 0i128, 0u32);
+    // Digits that would be lost are reported before digits that are too many.
+    let mut too_many = false;
     let mut digits = digits.iter().filter(|&&b| b != b'.');
     for &byte in digits.by_ref() {
         power -= 1;
@@ -167,8 +169,11 @@ fn long_magnitude(text: &[u8], scale: i8, digits_max: u32) -> Result<Halves, Num
             low = low * 10 + digit;
             kept += 1;
         } else {
-            return Err(NumberError::Range);
+            too_many = true;
         }
+    }
+    if too_many {
+        return Err(NumberError::Range);
     }
     let zeros = if kept == 0 { 0 } else { power.max(0) };
     let zeros = u32::try_from(zeros).map_err(|_| NumberError::Range)?;

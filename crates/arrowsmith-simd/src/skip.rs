@@ -20,6 +20,8 @@ pub struct Rules {
     pub depth: usize,
     /// Whether a line feed ends the text (NDJSON) or is white space.
     pub lines: bool,
+    /// Whether [`NAN_WORDS`] are values.
+    pub nan: bool,
 }
 
 /// The first byte from `pos` on that is not white space. With `lines` a line feed is not.
@@ -125,13 +127,70 @@ pub fn literal(input: Input<'_>, pos: usize) -> Option<usize> {
 
 /// Skips the scalar or string at `pos`, which is not a bracket.
 #[inline(always)]
-fn scalar<I: Isa>(isa: I, input: Input<'_>, pos: usize) -> Result<usize, Fault> {
+fn scalar<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
     let end = match input.at(pos) {
         b'"' => return string(isa, input, pos + 1),
         b'-' | b'0'..=b'9' => number(input, pos),
         _ => literal(input, pos),
     };
-    end.ok_or(Fault { kind: ErrorKind::Syntax, pos })
+    match end {
+        Some(end) => Ok(end),
+        None => other_scalar(input, pos, rules),
+    }
+}
+
+/// The words that Python's `json` writes for values that are no numbers.
+pub const NAN_WORDS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+
+/// What is at `pos` instead of a scalar: a word of [`NAN_WORDS`], if they are taken, or a fault.
+#[cold]
+#[inline(never)]
+fn other_scalar(input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
+    if rules.nan {
+        for word in NAN_WORDS {
+            if input.slice(pos, pos + word.len()) == word.as_bytes() {
+                return Ok(pos + word.len());
+            }
+        }
+    }
+    Err(match cut_scalar(input, pos, rules.lines, rules.nan) {
+        Some(end) => Fault { kind: ErrorKind::Truncated, pos: end },
+        None => Fault { kind: ErrorKind::Syntax, pos },
+    })
+}
+
+/// Where the text, or with `lines` the line, ends inside the number or literal at `pos`, which up to
+/// there could be one.
+pub fn cut_scalar(input: Input<'_>, pos: usize, lines: bool, nan: bool) -> Option<usize> {
+    let rest = input.text().get(pos..)?;
+    let len = if lines { rest.iter().position(|b| *b == b'\n') } else { None };
+    let rest = &rest[..len.unwrap_or(rest.len())];
+    let begins = |word: &&str| word.len() > rest.len() && word.as_bytes().starts_with(rest);
+    let words = ["true", "false", "null"];
+    let cut = words.iter().any(begins) || (nan && NAN_WORDS.iter().any(begins));
+    (cut || begins_number(rest)).then_some(pos + rest.len())
+}
+
+/// Whether a number may begin with `text`, and does not end with it.
+fn begins_number(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let integer = digits(text);
+    if integer == 0 {
+        return text.is_empty();
+    }
+    let mut rest = &text[integer..];
+    if text[0] == b'0' && integer > 1 {
+        return false;
+    }
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let count = digits(fraction);
+        if count == 0 {
+            return fraction.is_empty();
+        }
+        rest = &fraction[count..];
+    }
+    matches!(rest, [b'e' | b'E'] | [b'e' | b'E', b'+' | b'-'])
 }
 
 /// Skips the value whose first byte is at `pos`, checking all of JSON's grammar; gives the position
@@ -174,7 +233,7 @@ pub fn value<I: Isa>(
                 continue;
             }
         } else {
-            pos = scalar(isa, input, pos)?;
+            pos = scalar(isa, input, pos, rules)?;
         }
         // A value ended before `pos`.
         loop {

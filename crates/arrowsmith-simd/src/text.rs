@@ -227,13 +227,36 @@ fn unescape_unicode(input: Input<'_>, pos: usize) -> Result<(char, usize), Fault
     if unit >= 0xDC00 || input.at(pos + 6) != b'\\' || input.at(pos + 7) != b'u' {
         return Err(lone);
     }
-    let escape = Fault { kind: ErrorKind::InvalidEscape, pos: pos + 6 };
-    let low = hex4(input, pos + 8).ok_or(escape)?;
+    let low = hex4(input, pos + 8).ok_or(lone)?;
     if !(0xDC00..0xE000).contains(&low) {
         return Err(lone);
     }
     let code = 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
     Ok((char::from_u32(code).ok_or(lone)?, pos + 12))
+}
+
+/// Where the text that `ends` stops short of completing the escape, or the pair of them, at `pos`;
+/// `None` if something else is wrong with it.
+pub fn cut_escape(input: Input<'_>, pos: usize, ends: impl Fn(usize) -> bool) -> Option<usize> {
+    // A pattern of at most `\uXXXX\uXXXX`, up to the first byte that is not of it.
+    for i in 1..12 {
+        let (at, byte) = (pos + i, input.at(pos + i));
+        if ends(at) {
+            return Some(at);
+        }
+        let fits = match i {
+            1 | 7 => byte == b'u',
+            6 => byte == b'\\' && hex4(input, pos + 2).is_some_and(|u| u & 0xFC00 == 0xD800),
+            // The second of a pair is a low surrogate.
+            8 => matches!(byte, b'd' | b'D'),
+            9 => matches!(byte, b'c'..=b'f' | b'C'..=b'F'),
+            _ => byte.is_ascii_hexdigit(),
+        };
+        if !fits {
+            return None;
+        }
+    }
+    None
 }
 
 /// Four hexadecimal digits.

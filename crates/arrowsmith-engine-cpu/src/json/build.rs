@@ -8,11 +8,12 @@
 use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
+use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, FixedSizeBinaryArray,
-    FixedSizeListArray, LargeListArray, ListArray, MapArray, NullArray, PrimitiveArray,
-    StructArray,
+    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, DictionaryArray,
+    FixedSizeBinaryArray, FixedSizeListArray, LargeListArray, ListArray, MapArray, NullArray,
+    PrimitiveArray, StructArray,
 };
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256,
@@ -22,7 +23,7 @@ use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::{FloatWidth, IntWidth};
 use arrowsmith_simd::{BitBuffer, Buf, TextBuf};
 
-use super::program::{Code, Id, Program};
+use super::program::{Code, Id, Program, base_type};
 
 /// What a column's values are kept in.
 #[derive(Debug)]
@@ -294,7 +295,10 @@ impl Columns {
             return Ok(array);
         }
         // Large, view and dictionary forms are made from the plain one.
-        Ok(arrow_cast::cast(&array, data_type)?)
+        match data_type {
+            DataType::Dictionary(key, _) if step.code == Code::Bool => bool_dictionary(&array, key),
+            _ => Ok(arrow_cast::cast(&array, data_type)?),
+        }
     }
 
     fn count(&mut self, id: Id) -> Result<usize> {
@@ -435,11 +439,24 @@ fn take_nulls(nulls: &mut Buf<u32>, len: usize) -> Option<NullBuffer> {
     Some(NullBuffer::new(bits))
 }
 
-/// The type that a leaf's values are kept in.
-fn base_type(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => base_type(values),
-        other => other,
+/// A dictionary of `false` and `true`, which Arrow's cast does not make.
+fn bool_dictionary(array: &ArrayRef, key: &DataType) -> Result<ArrayRef> {
+    fn pack<K: ArrowDictionaryKeyType>(keys: &ArrayRef) -> Result<ArrayRef> {
+        let values: ArrayRef = Arc::new(BooleanArray::from(vec![false, true]));
+        let keys = keys.as_primitive::<K>().clone();
+        Ok(Arc::new(DictionaryArray::<K>::try_new(keys, values)?))
+    }
+    let keys = arrow_cast::cast(array, key)?;
+    match key {
+        DataType::Int8 => pack::<Int8Type>(&keys),
+        DataType::Int16 => pack::<Int16Type>(&keys),
+        DataType::Int32 => pack::<Int32Type>(&keys),
+        DataType::Int64 => pack::<Int64Type>(&keys),
+        DataType::UInt8 => pack::<UInt8Type>(&keys),
+        DataType::UInt16 => pack::<UInt16Type>(&keys),
+        DataType::UInt32 => pack::<UInt32Type>(&keys),
+        DataType::UInt64 => pack::<UInt64Type>(&keys),
+        other => Err(mismatch(other)),
     }
 }
 

@@ -149,19 +149,31 @@ impl<I: Isa> Walker<'_, I> {
         if nullable && self.input.at(pos) == b'n' {
             return self.other_type(id, pos);
         }
-        let end = self.skip(pos, self.program.steps[id].depth, false);
-        if end == FAIL || end > self.input.end() {
-            return if end == FAIL {
-                FAIL
-            } else {
-                self.fail(ErrorKind::Truncated, end, About::Value(id))
-            };
+        let end = self.skip(pos, self.program.steps[id].depth, true);
+        if end == FAIL {
+            return self.json_fault(id, pos);
+        }
+        if end > self.input.end() {
+            return self.fail(ErrorKind::Truncated, end, About::Value(id));
         }
         let text = self.input.slice(pos, end);
         if let Values::Text(column) = self.values(id) {
             column.push(text);
         }
         if self.careful { self.check_utf8(id, pos, end) } else { end }
+    }
+
+    /// The first fault of the JSON text at `pos`: the one that was met, unless a string before it is
+    /// not UTF-8.
+    #[cold]
+    #[inline(never)]
+    fn json_fault(&mut self, id: Id, pos: usize) -> usize {
+        let text = self.input.slice(pos, self.fault.pos);
+        let checked = match std::str::from_utf8(&text[..unfinished_string(text)]) {
+            Ok(_) => return FAIL,
+            Err(error) => error.valid_up_to(),
+        };
+        self.fail(ErrorKind::InvalidUtf8, pos + checked, About::Value(id))
     }
 
     /// Checks the string that was just appended, whose source is between these positions.
@@ -208,6 +220,39 @@ impl<I: Isa> Walker<'_, I> {
         end
     }
 
+    /// An array of 64-bit integers that a kernel reads to its end; else [`FAIL`], with nothing changed.
+    #[inline(always)]
+    pub fn ints(&mut self, id: Id, pos: usize) -> usize {
+        let step = &self.program.steps[id];
+        let (item, len) = match step.code {
+            Code::List(item) => (item, None),
+            Code::FixedList(item, len) => (item, Some(len)),
+            _ => return FAIL,
+        };
+        if self.input.at(pos) != b'[' || step.depth > self.options.limits.depth_max {
+            return FAIL;
+        }
+        let signed = self.program.steps[item].code == Code::Int(IntWidth::I64);
+        let Ok([list, items]) = self.columns.columns.get_disjoint_mut([id, item]) else {
+            return FAIL;
+        };
+        let Values::W64(values) = &mut items.values else { return FAIL };
+        let before = values.len();
+        let read = self.isa.int_list(self.input, pos + 1, values, signed);
+        let count = values.len() - before;
+        match (&mut list.values, len) {
+            (Values::Ends(ends), None) if read.closed => {
+                ends.push(i32::try_from(values.len()).unwrap_or(i32::MAX));
+            }
+            (Values::Count(lists), Some(len)) if read.closed && count == len => *lists += 1,
+            _ => {
+                values.truncate(before);
+                return FAIL;
+            }
+        }
+        read.pos
+    }
+
     /// Reads the elements of the array at `pos`: their number, or [`NULL`] for a null, which is then
     /// appended to the list's column, and the position after it.
     #[inline(always)]
@@ -233,7 +278,7 @@ impl<I: Isa> Walker<'_, I> {
             }
             pos = self.space(list.pos);
         }
-        let fast = code.fast();
+        let fast = self.program.fast(item);
         loop {
             pos = self.value_or_null(item, fast, pos);
             if pos == FAIL {
@@ -296,7 +341,7 @@ impl<I: Isa> Walker<'_, I> {
                     return self.fail(ErrorKind::Syntax, pos, About::Grammar("':'"));
                 }
                 pos = self.space(pos + 1);
-                pos = self.value_or_null(value, self.program.steps[value].code.fast(), pos);
+                pos = self.value_or_null(value, self.program.fast(value), pos);
                 if pos == FAIL {
                     return FAIL;
                 }
@@ -412,10 +457,7 @@ impl<I: Isa> Walker<'_, I> {
                     push_bits(self.values(id), value.cast_unsigned());
                     end
                 }
-                Err(error) => {
-                    let kind = self.text_fault(text_error(error));
-                    self.fail(kind, pos, About::Value(id))
-                }
+                Err(error) => self.text_fault(id, text_error(error), pos, end),
             };
         }
         if first != b'-' && !first.is_ascii_digit() {
@@ -441,10 +483,18 @@ impl<I: Isa> Walker<'_, I> {
         end
     }
 
-    /// A string that is not UTF-8 is that before anything else.
-    fn text_fault(&self, kind: ErrorKind) -> ErrorKind {
-        let text = self.scratch.text.last();
-        if std::str::from_utf8(text).is_err() { ErrorKind::InvalidUtf8 } else { kind }
+    /// What is wrong with the string between these positions: that it is not UTF-8, before anything
+    /// else.
+    #[cold]
+    #[inline(never)]
+    fn text_fault(&mut self, id: Id, kind: ErrorKind, pos: usize, end: usize) -> usize {
+        match std::str::from_utf8(self.input.slice(pos, end)) {
+            Ok(_) => self.fail(kind, pos, About::Value(id)),
+            Err(error) => {
+                let at = pos + error.valid_up_to();
+                self.fail(ErrorKind::InvalidUtf8, at, About::Value(id))
+            }
+        }
     }
 
     /// A signed integer that stands next to something unusual.
@@ -465,6 +515,7 @@ impl<I: Isa> Walker<'_, I> {
     fn number_fault(&self, pos: usize, error: NumberError) -> ErrorKind {
         match skip::number(self.input, pos) {
             Some(_) => number_error(error),
+            None if self.options.allow_nan && self.nan_word(pos) => ErrorKind::WrongType,
             None => ErrorKind::Syntax,
         }
     }
@@ -492,7 +543,10 @@ impl<I: Isa> Walker<'_, I> {
                     Err(if whole { number_error(error) } else { ErrorKind::InvalidValue })
                 }
             };
-            (parsed.map_err(|kind| self.text_fault(kind)), end)
+            if let Err(kind) = parsed {
+                return self.text_fault(id, kind, pos, end);
+            }
+            (parsed, end)
         } else if first == b'-' || first.is_ascii_digit() {
             match parse(self.input.from(pos)) {
                 Ok((value, len)) => (Ok(value), pos + len),
@@ -528,8 +582,7 @@ impl<I: Isa> Walker<'_, I> {
             BinaryEncoding::Hex => number::decode_hex(scratch.text.last(), &mut scratch.bytes),
         };
         if decoded.is_err() {
-            let kind = self.text_fault(ErrorKind::InvalidValue);
-            return self.fail(kind, pos, About::Value(id));
+            return self.text_fault(id, ErrorKind::InvalidValue, pos, end);
         }
         let bytes = &scratch.bytes;
         match &mut self.columns.columns[id].values {
@@ -576,9 +629,8 @@ impl<I: Isa> Walker<'_, I> {
     fn other_float(&mut self, id: Id, width: FloatWidth, pos: usize, error: NumberError) -> usize {
         let first = self.input.at(pos);
         if self.options.allow_nan {
-            for (text, value) in
-                [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)]
-            {
+            let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+            for (text, value) in skip::NAN_WORDS.into_iter().zip(values) {
                 if self.input.slice(pos, pos + text.len()) == text.as_bytes() {
                     let bits = match width {
                         FloatWidth::F64 => value.to_bits(),
@@ -600,6 +652,29 @@ impl<I: Isa> Walker<'_, I> {
         self.fail(kind, pos, About::Value(id))
     }
 
+    /// Whether the column takes numbers.
+    fn takes_number(&self, id: Id) -> bool {
+        !matches!(
+            self.program.steps[id].code,
+            Code::Null
+                | Code::Bool
+                | Code::Utf8
+                | Code::Json
+                | Code::Binary(_)
+                | Code::FixedBinary(..)
+                | Code::List(_)
+                | Code::FixedList(..)
+                | Code::Struct(_)
+                | Code::Map(..)
+        )
+    }
+
+    /// Whether a word for a value that is no number is there.
+    fn nan_word(&self, pos: usize) -> bool {
+        let is = |word: &&str| self.input.slice(pos, pos + word.len()) == word.as_bytes();
+        skip::NAN_WORDS.iter().any(is)
+    }
+
     /// A value of another JSON type: null, or a fault.
     #[cold]
     #[inline(never)]
@@ -617,12 +692,32 @@ impl<I: Isa> Walker<'_, I> {
                 }
                 None => ErrorKind::Syntax,
             },
-            b't' | b'f' if is_literal.is_none() => ErrorKind::Syntax,
+            b't' | b'f' if self.program.steps[id].code == Code::Bool => ErrorKind::Syntax,
             b't' | b'f' | b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' => ErrorKind::WrongType,
+            b'N' | b'I' if self.options.allow_nan => {
+                let text = !self.takes_number(id) || self.nan_word(pos);
+                if text { ErrorKind::WrongType } else { ErrorKind::Syntax }
+            }
             _ => ErrorKind::Syntax,
         };
         self.fail(kind, pos, About::Value(id))
     }
+}
+
+/// Where the string begins that `text` ends in; its length if it does not end in one.
+fn unfinished_string(text: &[u8]) -> usize {
+    let mut string = None;
+    let mut pos = 0;
+    while pos < text.len() {
+        match (text[pos], string) {
+            (b'"', None) => string = Some(pos),
+            (b'"', Some(_)) => string = None,
+            (b'\\', Some(_)) => pos += 1,
+            _ => {}
+        }
+        pos += 1;
+    }
+    string.unwrap_or(text.len())
 }
 
 /// A decimal of either width.

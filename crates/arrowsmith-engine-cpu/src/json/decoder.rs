@@ -13,8 +13,6 @@ use arrowsmith_core::{
     Reject, Report, Result,
 };
 use arrowsmith_plan::{IntWidth, Plan};
-use arrowsmith_simd::skip;
-use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::{Input, Level};
 
 use super::build::{Columns, Values};
@@ -49,6 +47,7 @@ impl JsonDecoder {
             options,
             scratch: Scratch::default(),
             careful: false,
+            not_utf8: false,
             rows: 0,
             list,
         };
@@ -87,14 +86,16 @@ impl Decoder for JsonDecoder {
             .into());
         }
         let rows = self.state.rows;
-        self.state.careful = false;
+        // Values that become nulls take their text with them, so that it has to be checked before.
+        self.state.careful = self.state.options.on_error == OnError::Null;
+        self.state.not_utf8 = false;
         let mut outcome = Run::new(self, chunk).chunk();
-        if !self.state.columns.validate_text() {
+        if self.state.not_utf8 || !self.state.columns.validate_text() {
             self.cut_back(rows);
             self.state.careful = true;
             outcome = Run::new(self, chunk).chunk();
         }
-        Ok(outcome?)
+        outcome
     }
 
     fn rows(&self) -> usize {
@@ -162,7 +163,7 @@ impl<'d, 'c> Run<'d, 'c> {
     }
 
     /// Reads the chunk: in place as far as that is sound, the rest from a copy.
-    fn chunk(mut self) -> Result<Report, DataError> {
+    fn chunk(mut self) -> Result<Report> {
         let len = self.data.len();
         let padded = self.chunk.bytes.len().saturating_sub(PADDING_BYTES).min(len);
         let lines = self.chunk.framing == Framing::Lines;
@@ -175,8 +176,14 @@ impl<'d, 'c> Run<'d, 'c> {
             0
         };
         let mut rest = 0;
-        if in_place > 0 && let Some(input) = Input::new(self.chunk.bytes, in_place) {
-            rest = match self.piece(input, 0, lines)? {
+        // A byte order mark may stand at the start of a source.
+        let mark = b"\xEF\xBB\xBF";
+        let from =
+            if self.chunk.position.offset == 0 && self.data.starts_with(mark) { 3 } else { 0 };
+        if in_place > 0
+            && let Some(input) = Input::new(self.chunk.bytes, in_place)
+        {
+            rest = match self.piece(input, 0, from, lines)? {
                 Piece::Done => in_place,
                 Piece::Again(from) => from,
             };
@@ -186,7 +193,7 @@ impl<'d, 'c> Run<'d, 'c> {
             copy.extend_from_slice(&self.data[rest..]);
             copy.resize(len - rest + PADDING_BYTES, 0);
             if let Some(input) = Input::new(&copy, len - rest) {
-                self.piece(input, rest, true)?;
+                self.piece(input, rest, from.saturating_sub(rest), true)?;
             }
         }
         self.report.records = self.records;
@@ -196,21 +203,16 @@ impl<'d, 'c> Run<'d, 'c> {
         Ok(self.report)
     }
 
-    /// Reads one piece, which begins at `base` of the chunk. `clean` is whether what follows it
+    /// Reads one piece, which begins at `base` of the chunk, from `from` on. `clean` is whether what follows it
     /// cannot matter.
-    fn piece(&mut self, input: Input<'_>, base: usize, clean: bool) -> Result<Piece, DataError> {
+    fn piece(&mut self, input: Input<'_>, base: usize, from: usize, clean: bool) -> Result<Piece> {
         let framing = self.chunk.framing;
-        let mut pos = 0;
+        let mut pos = from;
         loop {
             let state = &mut self.decoder.state;
             let after_record = self.after_record;
-            let progress = self.decoder.level.dispatch(Records {
-                input,
-                state,
-                framing,
-                pos,
-                after_record,
-            });
+            let progress =
+                self.decoder.level.dispatch(Records { input, state, framing, pos, after_record });
             self.records += progress.records;
             self.report.lines += progress.lines;
             self.after_record |= progress.records > 0;
@@ -218,23 +220,34 @@ impl<'d, 'c> Run<'d, 'c> {
             let Some(stop) = progress.stop else {
                 let Some(fault) = progress.nulled else { return Ok(Piece::Done) };
                 let error = self.error(fault, input, base, progress.start, self.records - 1);
-                let record = trim_line(input.slice(progress.start, pos));
-                let record = record.to_vec();
+                let end = match framing {
+                    Framing::Lines => self.record_end(input, pos),
+                    _ => pos,
+                };
+                let record = trim_space(input.slice(progress.start, end)).to_vec();
                 self.report.rejects.push(Reject { error, record, kept_as_null: true });
                 continue;
             };
-            let rows = self.decoder.state.rows;
+            let state = &mut self.decoder.state;
+            state.not_utf8 |= !state.careful && !state.columns.validate_text();
+            let rows = state.rows;
             self.decoder.cut_back(rows);
-            if !clean && stop.pos + END_BYTES >= input.end() {
+            if !clean && !progress.between && stop.pos + END_BYTES >= input.end() {
+                // A comma before the record was passed.
+                self.after_record = false;
                 return Ok(Piece::Again(base + pos));
             }
             let fault = progress.nulled.unwrap_or(stop);
             let error = self.error(fault, input, base, pos, self.records);
             if self.decoder.state.options.on_error == OnError::Fail {
-                return Err(error);
+                return Err(error.into());
             }
             let end = self.record_end(input, pos);
-            let record = trim_line(input.slice(pos, end)).to_vec();
+            let record = match framing {
+                Framing::Lines => trim_space(input.slice(pos, end)),
+                _ => input.slice(pos, end),
+            };
+            let record = record.to_vec();
             let kept_as_null = self.null_row(stop.kind);
             self.report.rejects.push(Reject { error, record, kept_as_null });
             self.records += 1;
@@ -245,32 +258,24 @@ impl<'d, 'c> Run<'d, 'c> {
 
     /// Where the record that begins at `start`, and is broken, ends.
     fn record_end(&self, input: Input<'_>, start: usize) -> usize {
-        struct Balanced<'a>(Input<'a>, usize);
-        impl Kernel for Balanced<'_> {
-            type Output = Option<usize>;
-            #[inline(always)]
-            fn run<I: Isa>(self, isa: I) -> Option<usize> {
-                match self.0.at(self.1) {
-                    b'{' | b'[' => skip::balanced(isa, self.0, self.1).ok(),
-                    b'"' => skip::string(isa, self.0, self.1 + 1).ok(),
-                    _ => None,
-                }
-            }
-        }
         let text = input.text();
         if self.chunk.framing == Framing::Lines {
             let rest = &text[start.min(text.len())..];
             return memchr::memchr(b'\n', rest).map_or(text.len(), |at| start + at);
         }
-        if let Some(end) = self.decoder.level.dispatch(Balanced(input, start)) {
-            return end.min(text.len());
-        }
-        if matches!(input.at(start), b'{' | b'[' | b'"') {
-            return text.len();
-        }
-        let ends = |b: &u8| matches!(b, b',' | b'{' | b'}' | b'[' | b']' | b'"' | 0..=b' ');
-        let rest = &text[start.min(text.len())..];
-        rest.iter().skip(1).position(ends).map_or(text.len(), |at| start + 1 + at)
+        let array = self.chunk.framing == Framing::Array;
+        let end = match text.get(start) {
+            None => None,
+            Some(b',') if array => Some(start),
+            Some(b'{' | b'[') => balanced_end(text, start),
+            Some(b'"') => string_end(text, start),
+            Some(_) => {
+                let ends =
+                    |b: &u8| matches!(b, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | 0..=b' ');
+                text[start + 1..].iter().position(ends).map(|at| start + 1 + at)
+            }
+        };
+        end.unwrap_or(text.len())
     }
 
     /// Makes a row of nulls of a record that is broken, where options and columns allow it.
@@ -281,7 +286,8 @@ impl<'d, 'c> Run<'d, 'c> {
         let nullable = match program.steps[ROOT].code {
             Code::Struct(object) if !value_root => {
                 let object = &program.objects[object];
-                (object.first..object.first + object.keys.len()).all(|id| program.steps[id].nullable)
+                (object.first..object.first + object.keys.len())
+                    .all(|id| program.steps[id].nullable)
             }
             _ => program.steps[ROOT].nullable,
         };
@@ -380,7 +386,42 @@ impl<'d, 'c> Run<'d, 'c> {
     }
 }
 
-/// A record's text without the carriage return of its line's end.
-fn trim_line(record: &[u8]) -> &[u8] {
-    record.strip_suffix(b"\r").unwrap_or(record)
+/// A record's text without the white space of JSON around it.
+fn trim_space(record: &[u8]) -> &[u8] {
+    let solid = |b: &u8| !matches!(b, b' ' | b'\t' | b'\n' | b'\r');
+    let from = record.iter().position(solid).unwrap_or(0);
+    let to = record.iter().rposition(solid).map_or(0, |at| at + 1);
+    record.get(from..to).unwrap_or_default()
+}
+
+/// Position after the container whose bracket is at `start`: as many brackets close as open, of
+/// either kind, outside strings.
+fn balanced_end(text: &[u8], start: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut pos = start;
+    loop {
+        match text.get(pos)? {
+            b'"' => {
+                pos = string_end(text, pos)?;
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth <= 1 => return Some(pos + 1),
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        pos += 1;
+    }
+}
+
+/// Position after the string whose quote is at `start`, whatever it holds.
+fn string_end(text: &[u8], start: usize) -> Option<usize> {
+    let mut pos = start + 1;
+    loop {
+        match text.get(pos)? {
+            b'"' => return Some(pos + 1),
+            b'\\' => pos += 2,
+            _ => pos += 1,
+        }
+    }
 }

@@ -96,11 +96,18 @@ fn render(frames: &[Frame]) -> String {
     path
 }
 
-/// Position after the number or literal at `pos`.
+/// Position after the number or literal at `pos`; beyond the record if it is neither.
 fn token_end(record: &[u8], pos: usize) -> usize {
-    let ends = |b: &u8| matches!(b, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | 0..=b' ');
-    let len = record[pos..].iter().position(ends).unwrap_or(record.len() - pos);
-    pos + len.max(1)
+    let rest = &record[pos..];
+    for word in ["true", "false", "null", "NaN", "Infinity", "-Infinity"] {
+        if rest.starts_with(word.as_bytes()) {
+            return pos + word.len();
+        }
+    }
+    match arrowsmith_number::scan_number(rest) {
+        Ok(shape) => pos + shape.len,
+        Err(_) => record.len() + 1,
+    }
 }
 
 /// Position after the string whose first byte is at `pos`, or the end of the record.
@@ -172,7 +179,9 @@ pub(crate) fn found(text: &[u8], offset: usize) -> String {
         b'{' => "object".to_owned(),
         b'[' => "array".to_owned(),
         b'-' | b'0'..=b'9' => {
-            let end = rest.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E'));
+            let end = rest
+                .iter()
+                .position(|b| !matches!(b, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E'));
             format!("number {}", shown(end.unwrap_or(rest.len())))
         }
         b'a'..=b'z' | b'A'..=b'Z' => {

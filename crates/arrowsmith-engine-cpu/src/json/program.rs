@@ -20,8 +20,14 @@ pub(crate) enum Code {
     Bool,
     Int(IntWidth),
     Float(FloatWidth),
-    Decimal128 { precision: u8, scale: i8 },
-    Decimal256 { precision: u8, scale: i8 },
+    Decimal128 {
+        precision: u8,
+        scale: i8,
+    },
+    Decimal256 {
+        precision: u8,
+        scale: i8,
+    },
     Utf8,
     Json,
     Binary(BinaryEncoding),
@@ -49,12 +55,27 @@ pub(crate) enum Fast {
     F64,
     Bool,
     Date32,
+    /// A list or fixed-size list of 64-bit integers.
+    Ints,
     Other,
 }
 
+impl Program {
+    /// How the walker reads this node.
+    pub fn fast(&self, id: Id) -> Fast {
+        match self.steps[id].code {
+            Code::List(item) | Code::FixedList(item, _)
+                if matches!(self.steps[item].code, Code::Int(IntWidth::I64 | IntWidth::U64)) =>
+            {
+                Fast::Ints
+            }
+            code => code.fast(),
+        }
+    }
+}
+
 impl Code {
-    /// How the walker reads it.
-    pub fn fast(self) -> Fast {
+    fn fast(self) -> Fast {
         match self {
             Self::Utf8 => Fast::Utf8,
             Self::Int(IntWidth::I64) => Fast::I64,
@@ -137,9 +158,9 @@ impl Program {
             }
             Op::Utf8 => Code::Utf8,
             Op::Json => Code::Json,
-            Op::Binary(encoding) => match node.data_type {
+            Op::Binary(encoding) => match base_type(&node.data_type) {
                 DataType::FixedSizeBinary(width) => {
-                    Code::FixedBinary(*encoding, usize::try_from(width).unwrap_or(0))
+                    Code::FixedBinary(*encoding, usize::try_from(*width).unwrap_or(0))
                 }
                 _ => Code::Binary(*encoding),
             },
@@ -176,6 +197,14 @@ impl Program {
         let (nullable, data_type) = (node.nullable, node.data_type.clone());
         self.steps[id] = Step { code, nullable, data_type, depth };
         Ok(())
+    }
+}
+
+/// The type that a leaf's values are kept in.
+pub(crate) fn base_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => base_type(values),
+        other => other,
     }
 }
 

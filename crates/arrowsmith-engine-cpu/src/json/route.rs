@@ -73,7 +73,14 @@ impl Predictor {
     }
 
     /// Keeps a text for prediction: at `due`, or where it is already. Gives the slot due after it.
-    fn learn(&mut self, text: &[u8], follows: Follows, field: usize, due: usize, keys: usize) -> usize {
+    fn learn(
+        &mut self,
+        text: &[u8],
+        follows: Follows,
+        field: usize,
+        due: usize,
+        keys: usize,
+    ) -> usize {
         let known = self.slots.iter().position(|slot| slot.literal[..slot.len] == *text);
         if let Some(at) = known {
             self.miss();
@@ -170,7 +177,9 @@ impl<I: Isa> Walker<'_, I> {
         let mut slots = std::mem::take(&mut predictor.slots);
         let pos = self.fields(reading, &mut slots);
         self.predictors[object].slots = slots;
-        if pos != FAIL && let Values::Count(count) = &mut self.columns.columns[id].values {
+        if pos != FAIL
+            && let Values::Count(count) = &mut self.columns.columns[id].values
+        {
             *count += 1;
         }
         pos
@@ -184,9 +193,7 @@ impl<I: Isa> Walker<'_, I> {
         loop {
             let between = pos;
             let route = match slots.get(due) {
-                Some(slot)
-                    if self.isa.equal(self.input.window(pos), &slot.literal, slot.mask) =>
-                {
+                Some(slot) if self.isa.equal(self.input.window(pos), &slot.literal, slot.mask) => {
                     let (follows, field) = (slot.follows, slot.field);
                     Route { follows, field, pos: pos + slot.len, due: due + 1 }
                 }
@@ -215,7 +222,7 @@ impl<I: Isa> Walker<'_, I> {
                     if self.options.unknown_keys == UnknownKeys::Error {
                         return self.refuse_key(ErrorKind::UnknownKey, between);
                     }
-                    pos = self.skip(pos, reading.depth, self.options.trust);
+                    pos = self.skip(self.space(pos), reading.depth, false);
                     if pos == FAIL {
                         return FAIL;
                     }
@@ -246,6 +253,9 @@ impl<I: Isa> Walker<'_, I> {
             self.refuse_key(ErrorKind::DuplicateKey, between);
             return false;
         }
+        if !self.careful && !self.columns.validate_text() {
+            *self.not_utf8 = true;
+        }
         self.columns.truncate(self.program, reading.first_child + field, reading.row);
         true
     }
@@ -261,7 +271,9 @@ impl<I: Isa> Walker<'_, I> {
     ) -> Option<Route> {
         let window = self.input.window(pos);
         let mut next = due + 1;
-        while next < due + TRIES && let Some(slot) = slots.get(next) {
+        while next < due + TRIES
+            && let Some(slot) = slots.get(next)
+        {
             if self.isa.equal(window, &slot.literal, slot.mask) {
                 let (follows, field) = (slot.follows, slot.field);
                 return Some(Route { follows, field, pos: pos + slot.len, due: next + 1 });
@@ -273,7 +285,13 @@ impl<I: Isa> Walker<'_, I> {
     }
 
     /// Learns a text.
-    fn learn(&mut self, reading: &Reading, slots: &mut Vec<Slot>, text: &[u8], route: Route) -> Route {
+    fn learn(
+        &mut self,
+        reading: &Reading,
+        slots: &mut Vec<Slot>,
+        text: &[u8],
+        route: Route,
+    ) -> Route {
         let predictor = &mut self.predictors[reading.object];
         std::mem::swap(&mut predictor.slots, slots);
         let Route { follows, field, due, .. } = route;
@@ -338,9 +356,7 @@ impl<I: Isa> Walker<'_, I> {
         }
         let text = self.input.slice(from, pos);
         let follows = match field {
-            Some(field) => {
-                Follows::Field(self.program.steps[reading.first_child + field].code.fast())
-            }
+            Some(field) => Follows::Field(self.program.fast(reading.first_child + field)),
             None => Follows::Unknown,
         };
         let route = Route { follows, field: field.unwrap_or(0), pos, due };

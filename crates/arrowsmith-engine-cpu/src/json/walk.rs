@@ -9,7 +9,7 @@ use arrowsmith_plan::{FloatWidth, IntWidth};
 use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::skip::{self, Rules};
 use arrowsmith_simd::stream::ListStream;
-use arrowsmith_simd::text::Fault;
+use arrowsmith_simd::text::{Fault, cut_escape};
 use arrowsmith_simd::{Buf, Input};
 
 use super::build::{Columns, Values};
@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub scratch: Scratch,
     /// Whether every string is checked for UTF-8 at once: the second try at a chunk that was not.
     pub careful: bool,
+    /// Whether text that is not in the columns any more was not UTF-8.
+    pub not_utf8: bool,
     /// Rows of the batch.
     pub rows: usize,
     /// The list that records consist of, if they do.
@@ -79,6 +81,8 @@ pub(crate) struct Progress {
     /// record, which begins at `start`, is a row all the same, and `pos` is after it.
     pub nulled: Option<Stop>,
     pub start: usize,
+    /// Whether it stopped between records, where a comma or another one was due.
+    pub between: bool,
 }
 
 /// The walker over one piece of text.
@@ -98,6 +102,8 @@ pub(crate) struct Walker<'a, I> {
     pub fault: Stop,
     /// The first fault of this record that became a null.
     pub nulled: Option<Stop>,
+    /// Whether text was dropped before it was found to be UTF-8, and was not.
+    pub not_utf8: &'a mut bool,
 }
 
 /// Runs [`Walker::records`] under an instruction set.
@@ -130,6 +136,7 @@ impl Kernel for Records<'_> {
             lines: self.framing == Framing::Lines,
             fault: Stop { kind: ErrorKind::Syntax, pos: 0, about },
             nulled: None,
+            not_utf8: &mut self.state.not_utf8,
         };
         walker.records(self.framing, self.pos, self.after_record)
     }
@@ -151,14 +158,42 @@ impl<I: Isa> Kernel for Nested<'_, '_, I> {
     }
 }
 
+/// Runs [`Walker::ints`] under an instruction set: lists of integers have a function of their own.
+struct Ints<'w, 'a, I> {
+    walker: &'w mut Walker<'a, I>,
+    id: Id,
+    pos: usize,
+}
+
+impl<I: Isa> Kernel for Ints<'_, '_, I> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<J: Isa>(self, isa: J) -> usize {
+        let end = self.walker.ints(self.id, self.pos);
+        if end != FAIL {
+            return end;
+        }
+        let (id, pos) = (self.id, self.pos);
+        isa.vectorize(Nested { walker: self.walker, id, pos })
+    }
+}
+
 impl<I: Isa> Walker<'_, I> {
     /// Reads records until the end, or until one fails.
     #[inline(always)]
     fn records(&mut self, framing: Framing, mut pos: usize, mut after_record: bool) -> Progress {
         let end = self.input.end();
         let record_bytes_max = self.options.limits.record_bytes_max;
-        let mut progress =
-            Progress { pos, records: 0, lines: 0, stop: None, nulled: None, start: pos };
+        let mut progress = Progress {
+            pos,
+            records: 0,
+            lines: 0,
+            stop: None,
+            nulled: None,
+            start: pos,
+            between: false,
+        };
         let mut stream_from = if self.may_stream(framing) { 0 } else { FAIL };
         let mut stream = None;
         loop {
@@ -177,9 +212,16 @@ impl<I: Isa> Walker<'_, I> {
                 if framing == Framing::Array && after_record && pos < end {
                     if self.input.at(pos) != b',' {
                         self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or ']'"));
-                        return Progress { pos, stop: Some(self.fault), start: pos, ..progress };
+                        let stop = Some(self.fault);
+                        return Progress { pos, stop, start: pos, between: true, ..progress };
                     }
                     pos = skip::space(self.isa, self.input, pos + 1, false);
+                    if pos >= end {
+                        // Not the end of a record: the one after the comma is not there at all.
+                        let about = About::Grammar("a value");
+                        let stop = Some(Stop { kind: ErrorKind::Syntax, pos: end, about });
+                        return Progress { pos: end, stop, start: end, between: true, ..progress };
+                    }
                 }
             }
             if pos >= end {
@@ -231,7 +273,7 @@ impl<I: Isa> Walker<'_, I> {
     /// Reads one record.
     #[inline(always)]
     fn record(&mut self, pos: usize) -> usize {
-        self.value_or_null(ROOT, self.program.steps[ROOT].code.fast(), pos)
+        self.value_or_null(ROOT, self.program.fast(ROOT), pos)
     }
 
     fn may_stream(&self, framing: Framing) -> bool {
@@ -269,8 +311,7 @@ impl<I: Isa> Walker<'_, I> {
             Ok(pair) => pair,
             Err(_) => return (0, pos, FAIL),
         };
-        let (Values::Ends(ends), Values::W64(values)) = (&mut list.values, &mut item.values)
-        else {
+        let (Values::Ends(ends), Values::W64(values)) = (&mut list.values, &mut item.values) else {
             return (0, pos, FAIL);
         };
         let done = self.isa.list_stream(self.input, stream, bracket + 1, values, ends);
@@ -292,6 +333,10 @@ impl<I: Isa> Walker<'_, I> {
             Fast::Date32 => self.date32(id, pos),
             Fast::F64 => self.float(id, FloatWidth::F64, pos),
             Fast::Bool => self.bool(id, pos),
+            Fast::Ints => {
+                let isa = self.isa;
+                isa.vectorize(Ints { walker: self, id, pos })
+            }
             Fast::Other => {
                 let isa = self.isa;
                 isa.vectorize(Nested { walker: self, id, pos })
@@ -326,23 +371,28 @@ impl<I: Isa> Walker<'_, I> {
     #[cold]
     #[inline(never)]
     fn recover(&mut self, id: Id, pos: usize) -> usize {
-        let value_error = self.fault.kind.is_value_error()
-            || self.fault.kind == ErrorKind::MissingField;
+        // A predicted text may end before the white space in front of the value.
+        let value = self.space(pos);
+        if value != pos {
+            return self.value_or_null(id, self.program.fast(id), value);
+        }
+        let value_error =
+            self.fault.kind.is_value_error() || self.fault.kind == ErrorKind::MissingField;
         let null = self.options.on_error == OnError::Null
             && value_error
             && self.program.steps[id].nullable;
         if !null {
             return FAIL;
         }
-        let fault = self.fault;
+        // Reported even if the text turns out to be no JSON.
+        self.nulled = self.nulled.or(Some(self.fault));
         let len = self.columns.len(id);
         self.columns.truncate(self.program, id, len);
-        let end = self.skip(pos, self.depth_outside(id), self.options.trust);
+        let end = self.skip(pos, self.depth_outside(id), false);
         if end == FAIL {
             return FAIL;
         }
         self.columns.push_null(self.program, id);
-        self.nulled = self.nulled.or(Some(fault));
         end
     }
 
@@ -356,11 +406,13 @@ impl<I: Isa> Walker<'_, I> {
         step.depth - usize::from(container)
     }
 
-    /// Skips the value at `pos`, around which `outside` containers are open.
+    /// Skips the value at `pos`, around which `outside` containers are open. What is kept as text is
+    /// JSON whatever the options say.
     #[inline(always)]
-    pub fn skip(&mut self, pos: usize, outside: usize, trust: bool) -> usize {
+    pub fn skip(&mut self, pos: usize, outside: usize, kept: bool) -> usize {
         let depth = self.options.limits.depth_max.saturating_sub(outside);
-        let rules = Rules { depth, lines: self.lines };
+        let (trust, nan) = (self.options.trust && !kept, self.options.allow_nan && !kept);
+        let rules = Rules { depth, lines: self.lines, nan };
         let container = matches!(self.input.at(pos), b'{' | b'[');
         let end = if trust && container {
             skip::balanced(self.isa, self.input, pos)
@@ -386,9 +438,25 @@ impl<I: Isa> Walker<'_, I> {
     #[cold]
     #[inline(never)]
     pub fn fail(&mut self, kind: ErrorKind, pos: usize, about: About) -> usize {
-        let grammar = matches!(kind, ErrorKind::Syntax | ErrorKind::ControlCharacter);
-        let at_end = pos >= self.input.end() || (self.lines && self.input.at(pos) == b'\n');
-        let kind = if grammar && at_end { ErrorKind::Truncated } else { kind };
+        let ends = |pos| pos >= self.input.end() || (self.lines && self.input.at(pos) == b'\n');
+        let (kind, pos) = match kind {
+            ErrorKind::Syntax | ErrorKind::ControlCharacter if ends(pos) => {
+                (ErrorKind::Truncated, pos)
+            }
+            ErrorKind::Syntax if matches!(about, About::Value(_)) => {
+                match skip::cut_scalar(self.input, pos, self.lines, self.options.allow_nan) {
+                    Some(end) => (ErrorKind::Truncated, end),
+                    None => (kind, pos),
+                }
+            }
+            ErrorKind::InvalidEscape | ErrorKind::LoneSurrogate => {
+                match cut_escape(self.input, pos, ends) {
+                    Some(end) => (ErrorKind::Truncated, end),
+                    None => (kind, pos),
+                }
+            }
+            _ => (kind, pos),
+        };
         self.fault = Stop { kind, pos: pos.min(self.input.end()), about };
         FAIL
     }

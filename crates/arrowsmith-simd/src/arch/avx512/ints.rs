@@ -227,17 +227,20 @@ pub(super) unsafe fn int_list(
             let digit = digit & used;
             let (comma, space, minus) = (comma & used, space & used, minus & used);
             let after_digit = digit << 1;
-            let after_comma = comma << 1;
-            let after_space = space << 1;
+            let (after_comma, after_space) = (comma << 1, space << 1);
             let end = after_digit & !digit;
             let start = digit & !after_digit;
             let mut wrong = comma & !after_digit;
-            wrong |= space & !after_comma;
-            wrong |= after_comma & !(digit | space | minus);
-            wrong |= after_space & !(digit | minus);
-            wrong |= minus & !(after_comma | after_space | 1);
-            wrong |= (minus << 1) & !digit;
             wrong |= ((start & zero) << 1) & digit;
+            if space | minus == 0 {
+                wrong |= (after_comma | 1) & !digit;
+            } else {
+                wrong |= space & !after_comma;
+                wrong |= (after_comma | 1) & !(digit | space | minus);
+                wrong |= after_space & !(digit | minus);
+                wrong |= minus & !(after_comma | after_space | 1);
+                wrong |= (minus << 1) & !digit;
+            }
             if wrong & used != 0 {
                 return stopped;
             }

@@ -62,8 +62,12 @@ impl Isa for Avx512 {
 
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,avx512vbmi2")]
-        #[target_feature(enable = "avx512bitalg,avx512vpopcntdq,gfni,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,avx512vbmi2"
+        )]
+        #[target_feature(
+            enable = "avx512bitalg,avx512vpopcntdq,gfni,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+        )]
         fn compiled<K: Kernel>(isa: Avx512, kernel: K) -> K::Output {
             kernel.run(isa)
         }

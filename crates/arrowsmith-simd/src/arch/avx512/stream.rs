@@ -105,12 +105,9 @@ unsafe fn scan(block: &[u8; BLOCK_BYTES], masks: &mut Masks, carry: &mut Carry) 
             // Runs of more than 4, 8, 20 digits, by their last digit.
             let two = _mm512_and_si512(digit, after_digit);
             let before = carry.digit;
-            let three_four =
-                _mm512_and_si512(shift::<2>(digit, before), shift::<3>(digit, before));
-            let run5 = _mm512_and_si512(
-                _mm512_and_si512(two, three_four),
-                shift::<4>(digit, before),
-            );
+            let three_four = _mm512_and_si512(shift::<2>(digit, before), shift::<3>(digit, before));
+            let run5 =
+                _mm512_and_si512(_mm512_and_si512(two, three_four), shift::<4>(digit, before));
             five = _mm512_or_si512(five, run5);
             if _mm512_test_epi64_mask(run5, run5) != 0 {
                 let five_to_eight = _mm512_and_si512(
@@ -174,13 +171,13 @@ unsafe fn numbers(
         let iota = _mm512_or_si512(iota(), _mm512_set1_epi8(64));
         let digits = |at: *const u8| _mm512_sub_epi8(_mm512_loadu_si512(at.cast()), zero);
         let mut before = digits(block.sub(64));
-        for i in 0..WINDOWS {
+        for (i, count_before) in counts.iter_mut().enumerate() {
             let text = digits(block.add(64 * i));
             let end = masks.end[i];
             let count = end.count_ones() as usize;
             #[expect(clippy::cast_possible_truncation, reason = "below half of BLOCK_BYTES")]
             let before_window = done as u32;
-            counts[i] = before_window;
+            *count_before = before_window;
             let mut ends = _mm512_maskz_compress_epi8(end, iota);
             let at = to.add(done);
             match longest {
@@ -251,7 +248,7 @@ unsafe fn records(
     unsafe {
         let literal = super::load(&stream.literal);
         let compared = u64::MAX << (64 - stream.len);
-        for i in 0..WINDOWS {
+        for (i, count_before) in counts.iter().enumerate() {
             let mut brackets = masks.bracket[i];
             let end = masks.end[i];
             while brackets != 0 {
@@ -259,7 +256,7 @@ unsafe fn records(
                 let below = (brackets & brackets.wrapping_neg()) - 1;
                 let before = _mm512_loadu_si512(block.add(64 * i + at).sub(63).cast());
                 differs |= _mm512_mask_cmpneq_epi8_mask(compared, before, literal);
-                let offset = base + counts[i] + (end & below).count_ones();
+                let offset = base + count_before + (end & below).count_ones();
                 to.add(found.count).write(offset.cast_signed());
                 found.count += 1;
                 found.last = 64 * i + at + 1;
@@ -329,8 +326,7 @@ pub(super) unsafe fn list_stream(
             let Some(longest) = scan(block, &mut masks, &mut carry) else { break };
             let to = values.spare(VALUES_MAX);
             let text = input.text().as_ptr().add(at);
-            let Some(count) = numbers(text, &masks, longest, stream.signed, to, &mut counts)
-            else {
+            let Some(count) = numbers(text, &masks, longest, stream.signed, to, &mut counts) else {
                 break;
             };
             let Ok(base) = u32::try_from(values.len()) else { break };
