@@ -46,7 +46,14 @@ pub(crate) struct Inline {
 impl Inline {
     fn next(&mut self) -> Result<Option<Output>> {
         let target = self.load.target(self.budget);
-        let Some(piece) = guarded(|| self.cutter.next(target))? else { return Ok(None) };
+        let piece = match guarded(|| self.cutter.next(target)) {
+            Ok(Some(piece)) => piece,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                let first = self.cutter.at_start();
+                return Ok(Some(Output { first, ..Output::failed(error) }));
+            }
+        };
         let output = self.worker.run(&piece);
         self.load.learn(piece.len, output.bytes());
         self.buffers.recycle(piece);

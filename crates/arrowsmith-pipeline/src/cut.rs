@@ -126,6 +126,11 @@ impl Cutter {
         Self { origins: origins.into(), options, buffers, current: None, waits: Arc::default() }
     }
 
+    /// Whether nothing of the current source was cut yet: what fails now is in its first record.
+    pub(crate) fn at_start(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.first)
+    }
+
     /// Set while a call of [`Cutter::next`] waits for a reader.
     pub(crate) fn waits(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.waits)

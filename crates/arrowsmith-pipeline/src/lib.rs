@@ -58,3 +58,6 @@ pub use sample::{Sample, SampleOptions, sample};
 /// nothing beside decoding it, small enough that it and its columns stay in a core's second-level cache
 /// or near it.
 pub const CHUNK_BYTES: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests;

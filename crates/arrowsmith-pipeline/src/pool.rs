@@ -184,6 +184,7 @@ impl Drop for Alive {
 fn decode_all(shared: &Shared, mut worker: Worker) {
     while let Some((mut cutter, target)) = take_cutter(shared) {
         let cut = guarded(|| cutter.next(target));
+        let first = cutter.at_start();
         let mut state = shared.lock();
         state.cutter = Some(cutter);
         let number = state.next_cut;
@@ -198,7 +199,7 @@ fn decode_all(shared: &Shared, mut worker: Worker) {
             Err(error) => {
                 state.next_cut += 1;
                 state.load.begin(0);
-                state.ready.insert(number, (Output::failed(error), 0));
+                state.ready.insert(number, (Output { first, ..Output::failed(error) }, 0));
                 state.end.get_or_insert(number + 1);
                 drop(state);
                 shared.changed.notify_all();

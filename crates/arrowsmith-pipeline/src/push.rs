@@ -172,10 +172,8 @@ impl PushDecoder {
         loop {
             let available = &self.buffer[at..self.filled];
             let target = available.len().max(1);
-            let Step::Cut(cut) = self.frames.next(available, eof, target, self.position.offset)?
-            else {
-                break;
-            };
+            let step = self.frames.next(available, eof, target, self.position.offset);
+            let Step::Cut(cut) = step.map_err(|error| self.placed(error))? else { break };
             let position = Position {
                 line: self.position.line + cut.lines_before,
                 offset: self.position.offset + cut.start as u64,
@@ -196,6 +194,15 @@ impl PushDecoder {
         self.buffer.copy_within(at..self.filled, 0);
         self.filled -= at;
         Ok(())
+    }
+
+    /// An error of the framer, which counts from the last cut, with its place in the source.
+    fn placed(&self, mut error: Error) -> Error {
+        if let Error::Data(data) = &mut error {
+            data.position.record += self.position.record;
+            data.position.line += self.position.line - 1;
+        }
+        error
     }
 }
 
