@@ -2,12 +2,11 @@
 //! The conformance suite: cases are data, in `testdata/json/*.toml`, and every engine is held to them
 //! by [`run_suite`].
 //!
-//! A case is a schema ([`schema`] says how it is written), a framing, options and an input; what is
+//! A case is a schema (as [`parse_schema`] reads it), a framing, options and an input; what is
 //! expected are rows (as [`crate::render`] writes them), an error with its position, and rejected
 //! records. Each case is run with every padding behind the input, with positions that start elsewhere
 //! than at 0, and cut in two at every line.
 
-pub mod schema;
 mod text;
 
 #[cfg(test)]
@@ -17,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Framing, OnError, UnknownKeys};
+use arrowsmith_plan::text::parse_schema;
 use arrowsmith_plan::{Engine, Plan};
 use serde::Deserialize;
 
@@ -41,7 +41,7 @@ pub struct CaseFile {
 pub struct Case {
     /// A name that no other case has.
     pub name: String,
-    /// The schema, in the form of [`schema`].
+    /// The schema, in its text form.
     pub schema: String,
     /// `lines`, `concatenated` or `array` (without its brackets).
     #[serde(default = "lines")]
@@ -185,8 +185,8 @@ impl Case {
     /// # Errors
     /// What is wrong with the schema, in words.
     pub fn plan(&self) -> Result<Arc<Plan>, String> {
-        let schema = schema::parse(&self.schema)?;
-        Plan::new(schema).map(Arc::new).map_err(|error| error.to_string())
+        let schema = parse_schema(&self.schema).map_err(|error| error.to_string())?;
+        Plan::new(Arc::new(schema)).map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// The framing.

@@ -17,7 +17,6 @@ mod skip;
 mod string;
 mod time;
 
-
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, Decoder, Result};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Seeds and regressions on a stable compiler, and what a few mutations of them find.
+
+use std::path::Path;
+
+use arrowsmith_testkit::random::{Rng, mutate};
+
+type Body = fn(&[u8]);
+
+const TARGETS: &[(&str, Body)] = &[
+    ("json_engines", crate::json_engines),
+    ("json_raw", crate::json_raw),
+    ("json_random", crate::json_random),
+    ("framing", crate::framing),
+    ("number", crate::number),
+    ("schema_text", crate::schema_text),
+];
+
+fn files(folder: &str, target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(target);
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+/// Runs a target on its seeds, and on `rounds` mutations of each; all that it finds is shown.
+fn run(target: &str, rounds: u64) {
+    let (_, body) = TARGETS.iter().find(|(name, _)| *name == target).unwrap();
+    let seeds = files("seeds", target);
+    assert!(!seeds.is_empty());
+    files("regressions", target).iter().for_each(|data| body(data));
+    for (index, seed) in seeds.iter().enumerate() {
+        body(seed);
+        for round in 0..rounds {
+            let mut data = seed.clone();
+            let rng = &mut Rng::new(round << 16 | index as u64);
+            for _ in 0..=rng.below(3) {
+                mutate(rng, &mut data);
+            }
+            body(&data);
+        }
+    }
+}
+
+#[test]
+fn json_engines() {
+    run("json_engines", 300);
+}
+
+#[test]
+fn json_raw() {
+    run("json_raw", 300);
+}
+
+#[test]
+fn json_random() {
+    run("json_random", 30);
+}
+
+#[test]
+fn framing() {
+    run("framing", 300);
+}
+
+#[test]
+fn number() {
+    run("number", 3000);
+}
+
+#[test]
+fn schema_text() {
+    run("schema_text", 1000);
+}
