@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 pub mod engine;
+mod explain;
+pub mod load;
 pub mod plan;
 pub mod text;
 

@@ -361,13 +361,16 @@ fn compile_type(field: &Field, data_type: &DataType, path: &str) -> Result<Op> {
         T::Float16 => Op::Float(FloatWidth::F16),
         T::Float32 => Op::Float(FloatWidth::F32),
         T::Float64 => Op::Float(FloatWidth::F64),
-        T::Decimal128(precision, scale) => Op::Decimal128 { precision: *precision, scale: *scale },
-        T::Decimal256(precision, scale) => Op::Decimal256 { precision: *precision, scale: *scale },
+        T::Decimal128(precision, scale) if is_decimal(*precision, *scale, 38) => {
+            Op::Decimal128 { precision: *precision, scale: *scale }
+        }
+        T::Decimal256(precision, scale) if is_decimal(*precision, *scale, 76) => {
+            Op::Decimal256 { precision: *precision, scale: *scale }
+        }
         T::Utf8 | T::LargeUtf8 | T::Utf8View if is_json => Op::Json,
         T::Utf8 | T::LargeUtf8 | T::Utf8View => Op::Utf8,
-        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => {
-            Op::Binary(binary_encoding(field, path)?)
-        }
+        T::Binary | T::LargeBinary | T::BinaryView => Op::Binary(binary_encoding(field, path)?),
+        T::FixedSizeBinary(len) if *len >= 0 => Op::Binary(binary_encoding(field, path)?),
         T::Date32 => Op::Date32,
         T::Date64 => Op::Date64,
         T::Time32(unit @ (TimeUnit::Second | TimeUnit::Millisecond))
@@ -382,8 +385,8 @@ fn compile_type(field: &Field, data_type: &DataType, path: &str) -> Result<Op> {
         }
         T::Struct(fields) => Op::Struct(compile_fields(fields, path)?),
         T::Map(entries, _) => compile_map(entries, path)?,
-        T::Dictionary(_, values) => match values.as_ref() {
-            T::Dictionary(..) | T::List(_) | T::LargeList(_) | T::Struct(_) | T::Map(..) => {
+        T::Dictionary(keys, values) if keys.is_dictionary_key_type() => match values.as_ref() {
+            values if values.is_nested() || matches!(values, T::Dictionary(..)) => {
                 return Err(Error::schema(path, "a dictionary of nested values is not supported"));
             }
             values => compile_type(field, values, path)?,
@@ -392,6 +395,11 @@ fn compile_type(field: &Field, data_type: &DataType, path: &str) -> Result<Op> {
             return Err(Error::schema(path, format!("type {other} cannot be decoded from JSON")));
         }
     })
+}
+
+/// Whether Arrow has decimals of so many digits.
+fn is_decimal(precision: u8, scale: i8, precision_max: u8) -> bool {
+    (1..=precision_max).contains(&precision) && i16::from(scale) <= i16::from(precision)
 }
 
 fn binary_encoding(field: &Field, path: &str) -> Result<BinaryEncoding> {

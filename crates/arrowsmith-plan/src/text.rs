@@ -27,6 +27,7 @@ mod types;
 mod write;
 
 pub use parse::parse_schema;
+pub(crate) use write::quote;
 pub use write::{format_schema, format_type};
 
 #[cfg(test)]

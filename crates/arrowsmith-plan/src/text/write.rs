@@ -234,7 +234,7 @@ fn name(text: &mut String, name: &str) {
 }
 
 /// Writes text in quotes, with the escapes of JSON.
-fn quote(text: &mut String, content: &str) {
+pub(crate) fn quote(text: &mut String, content: &str) {
     text.push('"');
     for c in content.chars() {
         match c {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Schemas from where people have them: a text, an Arrow IPC file, stream or schema message, a
+//! Parquet file.
+//!
+//! The first bytes say what a file is; its name does not matter. Only the schema is read: the data
+//! behind it may be of any size, or broken. Nothing is written, and bytes of any value give a schema or
+//! an error.
+
+mod ipc;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use arrow_schema::Schema;
+use arrowsmith_core::{Error, Result};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, parquet_to_arrow_schema};
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
+
+use crate::text::parse_schema;
+
+pub use ipc::schema_from_ipc;
+
+/// Longest schema that is read, in bytes: of the text, or of the message.
+const SCHEMA_BYTES_MAX: usize = 64 << 20;
+
+const ARROW_FILE: &[u8] = b"ARROW1";
+const ARROW_MESSAGE: &[u8] = &[0xFF; 4];
+const PARQUET: &[u8] = b"PAR1";
+const PARQUET_ENCRYPTED: &[u8] = b"PARE";
+
+/// Bytes of a file that tell what it is.
+const HEAD_BYTES: usize = 8;
+
+/// Reads a schema from a file, or from the text itself: what `--schema` takes.
+///
+/// A text that is no file's name is taken for a schema if it has a `:` in it. As a file anything that
+/// [`load_schema_file`] knows will do.
+///
+/// # Errors
+/// As [`load_schema_file`] and [`parse_schema`]; a text that is neither.
+pub fn load_schema(spec: &str) -> Result<Schema> {
+    let path = Path::new(spec);
+    if path.is_file() {
+        load_schema_file(path)
+    } else if spec.contains(':') || spec.contains('\n') {
+        parse_schema(spec)
+    } else {
+        let message = format!("{spec:?} is no file, and no schema either ('name: type, …')");
+        Err(Error::schema("", message))
+    }
+}
+
+/// Reads the schema of a file that holds the text form, an Arrow IPC schema message (as pyarrow's
+/// `schema.serialize()` makes it), an Arrow IPC file or stream, or Parquet.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be read; [`Error::Schema`], whose message names the file, when it
+/// holds no schema.
+pub fn load_schema_file(path: impl AsRef<Path>) -> Result<Schema> {
+    let path = path.as_ref();
+    let mut file = File::open(path).map_err(|error| Error::io(path, error))?;
+    let mut head = Vec::new();
+    let mut read = |most: usize, bytes: &mut Vec<u8>| {
+        let result = (&mut file).take(most as u64).read_to_end(bytes);
+        result.map_err(|error| Error::io(path, error))
+    };
+    read(HEAD_BYTES, &mut head)?;
+    let schema = if head.starts_with(PARQUET) {
+        from_parquet(&file)
+    } else {
+        read(SCHEMA_BYTES_MAX + 1, &mut head)?;
+        schema_from_bytes(&head)
+    };
+    schema.map_err(|error| match error {
+        Error::Schema { path: field, message } => {
+            Error::Schema { path: field, message: format!("{}: {message}", path.display()) }
+        }
+        other => other,
+    })
+}
+
+/// Reads a schema from bytes: all that [`load_schema_file`] takes but Parquet.
+///
+/// # Errors
+/// [`Error::Schema`] when the bytes hold no schema.
+pub fn schema_from_bytes(bytes: &[u8]) -> Result<Schema> {
+    if let Some(rest) = bytes.strip_prefix(ARROW_FILE) {
+        // Zeros fill up to where the first message is aligned: 8 bytes in C++, 64 in Rust.
+        let padding = rest.iter().take(64).take_while(|byte| **byte == 0).count();
+        return schema_from_message(&rest[padding..]);
+    }
+    if bytes.starts_with(ARROW_MESSAGE) || is_old_message(bytes) {
+        return schema_from_message(bytes);
+    }
+    if bytes.starts_with(PARQUET) {
+        return Err(Error::schema("", "the schema of a Parquet file is read from the file"));
+    }
+    if bytes.starts_with(PARQUET_ENCRYPTED) {
+        return Err(Error::schema("", "this is Parquet with an encrypted footer"));
+    }
+    if bytes.len() > SCHEMA_BYTES_MAX {
+        let message = format!("a schema has at most {SCHEMA_BYTES_MAX} bytes; is this data?");
+        return Err(Error::schema("", message));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        let message = "neither text in UTF-8 nor an Arrow or Parquet file";
+        return Err(Error::schema("", message));
+    };
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Err(Error::schema("", "there is nothing in it"));
+    }
+    parse_schema(text)
+}
+
+/// Whether this is a message as Arrow wrote it before 0.15: its length comes first.
+fn is_old_message(bytes: &[u8]) -> bool {
+    bytes.first_chunk::<8>().is_some_and(|head| head[3] == 0 && head[7] == 0)
+}
+
+/// Reads an encapsulated message that holds a schema; more may follow.
+fn schema_from_message(bytes: &[u8]) -> Result<Schema> {
+    let cut_off = || Error::schema("", "the Arrow schema message is cut off");
+    let bytes = bytes.strip_prefix(ARROW_MESSAGE).unwrap_or(bytes);
+    let (len, bytes) = bytes.split_first_chunk::<4>().ok_or_else(cut_off)?;
+    let len = u32::from_le_bytes(*len) as usize;
+    if len > SCHEMA_BYTES_MAX {
+        let message =
+            format!("an Arrow schema message of {len} bytes; {SCHEMA_BYTES_MAX} are allowed");
+        return Err(Error::schema("", message));
+    }
+    // The verifier wants aligned tables; a copy of its own is aligned as any allocation is.
+    let message = bytes.get(..len).ok_or_else(cut_off)?.to_vec();
+    let message = arrow_ipc::root_as_message(&message)
+        .map_err(|error| Error::schema("", format!("this is no Arrow message: {error}")))?;
+    match message.header_as_schema() {
+        Some(schema) => schema_from_ipc(schema),
+        None => Err(Error::schema("", "the first Arrow message is not a schema")),
+    }
+}
+
+/// The Arrow schema of a Parquet file: the one that its writer put into the metadata, or else what its
+/// types come to.
+fn from_parquet(file: &File) -> Result<Schema> {
+    let broken = |error: &dyn std::fmt::Display| Error::schema("", error.to_string());
+    let metadata =
+        ParquetMetaDataReader::new().parse_and_finish(file).map_err(|error| match error {
+            parquet::errors::ParquetError::External(source) => {
+                Error::from(io::Error::other(source))
+            }
+            error => broken(&error),
+        })?;
+    let metadata = metadata.file_metadata();
+    let arrow = metadata.key_value_metadata().map(|pairs| checked(pairs));
+    let schema = parquet_to_arrow_schema(metadata.schema_descr(), arrow.as_ref());
+    schema.map_err(|error| broken(&error))
+}
+
+/// Metadata of which the Arrow schema, if there is one, is known to be sound: the `parquet` crate
+/// panics on some that are not.
+fn checked(pairs: &[KeyValue]) -> Vec<KeyValue> {
+    let is_sound = |pair: &&KeyValue| {
+        pair.key != ARROW_SCHEMA_META_KEY
+            || pair.value.as_ref().is_some_and(|value| {
+                BASE64_STANDARD.decode(value).is_ok_and(|bytes| schema_from_message(&bytes).is_ok())
+            })
+    };
+    pairs.iter().filter(is_sound).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests;
