@@ -93,11 +93,10 @@ impl TextBuf {
         self.end();
     }
 
-    /// Appends `count` empty strings, for nulls.
-    pub fn push_empty(&mut self, count: usize) {
-        for _ in 0..count {
-            self.end();
-        }
+    /// Appends an empty string, for a null.
+    #[inline(always)]
+    pub fn push_empty(&mut self) {
+        self.end();
     }
 
     /// Appends the JSON string whose first byte after the opening quote is at `pos`; gives the
@@ -141,7 +140,9 @@ impl TextBuf {
             match unescape(input, pos) {
                 Ok((escaped, end)) => {
                     let mut utf8 = [0; 4];
-                    self.bytes.extend(escaped.encode_utf8(&mut utf8).as_bytes());
+                    for &byte in escaped.encode_utf8(&mut utf8).as_bytes() {
+                        self.bytes.push(byte);
+                    }
                     pos = end;
                 }
                 Err(fault) => {

@@ -144,27 +144,49 @@ impl Columns {
     pub fn push_null(&mut self, program: &Program, id: Id) {
         let step = &program.steps[id];
         let column = &mut self.columns[id];
-        if step.nullable {
-            // A chunk is shorter than 4 GiB, and so is the number of its values.
-            column.nulls.push(u32::try_from(column.len()).unwrap_or(u32::MAX));
-        }
-        match &mut column.values {
-            Values::Count(count) => *count += 1,
-            Values::Bits(bits) => bits.push(false),
-            Values::W8(buf) => buf.push(0),
-            Values::W16(buf) => buf.push(0),
-            Values::W32(buf) => buf.push(0),
-            Values::W64(buf) => buf.push(0),
-            Values::W128(buf) => buf.push(0),
-            Values::W256(buf) => buf.push(i256::ZERO),
-            Values::Text(text) => text.push_empty(1),
+        let mut nested = false;
+        let at = match &mut column.values {
+            Values::W64(buf) => push_at(buf, 0),
+            Values::W32(buf) => push_at(buf, 0),
+            Values::W16(buf) => push_at(buf, 0),
+            Values::W8(buf) => push_at(buf, 0),
+            Values::W128(buf) => push_at(buf, 0),
+            Values::W256(buf) => push_at(buf, i256::ZERO),
+            Values::Text(text) => {
+                text.push_empty();
+                text.len() - 1
+            }
+            Values::Bits(bits) => {
+                bits.push(false);
+                bits.len() - 1
+            }
             Values::Bytes(_, ends) | Values::Ends(ends) => {
                 let last = ends.last().unwrap_or(0);
-                ends.push(last);
+                push_at(ends, last) - 1
             }
-            Values::Fixed(bytes, width) => bytes.push_n(0, *width),
+            Values::Fixed(bytes, width) => {
+                let at = bytes.len().checked_div(*width).unwrap_or(0);
+                bytes.push_n(0, *width);
+                at
+            }
+            Values::Count(count) => {
+                nested = true;
+                *count += 1;
+                *count - 1
+            }
+        };
+        if step.nullable {
+            // A chunk is shorter than 4 GiB, and so is the number of its values.
+            column.nulls.push(u32::try_from(at).unwrap_or(u32::MAX));
         }
-        match step.code {
+        if nested {
+            self.push_nulls_below(program, step.code);
+        }
+    }
+
+    /// Appends nulls to the children of a null.
+    fn push_nulls_below(&mut self, program: &Program, code: Code) {
+        match code {
             Code::Struct(object) => {
                 let object = &program.objects[object];
                 for child in object.first..object.first + object.keys.len() {
@@ -417,6 +439,13 @@ fn primitive<T: ArrowPrimitiveType>(
     let values = ScalarBuffer::<T::Native>::new(bytes, 0, len);
     let array = PrimitiveArray::<T>::try_new(values, nulls)?;
     Ok(Arc::new(array.with_data_type(data_type.clone())))
+}
+
+/// Appends a value; gives its index.
+#[inline(always)]
+fn push_at<T: ArrowNativeType>(buf: &mut Buf<T>, value: T) -> usize {
+    buf.push(value);
+    buf.len() - 1
 }
 
 fn take_offsets(ends: &mut Buf<i32>) -> OffsetBuffer<i32> {

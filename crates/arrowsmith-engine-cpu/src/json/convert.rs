@@ -193,7 +193,8 @@ impl<I: Isa> Walker<'_, I> {
     }
 
     #[inline(always)]
-    pub fn list(&mut self, id: Id, item: Id, pos: usize) -> usize {
+    pub fn list(&mut self, id: Id, pos: usize) -> usize {
+        let Code::List(item) = self.program.steps[id].code else { return FAIL };
         let Some((count, end)) = self.elements(id, item, pos) else { return FAIL };
         if count == NULL {
             return end;
@@ -251,6 +252,44 @@ impl<I: Isa> Walker<'_, I> {
             }
         }
         read.pos
+    }
+
+    /// An array of 64-bit floating-point numbers, separated by nothing but commas; else [`FAIL`], with
+    /// nothing changed.
+    #[inline(always)]
+    pub fn floats(&mut self, id: Id, start: usize) -> usize {
+        let step = &self.program.steps[id];
+        let Code::List(item) = step.code else { return FAIL };
+        if self.input.at(start) != b'[' || step.depth > self.options.limits.depth_max {
+            return FAIL;
+        }
+        let Ok([list, items]) = self.columns.columns.get_disjoint_mut([id, item]) else {
+            return FAIL;
+        };
+        let (Values::Ends(ends), Values::W64(values)) = (&mut list.values, &mut items.values)
+        else {
+            return FAIL;
+        };
+        let before = values.len();
+        let mut pos = start + 1;
+        loop {
+            let Ok((value, len)) = number::parse_f64(self.input.from(pos)) else { break };
+            values.push(value.to_bits());
+            pos += len;
+            match self.input.at(pos) {
+                b',' => {
+                    pos += 1;
+                    pos += usize::from(self.input.at(pos) == b' ');
+                }
+                b']' => {
+                    ends.push(i32::try_from(values.len()).unwrap_or(i32::MAX));
+                    return pos + 1;
+                }
+                _ => break,
+            }
+        }
+        values.truncate(before);
+        FAIL
     }
 
     /// Reads the elements of the array at `pos`: their number, or [`NULL`] for a null, which is then
@@ -430,6 +469,26 @@ impl<I: Isa> Walker<'_, I> {
             return end + 1;
         }
         self.instant(id, pos, |text| number::parse_date32(text).map(i64::from))
+    }
+
+    /// A timestamp without escapes that parses; else [`FAIL`], with nothing changed.
+    #[inline(always)]
+    pub fn timestamp(&mut self, id: Id, pos: usize) -> usize {
+        let Code::Timestamp(unit, offset) = self.program.steps[id].code else { return FAIL };
+        if self.input.at(pos) != b'"' {
+            return FAIL;
+        }
+        let Some((text, end)) = self.plain_string(pos) else { return FAIL };
+        let Ok(parsed) = number::parse_timestamp(text, unit) else { return FAIL };
+        let value = match (parsed.had_offset, offset) {
+            (true, _) => parsed.value,
+            (false, Some(0)) => parsed.value,
+            _ => return FAIL,
+        };
+        if let Values::W64(buf) = self.values(id) {
+            buf.push(value.cast_unsigned());
+        }
+        end
     }
 
     /// A string, or an integer in the column's unit.
@@ -676,22 +735,19 @@ impl<I: Isa> Walker<'_, I> {
     }
 
     /// A value of another JSON type: null, or a fault.
-    #[cold]
     #[inline(never)]
     pub fn other_type(&mut self, id: Id, pos: usize) -> usize {
         let is_literal = skip::literal(self.input, pos);
+        if self.input.at(pos) == b'n'
+            && let Some(end) = is_literal
+            && self.program.steps[id].nullable
+        {
+            self.columns.push_null(self.program, id);
+            return end;
+        }
         let kind = match self.input.at(pos) {
-            b'n' => match is_literal {
-                Some(end) => {
-                    let step = &self.program.steps[id];
-                    if step.nullable {
-                        self.columns.push_null(self.program, id);
-                        return end;
-                    }
-                    ErrorKind::MissingField
-                }
-                None => ErrorKind::Syntax,
-            },
+            b'n' if is_literal.is_some() => ErrorKind::MissingField,
+            b'n' => ErrorKind::Syntax,
             b't' | b'f' if self.program.steps[id].code == Code::Bool => ErrorKind::Syntax,
             b't' | b'f' | b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' => ErrorKind::WrongType,
             b'N' | b'I' if self.options.allow_nan => {

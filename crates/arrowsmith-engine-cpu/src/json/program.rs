@@ -45,7 +45,7 @@ pub(crate) enum Code {
     Map(Id, Id),
 }
 
-/// The operations that the walker has in line; it calls the others.
+/// The operations that are worth a way of their own; leaves are read in line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fast {
     Utf8,
@@ -57,6 +57,12 @@ pub(crate) enum Fast {
     Date32,
     /// A list or fixed-size list of 64-bit integers.
     Ints,
+    /// A list of 64-bit floating-point numbers.
+    Floats,
+    Object,
+    List,
+    Timestamp,
+    /// What the walker has in one function for all.
     Other,
 }
 
@@ -68,6 +74,9 @@ impl Program {
                 if matches!(self.steps[item].code, Code::Int(IntWidth::I64 | IntWidth::U64)) =>
             {
                 Fast::Ints
+            }
+            Code::List(item) if self.steps[item].code == Code::Float(FloatWidth::F64) => {
+                Fast::Floats
             }
             code => code.fast(),
         }
@@ -84,6 +93,9 @@ impl Code {
             Self::Date32 => Fast::Date32,
             Self::Float(FloatWidth::F64) => Fast::F64,
             Self::Bool => Fast::Bool,
+            Self::Struct(_) => Fast::Object,
+            Self::List(_) => Fast::List,
+            Self::Timestamp(..) => Fast::Timestamp,
             _ => Fast::Other,
         }
     }

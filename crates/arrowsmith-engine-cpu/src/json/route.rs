@@ -13,7 +13,7 @@ use arrowsmith_simd::skip;
 use arrowsmith_simd::text::{Fault, unescape};
 
 use super::build::Values;
-use super::program::{Fast, Id, Object};
+use super::program::{Code, Fast, Id, Object};
 use super::walk::{About, FAIL, Walker};
 
 /// Slots that are compared before the key is looked up.
@@ -53,7 +53,23 @@ pub(crate) struct Slot {
     pub len: usize,
     pub follows: Follows,
     /// The field, by its index; 0 if there is none.
-    field: usize,
+    field: u32,
+    /// Whether the text begins with the object's bracket: it means nothing between two fields.
+    opens: bool,
+}
+
+impl Slot {
+    /// Whether the text at `pos` of the object that begins at `start` is this one.
+    #[inline(always)]
+    fn is_at<I: Isa>(&self, isa: I, window: &[u8; 64], pos: usize, start: usize) -> bool {
+        isa.equal(window, &self.literal, self.mask) && (!self.opens || pos == start)
+    }
+
+    #[inline(always)]
+    fn route(&self, pos: usize, due: usize) -> Route {
+        let (follows, field) = (self.follows, self.field as usize);
+        Route { follows, field, pos: pos + self.len, due }
+    }
 }
 
 /// What the text of one kind of object looked like so far.
@@ -94,7 +110,9 @@ impl Predictor {
         literal[..text.len()].copy_from_slice(text);
         let mask = if text.len() == 64 { u64::MAX } else { (1 << text.len()) - 1 };
         let at = due.min(self.slots.len());
-        self.slots.insert(at, Slot { literal, mask, len: text.len(), follows, field });
+        let Ok(field) = u32::try_from(field) else { return due };
+        let opens = text.first() == Some(&b'{');
+        self.slots.insert(at, Slot { literal, mask, len: text.len(), follows, field, opens });
         at + 1
     }
 
@@ -156,7 +174,8 @@ struct Route {
 impl<I: Isa> Walker<'_, I> {
     /// Reads an object with known keys.
     #[inline(always)]
-    pub fn object(&mut self, id: Id, object: usize, start: usize) -> usize {
+    pub fn object(&mut self, id: Id, start: usize) -> usize {
+        let Code::Struct(object) = self.program.steps[id].code else { return FAIL };
         if self.input.at(start) != b'{' {
             return self.other_type(id, start);
         }
@@ -274,9 +293,8 @@ impl<I: Isa> Walker<'_, I> {
         while next < due + TRIES
             && let Some(slot) = slots.get(next)
         {
-            if self.isa.equal(window, &slot.literal, slot.mask) {
-                let (follows, field) = (slot.follows, slot.field);
-                return Some(Route { follows, field, pos: pos + slot.len, due: next + 1 });
+            if slot.is_at(self.isa, window, pos, reading.start) {
+                return Some(slot.route(pos, next + 1));
             }
             next += 1;
         }
@@ -410,21 +428,26 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(never)]
     fn fill(&mut self, reading: &Reading, pos: usize) -> bool {
         let program = self.program;
-        for field in 0..reading.fields {
-            let word = match field {
-                0..64 => reading.seen,
-                _ => self.predictors[reading.object].seen[field / 64 - 1],
+        let mut from = 0;
+        while from < reading.fields {
+            let seen = match from {
+                0 => reading.seen,
+                _ => self.predictors[reading.object].seen[from / 64 - 1],
             };
-            if word >> (field % 64) & 1 != 0 {
-                continue;
+            let here = (reading.fields - from).min(64);
+            let mut missing = !seen & (u64::MAX >> (64 - here));
+            while missing != 0 {
+                let field = from + missing.trailing_zeros() as usize;
+                let id = reading.first_child + field;
+                if !program.steps[id].nullable {
+                    let about = About::Missing(reading.object, field);
+                    self.fail(ErrorKind::MissingField, pos, about);
+                    return false;
+                }
+                self.columns.push_null(program, id);
+                missing &= missing - 1;
             }
-            let id = reading.first_child + field;
-            if !program.steps[id].nullable {
-                let about = About::Missing(reading.object, field);
-                self.fail(ErrorKind::MissingField, pos, about);
-                return false;
-            }
-            self.columns.push_null(program, id);
+            from += 64;
         }
         true
     }

@@ -142,42 +142,52 @@ impl Kernel for Records<'_> {
     }
 }
 
-/// Runs [`Walker::value`] under an instruction set: what makes nested values calls, not copies.
-struct Nested<'w, 'a, I> {
-    walker: &'w mut Walker<'a, I>,
-    id: Id,
-    pos: usize,
-}
-
-impl<I: Isa> Kernel for Nested<'_, '_, I> {
-    type Output = usize;
-
-    #[inline(always)]
-    fn run<J: Isa>(self, _isa: J) -> usize {
-        self.walker.container(self.id, self.pos)
-    }
-}
-
-/// Runs [`Walker::ints`] under an instruction set: lists of integers have a function of their own.
-struct Ints<'w, 'a, I> {
-    walker: &'w mut Walker<'a, I>,
-    id: Id,
-    pos: usize,
-}
-
-impl<I: Isa> Kernel for Ints<'_, '_, I> {
-    type Output = usize;
-
-    #[inline(always)]
-    fn run<J: Isa>(self, isa: J) -> usize {
-        let end = self.walker.ints(self.id, self.pos);
-        if end != FAIL {
-            return end;
+/// A function of the walker as a kernel: what makes nested values calls, not copies, with a stack
+/// frame for each kind that is no larger than it has to be.
+macro_rules! nested {
+    ($(#[$doc:meta])* $name:ident, $method:ident) => {
+        $(#[$doc])*
+        struct $name<'w, 'a, I> {
+            walker: &'w mut Walker<'a, I>,
+            id: Id,
+            pos: usize,
         }
-        let (id, pos) = (self.id, self.pos);
-        isa.vectorize(Nested { walker: self.walker, id, pos })
-    }
+
+        impl<I: Isa> Kernel for $name<'_, '_, I> {
+            type Output = usize;
+
+            #[inline(always)]
+            fn run<J: Isa>(self, _isa: J) -> usize {
+                self.walker.$method(self.id, self.pos)
+            }
+        }
+    };
 }
+
+nested!(
+    /// Objects with known keys.
+    Object, object
+);
+nested!(
+    /// Lists of anything.
+    List, list
+);
+nested!(
+    /// Lists of integers.
+    Ints, ints
+);
+nested!(
+    /// Lists of floating-point numbers.
+    Floats, floats
+);
+nested!(
+    /// Timestamps.
+    Timestamp, timestamp
+);
+nested!(
+    /// All other values.
+    Other, other
+);
 
 impl<I: Isa> Walker<'_, I> {
     /// Reads records until the end, or until one fails.
@@ -325,6 +335,7 @@ impl<I: Isa> Walker<'_, I> {
     /// Reads the value of a node; its first byte is at `pos`.
     #[inline(always)]
     pub fn value(&mut self, id: Id, fast: Fast, pos: usize) -> usize {
+        let isa = self.isa;
         match fast {
             Fast::Utf8 => self.utf8(id, pos),
             Fast::I64 => self.int(id, IntWidth::I64, pos),
@@ -333,23 +344,31 @@ impl<I: Isa> Walker<'_, I> {
             Fast::Date32 => self.date32(id, pos),
             Fast::F64 => self.float(id, FloatWidth::F64, pos),
             Fast::Bool => self.bool(id, pos),
-            Fast::Ints => {
-                let isa = self.isa;
-                isa.vectorize(Ints { walker: self, id, pos })
-            }
-            Fast::Other => {
-                let isa = self.isa;
-                isa.vectorize(Nested { walker: self, id, pos })
-            }
+            Fast::Object => isa.vectorize(Object { walker: self, id, pos }),
+            Fast::List => isa.vectorize(List { walker: self, id, pos }),
+            Fast::Ints => match isa.vectorize(Ints { walker: self, id, pos }) {
+                FAIL => isa.vectorize(Other { walker: self, id, pos }),
+                end => end,
+            },
+            Fast::Floats => match isa.vectorize(Floats { walker: self, id, pos }) {
+                FAIL => isa.vectorize(List { walker: self, id, pos }),
+                end => end,
+            },
+            Fast::Timestamp => match isa.vectorize(Timestamp { walker: self, id, pos }) {
+                FAIL => isa.vectorize(Other { walker: self, id, pos }),
+                end => end,
+            },
+            Fast::Other => isa.vectorize(Other { walker: self, id, pos }),
         }
     }
 
-    /// The other operations, out of line: each calls for values in turn.
+    /// The operations that are in no hot loop of their own.
     #[inline(always)]
-    fn container(&mut self, id: Id, pos: usize) -> usize {
+    fn other(&mut self, id: Id, pos: usize) -> usize {
+        let isa = self.isa;
         match self.program.steps[id].code {
-            Code::Struct(object) => self.object(id, object, pos),
-            Code::List(item) => self.list(id, item, pos),
+            Code::Struct(_) => isa.vectorize(Object { walker: self, id, pos }),
+            Code::List(_) => isa.vectorize(List { walker: self, id, pos }),
             Code::FixedList(item, len) => self.fixed_list(id, item, len, pos),
             Code::Map(key, value) => self.map(id, key, value, pos),
             Code::Json => self.json(id, pos),
