@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line, as clap reads it. Everything that users see of the options is in this file.
+
+mod values;
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use arrowsmith_core::Limits;
+use arrowsmith_sink_parquet::Codec;
+use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
+use clap::{Args, Parser, Subcommand};
+
+pub use self::values::{
+    BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, To, Unknown,
+};
+use crate::progress::When;
+use crate::size;
+
+/// Bytes in any shape, Arrow out, at the speed of the hardware.
+#[derive(Debug, Parser)]
+#[command(name = "arrowsmith", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Convert(Box<ConvertArgs>),
+    Infer(InferArgs),
+    Inspect(InspectArgs),
+    Generate(GenerateArgs),
+    Bench(BenchArgs),
+}
+
+/// Convert JSON to Arrow or Parquet
+///
+/// Without --schema the schema is inferred from the first records. The output appears under its name
+/// only when it is whole.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// The file to write, or `-` for standard output (an Arrow stream, unless --to says otherwise)
+    #[arg(short, long, value_name = "OUT", required_unless_present = "explain")]
+    pub output: Option<PathBuf>,
+
+    /// The schema: a file (text, Arrow or Parquet), text as `infer` prints it, or a workload's name
+    #[arg(short, long, value_name = "SCHEMA")]
+    pub schema: Option<String>,
+
+    /// The columns to keep, as paths: `a,b.c`
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub columns: Vec<String>,
+
+    /// Print the plan that the schema compiles to, and convert nothing
+    #[arg(long)]
+    pub explain: bool,
+
+    /// No summary and no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// When to show progress
+    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    pub progress: When,
+
+    #[command(flatten)]
+    pub input: InputArgs,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+
+    #[command(flatten)]
+    pub bad: BadInputArgs,
+
+    #[command(flatten)]
+    pub out: OutputArgs,
+
+    #[command(flatten)]
+    pub infer: InferenceArgs,
+}
+
+/// What is read, and how it is cut into records.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub struct InputArgs {
+    /// Files, glob patterns, or `-` for standard input; all are of one schema
+    #[arg(required = true, value_name = "INPUT", help_heading = None)]
+    pub inputs: Vec<String>,
+
+    /// How records follow one another
+    #[arg(long, value_enum, default_value_t = Format::Auto, value_name = "FORMAT")]
+    pub format: Format,
+
+    /// How the input is compressed
+    #[arg(long, value_enum, default_value_t = CompressionIn::Auto, value_name = "COMPRESSION")]
+    pub compression_in: CompressionIn,
+
+    /// Deepest nesting of one record
+    #[arg(long, value_name = "N", default_value_t = Limits::default().depth_max)]
+    pub depth_max: usize,
+
+    /// Longest record
+    #[arg(long, value_name = "SIZE", default_value = "128MiB", value_parser = size::parse_memory)]
+    pub record_bytes_max: usize,
+
+    /// Take NaN, Infinity and -Infinity as numbers
+    #[arg(long)]
+    pub allow_nan: bool,
+}
+
+/// What decodes, and with what.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArgs {
+    /// What decodes: `reference` is arrow-json, slower, and refuses some options
+    #[arg(long, value_enum, default_value_t = Engine::Cpu)]
+    pub engine: Engine,
+
+    /// Threads that decode [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+
+    /// Working memory beyond mapped input and batches
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size::parse_memory)]
+    pub memory: usize,
+
+    /// Trust that the input is valid JSON: what no column takes is not validated
+    #[arg(long)]
+    pub trust: bool,
+}
+
+/// What becomes of records that do not fit.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Bad input")]
+pub struct BadInputArgs {
+    /// What becomes of a record that does not fit
+    #[arg(long, value_enum, default_value_t = OnBad::Fail, value_name = "ACTION")]
+    pub on_error: OnBad,
+
+    /// Write records that were left out or changed to this file, whole, with the reasons
+    #[arg(long, value_name = "FILE")]
+    pub rejects: Option<PathBuf>,
+
+    /// What a key that appears twice means
+    #[arg(long, value_enum, default_value_t = Duplicates::Last, value_name = "RULE")]
+    pub duplicate_keys: Duplicates,
+
+    /// What becomes of a key that the schema does not have
+    #[arg(long, value_enum, default_value_t = Unknown::Skip, value_name = "RULE")]
+    pub unknown_keys: Unknown,
+}
+
+/// What is written.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// The format to write [default: by OUT's extension]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Option<To>,
+
+    /// Rows of every batch but the last [default: what a MiB of JSON gives]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch_rows: Option<u32>,
+
+    /// Arrow bytes of a batch, about
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
+    pub batch_bytes: Option<usize>,
+
+    /// Compression of the buffers of an Arrow file or stream [default: none]
+    #[arg(long, value_enum, value_name = "COMPRESSION")]
+    pub buffer_compression: Option<BufferCompression>,
+
+    /// Parquet: none, snappy, lz4, or zstd, gzip, brotli with or without a level (zstd:9) [default: zstd]
+    #[arg(long, value_name = "CODEC", value_parser = codec)]
+    pub codec: Option<Codec>,
+
+    /// Parquet: most rows of a row group [default: 1048576]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub row_group_rows: Option<u32>,
+
+    /// Parquet: no dictionary encoding
+    #[arg(long)]
+    pub no_dictionary: bool,
+
+    /// Return only when the disk has the file
+    #[arg(long)]
+    pub fsync: bool,
+}
+
+/// Print the schema that the input has
+///
+/// In the text form that `convert --schema` takes.
+#[derive(Debug, Args)]
+pub struct InferArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+
+    #[command(flatten)]
+    pub infer: InferenceArgs,
+}
+
+/// How a schema is inferred.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Inference")]
+pub struct InferenceArgs {
+    /// How many records are looked at: a number, or `all`
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = records)]
+    pub infer_records: Records,
+
+    /// Take strings that are all ISO 8601 dates or timestamps as such
+    #[arg(long)]
+    pub infer_timestamps: bool,
+}
+
+/// How many records are sampled; `None` is all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Records(pub Option<NonZeroU64>);
+
+/// Show what is in an Arrow or Parquet file
+///
+/// Prints the schema, the batches or row groups, and where the bytes are. Reads metadata only.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// An Arrow IPC file or stream, or a Parquet file; `-` for an Arrow stream on standard input
+    pub input: PathBuf,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Write deterministic test data
+///
+/// The same workload, seed and options give the same bytes everywhere.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// battery, battery-u64, trip, trip-u64, trip-full, logs, lineitem or taxi
+    #[arg(value_parser = workload)]
+    pub workload: Workload,
+
+    /// Write whole records until there are at least this many bytes [default: 1MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, conflicts_with = "rows")]
+    pub bytes: Option<u64>,
+
+    /// Write this many records
+    #[arg(long, value_name = "N")]
+    pub rows: Option<u64>,
+
+    /// Start of the random numbers
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+
+    /// Most values in an array of battery and battery-u64
+    #[arg(long, value_name = "N", default_value_t = VALUES_MAX_DEFAULT,
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_values: u32,
+
+    /// Spread records over lines, indented
+    #[arg(long, conflicts_with = "spaced")]
+    pub pretty: bool,
+
+    /// A space after every comma and colon
+    #[arg(long)]
+    pub spaced: bool,
+
+    /// The file to write, or `-` for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+
+    /// No summary and no progress bar
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// When to show progress
+    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    pub progress: When,
+}
+
+/// Measure beside the libraries that one would use instead
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    pub suite: BenchSuite,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum BenchSuite {
+    Json(JsonBenchArgs),
+}
+
+/// JSON to Arrow, beside pyarrow, polars, DuckDB, arrow-json, simdjson and others
+///
+/// All convert the same bytes from memory to memory, taking turns. Peers are installed into a folder of
+/// their own; one that cannot be is reported as not measured. Without --json and --report the JSON
+/// result goes to standard output.
+#[derive(Debug, Args)]
+pub struct JsonBenchArgs {
+    /// Write an HTML page with plots
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Text of each workload [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub size: Option<u64>,
+
+    /// Timed conversions of each engine [default: 7]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+
+    /// Only these workloads: battery-8,trip,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+
+    /// Only these engines: arrowsmith-cpu,pyarrow,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub engines: Vec<String>,
+
+    /// Thread counts [default: one, and all there are]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub threads: Vec<NonZeroUsize>,
+
+    /// Where peers are installed [default: .bench]
+    #[arg(long, value_name = "DIR")]
+    pub peers_dir: Option<PathBuf>,
+
+    /// Where the public files of the real-… workloads are
+    #[arg(long, value_name = "DIR")]
+    pub corpora_dir: Option<PathBuf>,
+}
+
+fn codec(name: &str) -> Result<Codec, String> {
+    name.parse().map_err(|error: arrowsmith_core::Error| error.to_string())
+}
+
+fn records(text: &str) -> Result<Records, String> {
+    if text == "all" {
+        return Ok(Records(None));
+    }
+    let number =
+        text.parse().map_err(|_| format!("{text:?} is neither a number above 0 nor `all`"))?;
+    Ok(Records(Some(number)))
+}
+
+fn workload(name: &str) -> Result<Workload, String> {
+    name.parse().map_err(|error: arrowsmith_workload::UnknownWorkload| error.to_string())
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The words that options of the command line take, with what `--help` says of each.
+
+use clap::ValueEnum;
+
+/// How records follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// By the first bytes: an array, a record a line, or else concatenated
+    Auto,
+    /// One record a line
+    #[value(alias = "jsonl", alias = "lines")]
+    Ndjson,
+    /// Records one after another, on any number of lines
+    #[value(alias = "json")]
+    Concatenated,
+    /// The elements of one array
+    Array,
+}
+
+/// How the input is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompressionIn {
+    /// By the first bytes
+    Auto,
+    None,
+    Gzip,
+    Zstd,
+    Lz4,
+}
+
+/// The engines that this build has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    Cpu,
+    Reference,
+}
+
+/// `--on-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnBad {
+    /// Stop, with exit status 1
+    Fail,
+    /// Put a null where a value does not fit
+    Null,
+    /// Leave the record out
+    Skip,
+}
+
+/// `--duplicate-keys`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Duplicates {
+    /// The last value counts
+    Last,
+    /// The record does not fit
+    Error,
+}
+
+/// `--unknown-keys`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Unknown {
+    /// Its value is skipped
+    Skip,
+    /// The record does not fit
+    Error,
+}
+
+/// `--to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum To {
+    /// Arrow IPC file: .arrow, .feather, .ipc
+    Arrow,
+    /// Arrow IPC stream: .arrows
+    Arrows,
+    /// Parquet: .parquet
+    Parquet,
+}
+
+/// `--buffer-compression`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BufferCompression {
+    None,
+    Lz4,
+    Zstd,
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith bench`: arrowsmith-bench with this command's own engine among the others.
+//!
+//! The engine takes part through the library's reader, as any user would use it: threads, order and
+//! batches included.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use arrowsmith::{Input, SharedBytes, json};
+use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
+use arrowsmith_core::Error;
+use arrowsmith_core::sink::Output;
+
+use crate::args::{BenchArgs, BenchSuite, JsonBenchArgs};
+use crate::failure::{Failure, Outcome};
+use crate::size::display;
+
+pub fn run(args: &BenchArgs) -> Outcome {
+    match &args.suite {
+        BenchSuite::Json(args) => json(args),
+    }
+}
+
+fn json(args: &JsonBenchArgs) -> Outcome {
+    let default = Options::default();
+    let options = Options {
+        size_bytes: args.size,
+        rounds: args.rounds,
+        workloads: args.workloads.clone(),
+        engines: args.engines.clone(),
+        threads: args.threads.clone(),
+        peers_dir: args.peers_dir.clone().unwrap_or(default.peers_dir),
+        corpora_dir: args.corpora_dir.clone(),
+    };
+    let engines: Vec<Box<dyn InProcess>> = vec![Box::new(Cpu)];
+    let mut progress = |line: &str| eprintln!("{line}");
+    let report = arrowsmith_bench::json::run(&options, engines, &mut progress).map_err(failure)?;
+    if let Some(path) = &args.json {
+        write(path, &(to_json(&report)? + "\n"))?;
+    }
+    if let Some(path) = &args.report {
+        write(path, &arrowsmith_bench::html(&report))?;
+    }
+    if args.json.is_none() && args.report.is_none() {
+        write(Path::new("-"), &(to_json(&report)? + "\n"))?;
+    }
+    print_rows(&report);
+    match report.rows.iter().find(|row| !row.valid && row.kind == "ours") {
+        Some(row) => Err(Failure::Work(Error::Config(format!(
+            "{} on {}: the result is not the expected one: {}",
+            row.engine,
+            row.workload,
+            row.difference.as_deref().unwrap_or("it was not compared")
+        )))),
+        None => Ok(()),
+    }
+}
+
+fn to_json(report: &Report) -> Outcome<String> {
+    serde_json::to_string_pretty(report)
+        .map_err(|error| Failure::Work(Error::from(std::io::Error::from(error))))
+}
+
+fn write(path: &Path, text: &str) -> Outcome {
+    let mut output = Output::create(path).map_err(Failure::output)?;
+    output.write_all(text.as_bytes()).map_err(|error| Failure::output(output.error(error)))?;
+    output.commit().map_err(Failure::output)?;
+    Ok(())
+}
+
+/// The figures for people, on standard error.
+fn print_rows(report: &Report) {
+    for row in &report.rows {
+        let ratio = row
+            .vs_fastest_peer
+            .as_ref()
+            .map_or_else(String::new, |ratio| format!(", {:.1} x the fastest peer", ratio.median));
+        eprintln!(
+            "{:<16} {:<24} {:>2} threads {:>8.3} GB/s of {}{ratio}",
+            row.workload,
+            row.engine,
+            row.threads,
+            row.gb_per_s,
+            display(row.bytes),
+        );
+    }
+    for missing in &report.not_measured {
+        eprintln!(
+            "{:<16} {:<24} not measured: {}",
+            missing.workload, missing.engine, missing.reason
+        );
+    }
+}
+
+fn failure(error: BenchError) -> Failure {
+    match error {
+        BenchError::UnknownName { .. } => Failure::Usage(error.to_string()),
+        BenchError::Io { path, source } => Failure::Work(Error::io(path, source)),
+        other => Failure::Work(Error::Config(other.to_string())),
+    }
+}
+
+/// The engine `cpu` behind the library's reader.
+struct Cpu;
+
+impl InProcess for Cpu {
+    fn name(&self) -> &str {
+        "arrowsmith-cpu"
+    }
+
+    fn version(&self) -> String {
+        let level = arrowsmith_engine_cpu::CpuEngine::default().level_name();
+        format!("arrowsmith {} ({level})", env!("CARGO_PKG_VERSION"))
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        schema: &SchemaRef,
+        input: &'a [u8],
+        threads: NonZeroUsize,
+    ) -> Result<Box<dyn Prepared + 'a>, String> {
+        // The reader wants bytes that it can share with its threads.
+        let input: SharedBytes = Arc::new(input.to_vec());
+        Ok(Box::new(CpuPrepared { schema: Arc::clone(schema), input, threads: threads.get() }))
+    }
+}
+
+struct CpuPrepared {
+    schema: SchemaRef,
+    input: SharedBytes,
+    threads: usize,
+}
+
+impl Prepared for CpuPrepared {
+    fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
+        let input = Input::Bytes { name: None, bytes: Arc::clone(&self.input) };
+        let reader = json::ReaderBuilder::new()
+            .schema(Arc::clone(&self.schema))
+            .threads(self.threads)
+            .framing(Some(arrowsmith::Framing::Lines))
+            .open([input]);
+        let mut reader = reader.map_err(|error| error.to_string())?;
+        while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
+            sink(batch)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The `arrowsmith` command: the library's sources, engines and sinks, put together on a command line.
+//!
+//! Results go to files or standard output, all else to standard error. What it prints, its options and
+//! its exit status are a contract (docs/guide/convert.md); it never decodes anything itself.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod convert;
+mod failure;
+mod generate;
+mod infer;
+mod input;
+mod inspect;
+mod interrupt;
+mod progress;
+mod rejects;
+mod schema;
+mod size;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::interrupt::Interrupt;
+
+fn main() -> ExitCode {
+    // Clap itself ends the process with status 2 when the call is wrong.
+    let cli = Cli::parse();
+    let interrupt = Interrupt::install();
+    let outcome = match cli.command {
+        Command::Convert(args) => convert::run(&args, &interrupt),
+        Command::Infer(args) => infer::run(&args, &interrupt),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Generate(args) => generate::run(&args, &interrupt),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

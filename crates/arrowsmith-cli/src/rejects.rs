@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Records that were left out or changed: to `--rejects FILE` whole, or the first few reasons to standard error.
+//!
+//! The file is written in place, line by line, and is flushed however the command ends: what was
+//! rejected before a failure or Ctrl-C is not lost with it. It exists, empty, when nothing was rejected.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrowsmith_core::{Error, Reject, Result};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::Serialize;
+
+/// How many reasons are shown on standard error when there is no file for them.
+const REASONS_MAX: usize = 5;
+
+/// One line of the file.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    source: Option<&'a str>,
+    record: u64,
+    line: u64,
+    offset: u64,
+    path: &'a str,
+    kind: &'static str,
+    expected: &'a str,
+    found: &'a str,
+    kept_as_null: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    /// Of bytes that are not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_base64: Option<String>,
+}
+
+/// Where rejects go: only counted, until a file is named. Clones write to the same place.
+#[derive(Clone, Default)]
+pub struct Rejects(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// `None` without `--rejects`.
+    file: Option<RejectsFile>,
+    rejected: u64,
+    nulled: u64,
+    /// The first few reasons, when there is no file for them.
+    reasons: Vec<String>,
+    /// The first error of the file; later rejects are only counted.
+    failed: Option<Error>,
+}
+
+struct RejectsFile {
+    writer: BufWriter<Box<dyn Write + Send>>,
+    path: PathBuf,
+}
+
+impl Rejects {
+    /// Sends rejects to a file, which is created or emptied; `-` is standard output.
+    pub fn write_to(&self, path: &Path) -> Result<()> {
+        let file = RejectsFile::create(path)?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).file = Some(file);
+        Ok(())
+    }
+
+    /// Takes one reject.
+    pub fn add(&self, reject: &Reject) {
+        let state = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if reject.kept_as_null {
+            state.nulled += 1;
+        } else {
+            state.rejected += 1;
+        }
+        match &mut state.file {
+            Some(_) if state.failed.is_some() => {}
+            Some(file) => {
+                if let Err(error) = file.write(reject) {
+                    state.failed = Some(Error::io(&file.path, error));
+                }
+            }
+            None if state.reasons.len() < REASONS_MAX => {
+                let what = if reject.kept_as_null { "nulled" } else { "rejected" };
+                state.reasons.push(format!("{what}: {}", reject.error));
+            }
+            None => {}
+        }
+    }
+
+    /// Records left out, and records with nulls in place of what did not fit.
+    pub fn counts(&self) -> (u64, u64) {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.rejected, state.nulled)
+    }
+
+    /// Writes what is buffered; fails if any reject could not be written.
+    pub fn flush(&self) -> Result<()> {
+        let state = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = state.failed.take() {
+            return Err(error);
+        }
+        match &mut state.file {
+            Some(file) => file.writer.flush().map_err(|error| Error::io(&file.path, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Says on standard error what was rejected, where no file says it.
+    pub fn report(&self) {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for reason in &state.reasons {
+            eprintln!("{reason}");
+        }
+        let more = state.rejected + state.nulled - state.reasons.len() as u64;
+        if state.file.is_none() && more > 0 {
+            eprintln!("and {more} more records; --rejects FILE keeps them all, with the reasons");
+        }
+    }
+}
+
+impl RejectsFile {
+    fn create(path: &Path) -> Result<Self> {
+        let writer: Box<dyn Write + Send> = if path == Path::new("-") {
+            Box::new(io::stdout())
+        } else {
+            Box::new(File::create(path).map_err(|error| Error::io(path, error))?)
+        };
+        Ok(Self { writer: BufWriter::new(writer), path: path.to_owned() })
+    }
+
+    fn write(&mut self, reject: &Reject) -> io::Result<()> {
+        serde_json::to_writer(&mut self.writer, &line(reject))?;
+        self.writer.write_all(b"\n")
+    }
+}
+
+fn line(reject: &Reject) -> Line<'_> {
+    let error = &reject.error;
+    let text = str::from_utf8(&reject.record).ok();
+    Line {
+        source: error.position.source.as_deref(),
+        record: error.position.record,
+        line: error.position.line,
+        offset: error.position.offset,
+        path: &error.path,
+        kind: error.kind.name(),
+        expected: &error.expected,
+        found: &error.found,
+        kept_as_null: reject.kept_as_null,
+        text,
+        text_base64: text.is_none().then(|| BASE64_STANDARD.encode(&reject.record)),
+    }
+}

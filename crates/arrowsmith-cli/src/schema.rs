@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Schemas as the command line takes and prints them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+use arrowsmith::plan::load::load_schema;
+use arrowsmith::plan::text::format_schema;
+use arrowsmith_workload::Workload;
+
+use crate::failure::Outcome;
+
+/// What `--schema` names: a file, a workload, or the text itself, in this order.
+pub fn load(name: &str) -> Outcome<SchemaRef> {
+    if !Path::new(name).exists()
+        && let Ok(workload) = name.parse::<Workload>()
+    {
+        return Ok(Arc::new(workload.schema()));
+    }
+    Ok(Arc::new(load_schema(name)?))
+}
+
+/// The schema and its metadata in the text form that `--schema` takes.
+pub fn text(schema: &Schema) -> String {
+    format_schema(schema)
+}
+
+/// The schema as part of a report.
+pub fn section(schema: &str) -> String {
+    let mut text = "\nschema:\n".to_owned();
+    for line in schema.lines() {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text
+}

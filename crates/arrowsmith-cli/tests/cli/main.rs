@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command as scripts see it: the built binary, its output, its files and its exit status.
+//!
+//! What users read is kept in `tests/snapshots`; `ARROWSMITH_UPDATE_SNAPSHOTS=1` writes it anew, and
+//! the difference is for review.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod bad_input;
+mod bench;
+mod convert;
+mod data;
+mod generate;
+mod help;
+mod inspect;
+mod interrupt;
+mod run;
