@@ -212,9 +212,10 @@ impl<I: Isa> Walker<'_, I> {
         loop {
             let between = pos;
             let route = match slots.get(due) {
-                Some(slot) if self.isa.equal(self.input.window(pos), &slot.literal, slot.mask) => {
-                    let (follows, field) = (slot.follows, slot.field);
-                    Route { follows, field, pos: pos + slot.len, due: due + 1 }
+                Some(slot)
+                    if slot.is_at(self.isa, self.input.window(pos), pos, reading.start) =>
+                {
+                    slot.route(pos, due + 1)
                 }
                 _ => match self.route(&reading, slots, due, pos) {
                     Some(route) => route,
