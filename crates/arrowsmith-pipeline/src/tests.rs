@@ -5,6 +5,7 @@ mod bounds;
 mod equal;
 mod errors;
 mod push;
+mod sampling;
 
 use std::io::{self, Read};
 use std::sync::Arc;

@@ -26,3 +26,6 @@ pub use arrowsmith_pipeline::{InferOptions, PushDecoder, Sample, SampleOptions};
 pub use builder::{ReaderBuilder, infer_schema};
 pub use reader::JsonReader;
 pub use stream::BatchStream;
+
+#[cfg(test)]
+mod tests;

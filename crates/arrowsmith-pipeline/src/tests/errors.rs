@@ -196,3 +196,35 @@ fn hints_are_given_for_values_that_do_not_fit() {
     assert_eq!(start("{\"n\":\"a\"}\n"), hint);
     assert_ne!(start("{\"n\":]}\n"), hint);
 }
+
+#[test]
+fn what_is_wrong_with_an_array_is_counted_in_its_own_source() {
+    let good = "{\"n\":1}\n{\"n\":2}\n";
+    let cases = [
+        ("[{\"n\":1},\n{\"n\":2}", ErrorKind::Truncated, 17, 2),
+        ("[{\"n\":1},\n]", ErrorKind::Syntax, 10, 1),
+        ("[{\"n\":1}]\n x", ErrorKind::TrailingData, 11, 1),
+        ("[", ErrorKind::Truncated, 1, 0),
+    ];
+    for (text, kind, offset, before) in cases {
+        for threads in [1, 2] {
+            for chunk in CHUNKS {
+                let batches = JsonPipeline::builder(super::plan(), cpu())
+                    .inputs([Input::bytes(good), Input::reader(Drip::new(text, 1))])
+                    .threads(threads)
+                    .chunk_bytes(chunk)
+                    .start()
+                    .unwrap();
+                let (rows, error) = drain(batches);
+                let label = format!("{text:?}, {threads} threads, chunks of {chunk}");
+                assert_eq!(rows.num_rows(), 2 + before, "{label}");
+                let error = error.unwrap();
+                let data = error.as_data().unwrap();
+                let line = text[..offset].matches('\n').count() as u64 + 1;
+                let record = before as u64;
+                let expected = Position { source: None, record, line, offset: offset as u64 };
+                assert_eq!((data.kind, &data.position), (kind, &expected), "{label}");
+            }
+        }
+    }
+}

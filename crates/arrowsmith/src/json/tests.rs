@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The faces give what the pipeline gives: rows, errors, hints, in order.
+
+use std::fs;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrowsmith_core::{DecodeOptions, Error, ErrorKind, OnError, Result};
+use arrowsmith_source::Input;
+use futures_core::Stream;
+
+use crate::json::{BatchStream, ReaderBuilder, SampleOptions};
+
+fn text(count: usize) -> String {
+    (0..count).map(|n| format!("{{\"a\":{n},\"b\":{{\"c\":\"x{n}\",\"d\":null}}}}\n")).collect()
+}
+
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]))
+}
+
+#[test]
+fn a_reader_is_a_record_batch_reader() {
+    let reader = ReaderBuilder::new()
+        .schema(schema())
+        .batch_rows(Some(64))
+        .open([Input::bytes(text(150))])
+        .unwrap();
+    let reader: Box<dyn RecordBatchReader> = Box::new(reader);
+    assert_eq!(reader.schema(), schema());
+    let rows: Vec<usize> = reader.map(|batch| batch.unwrap().num_rows()).collect();
+    assert_eq!(rows, [64, 64, 22]);
+}
+
+#[test]
+fn errors_come_through_arrow_whole() {
+    let mut reader =
+        ReaderBuilder::new().schema(schema()).open([Input::bytes("{\"a\":true}\n")]).unwrap();
+    let Some(Err(ArrowError::ExternalError(error))) = reader.next() else { panic!("no error") };
+    let error = error.downcast::<Error>().unwrap();
+    assert_eq!(error.as_data().unwrap().kind, ErrorKind::WrongType);
+    assert!(reader.next().is_none());
+}
+
+#[test]
+fn columns_are_taken_from_what_was_inferred() {
+    let reader = ReaderBuilder::new().columns(["b.c"]).open([Input::bytes(text(3))]).unwrap();
+    let plan = Arc::clone(reader.plan());
+    assert_eq!(plan.schema().fields().len(), 1);
+    let DataType::Struct(fields) = plan.schema().field(0).data_type().clone() else { panic!() };
+    assert_eq!(fields.len(), 1);
+    assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 3);
+    let missing = ReaderBuilder::new().columns(["zzz"]).open([Input::bytes(text(3))]);
+    assert!(matches!(missing, Err(Error::Schema { .. })));
+}
+
+#[test]
+fn engines_are_found_by_name_and_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    fs::write(&path, text(1000)).unwrap();
+    let read = |name: &str| -> Vec<RecordBatch> {
+        let reader = ReaderBuilder::new()
+            .engine(crate::engine(name).unwrap())
+            .batch_rows(Some(300))
+            .open([Input::Path(path.clone())])
+            .unwrap();
+        reader.map(|batch| batch.unwrap()).collect()
+    };
+    let [cpu, reference] = crate::ENGINES else { panic!("more engines than this test knows") };
+    assert_eq!(read(cpu), read(reference));
+}
+
+#[test]
+fn an_inferred_schema_is_named_in_the_errors_it_causes() {
+    let text = text(5) + "{\"a\":\"late\"}\n";
+    let few = SampleOptions { records_max: Some(3), ..SampleOptions::default() };
+    let mut reader = ReaderBuilder::new().infer(few).open([Input::bytes(text.clone())]).unwrap();
+    assert_eq!(reader.next_batch().unwrap().unwrap().num_rows(), 5);
+    let error = reader.next_batch().unwrap_err();
+    let hint = error.as_data().unwrap().hint.clone().unwrap();
+    assert!(hint.contains("inferred from the first 3 records"), "{hint}");
+    assert!(hint.contains("--infer-records all"), "{hint}");
+    let all = SampleOptions { records_max: None, ..SampleOptions::default() };
+    let reader = ReaderBuilder::new().infer(all).open([Input::bytes(text)]).unwrap();
+    assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 6);
+}
+
+#[test]
+fn rejects_are_handed_over_and_counted() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&count);
+    let mut options = DecodeOptions::default();
+    options.on_error = OnError::Skip;
+    let reader = ReaderBuilder::new()
+        .schema(schema())
+        .options(options)
+        .on_reject(move |_| {
+            into.fetch_add(1, Ordering::SeqCst);
+        })
+        .open([Input::bytes("{\"a\":1}\nnonsense\n{\"a\":2}\n")])
+        .unwrap();
+    let progress = Arc::clone(reader.progress());
+    assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 2);
+    assert_eq!((count.load(Ordering::SeqCst), progress.rejects()), (1, 1));
+    assert_eq!(progress.bytes_total(), Some(progress.bytes()));
+}
+
+/// Wakes the thread that polls.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// All there is in a stream, polled only when it asks for it.
+fn block_on(stream: BatchStream) -> Vec<Result<RecordBatch>> {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut stream = pin!(stream);
+    let mut items = Vec::new();
+    loop {
+        match stream.as_mut().poll_next(&mut context) {
+            Poll::Ready(Some(item)) => items.push(item),
+            Poll::Ready(None) => return items,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn a_stream_gives_everything_and_then_the_error() {
+    for threads in [1, 3] {
+        let stream = ReaderBuilder::new()
+            .schema(schema())
+            .threads(threads)
+            .chunk_bytes(500)
+            .open([Input::bytes(text(2000) + "{\"a\":true}\n")])
+            .unwrap()
+            .into_stream()
+            .unwrap();
+        assert_eq!(stream.schema(), &schema());
+        let mut items = block_on(stream);
+        let error = items.pop().unwrap().unwrap_err();
+        assert_eq!(error.as_data().unwrap().position.record, 2000);
+        assert_eq!(items.into_iter().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 2000);
+    }
+}
+
+#[test]
+fn a_stream_that_nobody_polls_holds_the_reading_up_and_ends_when_dropped() {
+    let text = text(200_000);
+    let reader = ReaderBuilder::new()
+        .schema(schema())
+        .threads(1)
+        .chunk_bytes(1000)
+        .open([Input::bytes(text.clone())])
+        .unwrap();
+    let progress = Arc::downgrade(reader.progress());
+    let stream = reader.into_stream().unwrap();
+    thread::sleep(Duration::from_millis(200));
+    let bytes = progress.upgrade().map_or(0, |progress| progress.bytes());
+    assert!((1..text.len() as u64 / 10).contains(&bytes), "{bytes}");
+    drop(stream);
+    let started = Instant::now();
+    while progress.strong_count() > 0 {
+        assert!(started.elapsed() < Duration::from_secs(20), "the thread goes on");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_panic_of_a_callback_does_not_look_like_the_end() {
+    let mut options = DecodeOptions::default();
+    options.on_error = OnError::Skip;
+    let stream = ReaderBuilder::new()
+        .schema(schema())
+        .options(options)
+        .on_reject(|_| panic!("the callback's own fault"))
+        .open([Input::bytes("{\"a\":1}\nnonsense\n")])
+        .unwrap()
+        .into_stream()
+        .unwrap();
+    let last = block_on(stream).pop().unwrap();
+    assert!(last.unwrap_err().to_string().contains("panicked"));
+}
