@@ -239,7 +239,11 @@ impl<I: Isa> Walker<'_, I> {
         };
         let Values::W64(values) = &mut items.values else { return FAIL };
         let before = values.len();
-        let read = self.isa.int_list(self.input, pos + 1, values, signed);
+        let read = if self.input.at(pos + 1) == b']' {
+            ints::IntList { pos: pos + 2, closed: true }
+        } else {
+            self.isa.int_list(self.input, pos + 1, values, signed)
+        };
         let count = values.len() - before;
         match (&mut list.values, len) {
             (Values::Ends(ends), None) if read.closed => {
@@ -272,6 +276,10 @@ impl<I: Isa> Walker<'_, I> {
         };
         let before = values.len();
         let mut pos = start + 1;
+        if self.input.at(pos) == b']' {
+            ends.push(i32::try_from(before).unwrap_or(i32::MAX));
+            return pos + 1;
+        }
         loop {
             let Ok((value, len)) = number::parse_f64(self.input.from(pos)) else { break };
             values.push(value.to_bits());

@@ -60,6 +60,8 @@ pub(crate) enum Fast {
     /// A list of 64-bit floating-point numbers.
     Floats,
     Object,
+    /// A list of objects.
+    Objects,
     List,
     Timestamp,
     /// What the walker has in one function for all.
@@ -78,6 +80,7 @@ impl Program {
             Code::List(item) if self.steps[item].code == Code::Float(FloatWidth::F64) => {
                 Fast::Floats
             }
+            Code::List(item) if matches!(self.steps[item].code, Code::Struct(_)) => Fast::Objects,
             code => code.fast(),
         }
     }

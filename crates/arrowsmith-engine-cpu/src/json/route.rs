@@ -204,6 +204,79 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
+    /// Reads a list of objects, in one function so that an object costs no call.
+    #[inline(always)]
+    pub fn objects(&mut self, id: Id, start: usize) -> usize {
+        let Code::List(item) = self.program.steps[id].code else { return FAIL };
+        let Code::Struct(object) = self.program.steps[item].code else { return FAIL };
+        if self.input.at(start) != b'[' {
+            return self.other_type(id, start);
+        }
+        if self.program.steps[id].depth > self.options.limits.depth_max {
+            return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
+        }
+        let mut slots = std::mem::take(&mut self.predictors[object].slots);
+        let pos = self.object_elements(item, object, &mut slots, start);
+        self.predictors[object].slots = slots;
+        if pos == FAIL {
+            return FAIL;
+        }
+        let len = i32::try_from(self.columns.len(item)).unwrap_or(i32::MAX);
+        if let Values::Ends(ends) = &mut self.columns.columns[id].values {
+            ends.push(len);
+        }
+        pos
+    }
+
+    /// Reads the elements of the array at `start`; gives the position after its bracket.
+    #[inline(always)]
+    fn object_elements(
+        &mut self,
+        item: Id,
+        object: usize,
+        slots: &mut Vec<Slot>,
+        start: usize,
+    ) -> usize {
+        let layout = &self.program.objects[object];
+        let (first_child, fields) = (layout.first, layout.keys.len());
+        let depth = self.program.steps[item].depth;
+        let plain = depth <= self.options.limits.depth_max;
+        let mut row = self.columns.len(item);
+        let mut pos = self.space(start + 1);
+        if self.input.at(pos) == b']' {
+            return pos + 1;
+        }
+        loop {
+            let from = pos;
+            if plain && self.input.at(from) == b'{' {
+                let reading = Reading { object, first_child, fields, row, depth, start: from, seen: 0 };
+                let predictor = &mut self.predictors[object];
+                predictor.misses = predictor.misses.saturating_sub(1);
+                if fields > 64 {
+                    predictor.seen.fill(0);
+                }
+                pos = self.fields(reading, slots);
+                if pos == FAIL {
+                    pos = self.recover(item, from);
+                } else if let Values::Count(count) = &mut self.columns.columns[item].values {
+                    *count += 1;
+                }
+            } else {
+                pos = self.value_or_null(item, Fast::Other, from);
+            }
+            row += 1;
+            if pos == FAIL {
+                return FAIL;
+            }
+            pos = self.space(pos);
+            match self.input.at(pos) {
+                b',' => pos = self.space(pos + 1),
+                b']' => return pos + 1,
+                _ => return self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or ']'")),
+            }
+        }
+    }
+
     /// Reads the fields of an object.
     #[inline(always)]
     fn fields(&mut self, mut reading: Reading, slots: &mut Vec<Slot>) -> usize {

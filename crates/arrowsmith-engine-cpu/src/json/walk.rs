@@ -169,6 +169,10 @@ nested!(
     Object, object
 );
 nested!(
+    /// Lists of objects.
+    Objects, objects
+);
+nested!(
     /// Lists of anything.
     List, list
 );
@@ -345,6 +349,7 @@ impl<I: Isa> Walker<'_, I> {
             Fast::F64 => self.float(id, FloatWidth::F64, pos),
             Fast::Bool => self.bool(id, pos),
             Fast::Object => isa.vectorize(Object { walker: self, id, pos }),
+            Fast::Objects => isa.vectorize(Objects { walker: self, id, pos }),
             Fast::List => isa.vectorize(List { walker: self, id, pos }),
             Fast::Ints => match isa.vectorize(Ints { walker: self, id, pos }) {
                 FAIL => isa.vectorize(Other { walker: self, id, pos }),
@@ -368,7 +373,10 @@ impl<I: Isa> Walker<'_, I> {
         let isa = self.isa;
         match self.program.steps[id].code {
             Code::Struct(_) => isa.vectorize(Object { walker: self, id, pos }),
-            Code::List(_) => isa.vectorize(List { walker: self, id, pos }),
+            Code::List(item) => match self.program.steps[item].code {
+                Code::Struct(_) => isa.vectorize(Objects { walker: self, id, pos }),
+                _ => isa.vectorize(List { walker: self, id, pos }),
+            },
             Code::FixedList(item, len) => self.fixed_list(id, item, len, pos),
             Code::Map(key, value) => self.map(id, key, value, pos),
             Code::Json => self.json(id, pos),
@@ -389,7 +397,7 @@ impl<I: Isa> Walker<'_, I> {
 
     #[cold]
     #[inline(never)]
-    fn recover(&mut self, id: Id, pos: usize) -> usize {
+    pub fn recover(&mut self, id: Id, pos: usize) -> usize {
         // A predicted text may end before the white space in front of the value.
         let value = self.space(pos);
         if value != pos {
