@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads one JSON value and tells the lattice what is in it.
+//!
+//! The whole grammar is checked, as the contract has it, so that a schema is inferred from JSON only. A
+//! value is read into a [`Node`], or into nothing where its text is kept as it is. Recursion is bounded
+//! by `depth_max`.
+
+use std::borrow::Cow;
+
+use arrowsmith_core::ErrorKind;
+use arrowsmith_number::{
+    NumberError, TimeUnit, looks_like_date, looks_like_timestamp, parse_f64, parse_i64,
+    parse_timestamp, parse_u64, scan_number,
+};
+
+use super::InferOptions;
+use super::lattice::{Node, Number, Text};
+
+/// Containers inside one another that become types; what is deeper is kept as text. A map counts twice
+/// in a plan, which takes 64 levels.
+const NESTING_MAX: usize = 30;
+
+/// Deepest recursion, whatever the limit says: the stack has to hold it.
+const DEPTH_MAX: usize = 1024;
+
+/// Columns beyond which records are taken for maps themselves.
+const COLUMNS_MAX: usize = 1 << 15;
+
+/// Why a record is not JSON.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fault {
+    pub(super) kind: ErrorKind,
+    /// The first byte that is wrong.
+    pub(super) at: usize,
+    pub(super) expected: &'static str,
+}
+
+type Read<T> = Result<T, Fault>;
+
+/// The options that matter here.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    depth_max: usize,
+    object_keys_max: usize,
+    timestamps: bool,
+    allow_nan: bool,
+}
+
+impl From<&InferOptions> for Rules {
+    fn from(options: &InferOptions) -> Self {
+        Self {
+            depth_max: options.limits.depth_max.min(DEPTH_MAX),
+            object_keys_max: options.object_keys_max,
+            timestamps: options.timestamps,
+            allow_nan: options.allow_nan,
+        }
+    }
+}
+
+/// A position in a text that ends where the record has to.
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    pub(super) at: usize,
+    depth: usize,
+    rules: Rules,
+}
+
+/// A string between its quotes.
+#[derive(Clone, Copy)]
+struct Str<'a> {
+    text: &'a str,
+    escapes: bool,
+    /// Half a surrogate pair is in it: no Unicode text has this.
+    lone: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8], at: usize, rules: Rules) -> Self {
+        Self { bytes, at, depth: 0, rules }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    pub(super) fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    /// What is wrong here: the text ends, or it should have gone on with something else.
+    fn fault<T>(&self, expected: &'static str) -> Read<T> {
+        let ends = self.at >= self.bytes.len();
+        let kind = if ends { ErrorKind::Truncated } else { ErrorKind::Syntax };
+        Err(Fault { kind, at: self.at, expected })
+    }
+
+    /// A comma, and the white space around it.
+    pub(super) fn comma(&mut self) -> Read<()> {
+        if self.peek() != Some(b',') {
+            return self.fault("','");
+        }
+        self.at += 1;
+        self.space();
+        Ok(())
+    }
+
+    /// Reads the value that begins here, which is inside so many containers.
+    pub(super) fn value(&mut self, node: Option<&mut Node>, nesting: usize) -> Read<()> {
+        match self.peek() {
+            Some(b'{') => self.object(node, nesting),
+            Some(b'[') => self.list(node, nesting),
+            Some(b'"') => {
+                let string = self.string()?;
+                if let Some(node) = node {
+                    self.note_string(string, node);
+                }
+                Ok(())
+            }
+            Some(b'-' | b'0'..=b'9') => self.number(node),
+            Some(b't') => self.literal("true", node, Node::bool),
+            Some(b'f') => self.literal("false", node, Node::bool),
+            Some(b'n') => self.literal("null", node, Node::null),
+            Some(b'N') if self.rules.allow_nan => self.literal("NaN", node, float),
+            Some(b'I') if self.rules.allow_nan => self.literal("Infinity", node, float),
+            _ => self.fault("a value"),
+        }
+    }
+
+    fn literal(
+        &mut self,
+        word: &'static str,
+        node: Option<&mut Node>,
+        note: impl Fn(&mut Node),
+    ) -> Read<()> {
+        let rest = &self.bytes[self.at..];
+        if !rest.starts_with(word.as_bytes()) {
+            if word.as_bytes().starts_with(rest) {
+                self.at = self.bytes.len();
+            }
+            return self.fault(word);
+        }
+        self.at += word.len();
+        if let Some(node) = node {
+            note(node);
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, node: Option<&mut Node>) -> Read<()> {
+        let text = &self.bytes[self.at..];
+        if self.rules.allow_nan && text.starts_with(b"-I") {
+            return self.literal("-Infinity", node, float);
+        }
+        let Ok(shape) = scan_number(text) else {
+            let kind = ErrorKind::Syntax;
+            return Err(Fault { kind, at: self.at, expected: "a number" });
+        };
+        self.at += shape.len;
+        let Some(node) = node else { return Ok(()) };
+        let mut number = Number { negative: shape.negative, ..Number::default() };
+        if !shape.is_integer() || parse_i64(text).is_err() {
+            number.large = shape.is_integer() && parse_u64(text).is_ok();
+            number.float = !number.large;
+        }
+        if number.float && matches!(parse_f64(text), Err(NumberError::Range)) {
+            // No number type has it; its text does.
+            node.json();
+        } else {
+            node.number(number);
+        }
+        Ok(())
+    }
+
+    fn note_string(&self, string: Str<'_>, node: &mut Node) {
+        if string.lone {
+            // No string column takes it; JSON text does.
+            node.json();
+        } else if self.rules.timestamps && !string.escapes && node.may_be_time() {
+            node.text(times(string.text.as_bytes()));
+        } else {
+            node.text(Text::default());
+        }
+    }
+
+    /// Enters a container.
+    fn open(&mut self) -> Read<()> {
+        if self.depth >= self.rules.depth_max {
+            let kind = ErrorKind::DepthExceeded;
+            return Err(Fault { kind, at: self.at, expected: "fewer levels (see --depth-max)" });
+        }
+        self.depth += 1;
+        self.at += 1;
+        self.space();
+        Ok(())
+    }
+
+    /// Leaves a container, or goes on in it after a comma.
+    fn more(&mut self, close: u8, expected: &'static str) -> Read<bool> {
+        self.space();
+        match self.peek() {
+            Some(b',') => {
+                self.comma()?;
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.depth -= 1;
+                self.at += 1;
+                Ok(false)
+            }
+            _ => self.fault(expected),
+        }
+    }
+
+    fn list(&mut self, node: Option<&mut Node>, nesting: usize) -> Read<()> {
+        self.open()?;
+        let mut item = node.and_then(|node| {
+            if nesting < NESTING_MAX {
+                node.list()
+            } else {
+                node.json();
+                None
+            }
+        });
+        if self.peek() == Some(b']') {
+            return self.more(b']', "']'").map(|_| ());
+        }
+        loop {
+            self.value(item.as_deref_mut(), nesting + 1)?;
+            if !self.more(b']', "',' or ']'")? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn object(&mut self, mut node: Option<&mut Node>, nesting: usize) -> Read<()> {
+        self.open()?;
+        if let Some(node) = &mut node {
+            if nesting < NESTING_MAX { node.object() } else { node.json() }
+        }
+        if self.peek() == Some(b'}') {
+            return self.more(b'}', "'}'").map(|_| ());
+        }
+        let keys_max = if nesting == 0 { COLUMNS_MAX } else { self.rules.object_keys_max };
+        loop {
+            let at = self.at;
+            if self.peek() != Some(b'"') {
+                return self.fault("'\"'");
+            }
+            let key = self.string()?;
+            if key.lone && nesting == 0 {
+                // It would make one column of JSON text of all records.
+                let kind = ErrorKind::LoneSurrogate;
+                return Err(Fault { kind, at, expected: "a key that can be a column's name" });
+            }
+            self.space();
+            if self.peek() != Some(b':') {
+                return self.fault("':'");
+            }
+            self.at += 1;
+            self.space();
+            let value = match &mut node {
+                Some(node) if key.lone => {
+                    node.json();
+                    None
+                }
+                Some(node) => node.key(&key.unescaped(), keys_max),
+                None => None,
+            };
+            self.value(value, nesting + 1)?;
+            if !self.more(b'}', "',' or '}'")? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the string whose quote is here.
+    fn string(&mut self) -> Read<Str<'a>> {
+        let start = self.at + 1;
+        let (mut escapes, mut lone) = (false, false);
+        self.at = start;
+        loop {
+            match self.peek() {
+                None => return self.fault("'\"'"),
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escapes = true;
+                    lone |= self.escape()?;
+                }
+                Some(0..0x20) => {
+                    let kind = ErrorKind::ControlCharacter;
+                    return Err(Fault { kind, at: self.at, expected: "an escape" });
+                }
+                Some(_) => self.at += 1,
+            }
+        }
+        let raw = &self.bytes[start..self.at];
+        self.at += 1;
+        match std::str::from_utf8(raw) {
+            Ok(text) => Ok(Str { text, escapes, lone }),
+            Err(error) => {
+                let at = start + error.valid_up_to();
+                Err(Fault { kind: ErrorKind::InvalidUtf8, at, expected: "UTF-8" })
+            }
+        }
+    }
+
+    /// Passes an escape; gives whether it is half a surrogate pair.
+    fn escape(&mut self) -> Read<bool> {
+        let at = self.at;
+        let wrong = Fault { kind: ErrorKind::InvalidEscape, at, expected: "an escape of JSON" };
+        match self.bytes.get(at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(b'u') => {
+                let unit = hex4(self.bytes, at).ok_or(wrong)?;
+                self.at += 6;
+                if unit & 0xFC00 == 0xD800 {
+                    let low = hex4(self.bytes, at + 6).filter(|low| low & 0xFC00 == 0xDC00);
+                    self.at += if low.is_some() { 6 } else { 0 };
+                    return Ok(low.is_none());
+                }
+                return Ok(unit & 0xFC00 == 0xDC00);
+            }
+            Some(_) => return Err(wrong),
+            None => {
+                self.at = self.bytes.len();
+                return self.fault("an escape of JSON");
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The four digits of the `\u` escape that is here, if one is.
+fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    digits.iter().try_fold(0, |unit, byte| Some(unit * 16 + char::from(*byte).to_digit(16)?))
+}
+
+impl<'a> Str<'a> {
+    /// The text that is meant, where escapes are known to be sound.
+    fn unescaped(&self) -> Cow<'a, str> {
+        if !self.escapes {
+            return Cow::Borrowed(self.text);
+        }
+        let bytes = self.text.as_bytes();
+        let mut text = String::with_capacity(bytes.len());
+        let mut at = 0;
+        while let Some(run) = self.text.get(at..) {
+            let Some(plain) = run.find('\\') else {
+                text.push_str(run);
+                break;
+            };
+            text.push_str(&run[..plain]);
+            at += plain;
+            let unit = hex4(bytes, at);
+            let low = unit.filter(|unit| unit & 0xFC00 == 0xD800).and(hex4(bytes, at + 6));
+            let code = match (unit, low, bytes.get(at + 1)) {
+                (Some(high), Some(low), _) => 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF),
+                (Some(unit), None, _) => unit,
+                (_, _, Some(b'b')) => 0x8,
+                (_, _, Some(b'f')) => 0xC,
+                (_, _, Some(b'n')) => 0xA,
+                (_, _, Some(b'r')) => 0xD,
+                (_, _, Some(b't')) => 0x9,
+                (_, _, other) => u32::from(other.copied().unwrap_or(b'\\')),
+            };
+            text.extend(char::from_u32(code));
+            at += match (unit, low) {
+                (Some(_), Some(_)) => 12,
+                (Some(_), None) => 6,
+                _ => 2,
+            };
+        }
+        Cow::Owned(text)
+    }
+}
+
+fn float(node: &mut Node) {
+    node.number(Number { float: true, ..Number::default() });
+}
+
+/// What a string is as a date or timestamp.
+fn times(text: &[u8]) -> Text {
+    let date = looks_like_date(text);
+    let offset = looks_like_timestamp(text);
+    if !date && offset.is_none() {
+        return Text::default();
+    }
+    let fits = |unit| parse_timestamp(text, unit).is_ok();
+    Text {
+        date,
+        micros: fits(TimeUnit::Microsecond),
+        nanos: fits(TimeUnit::Nanosecond),
+        offset: offset == Some(true),
+        local: offset != Some(true),
+    }
+}
