@@ -46,6 +46,7 @@ pub fn sampling(
         ..SampleOptions::default()
     };
     options.open.compression = compression(args.compression_in);
-    let _ = inference.infer_timestamps;
+    options.infer.timestamps = inference.infer_timestamps;
+    options.infer.allow_nan = args.allow_nan;
     options
 }

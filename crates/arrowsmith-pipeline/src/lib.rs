@@ -35,7 +35,6 @@ mod batches;
 mod builder;
 mod cut;
 mod frame;
-mod guess;
 mod load;
 mod order;
 mod origin;
@@ -46,9 +45,9 @@ mod rebatch;
 mod sample;
 mod work;
 
+pub use arrowsmith_json::infer::InferOptions;
 pub use batches::BatchIter;
 pub use builder::JsonPipeline;
-pub use guess::InferOptions;
 pub use origin::Origin;
 pub use progress::Progress;
 pub use push::PushDecoder;

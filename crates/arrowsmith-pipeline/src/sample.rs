@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{Chunk, Framing, Limits, Position, Result};
+use arrowsmith_json::infer::{InferOptions, Inferrer};
 use arrowsmith_source::{Content, Input, OpenOptions, Source};
 
 use crate::Origin;
 use crate::cut::{Buffers, CutOptions, Cutter};
-use crate::guess::{Guess, InferOptions};
 use crate::work::{guarded, padded};
 
 /// How much is looked at, and what is made of it.
@@ -31,7 +31,7 @@ pub struct SampleOptions {
     pub open: OpenOptions,
     /// Bounds on what input may ask for.
     pub limits: Limits,
-    /// What types are made of values.
+    /// What types are made of values. Its own `records_max` and `limits` are not used: those here are.
     pub infer: InferOptions,
     /// Stops the sampling once it is true.
     pub cancel: Arc<AtomicBool>,
@@ -72,7 +72,11 @@ const PIECE_BYTES: usize = 256 << 10;
 /// # Errors
 /// What reading the inputs gives, and bad JSON in the sample.
 pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
-    let mut sampler = Sampler { options, guess: Guess::new(options), bytes: 0, complete: true };
+    let mut infer = options.infer.clone();
+    infer.records_max = options.records_max;
+    infer.limits = options.limits.clone();
+    let inferrer = Inferrer::new(infer);
+    let mut sampler = Sampler { options, inferrer, bytes: 0, complete: true };
     let mut origins = Vec::with_capacity(inputs.len());
     for input in inputs {
         if sampler.is_full() {
@@ -82,13 +86,13 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
             origins.push(sampler.input(input)?);
         }
     }
-    let (records, complete) = (sampler.guess.records(), sampler.complete);
-    Ok(Sample { schema: sampler.guess.finish()?, origins, records, complete })
+    let (records, complete) = (sampler.inferrer.records(), sampler.complete);
+    Ok(Sample { schema: Arc::new(sampler.inferrer.finish()?), origins, records, complete })
 }
 
 struct Sampler<'a> {
     options: &'a SampleOptions,
-    guess: Guess,
+    inferrer: Inferrer,
     bytes: u64,
     complete: bool,
 }
@@ -96,7 +100,7 @@ struct Sampler<'a> {
 impl Sampler<'_> {
     fn is_full(&self) -> bool {
         self.options.records_max.is_some_and(|most| {
-            self.guess.records() >= most || self.bytes >= self.options.bytes_max
+            self.inferrer.records() >= most || self.bytes >= self.options.bytes_max
         })
     }
 
@@ -152,8 +156,8 @@ impl Sampler<'_> {
             let bytes = padded(&piece, &mut scratch);
             let position = before.clone();
             let chunk = Chunk { bytes, len: piece.len, framing: piece.framing, position };
-            let seen = self.guess.look(&chunk)?;
-            self.complete &= seen.all;
+            let seen = self.inferrer.observe(&chunk)?;
+            self.complete &= seen.complete;
             before.record += seen.records;
             before.line += newlines(chunk.data()) + piece.lines_after;
             self.bytes += piece.len as u64;

@@ -12,6 +12,7 @@ mod convert;
 mod data;
 mod generate;
 mod help;
+mod infer;
 mod inspect;
 mod interrupt;
 mod run;

@@ -294,35 +294,7 @@ unsafe fn convert(
                 let ends = _mm512_alignr_epi64::<2>(_mm512_setzero_si512(), ends);
                 store_widened(to.add(16), convert4(ends, before, text));
             }
-        } else if !run_longer_than::<8>(digit) {
-            _mm512_storeu_si512(to.cast(), convert8(ends, before, text));
-            let mut ends = ends;
-            let mut done = 8;
-            while done < count {
-                ends = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), ends);
-                _mm512_storeu_si512(to.add(done).cast(), convert8(ends, before, text));
-                done += 8;
-            }
-        } else if !run_longer_than::<20>(digit) {
-            let mut ends = ends;
-            let mut done = 0;
-            let mut refused = 0;
-            while done < count {
-                let (values, overflow) = convert20(ends, before, text);
-                _mm256_storeu_si256(to.add(done).cast(), values);
-                let lanes = (1_u8 << (count - done).min(4)) - 1;
-                refused |= overflow & lanes;
-                if signed {
-                    // Also refuses i64::MIN, which the scalar path takes.
-                    refused |= _mm256_movepi64_mask(values) & lanes;
-                }
-                ends = _mm512_alignr_epi32::<1>(_mm512_setzero_si512(), ends);
-                done += 4;
-            }
-            if refused != 0 {
-                return false;
-            }
-        } else {
+        } else if !convert_long(digit, ends, text, signed, count, to) {
             return false;
         }
         if negative != 0 {
@@ -331,6 +303,55 @@ unsafe fn convert(
         out.advance(count);
     }
     true
+}
+
+/// As [`convert`], for numbers of more than four digits: out of line, so that short ones do not pay for
+/// its constants.
+///
+/// # Safety
+/// The CPU has AVX-512; there is room for 64 numbers at `to`.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+#[inline(never)]
+unsafe fn convert_long(
+    digit: u64,
+    ends: __m512i,
+    text: __m512i,
+    signed: bool,
+    count: usize,
+    to: *mut u64,
+) -> bool {
+    let mut ends = ends;
+    let mut done = 0;
+    // SAFETY: the caller's; at most 32 numbers and a vector are written.
+    unsafe {
+        let before = _mm512_set1_epi8(-1);
+        if !run_longer_than::<8>(digit) {
+            while done < count {
+                _mm512_storeu_si512(to.add(done).cast(), convert8(ends, before, text));
+                ends = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), ends);
+                done += 8;
+            }
+            return true;
+        }
+        if run_longer_than::<20>(digit) {
+            return false;
+        }
+        let mut refused = 0;
+        while done < count {
+            let (values, overflow) = convert20(ends, before, text);
+            _mm256_storeu_si256(to.add(done).cast(), values);
+            let lanes = (1_u8 << (count - done).min(4)) - 1;
+            refused |= overflow & lanes;
+            if signed {
+                // Also refuses i64::MIN, which the scalar path takes.
+                refused |= _mm256_movepi64_mask(values) & lanes;
+            }
+            ends = _mm512_alignr_epi32::<1>(_mm512_setzero_si512(), ends);
+            done += 4;
+        }
+        refused == 0
+    }
 }
 
 /// Negates the numbers whose bits are set.
