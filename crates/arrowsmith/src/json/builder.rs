@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::{DecodeOptions, Framing, Reject, Result};
+use arrowsmith_core::{DecodeOptions, Framing, OnError, Reject, Result};
 use arrowsmith_pipeline::{JsonPipeline, Origin, Sample, SampleOptions, sample};
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_source::{Compression, Input, OpenOptions};
@@ -65,7 +65,7 @@ impl ReaderBuilder {
     }
 
     /// How the schema is inferred when none is given. Framing, limits, compression and cancellation are
-    /// those of the reader.
+    /// those of the reader; what its options take or leave out does not stop inference.
     pub fn infer(mut self, options: SampleOptions) -> Self {
         self.infer = options;
         self
@@ -203,7 +203,12 @@ impl ReaderBuilder {
 
     /// The sampling that goes with this reader.
     fn sample_options(&self) -> SampleOptions {
+        let mut infer = self.infer.infer.clone();
+        // What decoding will take or leave out must not stop inference.
+        infer.allow_nan |= self.options.allow_nan;
+        infer.skip_malformed |= self.options.on_error != OnError::Fail;
         SampleOptions {
+            infer,
             framing: self.framing,
             open: self.open.clone(),
             limits: self.options.limits.clone(),

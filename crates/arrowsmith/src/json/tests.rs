@@ -68,6 +68,7 @@ fn engines_are_found_by_name_and_agree() {
     let read = |name: &str| -> Vec<RecordBatch> {
         let reader = ReaderBuilder::new()
             .engine(crate::engine(name).unwrap())
+            .schema(schema())
             .batch_rows(Some(300))
             .open([Input::Path(path.clone())])
             .unwrap();
@@ -90,6 +91,18 @@ fn an_inferred_schema_is_named_in_the_errors_it_causes() {
     let all = SampleOptions { records_max: None, ..SampleOptions::default() };
     let reader = ReaderBuilder::new().infer(all).open([Input::bytes(text)]).unwrap();
     assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 6);
+}
+
+#[test]
+fn inference_passes_over_what_decoding_will_leave_out() {
+    let text = "{\"a\":1}\nnonsense\n{\"a\":NaN}\n";
+    assert!(ReaderBuilder::new().open([Input::bytes(text)]).is_err());
+    let mut options = DecodeOptions::default();
+    options.on_error = OnError::Skip;
+    options.allow_nan = true;
+    let reader = ReaderBuilder::new().options(options).open([Input::bytes(text)]).unwrap();
+    assert_eq!(reader.schema().field(0).data_type(), &DataType::Float64);
+    assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 2);
 }
 
 #[test]
