@@ -82,7 +82,12 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt, rejects: &Rejects) -> Outcome
     }
     builder = match &args.schema {
         Some(text) => builder.schema(schema::load(text)?),
-        None => builder.infer(input::sampling(&args.input, &args.infer, interrupt)),
+        None => {
+            let mut sampling = input::sampling(&args.input, &args.infer, interrupt);
+            // Bad records of the sample are met again, and reported, when they are decoded.
+            sampling.infer.skip_malformed = args.bad.on_error != OnBad::Fail;
+            builder.infer(sampling)
+        }
     };
     Ok(builder.open(arrowsmith::expand_all(&args.input.inputs)?)?)
 }
