@@ -15,7 +15,7 @@ use crate::swar::{
 /// # Errors
 /// [`NumberError::Syntax`], [`NumberError::NotInteger`], [`NumberError::Negative`] for any minus
 /// sign, [`NumberError::Range`] above `u64::MAX`.
-#[inline]
+#[inline(always)]
 pub fn parse_u64(input: &[u8]) -> Result<(u64, usize), NumberError> {
     match magnitude(input, 0) {
         Some(found) => Ok(found),
@@ -28,7 +28,7 @@ pub fn parse_u64(input: &[u8]) -> Result<(u64, usize), NumberError> {
 /// # Errors
 /// [`NumberError::Syntax`], [`NumberError::NotInteger`], [`NumberError::Range`] outside of
 /// `i64::MIN..=i64::MAX`.
-#[inline]
+#[inline(always)]
 pub fn parse_i64(input: &[u8]) -> Result<(i64, usize), NumberError> {
     let negative = byte_at(input, 0) == b'-';
     let Some((magnitude, end)) = magnitude(input, usize::from(negative)) else {

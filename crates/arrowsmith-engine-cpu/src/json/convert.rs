@@ -21,10 +21,15 @@ use super::walk::{About, FAIL, Walker};
 /// In place of a number of elements: a null.
 const NULL: usize = usize::MAX;
 
-/// Whether a byte can stand directly after a number: the grammar decides about others.
+/// Reads an integer as 64 bits, in two's complement if the column is signed.
 #[inline(always)]
-fn ends_number(byte: u8) -> bool {
-    matches!(byte, b',' | b'}' | b']') || byte <= b' '
+fn integer(text: &[u8], width: IntWidth) -> Result<(u64, usize), NumberError> {
+    if width.is_signed() {
+        let (value, len) = number::parse_i64(text)?;
+        Ok((value.cast_unsigned(), len))
+    } else {
+        number::parse_u64(text)
+    }
 }
 
 /// A 64-bit integer in two's complement, as the bits of a narrower column; `None` if out of range.
@@ -81,13 +86,11 @@ impl<I: Isa> Walker<'_, I> {
 
     #[inline(always)]
     pub fn int(&mut self, id: Id, width: IntWidth, pos: usize) -> usize {
-        let read = ints::integer(self.input, pos, width.is_signed());
-        if let Some((value, end)) = read
-            && ends_number(self.input.at(end))
+        if let Ok((value, len)) = integer(self.input.from(pos), width)
             && let Some(value) = narrow(width, value)
         {
             push_bits(self.values(id), value);
-            return end;
+            return pos + len;
         }
         self.other_int(id, width, pos)
     }
@@ -530,12 +533,12 @@ impl<I: Isa> Walker<'_, I> {
         if first != b'-' && !first.is_ascii_digit() {
             return self.other_type(id, pos);
         }
-        let (value, end) = match ints::integer(self.input, pos, true) {
-            Some((value, end)) if ends_number(self.input.at(end)) => (value.cast_signed(), end),
-            _ => match self.checked_integer(id, pos) {
-                Some(read) => read,
-                None => return FAIL,
-            },
+        let (value, end) = match number::parse_i64(self.input.from(pos)) {
+            Ok((value, len)) => (value, pos + len),
+            Err(error) => {
+                let kind = self.number_fault(pos, error);
+                return self.fail(kind, pos, About::Value(id));
+            }
         };
         let day = |unit: number::TimeUnit| 86_400 * unit.per_second();
         let fits = match self.program.steps[id].code {
@@ -560,20 +563,6 @@ impl<I: Isa> Walker<'_, I> {
             Err(error) => {
                 let at = pos + error.valid_up_to();
                 self.fail(ErrorKind::InvalidUtf8, at, About::Value(id))
-            }
-        }
-    }
-
-    /// A signed integer that stands next to something unusual.
-    #[cold]
-    #[inline(never)]
-    fn checked_integer(&mut self, id: Id, pos: usize) -> Option<(i64, usize)> {
-        match number::parse_i64(self.input.from(pos)) {
-            Ok((value, len)) => Some((value, pos + len)),
-            Err(error) => {
-                let kind = self.number_fault(pos, error);
-                self.fail(kind, pos, About::Value(id));
-                None
             }
         }
     }
@@ -671,20 +660,8 @@ impl<I: Isa> Walker<'_, I> {
         if first != b'-' && !first.is_ascii_digit() {
             return self.other_type(id, pos);
         }
-        let text = self.input.from(pos);
-        let read = if width.is_signed() {
-            number::parse_i64(text).map(|(value, len)| (value.cast_unsigned(), len))
-        } else {
-            number::parse_u64(text)
-        };
-        let kind = match read {
-            Ok((value, len)) => match narrow(width, value) {
-                Some(value) => {
-                    push_bits(self.values(id), value);
-                    return pos + len;
-                }
-                None => ErrorKind::Overflow,
-            },
+        let kind = match integer(self.input.from(pos), width) {
+            Ok(_) => ErrorKind::Overflow,
             Err(error) => self.number_fault(pos, error),
         };
         self.fail(kind, pos, About::Value(id))

@@ -249,7 +249,8 @@ impl<I: Isa> Walker<'_, I> {
         loop {
             let from = pos;
             if plain && self.input.at(from) == b'{' {
-                let reading = Reading { object, first_child, fields, row, depth, start: from, seen: 0 };
+                let reading =
+                    Reading { object, first_child, fields, row, depth, start: from, seen: 0 };
                 let predictor = &mut self.predictors[object];
                 predictor.misses = predictor.misses.saturating_sub(1);
                 if fields > 64 {
@@ -285,9 +286,7 @@ impl<I: Isa> Walker<'_, I> {
         loop {
             let between = pos;
             let route = match slots.get(due) {
-                Some(slot)
-                    if slot.is_at(self.isa, self.input.window(pos), pos, reading.start) =>
-                {
+                Some(slot) if slot.is_at(self.isa, self.input.window(pos), pos, reading.start) => {
                     slot.route(pos, due + 1)
                 }
                 _ => match self.route(&reading, slots, due, pos) {
