@@ -72,12 +72,14 @@ pub struct Inferrer {
     options: InferOptions,
     root: Node,
     records: u64,
+    /// Records before the chunk that is being looked at.
+    records_before: u64,
 }
 
 impl Inferrer {
     /// An inferrer that has seen nothing.
     pub fn new(options: InferOptions) -> Self {
-        Self { options, root: Node::default(), records: 0 }
+        Self { options, root: Node::default(), records: 0, records_before: 0 }
     }
 
     /// Records that were looked at so far.
@@ -91,6 +93,7 @@ impl Inferrer {
     /// [`Error::Data`] where a record is not JSON, unless those are passed over.
     pub fn observe(&mut self, chunk: &Chunk<'_>) -> Result<Observed> {
         let before = self.records;
+        self.records_before = before;
         let data = chunk.data();
         let marked = chunk.position.offset == 0 && data.starts_with(b"\xEF\xBB\xBF");
         let at = if marked { 3 } else { 0 };
@@ -192,7 +195,7 @@ impl Inferrer {
         let line = memchr::memchr_iter(b'\n', &data[..fault.at]).count() as u64;
         let position = Position {
             source: chunk.position.source.clone(),
-            record: chunk.position.record,
+            record: chunk.position.record + self.records - self.records_before,
             line: chunk.position.line + line,
             offset: chunk.position.offset + fault.at as u64,
         };

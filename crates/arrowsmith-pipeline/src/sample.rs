@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::{Chunk, Framing, Limits, Position, Result};
+use arrowsmith_core::{Chunk, Error, Framing, Limits, Position, Result};
 use arrowsmith_json::infer::{InferOptions, Inferrer};
 use arrowsmith_source::{Content, Input, OpenOptions, Source};
 
@@ -62,6 +62,8 @@ pub struct Sample {
     pub records: u64,
     /// Whether that was all of the input.
     pub complete: bool,
+    /// The record at which it ended early because it is no JSON. Decoding says more about it.
+    pub fault: Option<Error>,
 }
 
 /// Text that is looked at in one go, in bytes.
@@ -70,13 +72,13 @@ const PIECE_BYTES: usize = 256 << 10;
 /// Infers the schema of `inputs` from their first records.
 ///
 /// # Errors
-/// What reading the inputs gives, and bad JSON in the sample.
+/// What reading the inputs gives, and bad JSON where there is no good record before it.
 pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
     let mut infer = options.infer.clone();
     infer.records_max = options.records_max;
     infer.limits = options.limits.clone();
     let inferrer = Inferrer::new(infer);
-    let mut sampler = Sampler { options, inferrer, bytes: 0, complete: true };
+    let mut sampler = Sampler { options, inferrer, bytes: 0, complete: true, fault: None };
     let mut origins = Vec::with_capacity(inputs.len());
     for input in inputs {
         if sampler.is_full() {
@@ -86,8 +88,9 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
             origins.push(sampler.input(input)?);
         }
     }
-    let (records, complete) = (sampler.inferrer.records(), sampler.complete);
-    Ok(Sample { schema: Arc::new(sampler.inferrer.finish()?), origins, records, complete })
+    let Sampler { inferrer, complete, fault, .. } = sampler;
+    let records = inferrer.records();
+    Ok(Sample { schema: Arc::new(inferrer.finish()?), origins, records, complete, fault })
 }
 
 struct Sampler<'a> {
@@ -95,13 +98,15 @@ struct Sampler<'a> {
     inferrer: Inferrer,
     bytes: u64,
     complete: bool,
+    fault: Option<Error>,
 }
 
 impl Sampler<'_> {
     fn is_full(&self) -> bool {
-        self.options.records_max.is_some_and(|most| {
-            self.inferrer.records() >= most || self.bytes >= self.options.bytes_max
-        })
+        self.fault.is_some()
+            || self.options.records_max.is_some_and(|most| {
+                self.inferrer.records() >= most || self.bytes >= self.options.bytes_max
+            })
     }
 
     /// Looks at an input, and gives it back as it was.
@@ -156,7 +161,14 @@ impl Sampler<'_> {
             let bytes = padded(&piece, &mut scratch);
             let position = before.clone();
             let chunk = Chunk { bytes, len: piece.len, framing: piece.framing, position };
-            let seen = self.inferrer.observe(&chunk)?;
+            let seen = match self.inferrer.observe(&chunk) {
+                Ok(seen) => seen,
+                Err(error) if error.as_data().is_some() && self.inferrer.records() > 0 => {
+                    self.fault = Some(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             self.complete &= seen.complete;
             before.record += seen.records;
             before.line += newlines(chunk.data()) + piece.lines_after;

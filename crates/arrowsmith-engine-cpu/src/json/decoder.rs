@@ -12,12 +12,13 @@ use arrowsmith_core::{
     Chunk, DataError, DecodeOptions, Decoder, ErrorKind, Framing, OnError, PADDING_BYTES, Position,
     Reject, Report, Result,
 };
+use arrowsmith_plan::text::format_type;
 use arrowsmith_plan::{IntWidth, Plan};
 use arrowsmith_simd::{Input, Level};
 
 use super::build::{Columns, Values};
 use super::locate;
-use super::program::{Code, Id, Program, ROOT};
+use super::program::{Code, Id, Program, ROOT, Step};
 use super::route::Predictor;
 use super::walk::{About, Records, Scratch, State, Stop};
 
@@ -319,14 +320,14 @@ impl<'d, 'c> Run<'d, 'c> {
         let state = &self.decoder.state;
         let (mut expected, mut hint) = (String::new(), None);
         match fault.about {
-            About::Value(id) => expected = format!("{}", state.program.steps[id].data_type),
+            About::Value(id) => expected = wanted(&state.program.steps[id]),
             About::Missing(object, field) => {
                 let object = &state.program.objects[object];
                 if !path.is_empty() {
                     path.push('.');
                 }
                 path.push_str(&object.keys[field]);
-                expected = format!("{}", state.program.steps[object.first + field].data_type);
+                expected = wanted(&state.program.steps[object.first + field]);
             }
             About::Grammar(wanted) => expected.push_str(wanted),
         }
@@ -383,6 +384,15 @@ impl<'d, 'c> Run<'d, 'c> {
             line: from.line + self.counted.1,
             offset: from.offset + at as u64,
         }
+    }
+}
+
+/// What a node takes, in the words of schemas.
+fn wanted(step: &Step) -> String {
+    match step.code {
+        Code::Struct(_) => "an object".to_owned(),
+        Code::Json => "a JSON value".to_owned(),
+        _ => format_type(&step.data_type),
     }
 }
 

@@ -30,7 +30,11 @@ pub fn infer_schema(
     inputs: impl IntoIterator<Item = Input>,
     options: &SampleOptions,
 ) -> Result<Sample> {
-    sample(inputs.into_iter().collect(), options)
+    let mut found = sample(inputs.into_iter().collect(), options)?;
+    match found.fault.take() {
+        Some(fault) => Err(fault),
+        None => Ok(found),
+    }
 }
 
 /// Options of a reader, all with defaults: the schema is inferred, the engine is `cpu`, every core
@@ -158,7 +162,8 @@ impl ReaderBuilder {
             Some(schema) => (schema, inputs.into_iter().map(Origin::from).collect()),
             None => {
                 let found = sample(inputs, &self.sample_options())?;
-                if !found.complete {
+                // A record that is no JSON is left to the decoder, which says more about it.
+                if !found.complete && found.fault.is_none() {
                     hint = Some(inferred_hint(found.records));
                 }
                 (found.schema, found.origins)

@@ -96,7 +96,9 @@ fn an_inferred_schema_is_named_in_the_errors_it_causes() {
 #[test]
 fn inference_passes_over_what_decoding_will_leave_out() {
     let text = "{\"a\":1}\nnonsense\n{\"a\":NaN}\n";
-    assert!(ReaderBuilder::new().open([Input::bytes(text)]).is_err());
+    // What is no JSON is left to the decoder.
+    let mut strict = ReaderBuilder::new().open([Input::bytes(text)]).unwrap();
+    assert!(strict.any(|batch| batch.is_err()));
     let mut options = DecodeOptions::default();
     options.on_error = OnError::Skip;
     options.allow_nan = true;
