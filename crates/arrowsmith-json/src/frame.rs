@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finds where records end, so that text can be cut between them.
+//!
+//! It stands between source and engine: bytes that somebody read go in, and places to cut come out.
+//! Only line ends, quotes and brackets are looked at. Whether the text between is JSON is the engine's
+//! business: what does not balance is handed on whole, so that the engine says what is wrong, and an
+//! answer never depends on where the bytes were cut or how many came at once.
+
+mod array;
+mod concatenated;
+mod detect;
+mod lines;
+pub mod scan;
+
+use std::sync::Arc;
+
+use arrowsmith_core::{DataError, Error, ErrorKind, Framing, Limits, Position, Reject, Result};
+
+pub use detect::{DETECT_BYTES, Detection, detect};
+
+use detect::BOM;
+use scan::Resume;
+
+/// Whole records in the text that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The records are `available[start..start + len]`; `len` may be 0.
+    pub start: usize,
+    /// Length of the records, in bytes.
+    pub len: usize,
+    /// Bytes that are not needed again, separators included.
+    pub consumed: usize,
+    /// How the records follow one another.
+    pub framing: Framing,
+    /// Line ends before the records, in `available[..start]`.
+    pub lines_before: u64,
+    /// Line ends behind them, in `available[start + len..consumed]`.
+    pub lines_after: u64,
+}
+
+/// What a framer found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Whole records.
+    Cut(Cut),
+    /// Bytes of a line that is longer than a record may be, passed over. Only with
+    /// [`Framer::skip_overlong`].
+    Skipped {
+        /// Bytes that are not needed again.
+        consumed: usize,
+        /// Line ends in them.
+        lines: u64,
+        /// When this was the end of the line: what was left out, with the first 64 KiB of its text.
+        reject: Option<Box<Reject>>,
+    },
+    /// No record is complete.
+    NeedMore,
+    /// There are no more records.
+    Done,
+}
+
+/// Cuts one source into whole records.
+#[derive(Debug)]
+pub struct Framer {
+    framing: Option<Framing>,
+    record_bytes_max: usize,
+    skip_overlong: bool,
+    source: Option<Arc<str>>,
+    place: Place,
+    /// Offset of the first byte of `available` in its source.
+    offset: u64,
+    /// Bytes at the start of the text that are no record: byte order mark, opening bracket.
+    lead: usize,
+    resume: Resume,
+    /// The line that is being passed over.
+    overlong: Option<Box<Reject>>,
+}
+
+/// Where in its source a framer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Inside,
+    /// Behind the closing bracket of an array.
+    Behind,
+}
+
+/// White space that may stand around a record beyond its greatest length, in bytes, and text of an
+/// overlong record that is kept.
+const SLACK_BYTES: usize = 64 << 10;
+
+impl Framer {
+    /// A framer at the start of a source, whose name is that of positions in errors. Without `framing`
+    /// the first bytes decide, as [`detect`] has it.
+    pub fn new(framing: Option<Framing>, limits: &Limits, source: Option<Arc<str>>) -> Self {
+        Self {
+            framing,
+            record_bytes_max: limits.record_bytes_max,
+            skip_overlong: false,
+            source,
+            place: Place::Start,
+            offset: 0,
+            lead: 0,
+            resume: Resume::default(),
+            overlong: None,
+        }
+    }
+
+    /// Passes over lines that are longer than a record may be, instead of failing. Values that are no
+    /// lines fail all the same: where they end nobody knows.
+    #[must_use]
+    pub fn skip_overlong(mut self, skip: bool) -> Self {
+        self.skip_overlong = skip;
+        self
+    }
+
+    /// How records follow one another, once that is known.
+    pub fn framing(&self) -> Option<Framing> {
+        self.framing
+    }
+
+    /// The next whole records: as many as fit into `target_bytes`, or the first one if that is longer.
+    ///
+    /// `available` begins where what was consumed ended; after [`Step::NeedMore`] it has to be longer,
+    /// or `eof` true. With `eof` nothing follows it.
+    ///
+    /// # Errors
+    /// [`Error::Data`], whose record and line count from the start of `available`, and whose offset is
+    /// that in the source: `record-too-long`; in arrays `syntax` where there is none, `truncated` at the end,
+    /// `trailing-data` behind it. After an error there is nothing more to be had.
+    pub fn next(&mut self, available: &[u8], eof: bool, target_bytes: usize) -> Result<Step> {
+        if self.place == Place::Start && !self.begin(available, eof)? {
+            return Ok(if eof { Step::Done } else { Step::NeedMore });
+        }
+        let step = match (self.place, self.framing) {
+            (Place::Behind, _) => self.behind(available, eof),
+            (_, Some(Framing::Array)) => self.elements(available, eof, target_bytes),
+            (_, Some(Framing::Concatenated)) => self.values(available, eof, target_bytes),
+            _ => self.lines(available, eof, target_bytes),
+        }?;
+        if let Step::Cut(Cut { consumed, .. }) | Step::Skipped { consumed, .. } = &step {
+            self.offset += *consumed as u64;
+            self.lead = 0;
+            self.resume = Resume::default();
+        }
+        Ok(step)
+    }
+
+    /// Passes the byte order mark, finds the framing, opens the array; `false` when there is too little
+    /// text for that.
+    fn begin(&mut self, available: &[u8], eof: bool) -> Result<bool> {
+        if !eof && available.len() < BOM.len() && BOM.starts_with(available) {
+            return Ok(false);
+        }
+        let framing = match self.framing {
+            Some(framing) => framing,
+            None => match detect(available, eof) {
+                Detection::Found(framing) => framing,
+                Detection::NeedMore | Detection::Empty => return Ok(false),
+            },
+        };
+        self.lead = if available.starts_with(BOM) { BOM.len() } else { 0 };
+        self.place = Place::Inside;
+        if framing == Framing::Array {
+            let start = skip_space(available, self.lead);
+            match available.get(start) {
+                Some(b'[') => self.lead = start + 1,
+                Some(_) => return Err(self.error(ErrorKind::Syntax, available, start, "'['")),
+                None if start - self.lead > self.most() => {
+                    return Err(self.too_long(available, self.lead).into());
+                }
+                // An empty source has no records, as in the other framings.
+                None if eof => self.place = Place::Behind,
+                None => {
+                    self.place = Place::Start;
+                    return Ok(false);
+                }
+            }
+        }
+        self.framing = Some(framing);
+        self.resume = Resume::at(self.lead);
+        Ok(true)
+    }
+
+    /// A cut from the first record to `end`, after which the text goes on at `consumed`.
+    fn cut(&self, available: &[u8], end: usize, consumed: usize) -> Step {
+        let start = self.lead.min(end);
+        Step::Cut(Cut {
+            start,
+            len: end - start,
+            consumed,
+            framing: self.framing.unwrap_or_default(),
+            lines_before: newlines(&available[..start]),
+            lines_after: newlines(&available[end..consumed]),
+        })
+    }
+
+    /// White space, and nothing else, that is passed.
+    fn cut_blank(&self, blank: &[u8]) -> Step {
+        Step::Cut(Cut {
+            start: blank.len(),
+            len: 0,
+            consumed: blank.len(),
+            framing: self.framing.unwrap_or_default(),
+            lines_before: newlines(blank),
+            lines_after: 0,
+        })
+    }
+
+    /// White space, after which there may be records: it must not pile up.
+    fn blank(&self, available: &[u8]) -> Step {
+        if available.len() < SLACK_BYTES { Step::NeedMore } else { self.cut_blank(available) }
+    }
+
+    /// Bytes that a record may take, white space around it included.
+    fn most(&self) -> usize {
+        self.record_bytes_max.saturating_add(SLACK_BYTES)
+    }
+
+    fn too_long(&self, available: &[u8], at: usize) -> DataError {
+        let expected = format!("at most {} bytes in a record", self.record_bytes_max);
+        let mut error = self.data_error(ErrorKind::RecordTooLong, available, at, &expected);
+        error.found = "a longer one".to_owned();
+        error.hint = Some("see --record-bytes-max".to_owned());
+        error
+    }
+
+    fn error(&self, kind: ErrorKind, available: &[u8], at: usize, expected: &str) -> Error {
+        self.data_error(kind, available, at, expected).into()
+    }
+
+    fn data_error(
+        &self,
+        kind: ErrorKind,
+        available: &[u8],
+        at: usize,
+        expected: &str,
+    ) -> DataError {
+        let found = match available.get(at) {
+            Some(byte) => format!("'{}'", byte.escape_ascii()),
+            None => "end of input".to_owned(),
+        };
+        let position = Position {
+            source: self.source.clone(),
+            record: 0,
+            line: 1 + newlines(&available[..at.min(available.len())]),
+            offset: self.offset + at as u64,
+        };
+        let expected = expected.to_owned();
+        DataError { kind, position, path: String::new(), expected, found, hint: None }
+    }
+}
+
+fn newlines(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}
+
+/// The first byte from `at` on that is not white space, or the end.
+fn skip_space(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|byte| is_space(**byte)).count()
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+#[cfg(test)]
+mod tests;
