@@ -16,10 +16,6 @@ use arrowsmith_core::{Chunk, DataError, Error, ErrorKind, Framing, Limits, Posit
 use lattice::Node;
 use reader::{Fault, Reader, Rules};
 
-/// What an error about a value that does not fit an inferred schema should add.
-pub const HINT: &str =
-    "the schema was inferred from the records before: give --schema, or --infer-records all";
-
 /// What is made of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

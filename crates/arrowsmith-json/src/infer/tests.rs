@@ -261,3 +261,15 @@ fn what_is_no_json_is_an_error_or_passed_over() {
         assert!(Inferrer::new(InferOptions::default()).observe(&chunk).is_err(), "{text}");
     }
 }
+
+#[test]
+fn errors_name_the_record() {
+    for (framing, text) in [(Framing::Lines, "{}\n\n{}\n{]\n"), (Framing::Array, "{},{},{]")] {
+        let mut chunk = Chunk::new(text.as_bytes(), framing);
+        chunk.position.record = 100;
+        let mut inferrer = Inferrer::new(InferOptions::default());
+        inferrer.observe(&Chunk::new(b"{}", Framing::Lines)).unwrap();
+        let error = inferrer.observe(&chunk).unwrap_err();
+        assert_eq!(error.as_data().unwrap().position.record, 102);
+    }
+}
