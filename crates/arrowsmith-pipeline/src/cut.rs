@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowsmith_core::{Error, Framing, Limits, PADDING_BYTES, Result};
+use arrowsmith_json::frame::{Cut, Framer, Step};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes, Source};
 
 use crate::Origin;
-use crate::frame::{Cut, Frames, Step};
 
 /// Whole records of one source.
 pub(crate) struct Piece {
@@ -100,7 +100,7 @@ pub(crate) struct Cutter {
 struct Current {
     name: Option<Arc<str>>,
     reading: Reading,
-    frames: Frames,
+    framer: Framer,
     /// Of the first byte that was not cut yet.
     offset: u64,
     first: bool,
@@ -170,8 +170,8 @@ impl Current {
             Content::Whole(bytes) => Reading::Whole { bytes, at: 0 },
             Content::Stream(reader) => Reading::Stream(Stream::new(reader)),
         };
-        let frames = Frames::new(options.framing, &options.limits, source.name.clone());
-        Self { name: source.name, reading, frames, offset: 0, first: true }
+        let framer = Framer::new(options.framing, &options.limits, source.name.clone());
+        Self { name: source.name, reading, framer, offset: 0, first: true }
     }
 
     fn next(
@@ -196,7 +196,7 @@ impl Current {
             if options.cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
-            match self.frames.next(available, eof, target.min(have.max(1)), self.offset)? {
+            match self.framer.next(available, eof, target.min(have.max(1)))? {
                 Step::Cut(cut) => return Ok(Some(self.take(cut, target, options, buffers))),
                 Step::NeedMore if !eof => {
                     if let Some(source) = self.failure() {
@@ -206,7 +206,8 @@ impl Current {
                     // Doubling keeps the work of looking at a long record again in proportion.
                     wanted = have.saturating_mul(2).max(target);
                 }
-                Step::NeedMore | Step::Done => {
+                // Over-long lines are not passed over: nobody asked the framer to.
+                Step::NeedMore | Step::Done | Step::Skipped { .. } => {
                     if let Reading::Whole { .. } = self.reading {
                         count(options, have);
                     }

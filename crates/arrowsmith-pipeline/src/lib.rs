@@ -34,7 +34,6 @@
 mod batches;
 mod builder;
 mod cut;
-mod frame;
 mod load;
 mod order;
 mod origin;

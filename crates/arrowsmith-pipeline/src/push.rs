@@ -12,10 +12,10 @@ use arrow_schema::SchemaRef;
 use arrowsmith_core::{
     Chunk, DecodeOptions, Decoder, Error, Framing, Limits, PADDING_BYTES, Position, Report, Result,
 };
+use arrowsmith_json::frame::{Framer, Step};
 use arrowsmith_plan::{Engine, Plan};
 
 use crate::CHUNK_BYTES;
-use crate::frame::{Frames, Step};
 
 /// Decodes JSON that is fed to it.
 ///
@@ -42,7 +42,7 @@ pub struct PushDecoder {
     decoder: Box<dyn Decoder>,
     framing: Option<Framing>,
     limits: Limits,
-    frames: Frames,
+    framer: Framer,
     /// The first `filled` bytes are text that was not decoded yet; padding follows.
     buffer: Vec<u8>,
     filled: usize,
@@ -61,7 +61,7 @@ impl PushDecoder {
             decoder: engine.decoder(plan, options)?,
             framing: None,
             limits: options.limits.clone(),
-            frames: Frames::new(None, &options.limits, None),
+            framer: Framer::new(None, &options.limits, None),
             buffer: Vec::new(),
             filled: 0,
             position: start_of(None),
@@ -140,7 +140,7 @@ impl PushDecoder {
     /// Starts a source.
     fn begin(&mut self) {
         let source = self.position.source.take();
-        self.frames = Frames::new(self.framing, &self.limits, source.clone());
+        self.framer = Framer::new(self.framing, &self.limits, source.clone());
         self.position = start_of(source);
         self.filled = 0;
     }
@@ -172,7 +172,7 @@ impl PushDecoder {
         loop {
             let available = &self.buffer[at..self.filled];
             let target = available.len().max(1);
-            let step = self.frames.next(available, eof, target, self.position.offset);
+            let step = self.framer.next(available, eof, target);
             let Step::Cut(cut) = step.map_err(|error| self.placed(error))? else { break };
             let position = Position {
                 line: self.position.line + cut.lines_before,

@@ -6,7 +6,7 @@
 
 use arrowsmith_core::{ErrorKind, Result};
 
-use super::scan::{Resume, is_whole};
+use super::scan::{Resume, is_whole, last_end};
 use super::{Framer, Place, Step, skip_space};
 
 impl Framer {
@@ -14,6 +14,16 @@ impl Framer {
         let goal = self.lead.saturating_add(target);
         let first = skip_space(available, self.lead);
         let most = first.saturating_add(self.most()).saturating_add(1);
+        if self.resume == Resume::at(self.lead)
+            && let Some(end) = last_end(&available[..goal.min(available.len())], self.lead)
+        {
+            // Between two elements, unless this is the last one.
+            let comma = skip_space(available, end);
+            let next = available.get(skip_space(available, comma.saturating_add(1)));
+            if available.get(comma) == Some(&b',') && next.is_some_and(|next| *next != b']') {
+                return Ok(self.cut(available, comma, comma + 1));
+            }
+        }
         // The last comma between two elements.
         let mut end = None;
         loop {

@@ -3,7 +3,7 @@
 
 use arrowsmith_core::Result;
 
-use super::scan::{Resume, is_whole};
+use super::scan::{Resume, is_whole, last_end};
 use super::{Framer, Step, skip_space};
 
 impl Framer {
@@ -13,7 +13,12 @@ impl Framer {
         let most = first.saturating_add(self.most()).saturating_add(1);
         // Behind the last value that is whole.
         let mut end = None;
-        loop {
+        if self.resume == Resume::at(self.lead) {
+            end = last_end(&available[..goal.min(available.len())], self.lead);
+            self.resume = Resume::at(end.unwrap_or(self.lead));
+        }
+        // What the quick search did not find: values that are no containers, and long ones.
+        while end.is_none_or(|end| end < goal) {
             self.resume.skip_space(available);
             let start = self.resume.record;
             if start >= available.len() {
@@ -25,9 +30,6 @@ impl Framer {
             self.resume = Resume::at(found);
             if is_whole(&available[start..found]) {
                 end = Some(found);
-            }
-            if end.is_some() && found >= goal {
-                break;
             }
         }
         if let Some(end) = end {

@@ -4,7 +4,9 @@
 //! The functions stop where the text does and go on from there when there is more of it, so that a long
 //! record is looked at once, however many pieces it comes in.
 
-use super::skip_space;
+use arrowsmith_simd::{Isa, Kernel, Level};
+
+use super::{is_space, skip_space};
 
 /// What is open at some place inside a container.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,56 +17,140 @@ pub struct State {
     pub in_string: bool,
 }
 
-/// What a byte outside of strings means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Other,
-    Quote,
-    Open,
-    Close,
-}
-
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Other; 256];
-    classes[b'"' as usize] = Class::Quote;
-    classes[b'{' as usize] = Class::Open;
-    classes[b'[' as usize] = Class::Open;
-    classes[b'}' as usize] = Class::Close;
-    classes[b']' as usize] = Class::Close;
-    classes
-};
-
 /// Finds the end of the container that `state` is inside of, or whose bracket is at `at`.
 ///
-/// Gives the position behind the bracket that closes it, where `state` is back to its default. Without
-/// one, gives how far the text was looked at, from where to go on with `state`: that is the end, or the
-/// byte before it if that is a backslash inside a string.
+/// Gives the position behind the bracket that closes it, and `state` is back to its default. Without one,
+/// gives from where to go on with `state` once there is more text: the end, or the byte before it if that
+/// is a backslash that escapes what follows.
 ///
 /// # Errors
 /// The position to go on from.
-pub fn balanced_end(text: &[u8], mut at: usize, state: &mut State) -> Result<usize, usize> {
-    loop {
-        if state.in_string {
-            at = string_end(text, at)?;
-            state.in_string = false;
+pub fn balanced_end(text: &[u8], at: usize, state: &mut State) -> Result<usize, usize> {
+    Level::get().dispatch(Balanced { text, at, state })
+}
+
+struct Balanced<'a> {
+    text: &'a [u8],
+    at: usize,
+    state: &'a mut State,
+}
+
+impl Kernel for Balanced<'_> {
+    type Output = Result<usize, usize>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Result<usize, usize> {
+        let Self { text, at, state } = self;
+        let mut found = None;
+        let reached = walk(isa, text, at, *state, |end, _| {
+            found = Some(end);
+            false
+        });
+        if let Some(end) = found {
+            *state = State::default();
+            return Ok(end);
         }
-        let rest = text.get(at..).unwrap_or_default();
-        // Most bytes are neither brackets nor quotes.
-        let Some(run) = rest.iter().position(|byte| CLASSES[usize::from(*byte)] != Class::Other)
-        else {
-            return Err(text.len().max(at));
-        };
-        at += run;
-        match CLASSES[usize::from(text[at])] {
-            Class::Quote => state.in_string = true,
-            Class::Open => state.depth += 1,
-            _ => state.depth = state.depth.saturating_sub(1),
-        }
-        at += 1;
-        if state.depth == 0 && !state.in_string {
-            return Ok(at);
-        }
+        *state = reached;
+        let looked = text.get(at..).unwrap_or_default();
+        let backslashes = looked.iter().rev().take_while(|byte| **byte == b'\\').count();
+        Err(at + looked.len() - backslashes % 2)
     }
+}
+
+/// Finds the last place in `text[at..]` where a container ends that is inside no other. `at` is between
+/// values. A bracket that closes what was not opened ends the search.
+pub fn last_end(text: &[u8], at: usize) -> Option<usize> {
+    Level::get().dispatch(LastEnd { text, at })
+}
+
+struct LastEnd<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Kernel for LastEnd<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Option<usize> {
+        let mut last = None;
+        walk(isa, self.text, self.at, State::default(), |end, unopened| {
+            if !unopened {
+                last = Some(end);
+            }
+            !unopened
+        });
+        last
+    }
+}
+
+/// Calls `end` with every position behind a bracket after which nothing is open, and whether nothing was
+/// open before it either, until it says `false`. Gives what is open at the end of the text.
+///
+/// 64 bytes at a time: bit masks of quotes and brackets; what is between quotes does not count; the
+/// end is where as many brackets were closed as opened. Windows that close fewer than are open, which is
+/// most of a long record, need two additions.
+#[inline(always)]
+fn walk<I: Isa>(
+    isa: I,
+    text: &[u8],
+    mut at: usize,
+    state: State,
+    mut end: impl FnMut(usize, bool) -> bool,
+) -> State {
+    let mut depth = state.depth;
+    let mut inside = if state.in_string { u64::MAX } else { 0 };
+    let mut escapes = false;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let mut last = [0; 64];
+        let window = rest.first_chunk::<64>().unwrap_or_else(|| {
+            last[..rest.len()].copy_from_slice(rest);
+            &last
+        });
+        let masks = isa.bracket_masks(window);
+        let quote = masks.quote & !escaped(masks.backslash, &mut escapes);
+        let strings = isa.prefix_xor(quote) ^ inside;
+        inside = if strings >> 63 != 0 { u64::MAX } else { 0 };
+        let (open, mut close) = (masks.open & !strings, masks.close & !strings);
+        let closing = close.count_ones() as usize;
+        depth += open.count_ones() as usize;
+        if depth - (open.count_ones() as usize) > closing {
+            depth -= closing;
+        } else {
+            // Brackets that open in this window behind the one that closes do not count yet.
+            let mut behind = open;
+            while close != 0 {
+                let bit = close & close.wrapping_neg();
+                close &= close - 1;
+                behind &= !(bit - 1);
+                let opened = depth - behind.count_ones() as usize;
+                depth = depth.saturating_sub(usize::from(opened > 0));
+                if opened <= 1 && !end(at + bit.trailing_zeros() as usize + 1, opened == 0) {
+                    return State::default();
+                }
+            }
+        }
+        at += 64;
+    }
+    State { depth, in_string: inside != 0 }
+}
+
+/// The bits that a backslash before them takes the meaning from. `carry` is whether the window begins
+/// with such a byte, and becomes that of the next window.
+#[inline(always)]
+fn escaped(backslash: u64, carry: &mut bool) -> u64 {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    if backslash == 0 {
+        return u64::from(std::mem::take(carry));
+    }
+    // Backslashes that are not escaped themselves start runs; what follows a run of odd length is
+    // escaped. Runs that start at odd places are shifted by one, so that one addition does for both.
+    let backslash = backslash & !u64::from(*carry);
+    let follows = backslash << 1 | u64::from(*carry);
+    let odd_starts = backslash & !EVEN & !follows;
+    let (even_series, overflow) = odd_starts.overflowing_add(backslash);
+    *carry = overflow;
+    (EVEN ^ (even_series << 1)) & follows
 }
 
 /// Finds the end of the string that `at` is inside of: the position behind its closing quote.
@@ -87,10 +173,7 @@ pub fn string_end(text: &[u8], mut at: usize) -> Result<usize, usize> {
 /// Finds the end of the run of bytes at `at` that are no white space, quotes, brackets or commas: a
 /// number or a literal, if it is JSON. It may go on where the text ends.
 pub(super) fn word_end(text: &[u8], at: usize) -> usize {
-    let ends = |byte: &u8| {
-        matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',')
-            || CLASSES[usize::from(*byte)] != Class::Other
-    };
+    let ends = |byte: &u8| is_space(*byte) || b",\"{}[]".contains(byte);
     let rest = text.get(at..).unwrap_or_default();
     at + rest.iter().position(ends).unwrap_or(rest.len())
 }

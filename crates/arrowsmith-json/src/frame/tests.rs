@@ -112,6 +112,56 @@ fn values_end_where_brackets_and_quotes_say() {
     assert_eq!(string_end(b"ab", 0), Err(2));
 }
 
+/// The same byte by byte: a backslash takes its meaning from a quote, wherever it is.
+fn balanced_end_slowly(text: &[u8]) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'"' => in_string ^= !escaped,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+        escaped = *byte == b'\\' && !escaped;
+    }
+    None
+}
+
+#[test]
+fn values_end_at_the_same_place_in_any_pieces() {
+    let mut seed = 1_u64;
+    let mut random = move |end: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(seed >> 33).unwrap() % end
+    };
+    let mut ends = 0;
+    for _ in 0..20_000 {
+        let letters: &[u8] = [&b"{}[]\"\\a"[..], b"{[\"\\\\aaaaaaaaaaaaaaaa", b"[[}x"][random(3)];
+        let text: Vec<u8> = std::iter::once(b'[')
+            .chain((0..random(300)).map(|_| letters[random(letters.len())]))
+            .collect();
+        let expected = balanced_end(&text, 0, &mut State::default());
+        ends += usize::from(expected.is_ok());
+        assert_eq!(expected.ok(), balanced_end_slowly(&text), "{}", text.escape_ascii());
+        let (mut state, mut at, mut len) = (State::default(), 0, 0);
+        let found = loop {
+            match balanced_end(&text[..len], at, &mut state) {
+                Ok(end) => break Ok(end),
+                Err(next) if len == text.len() => break Err(next),
+                Err(next) => at = next,
+            }
+            len = text.len().min(len + 1 + random(70));
+        };
+        assert_eq!(found, expected, "{}", text.escape_ascii());
+    }
+    assert!(ends > 1000, "{ends}");
+}
+
 /// Records by cut, with `|` where the cuts are, and what came at the end.
 fn frame(text: &str, framing: Option<Framing>, target: usize, limits: &Limits) -> String {
     let mut framer = Framer::new(framing, limits, None);
