@@ -118,7 +118,7 @@ fn source(case: &random::RandomCase) -> Vec<u8> {
 
 #[test]
 fn good_sources() {
-    for seed in 0..4_000 {
+    for seed in 0..2_000 {
         let case = random::case(seed, Profile::Full);
         let options = DecodeOptions::default();
         let name = format!("seed {seed}");
@@ -131,7 +131,7 @@ fn good_sources() {
 
 #[test]
 fn broken_sources() {
-    for seed in 0..8_000 {
+    for seed in 0..4_000 {
         let case = random::broken_case(seed, Profile::Full);
         let options = DecodeOptions::default();
         let framing = if seed % 4 == 0 { None } else { Some(case.framing) };

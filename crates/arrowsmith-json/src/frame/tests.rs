@@ -3,7 +3,7 @@
 
 use arrowsmith_core::{ErrorKind, Framing, Limits, Result};
 
-use super::scan::{State, balanced_end, string_end};
+use super::scan::{State, balanced_end, last_end, string_end};
 use super::{DETECT_BYTES, Detection, Framer, Step, detect};
 
 use Framing::{Array, Concatenated, Lines};
@@ -112,24 +112,27 @@ fn values_end_where_brackets_and_quotes_say() {
     assert_eq!(string_end(b"ab", 0), Err(2));
 }
 
-/// The same byte by byte: a backslash takes its meaning from a quote, wherever it is.
-fn balanced_end_slowly(text: &[u8]) -> Option<usize> {
+/// The first and the last end of a container, byte by byte. A backslash takes its meaning from a quote,
+/// wherever it is.
+fn ends_slowly(text: &[u8]) -> (Option<usize>, Option<usize>) {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let mut ends = (None, None);
     for (at, byte) in text.iter().enumerate() {
         match byte {
             b'"' => in_string ^= !escaped,
             b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string && depth == 0 => return ends,
             b'}' | b']' if !in_string => {
                 depth -= 1;
                 if depth == 0 {
-                    return Some(at + 1);
+                    ends = (ends.0.or(Some(at + 1)), Some(at + 1));
                 }
             }
             _ => {}
         }
         escaped = *byte == b'\\' && !escaped;
     }
-    None
+    ends
 }
 
 #[test]
@@ -147,7 +150,8 @@ fn values_end_at_the_same_place_in_any_pieces() {
             .collect();
         let expected = balanced_end(&text, 0, &mut State::default());
         ends += usize::from(expected.is_ok());
-        assert_eq!(expected.ok(), balanced_end_slowly(&text), "{}", text.escape_ascii());
+        let ends = (expected.ok(), last_end(&text, 0));
+        assert_eq!(ends, ends_slowly(&text), "{}", text.escape_ascii());
         let (mut state, mut at, mut len) = (State::default(), 0, 0);
         let found = loop {
             match balanced_end(&text[..len], at, &mut state) {
