@@ -92,6 +92,8 @@ pub(crate) struct Cutter {
     options: CutOptions,
     buffers: Buffers,
     current: Option<Current>,
+    /// Whether a source that was cut to its end was an array.
+    saw_array: bool,
     /// Whether this thread waits for bytes from outside, which nobody can interrupt.
     waits: Arc<AtomicBool>,
 }
@@ -123,12 +125,24 @@ struct Stream {
 
 impl Cutter {
     pub(crate) fn new(origins: Vec<Origin>, options: CutOptions, buffers: Buffers) -> Self {
-        Self { origins: origins.into(), options, buffers, current: None, waits: Arc::default() }
+        Self {
+            origins: origins.into(),
+            options,
+            buffers,
+            current: None,
+            saw_array: false,
+            waits: Arc::default(),
+        }
     }
 
     /// Whether nothing of the current source was cut yet: what fails now is in its first record.
     pub(crate) fn at_start(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.first)
+    }
+
+    /// Whether a source that was cut to its end was an array.
+    pub(crate) fn saw_array(&self) -> bool {
+        self.saw_array
     }
 
     /// Set while a call of [`Cutter::next`] waits for a reader.
@@ -150,7 +164,10 @@ impl Cutter {
             };
             match current.next(target.max(1), &self.options, &self.buffers, &self.waits)? {
                 Some(piece) => return Ok(Some(piece)),
-                None => self.current = None,
+                None => {
+                    self.saw_array |= current.framer.framing() == Some(Framing::Array);
+                    self.current = None;
+                }
             }
         }
     }

@@ -8,8 +8,8 @@ use std::io::{self, Cursor, Read};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_schema::SchemaRef;
-use arrowsmith_core::{Chunk, Error, Framing, Limits, Position, Result};
+use arrow_schema::{Schema, SchemaRef};
+use arrowsmith_core::{Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result};
 use arrowsmith_json::infer::{InferOptions, Inferrer};
 use arrowsmith_source::{Content, Input, OpenOptions, Source};
 
@@ -78,7 +78,16 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
     infer.records_max = options.records_max;
     infer.limits = options.limits.clone();
     let inferrer = Inferrer::new(infer);
-    let mut sampler = Sampler { options, inferrer, bytes: 0, complete: true, fault: None };
+    let first = inputs.first().and_then(Input::name);
+    let mut sampler = Sampler {
+        options,
+        inferrer,
+        bytes: 0,
+        complete: true,
+        fault: None,
+        empty_array: false,
+        first,
+    };
     let mut origins = Vec::with_capacity(inputs.len());
     for input in inputs {
         if sampler.is_full() {
@@ -88,9 +97,28 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
             origins.push(sampler.input(input)?);
         }
     }
-    let Sampler { inferrer, complete, fault, .. } = sampler;
+    let Sampler { inferrer, complete, fault, empty_array, first, .. } = sampler;
     let records = inferrer.records();
-    Ok(Sample { schema: Arc::new(inferrer.finish()?), origins, records, complete, fault })
+    let schema = match records {
+        // An array says that it is empty; no text at all says nothing.
+        0 if empty_array => Schema::empty(),
+        0 => return Err(nothing(first)),
+        _ => inferrer.finish()?,
+    };
+    Ok(Sample { schema: Arc::new(schema), origins, records, complete, fault })
+}
+
+/// There are no records to infer a schema from.
+fn nothing(source: Option<Arc<str>>) -> Error {
+    DataError {
+        kind: ErrorKind::Truncated,
+        position: Position { source, line: 1, ..Position::default() },
+        path: String::new(),
+        expected: "a record to infer the schema from".to_owned(),
+        found: "end of input".to_owned(),
+        hint: Some("--schema gives the columns of an input without records".to_owned()),
+    }
+    .into()
 }
 
 struct Sampler<'a> {
@@ -99,6 +127,10 @@ struct Sampler<'a> {
     bytes: u64,
     complete: bool,
     fault: Option<Error>,
+    /// Whether an input was an array.
+    empty_array: bool,
+    /// Name of the first input.
+    first: Option<Arc<str>>,
 }
 
 impl Sampler<'_> {
@@ -175,6 +207,7 @@ impl Sampler<'_> {
             self.bytes += piece.len as u64;
             buffers.recycle(piece);
         }
+        self.empty_array |= cutter.saw_array();
         Ok(())
     }
 }

@@ -27,9 +27,9 @@ pub enum Detection {
 /// Tells how records follow one another, from the start of a source; with `eof` it is all of it.
 ///
 /// * [`Framing::Array`]: the first value is an array, and the only value, or longer than one looks.
-/// * [`Framing::Lines`]: the first value ends on its line, alone; or the line breaks off where no JSON
-///   can go on with the next one, so that it is the line that is broken.
-/// * [`Framing::Concatenated`]: all else.
+/// * [`Framing::Lines`]: the first value ends on its line; or the line breaks off where no JSON can go
+///   on with the next one, so that it is the line that is broken.
+/// * [`Framing::Concatenated`]: it does not, or it is an object that another one follows on its line.
 pub fn detect(prefix: &[u8], eof: bool) -> Detection {
     let text = &prefix[..prefix.len().min(DETECT_BYTES)];
     let first = First {
@@ -88,13 +88,9 @@ impl First<'_> {
             None if !self.closed => return None,
             None if in_array => Framing::Array,
             None => alone,
-            Some(byte) if begins_value(*byte) => {
-                if ends_line {
-                    alone
-                } else {
-                    Framing::Concatenated
-                }
-            }
+            Some(byte) if begins_value(*byte) && ends_line => alone,
+            // Writers leave the line ends out between objects, not between other values.
+            Some(b'{') if text[start] == b'{' => Framing::Concatenated,
             Some(_) if in_array => Framing::Array,
             Some(_) => alone,
         };

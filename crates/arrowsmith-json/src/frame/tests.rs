@@ -26,6 +26,7 @@ fn the_first_value_says_how_records_follow() {
         ("{\"a\":1\n{\"a\":2}\n", Lines),
         ("{\"a\":\"x\n{\"a\":2}\n", Lines),
         ("{\"a\":1} x\n{\"a\":2}\n", Lines),
+        ("{\"a\":1} [2]\n", Lines),
         ("{\"a\":1},\n{\"a\":2},\n", Lines),
         ("hello\n{\"a\":2}\n", Lines),
         ("}\n{\"a\":2}\n", Lines),
@@ -35,8 +36,8 @@ fn the_first_value_says_how_records_follow() {
         // Values that are no objects.
         ("1\n2\n", Lines),
         ("1", Lines),
-        ("1 2 3", Concatenated),
-        ("\"a\"\"b\"", Concatenated),
+        ("1 2 3", Lines),
+        ("\"a\"\"b\"", Lines),
         ("null\n", Lines),
         // Arrays.
         ("[1,2]", Array),
@@ -50,8 +51,8 @@ fn the_first_value_says_how_records_follow() {
         ("[1,2]\n]", Array),
         ("[1,2]\n[3]\n", Lines),
         ("[1,2]\r\n{\"a\":1}", Lines),
-        ("[1][2]", Concatenated),
-        ("[1] [2]", Concatenated),
+        ("[1][2]", Array),
+        ("[1] [2]", Array),
         ("[\n1]\n[2]", Concatenated),
     ];
     for (text, expected) in cases {
