@@ -283,8 +283,7 @@ impl<I: Isa> Walker<'_, I> {
             ends.push(i32::try_from(before).unwrap_or(i32::MAX));
             return pos + 1;
         }
-        loop {
-            let Ok((value, len)) = number::parse_f64(self.input.from(pos)) else { break };
+        while let Ok((value, len)) = number::parse_f64(self.input.from(pos)) {
             values.push(value.to_bits());
             pos += len;
             match self.input.at(pos) {
