@@ -2,7 +2,7 @@
 //! The CPU engine: a plan run with SIMD, on one core.
 //!
 //! There is no pass that finds structure first. A cursor walks over the text and the plan at once, and
-//! the stages of a value are the modules of [`json`]: *route* (which key is this), *convert* (its text to
+//! the stages of a value are the modules of `json`: *route* (which key is this), *convert* (its text to
 //! a value), *build* (the value to its column). What makes it fast is prediction: the text between
 //! two values, from the end of one to the start of the next, is nearly always what it was in the
 //! record before, and then one compare of up to 64 bytes does the work of white space, comma, key and

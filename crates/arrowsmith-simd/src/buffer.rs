@@ -138,7 +138,7 @@ fn unmap(ptr: NonNull<u8>, capacity: usize) {
 
 /// A growable array of `T` in pooled memory.
 ///
-/// Kernels write whole vectors into [`Buf::spare`] and then [`advance`](Buf::advance) by the number of
+/// Kernels write whole vectors into its spare room and then advance it by the number of
 /// elements that count.
 #[derive(Debug)]
 pub struct Buf<T> {
