@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The library's reader between Python's threads: opened with the GIL, run without it.
+//!
+//! Sources and callbacks in Python take the GIL on whatever thread they run. So whoever waits for a batch, or for
+//! the reader's end, must not hold it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrowsmith::json::JsonReader;
+use arrowsmith::{Progress, Reject};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::errors::{Failure, raised};
+use crate::options::ReadOptions;
+use crate::schema::schema_of;
+use crate::source;
+
+/// What a callback raised, until it can be raised where the batches are read.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// The batches of a source, in order.
+pub(crate) struct Batches {
+    /// `None` only while it is dropped.
+    reader: Option<JsonReader>,
+    raised: Raised,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Batches {
+    /// Opens a source. Inference, where it is needed, happens here.
+    pub(crate) fn open(
+        source: &Bound<'_, PyAny>,
+        schema: &Bound<'_, PyAny>,
+        rejects: &Bound<'_, PyAny>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let py = source.py();
+        let raised_slot = Raised::default();
+        let cancel = Arc::<AtomicBool>::default();
+        let mut builder = ReadOptions::extract(options)?.builder().cancel(Arc::clone(&cancel));
+        if !schema.is_none() {
+            builder = builder.schema(schema_of(schema)?);
+        }
+        if !rejects.is_none() {
+            let (take, slot) = (taker(rejects)?, Arc::clone(&raised_slot));
+            let stop = Arc::clone(&cancel);
+            builder = builder.on_reject(move |reject| hand_over(&take, &reject, &slot, &stop));
+        }
+        let inputs = source::inputs(source)?;
+        let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
+        Ok(Self { reader: Some(reader), raised: raised_slot, cancel })
+    }
+
+    /// The next batch; `None` at the end. Call it without the GIL.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        let batch = self.reader.as_mut().map_or(Ok(None), JsonReader::next_batch);
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match raised {
+            Some(raised) => Err(Failure::Python(raised)),
+            None => Ok(batch?),
+        }
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.reader
+            .as_ref()
+            .map_or_else(|| Arc::new(arrow_schema::Schema::empty()), |reader| reader.schema())
+    }
+
+    pub(crate) fn progress(&self) -> Arc<Progress> {
+        self.reader.as_ref().map(|reader| Arc::clone(reader.progress())).unwrap_or_default()
+    }
+
+    /// Ends everything once it is true.
+    pub(crate) fn cancel(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancel)
+    }
+}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        let reader = self.reader.take();
+        // At Python's end there is no GIL to let go of.
+        let _ = Python::try_attach(|py| py.detach(move || drop(reader)));
+    }
+}
+
+/// What takes rejects: a callable, or something to append to.
+fn taker(rejects: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    if rejects.is_callable() {
+        Ok(rejects.clone().unbind())
+    } else if rejects.hasattr("append")? {
+        Ok(rejects.getattr("append")?.unbind())
+    } else {
+        Err(PyTypeError::new_err(format!(
+            "rejects: expected a callable or a list, found {}",
+            rejects.get_type().name()?
+        )))
+    }
+}
+
+fn hand_over(take: &Py<PyAny>, reject: &Reject, slot: &Raised, stop: &AtomicBool) {
+    let handed = Python::try_attach(|py| take.call1(py, (reject_dict(py, reject)?,)).map(drop));
+    if let Some(Err(error)) = handed {
+        slot.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        stop.store(true, Ordering::SeqCst);
+    }
+}
+
+/// The same keys as a line of the command's `--rejects`.
+fn reject_dict<'py>(py: Python<'py>, reject: &Reject) -> PyResult<Bound<'py, PyDict>> {
+    let error = &reject.error;
+    let dict = PyDict::new(py);
+    dict.set_item("source", error.position.source.as_deref())?;
+    dict.set_item("record", error.position.record)?;
+    dict.set_item("line", error.position.line)?;
+    dict.set_item("offset", error.position.offset)?;
+    dict.set_item("path", &error.path)?;
+    dict.set_item("kind", error.kind.name())?;
+    dict.set_item("expected", &error.expected)?;
+    dict.set_item("found", &error.found)?;
+    dict.set_item("kept_as_null", reject.kept_as_null)?;
+    dict.set_item("text", PyBytes::new(py, &reject.record))?;
+    Ok(dict)
+}
+
+/// Batches as an Arrow stream, whose consumer may or may not hold the GIL when it asks for more.
+pub(crate) struct Stream {
+    schema: SchemaRef,
+    batches: Batches,
+}
+
+impl Stream {
+    pub(crate) fn new(batches: Batches) -> Self {
+        Self { schema: batches.schema(), batches }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batches = &mut self.batches;
+        let next = Python::try_attach(|py| {
+            let next = py.detach(|| batches.next());
+            next.map_err(Failure::into_arrow)
+        });
+        match next {
+            Some(next) => next.transpose(),
+            None => Some(Err(ArrowError::ExternalError("Python is shutting down".into()))),
+        }
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

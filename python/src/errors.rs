@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The library's errors as Python's exceptions. The classes are in `python/arrowsmith/errors.py`.
+
+use std::io;
+use std::path::PathBuf;
+
+use arrow_schema::ArrowError;
+use arrowsmith::{DataError, Error};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+/// Why there is no next batch.
+pub(crate) enum Failure {
+    /// The library says why.
+    Library(Error),
+    /// Python code that was called raised this.
+    Python(PyErr),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl Failure {
+    /// As an exception.
+    pub(crate) fn raised(self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Library(error) => raised(py, error),
+            Self::Python(error) => error,
+        }
+    }
+
+    /// As an Arrow stream hands it on: a text and a class of error are all that is left of it.
+    pub(crate) fn into_arrow(self) -> ArrowError {
+        // A C string ends at a NUL, which a message that quotes the input may hold.
+        let plain = |text: String| text.replace('\0', "\\0");
+        match self {
+            Self::Library(Error::Io { path, source }) => {
+                let text = plain(Error::Io { path, source }.to_string());
+                ArrowError::IoError(text.clone(), io::Error::other(text))
+            }
+            Self::Library(error) => ArrowError::ExternalError(plain(error.to_string()).into()),
+            Self::Python(error) => ArrowError::ExternalError(plain(error.to_string()).into()),
+        }
+    }
+}
+
+/// The exception for an error of the library.
+pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
+    let exception = match error {
+        Error::Io { path, source } => return os_error(py, path, source),
+        Error::Data(error) => data_error(py, *error),
+        Error::Schema { ref path, .. } => exception(py, "SchemaError", &error.to_string())
+            .and_then(|exception| {
+                exception.setattr("path", path)?;
+                Ok(exception)
+            }),
+        Error::Config(message) => exception(py, "ConfigError", &message),
+        other => exception(py, "ArrowsmithError", &other.to_string()),
+    };
+    exception.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The exception for an option that makes no sense.
+pub(crate) fn config(py: Python<'_>, message: String) -> PyErr {
+    raised(py, Error::Config(message))
+}
+
+fn exception<'py>(py: Python<'py>, class: &str, message: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("arrowsmith.errors")?.getattr(class)?.call1((message,))
+}
+
+fn data_error(py: Python<'_>, mut error: DataError) -> PyResult<Bound<'_, PyAny>> {
+    error.hint = error.hint.map(|hint| in_python(&hint));
+    let exception = exception(py, "DataError", &error.to_string())?;
+    exception.setattr("kind", error.kind.name())?;
+    exception.setattr("source", error.position.source.as_deref())?;
+    exception.setattr("record", error.position.record)?;
+    exception.setattr("line", error.position.line)?;
+    exception.setattr("offset", error.position.offset)?;
+    exception.setattr("path", error.path)?;
+    exception.setattr("expected", error.expected)?;
+    exception.setattr("found", error.found)?;
+    exception.setattr("hint", error.hint)?;
+    Ok(exception)
+}
+
+/// A hint, which names options as the command line does, for those who have Python: `--infer-records all`
+/// becomes `infer_records all`.
+fn in_python(hint: &str) -> String {
+    let words = hint.split(' ').map(|word| match word.strip_prefix("--") {
+        Some(option) => option.replace('-', "_"),
+        None => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// `OSError` makes its own subclasses of error numbers: 2 gives `FileNotFoundError`.
+fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {
+    if source.get_ref().is_some_and(|inner| inner.is::<PyErr>()) {
+        return PyErr::from(source);
+    }
+    let known = match source.raw_os_error() {
+        Some(number) => {
+            let text = py
+                .import("os")
+                .and_then(|os| os.call_method1("strerror", (number,))?.extract::<String>());
+            Some((number, text.unwrap_or_else(|_| source.to_string())))
+        }
+        None => match source.kind() {
+            io::ErrorKind::NotFound => Some((2, source.to_string())),
+            io::ErrorKind::IsADirectory => Some((21, source.to_string())),
+            _ => None,
+        },
+    };
+    match (known, path) {
+        (Some((number, text)), Some(path)) => PyOSError::new_err((number, text, path)),
+        (Some((number, text)), None) => PyOSError::new_err((number, text)),
+        (None, path) => PyOSError::new_err(Error::Io { path, source }.to_string()),
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Schemas, batches and streams as capsules of the Arrow C interfaces.
+//!
+//! A capsule shares the memory of the batches, which lives as long as anyone holds it. What a consumer
+//! asks for by `requested_schema` is not heeded, as the interface allows: the schema to decode into is
+//! chosen when reading, where a value that does not fit is an error and not a null.
+
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader, StructArray};
+use arrow_schema::{Field, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+
+/// For `__arrow_c_schema__`.
+pub(crate) fn schema_capsule<'py>(
+    py: Python<'py>,
+    schema: &SchemaRef,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    Ok(to_schema_pycapsule(py, schema.as_ref())?)
+}
+
+/// For `__arrow_c_array__`: the schema and the batch, as a struct array.
+pub(crate) fn batch_capsules<'py>(
+    py: Python<'py>,
+    batch: &RecordBatch,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let schema = batch.schema();
+    let field = Field::new_struct("", schema.fields().clone(), false)
+        .with_metadata(schema.metadata().clone());
+    let array = StructArray::from(batch.clone());
+    Ok(to_array_pycapsules(py, Arc::new(field), &array, None)?)
+}
+
+/// For `__arrow_c_stream__`.
+pub(crate) fn stream_capsule(
+    py: Python<'_>,
+    reader: impl RecordBatchReader + Send + 'static,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}

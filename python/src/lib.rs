@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The module `arrowsmith._lib`: the library as Python sees it.
+//!
+//! It turns Python's values into inputs, schemas and options, runs the reader without the GIL, and
+//! gives the batches out through the Arrow PyCapsule interface, so that whoever takes them takes the
+//! memory itself. It decides nothing about data: names, defaults and documentation are in
+//! `python/arrowsmith`, decoding is in the library.
+
+#![forbid(unsafe_code)]
+
+mod batches;
+mod errors;
+mod export;
+mod options;
+mod reader;
+mod schema;
+mod source;
+mod table;
+
+use arrowsmith::json;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::batches::Batches;
+use crate::errors::raised;
+use crate::options::InferOptions;
+use crate::reader::Reader;
+use crate::schema::Schema;
+use crate::table::{Batch, Table};
+
+/// Reads everything.
+#[pyfunction]
+fn read_json(
+    source: &Bound<'_, PyAny>,
+    schema: &Bound<'_, PyAny>,
+    rejects: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Table> {
+    let py = source.py();
+    let mut batches = Batches::open(source, schema, rejects, options)?;
+    let schema = batches.schema();
+    let mut read = Vec::new();
+    while let Some(batch) = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))? {
+        read.push(batch);
+        // Between batches Ctrl-C is heard.
+        py.check_signals()?;
+    }
+    Ok(Table::new(schema, read, batches.progress().rejects()))
+}
+
+/// Opens a reader.
+#[pyfunction]
+fn open_json(
+    source: &Bound<'_, PyAny>,
+    schema: &Bound<'_, PyAny>,
+    rejects: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Reader> {
+    Ok(Reader::new(Batches::open(source, schema, rejects, options)?))
+}
+
+/// Infers a schema.
+#[pyfunction]
+fn infer_schema(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Schema> {
+    let py = source.py();
+    let options = InferOptions::extract(options)?.sampling();
+    let inputs = source::inputs(source)?;
+    let found = py.detach(|| json::infer_schema(inputs, &options).map(|sample| sample.schema));
+    Ok(Schema::new(found.map_err(|error| raised(py, error))?))
+}
+
+#[pymodule]
+fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(read_json, module)?)?;
+    module.add_function(wrap_pyfunction!(open_json, module)?)?;
+    module.add_function(wrap_pyfunction!(infer_schema, module)?)?;
+    module.add_class::<Batch>()?;
+    module.add_class::<Reader>()?;
+    module.add_class::<Schema>()?;
+    module.add_class::<Table>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

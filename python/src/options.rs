@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options, from the dictionary of keyword arguments that the Python layer passes on.
+
+use std::sync::Arc;
+
+use arrowsmith::json::{ReaderBuilder, SampleOptions};
+use arrowsmith::{
+    Compression, DecodeOptions, DuplicateKeys, Engine, Framing, Limits, OnError, UnknownKeys,
+};
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{config, raised};
+
+/// Most threads that may be asked for, as on the command line.
+const THREADS_MAX: usize = u16::MAX as usize;
+
+/// What inference needs, and with it how inputs are read.
+pub(crate) struct InferOptions {
+    framing: Option<Framing>,
+    compression: Compression,
+    allow_nan: bool,
+    limits: Limits,
+    records_max: Option<u64>,
+    timestamps: bool,
+}
+
+impl InferOptions {
+    pub(crate) fn extract(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let compression = choice(
+            options,
+            "compression",
+            &[
+                ("auto", Compression::Auto),
+                ("none", Compression::None),
+                ("gzip", Compression::Gzip),
+                ("zstd", Compression::Zstd),
+                ("lz4", Compression::Lz4),
+            ],
+        )?;
+        let framing = choice(
+            options,
+            "format",
+            &[
+                ("auto", None),
+                ("ndjson", Some(Framing::Lines)),
+                ("concatenated", Some(Framing::Concatenated)),
+                ("array", Some(Framing::Array)),
+            ],
+        )?;
+        let limits = Limits::default()
+            .with_depth_max(get(options, "depth_max")?)
+            .with_record_bytes_max(get(options, "record_bytes_max")?);
+        Ok(Self {
+            framing,
+            compression,
+            allow_nan: get(options, "allow_nan")?,
+            limits,
+            records_max: infer_records(options)?,
+            timestamps: get(options, "infer_timestamps")?,
+        })
+    }
+
+    /// As the library takes it.
+    pub(crate) fn sampling(&self) -> SampleOptions {
+        let mut sampling = SampleOptions {
+            records_max: self.records_max,
+            framing: self.framing,
+            limits: self.limits.clone(),
+            ..SampleOptions::default()
+        };
+        sampling.open.compression = self.compression;
+        sampling.infer.timestamps = self.timestamps;
+        sampling.infer.allow_nan = self.allow_nan;
+        sampling
+    }
+}
+
+/// What a reader needs.
+pub(crate) struct ReadOptions {
+    infer: InferOptions,
+    columns: Option<Vec<String>>,
+    engine: Arc<dyn Engine>,
+    threads: usize,
+    batch_rows: Option<usize>,
+    batch_bytes: Option<usize>,
+    decode: DecodeOptions,
+}
+
+impl ReadOptions {
+    pub(crate) fn extract(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let py = options.py();
+        let infer = InferOptions::extract(options)?;
+        let mut decode = DecodeOptions::default();
+        decode.on_error = choice(
+            options,
+            "on_error",
+            &[("fail", OnError::Fail), ("null", OnError::Null), ("skip", OnError::Skip)],
+        )?;
+        decode.duplicate_keys = choice(
+            options,
+            "duplicate_keys",
+            &[("last", DuplicateKeys::Last), ("error", DuplicateKeys::Error)],
+        )?;
+        decode.unknown_keys = choice(
+            options,
+            "unknown_keys",
+            &[("skip", UnknownKeys::Skip), ("error", UnknownKeys::Error)],
+        )?;
+        decode.allow_nan = infer.allow_nan;
+        decode.trust = get(options, "trust")?;
+        decode.limits =
+            infer.limits.clone().with_memory_bytes_max(get(options, "memory_bytes_max")?);
+        let engine: String = get(options, "engine")?;
+        let threads = match get(options, "threads")? {
+            None => 0,
+            Some(threads @ 1..=THREADS_MAX) => threads,
+            Some(other) => {
+                let message = format!("threads: expected 1 to {THREADS_MAX}, found {other}");
+                return Err(config(py, message));
+            }
+        };
+        Ok(Self {
+            infer,
+            columns: get(options, "columns")?,
+            engine: arrowsmith::engine(&engine).map_err(|error| raised(py, error))?,
+            threads,
+            batch_rows: get(options, "batch_rows")?,
+            batch_bytes: get(options, "batch_bytes")?,
+            decode,
+        })
+    }
+
+    /// A builder with all of it; schema and inputs are missing.
+    pub(crate) fn builder(self) -> ReaderBuilder {
+        let builder = ReaderBuilder::new()
+            .infer(self.infer.sampling())
+            .engine(self.engine)
+            .options(self.decode)
+            .framing(self.infer.framing)
+            .compression(self.infer.compression)
+            .threads(self.threads)
+            .batch_rows(self.batch_rows)
+            .batch_bytes(self.batch_bytes);
+        match self.columns {
+            Some(columns) => builder.columns(columns),
+            None => builder,
+        }
+    }
+}
+
+/// The value of an option; errors name the option.
+fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+    let py = options.py();
+    let found = value(options, name)?;
+    let extracted: Result<T, PyErr> = found.extract().map_err(Into::into);
+    extracted.map_err(|error| {
+        let message = format!("{name}: {}", error.value(py));
+        if error.is_instance_of::<PyTypeError>(py) {
+            PyTypeError::new_err(message)
+        } else {
+            config(py, message)
+        }
+    })
+}
+
+fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let found = options.get_item(name)?;
+    found.ok_or_else(|| PyTypeError::new_err(format!("{name}: there is no value")))
+}
+
+/// What the option's word stands for.
+fn choice<T: Copy>(options: &Bound<'_, PyDict>, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    let word: String = get(options, name)?;
+    if let Some((_, chosen)) = choices.iter().find(|(known, _)| *known == word) {
+        return Ok(*chosen);
+    }
+    let known: Vec<String> = choices.iter().map(|(known, _)| format!("{known:?}")).collect();
+    let message = format!("{name}: expected {}, found {word:?}", known.join(", "));
+    Err(config(options.py(), message))
+}
+
+/// How many records are sampled; `None` is all.
+fn infer_records(options: &Bound<'_, PyDict>) -> PyResult<Option<u64>> {
+    let name = "infer_records";
+    if value(options, name)?.extract::<String>().is_ok_and(|word| word == "all") {
+        return Ok(None);
+    }
+    match get(options, name)? {
+        0 => Err(config(options.py(), format!("{name}: expected 1 or more, or \"all\", found 0"))),
+        records => Ok(Some(records)),
+    }
+}

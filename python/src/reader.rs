@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The streaming reader: an iterator of batches, or once an Arrow stream.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use arrow_schema::SchemaRef;
+use arrowsmith::Progress;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+
+use crate::batches::{Batches, Stream};
+use crate::export::{schema_capsule, stream_capsule};
+use crate::schema::Schema;
+use crate::table::Batch;
+
+/// Who has the batches.
+enum State {
+    /// This reader.
+    Open(Box<Batches>),
+    /// The consumer of the Arrow stream.
+    Taken,
+    /// Nobody any more.
+    Closed,
+}
+
+/// Gives the batches as they are decoded.
+#[pyclass(module = "arrowsmith", frozen)]
+pub(crate) struct Reader {
+    /// Only ever tried: a thread that waited here would hold the GIL, which the one inside may need.
+    state: Mutex<State>,
+    schema: SchemaRef,
+    progress: Arc<Progress>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Reader {
+    pub(crate) fn new(batches: Batches) -> Self {
+        Self {
+            schema: batches.schema(),
+            progress: batches.progress(),
+            cancel: batches.cancel(),
+            state: Mutex::new(State::Open(Box::new(batches))),
+        }
+    }
+
+    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(PyValueError::new_err("the reader is in use: another call has not returned"))
+            }
+        }
+    }
+}
+
+fn closed() -> PyErr {
+    PyValueError::new_err("the reader is closed")
+}
+
+fn taken() -> PyErr {
+    PyValueError::new_err("the reader was given away as an Arrow stream; that can be done once")
+}
+
+#[pymethods]
+impl Reader {
+    /// The columns and their types.
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema::new(Arc::clone(&self.schema))
+    }
+
+    /// Rows decoded so far.
+    #[getter]
+    fn num_rows(&self) -> u64 {
+        self.progress.rows()
+    }
+
+    /// Records so far that were left out, or in which something became null.
+    #[getter]
+    fn num_rejects(&self) -> u64 {
+        self.progress.rejects()
+    }
+
+    /// Whether `close` was called.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| matches!(*state, State::Closed))
+    }
+
+    /// Stops decoding. An Arrow stream that was taken before goes on.
+    fn close(&self, py: Python<'_>) {
+        let Ok(mut state) = self.state() else {
+            // The call that is in progress ends at once.
+            self.cancel.store(true, Ordering::SeqCst);
+            return;
+        };
+        if !matches!(*state, State::Taken) {
+            self.cancel.store(true, Ordering::SeqCst);
+        }
+        let before = std::mem::replace(&mut *state, State::Closed);
+        drop(state);
+        py.detach(|| drop(before));
+    }
+
+    /// The stream as a `pyarrow.RecordBatchReader`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let class = slf.py().import("pyarrow")?.getattr("RecordBatchReader")?;
+        class.call_method1("from_stream", (slf,))
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let mut state = self.state()?;
+        let State::Open(batches) = &mut *state else {
+            return Err(if matches!(*state, State::Taken) { taken() } else { closed() });
+        };
+        let next = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))?;
+        Ok(next.map(Batch::new))
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.schema)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let mut state = self.state()?;
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Open(batches) => stream_capsule(py, Stream::new(*batches)),
+            State::Taken => Err(taken()),
+            State::Closed => {
+                *state = State::Closed;
+                Err(closed())
+            }
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let text = arrowsmith::plan::text::format_schema(&self.schema);
+        format!("<arrowsmith.Reader: {} rows so far>\n{text}", self.progress.rows())
+    }
+}

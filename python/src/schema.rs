@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Schemas: whatever Python has that is one, and the object that is given back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use arrowsmith::plan::load::{load_schema, load_schema_file};
+use arrowsmith::plan::text::format_schema;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyString};
+use pyo3_arrow::PySchema;
+
+use crate::errors::raised;
+use crate::export::schema_capsule;
+
+/// The schema that a value is, names or spells.
+pub(crate) fn schema_of(value: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
+    let py = value.py();
+    let loaded = if let Ok(schema) = value.cast::<Schema>() {
+        return Ok(Arc::clone(&schema.get().0));
+    } else if let Ok(text) = value.cast::<PyString>() {
+        load_schema(text.to_str()?)
+    } else if value.hasattr("__arrow_c_schema__")? {
+        return Ok(value.extract::<PySchema>()?.into_inner());
+    } else if value.hasattr("__fspath__")? {
+        load_schema_file(value.extract::<PathBuf>()?)
+    } else {
+        return Err(PyTypeError::new_err(format!(
+            "schema: expected text, a path, or an object with __arrow_c_schema__, found {}",
+            value.get_type().name()?
+        )));
+    };
+    loaded.map(Arc::new).map_err(|error| raised(py, error))
+}
+
+/// A schema: its text form, and an Arrow schema for whoever takes one.
+#[pyclass(module = "arrowsmith", frozen)]
+pub(crate) struct Schema(SchemaRef);
+
+impl Schema {
+    pub(crate) fn new(schema: SchemaRef) -> Self {
+        Self(schema)
+    }
+}
+
+#[pymethods]
+impl Schema {
+    #[new]
+    fn parse(schema: &Bound<'_, PyAny>) -> PyResult<Self> {
+        schema_of(schema).map(Self)
+    }
+
+    /// The names of the columns, in order.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.0.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The same as a `pyarrow.Schema`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("schema", (slf,))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| self.0 == other.get().0)
+    }
+
+    fn __str__(&self) -> String {
+        format_schema(&self.0)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<arrowsmith.Schema>\n{}", format_schema(&self.0))
+    }
+}

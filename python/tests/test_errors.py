@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors say what is wrong and where; rejected records are handed over."""
+
+import io
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import arrowsmith
+import pyarrow as pa
+import pytest
+
+BAD = b'{"a":{"b":1}}\n\n{"a":{"b":"x\\u0000"}}\n{"a":{"b":3}}\n{"a":\n'
+SCHEMA = "a: struct<b: int64 not null> not null"
+
+
+def test_data_error(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(BAD)
+    with pytest.raises(arrowsmith.DataError) as info:
+        arrowsmith.read_json(path, SCHEMA, format="ndjson")
+    error = info.value
+    assert isinstance(error, arrowsmith.ArrowsmithError)
+    assert isinstance(error, ValueError)
+    assert (error.kind, error.path, error.expected) == ("wrong-type", "a.b", "int64")
+    assert (error.record, error.line, error.offset) == (1, 3, 25)
+    assert error.source == str(path)
+    assert error.found.startswith("string")
+    assert error.hint is None
+    assert f"{path}: line 3, byte 25 (record 1), field a.b: wrong-type" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+def test_sources_have_names() -> None:
+    class Named(io.BytesIO):
+        name = "upload"
+
+    for source, name in ((BAD, None), (io.BytesIO(BAD), None), (Named(BAD), "upload")):
+        with pytest.raises(arrowsmith.DataError) as info:
+            arrowsmith.read_json(source, SCHEMA, format="ndjson")
+        assert info.value.source == name
+
+
+def test_hints_name_options_of_python() -> None:
+    text = b'{"a":1}\n' * 20 + b'{"a":"x"}\n'
+    with pytest.raises(arrowsmith.DataError) as info:
+        arrowsmith.read_json(text, infer_records=10)
+    assert info.value.hint is not None
+    assert "infer_records all" in info.value.hint
+    assert "--" not in str(info.value)
+
+
+def test_the_rows_before_an_error_come_first() -> None:
+    reader = arrowsmith.open_json(BAD, SCHEMA, format="ndjson", threads=1)
+    assert next(reader).num_rows == 1
+    with pytest.raises(arrowsmith.DataError):
+        next(reader)
+    assert list(reader) == []
+
+
+def test_an_error_inside_an_arrow_stream() -> None:
+    reader = arrowsmith.open_json(BAD, SCHEMA, format="ndjson")
+    with pytest.raises(pa.ArrowInvalid, match="line 3"):
+        pa.table(reader)
+
+
+def test_skip() -> None:
+    rejects: list[arrowsmith.Reject] = []
+    table = arrowsmith.read_json(
+        BAD, SCHEMA, format="ndjson", on_error="skip", rejects=rejects, threads=2
+    )
+    assert pa.table(table)["a"].to_pylist() == [{"b": 1}, {"b": 3}]
+    assert table.num_rejects == 2
+    assert [reject["kind"] for reject in rejects] == ["wrong-type", "truncated"]
+    assert json.loads(rejects[0]["text"]) == {"a": {"b": "x\0"}}
+    assert (rejects[0]["line"], rejects[0]["path"]) == (3, "a.b")
+    assert not rejects[0]["kept_as_null"]
+
+
+def test_null() -> None:
+    rejects: list[arrowsmith.Reject] = []
+    take = rejects.append
+    text = b'{"a":1,"b":"x"}\n{"a":"x","b":"y"}\n'
+    table = arrowsmith.read_json(text, "a: int8, b: utf8", on_error="null", rejects=take)
+    assert pa.table(table).to_pydict() == {"a": [1, None], "b": ["x", "y"]}
+    assert [reject["kept_as_null"] for reject in rejects] == [True]
+    assert table.num_rejects == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_rejects_raises_is_raised(threads: int) -> None:
+    def refuse(reject: arrowsmith.Reject) -> None:
+        raise LookupError(reject["line"])
+
+    text = b'{"a":1}\n{"a":"x"}\n' * 1000
+    with pytest.raises(LookupError) as info:
+        arrowsmith.read_json(text, "a: int8", on_error="skip", rejects=refuse, threads=threads)
+    assert info.value.args == (2,)
+    with pytest.raises(TypeError, match="rejects: expected a callable or a list"):
+        arrowsmith.read_json(text, rejects=7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("on_error", "ignore", arrowsmith.ConfigError),
+        ("format", "csv", arrowsmith.ConfigError),
+        ("engine", "abacus", arrowsmith.ConfigError),
+        ("compression", 7, TypeError),
+        ("threads", 0, arrowsmith.ConfigError),
+        ("threads", -1, arrowsmith.ConfigError),
+        ("threads", 1 << 70, arrowsmith.ConfigError),
+        ("threads", "2", TypeError),
+        ("batch_rows", 0, arrowsmith.ConfigError),
+        ("infer_records", 0, arrowsmith.ConfigError),
+        ("infer_records", "some", TypeError),
+        ("columns", "a", TypeError),
+        ("trust", 1, TypeError),
+    ],
+)
+def test_options_are_checked(name: str, value: object, error: type[Exception]) -> None:
+    options: dict[str, Any] = {name: value}
+    with pytest.raises(error, match=name if name != "engine" else "there is no engine"):
+        arrowsmith.read_json(b'{"a":1}', **options)
+
+
+def test_reading_that_fails(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.json"
+    for source in (missing, str(missing), [b"{}", missing]):
+        with pytest.raises(FileNotFoundError) as info:
+            arrowsmith.read_json(source)
+        assert (info.value.errno, info.value.filename) == (2, str(missing))
+        assert info.value.strerror == "No such file or directory"
+    with pytest.raises(FileNotFoundError, match="no file matches"):
+        arrowsmith.read_json(str(tmp_path / "*.json"))
+    with pytest.raises(IsADirectoryError):
+        arrowsmith.read_json(tmp_path)
+
+
+def test_options_that_change_what_is_good() -> None:
+    twice, nan = b'{"a":1,"a":2}', b'{"a":NaN}'
+    assert pa.table(arrowsmith.read_json(twice))["a"].to_pylist() == [2]
+    with pytest.raises(arrowsmith.DataError, match="duplicate-key"):
+        arrowsmith.read_json(twice, duplicate_keys="error")
+    with pytest.raises(arrowsmith.DataError, match="unknown-key"):
+        arrowsmith.read_json(b'{"b":1}', "a: int64", unknown_keys="error")
+    with pytest.raises(arrowsmith.DataError, match="syntax"):
+        arrowsmith.read_json(nan, "a: float64")
+    assert arrowsmith.read_json(nan, allow_nan=True).num_rows == 1
+    with pytest.raises(arrowsmith.DataError, match="depth-exceeded"):
+        arrowsmith.read_json(b'{"a":{"b":{}}}', "a: json", depth_max=2)
+    with pytest.raises(arrowsmith.DataError, match="record-too-long"):
+        arrowsmith.read_json(b'{"a":"' + b"x" * 1000 + b'"}', "a: utf8", record_bytes_max=100)

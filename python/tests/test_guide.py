@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of the guide run as they stand, and its table has every option."""
+
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import arrowsmith
+import pytest
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "python.md"
+
+
+def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("events.jsonl").write_text('{"id":1,"user":{"name":"ada"}}\n{"id":2}\n')
+    examples = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    assert len(examples) >= 5
+    names: dict[str, object] = {}
+    for example in examples:
+        exec(compile(example, str(GUIDE), "exec"), names)
+
+
+def test_module_examples() -> None:
+    results = doctest.testmod(arrowsmith)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_options() -> None:
+    text = GUIDE.read_text()
+    table = text[text.index("## Options") : text.index("## Errors")]
+    first_cells = " ".join(line.split("|")[1] for line in table.splitlines() if "|" in line)
+    found = re.findall(r"`(\w+)`", first_cells)
+    keywords = [
+        name
+        for name, parameter in inspect.signature(arrowsmith.read_json).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+    assert found == keywords
+    assert list(inspect.signature(arrowsmith.open_json).parameters)[2:] == keywords
+    assert set(inspect.signature(arrowsmith.infer_schema).parameters) - {"source"} < set(keywords)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every form of a schema, inference, and projection."""
+
+import os
+from pathlib import Path
+
+import arrowsmith
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ARROW = pa.schema([pa.field("a", pa.int8(), nullable=False), ("b", pa.list_(pa.float32()))])
+TEXT = "a: int8 not null\nb: list<float32>\n"
+LINE = b'{"a":1,"b":[0.5]}'
+
+
+def forms(folder: Path) -> list[str | os.PathLike[str] | pa.Schema | arrowsmith.Schema]:
+    (folder / "text").write_text(TEXT)
+    (folder / "message").write_bytes(ARROW.serialize().to_pybytes())
+    pq.write_table(ARROW.empty_table(), folder / "parquet")
+    files = [folder / "text", str(folder / "text"), folder / "message", folder / "parquet"]
+    return [TEXT, *files, ARROW, arrowsmith.Schema(ARROW), arrowsmith.Schema(TEXT)]
+
+
+def test_forms(tmp_path: Path) -> None:
+    for schema in forms(tmp_path):
+        table = arrowsmith.read_json(LINE, schema)
+        taken = pa.table(table)
+        assert taken.schema.field("a").type == pa.int8(), schema
+        assert taken.schema.field("b").type.value_type == pa.float32(), schema
+        assert str(table.schema).replace("item: ", "") == TEXT, schema
+        assert taken.to_pydict() == {"a": [1], "b": [[0.5]]}
+
+
+def test_schema_object() -> None:
+    schema = arrowsmith.Schema(TEXT)
+    assert schema == arrowsmith.Schema(str(schema))
+    assert schema != arrowsmith.Schema("a: int8")
+    assert schema != TEXT
+    assert schema.names == ["a", "b"]
+    assert str(schema) == TEXT
+    assert TEXT in repr(schema)
+    assert isinstance(schema.to_pyarrow(), pa.Schema)
+    assert pa.schema(schema) == schema.to_pyarrow()
+
+
+def test_bad_schemas(tmp_path: Path) -> None:
+    with pytest.raises(arrowsmith.SchemaError, match="line 1") as info:
+        arrowsmith.read_json(LINE, "a: int9")
+    assert info.value.path == ""
+    with pytest.raises(arrowsmith.SchemaError) as info:
+        arrowsmith.read_json(LINE, pa.schema([("a", pa.month_day_nano_interval())]))
+    assert info.value.path == "a"
+    with pytest.raises(arrowsmith.SchemaError, match="is no file"):
+        arrowsmith.read_json(LINE, "missing.schema")
+    with pytest.raises(FileNotFoundError):
+        arrowsmith.read_json(LINE, tmp_path / "missing.schema")
+    with pytest.raises(TypeError, match="schema: expected"):
+        arrowsmith.read_json(LINE, {"a": "int8"})  # type: ignore[arg-type]
+
+
+def test_inference(path: Path) -> None:
+    schema = arrowsmith.infer_schema(path)
+    assert schema.names == ["id", "ratio", "ok", "name", "tags", "user"]
+    assert "user: struct<age: int64, city: utf8>" in str(schema)
+    assert arrowsmith.read_json(path, schema).schema == arrowsmith.read_json(path).schema
+    text = b'{"a":"2024-02-29","b":1}\n{"a":"2024-03-01","b":"x"}\n'
+    assert str(arrowsmith.infer_schema(text, infer_timestamps=True)) == "a: date32\nb: json\n"
+    assert str(arrowsmith.infer_schema(text, infer_records=1)) == "a: utf8\nb: int64\n"
+    with pytest.raises(arrowsmith.DataError):
+        arrowsmith.read_json(text, infer_records=1)
+    assert arrowsmith.read_json(text, infer_records="all").num_rows == 2
+    with pytest.raises(arrowsmith.DataError, match="syntax"):
+        arrowsmith.infer_schema(b'{"a":nope}')
+
+
+def test_projection(path: Path) -> None:
+    table = pa.table(arrowsmith.read_json(path, columns=["user.age", "id"]))
+    assert table.schema.names == ["id", "user"]
+    assert table.schema.field("user").type == pa.struct([("age", pa.int64())])
+    assert table.slice(7, 1).to_pylist() == [{"id": 7, "user": {"age": 7}}]
+    with pytest.raises(arrowsmith.ArrowsmithError, match="nope"):
+        arrowsmith.read_json(path, columns=["nope"])

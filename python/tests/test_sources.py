@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of source gives the same rows."""
+
+import array
+import gzip
+import io
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import arrowsmith
+import pyarrow as pa
+import pytest
+
+from conftest import ROWS
+
+
+@pytest.fixture(scope="module")
+def expected(lines: bytes) -> pa.Table:
+    return pa.table(arrowsmith.read_json(lines))
+
+
+@pytest.mark.parametrize("threads", [None, 1, 3])
+def test_paths(path: Path, expected: pa.Table, threads: int | None) -> None:
+    for source in (path, str(path)):
+        assert pa.table(arrowsmith.read_json(source, threads=threads)).equals(expected)
+
+
+def test_lists_and_patterns(path: Path, lines: bytes, expected: pa.Table) -> None:
+    (path.parent / "many").mkdir(exist_ok=True)
+    for number in range(3):
+        (path.parent / "many" / f"{number}.json").write_bytes(lines)
+    pattern = str(path.parent / "many" / "*.json")
+    three = pa.concat_tables([expected] * 3)
+    assert pa.table(arrowsmith.read_json(pattern)).equals(three)
+    mixed: list[Any] = [path, lines, io.BytesIO(lines)]
+    assert pa.table(arrowsmith.read_json(mixed)).equals(three)
+    assert pa.table(arrowsmith.read_json(tuple(mixed[:2]))).num_rows == 2 * ROWS
+
+
+def test_a_path_is_not_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "[1].json").write_bytes(b'{"a":1}')
+    assert arrowsmith.read_json(tmp_path / "[1].json").num_rows == 1
+    with pytest.raises(FileNotFoundError):
+        arrowsmith.read_json(tmp_path / "*.json")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_buffers(path: Path, lines: bytes, expected: pa.Table, threads: int) -> None:
+    sources = [bytearray(lines), memoryview(lines), array.array("B", lines), pa.py_buffer(lines)]
+    for source in sources:
+        table = arrowsmith.read_json(source, threads=threads)
+        assert pa.table(table).equals(expected), type(source)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        assert pa.table(arrowsmith.read_json(mapped, threads=threads)).equals(expected)
+
+
+def test_a_buffer_is_let_go_of(lines: bytes) -> None:
+    source = bytearray(lines)
+    arrowsmith.read_json(source)
+    source.clear()  # BufferError while anyone has a view of it.
+
+
+def test_changing_a_buffer_does_no_harm(lines: bytes) -> None:
+    source = bytearray(lines)
+    with arrowsmith.open_json(source, "id: int64", threads=2) as reader:
+        next(reader)
+        source[:] = b" " * len(source)
+        assert sum(batch.num_rows for batch in reader) <= ROWS
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_files(path: Path, lines: bytes, expected: pa.Table, threads: int) -> None:
+    with path.open("rb") as file:
+        assert pa.table(arrowsmith.read_json(file, threads=threads)).equals(expected)
+    with path.open("rb", buffering=0) as file:
+        file.readline()
+        table = arrowsmith.read_json(file, threads=threads)
+        assert pa.table(table).equals(expected.slice(1))
+    file = gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(lines)))
+    assert pa.table(arrowsmith.read_json(file, threads=threads)).equals(expected)
+
+
+def test_pipes(lines: bytes, expected: pa.Table) -> None:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        with os.fdopen(writing, "wb") as file:
+            file.write(lines)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        assert pa.table(arrowsmith.read_json(file, threads=2)).equals(expected)
+    os.waitpid(pid, 0)
+
+
+def test_compression(lines: bytes, tmp_path: Path, expected: pa.Table) -> None:
+    packed = gzip.compress(lines, 1)
+    (tmp_path / "packed").write_bytes(packed)
+    for source in (packed, tmp_path / "packed", io.BytesIO(packed), bytearray(packed)):
+        assert pa.table(arrowsmith.read_json(source)).equals(expected)
+    with pytest.raises(arrowsmith.DataError):
+        arrowsmith.read_json(packed, compression="none")
+    with pytest.raises(OSError, match=r"."):
+        arrowsmith.read_json(packed[:-100], "id: int64")
+
+
+def test_formats() -> None:
+    for text in (b'[{"a":1},{"a":2}]', b'{"a":1}{"a":2}', b'{\n"a":1}\n{"a":2}'):
+        assert pa.table(arrowsmith.read_json(text)).to_pydict() == {"a": [1, 2]}
+    with pytest.raises(arrowsmith.DataError):
+        arrowsmith.read_json(b'{"a":1}{"a":2}', format="ndjson")
+
+
+def test_no_source() -> None:
+    for source in (None, 7, object(), [None], [[b"{}"]]):
+        with pytest.raises(TypeError, match="source: expected"):
+            arrowsmith.read_json(source)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="binary mode"):
+        arrowsmith.read_json(io.StringIO('{"a":1}'))  # type: ignore[arg-type]
+
+
+class Failing(io.RawIOBase):
+    """Some good lines, then an exception."""
+
+    def __init__(self, lines: bytes, error: BaseException) -> None:
+        self.pieces = [lines[at : at + 4000] for at in range(0, len(lines), 4000)]
+        self.error = error
+
+    def read(self, size: int = -1, /) -> bytes:
+        if not self.pieces:
+            raise self.error
+        piece, rest = self.pieces[0][:size], self.pieces[0][size:]
+        self.pieces[:1] = [rest] if rest else []
+        return piece
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("error", [RuntimeError("x"), KeyboardInterrupt(), OSError(5, "bad")])
+def test_what_read_raises_is_raised(lines: bytes, error: BaseException, threads: int) -> None:
+    with pytest.raises(type(error)) as info:
+        arrowsmith.read_json(Failing(lines, error), "id: int64", threads=threads)
+    assert info.value is error
