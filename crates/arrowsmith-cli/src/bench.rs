@@ -34,7 +34,7 @@ fn json(args: &JsonBenchArgs) -> Outcome {
         engines: args.engines.clone(),
         threads: args.threads.clone(),
         peers_dir: args.peers_dir.clone().unwrap_or(default.peers_dir),
-        corpora_dir: args.corpora_dir.clone(),
+        corpora_dir: args.corpora_dir.clone().or_else(corpora),
     };
     let engines: Vec<Box<dyn InProcess>> = vec![Box::new(Cpu)];
     let mut progress = |line: &str| eprintln!("{line}");
@@ -149,4 +149,12 @@ impl Prepared for CpuPrepared {
         }
         Ok(())
     }
+}
+
+/// Where the public files are if nobody says: what `ARROWSMITH_CORPORA` names, or beside the
+/// repository.
+fn corpora() -> Option<std::path::PathBuf> {
+    let named =
+        std::env::var_os("ARROWSMITH_CORPORA").unwrap_or_else(|| "../shared/corpora".into());
+    Some(std::path::PathBuf::from(named)).filter(|folder| folder.is_dir())
 }
