@@ -3,7 +3,6 @@
 
 import io
 
-import arrowsmith
 import duckdb
 import pandas as pd
 import polars as pl
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.json
 import pytest
 
+import arrowsmith
 from conftest import ROWS
 
 

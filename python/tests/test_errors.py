@@ -7,9 +7,10 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import arrowsmith
 import pyarrow as pa
 import pytest
+
+import arrowsmith
 
 BAD = b'{"a":{"b":1}}\n\n{"a":{"b":"x\\u0000"}}\n{"a":{"b":3}}\n{"a":\n'
 SCHEMA = "a: struct<b: int64 not null> not null"
@@ -128,7 +129,8 @@ def test_options_are_checked(name: str, value: object, error: type[Exception]) -
 
 def test_reading_that_fails(tmp_path: Path) -> None:
     missing = tmp_path / "missing.json"
-    for source in (missing, str(missing), [b"{}", missing]):
+    sources: list[Any] = [missing, str(missing), [b"{}", missing]]
+    for source in sources:
         with pytest.raises(FileNotFoundError) as info:
             arrowsmith.read_json(source)
         assert (info.value.errno, info.value.filename) == (2, str(missing))

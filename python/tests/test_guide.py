@@ -6,8 +6,9 @@ import inspect
 import re
 from pathlib import Path
 
-import arrowsmith
 import pytest
+
+import arrowsmith
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "python.md"
 

@@ -9,11 +9,11 @@ import time
 import weakref
 from pathlib import Path
 
-import arrowsmith
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import arrowsmith
 from conftest import ROWS
 
 
@@ -152,7 +152,7 @@ def test_close_from_another_thread(lines: bytes) -> None:
         def read(self, size: int = -1, /) -> bytes:
             waiting.set()
             gate.wait(10)
-            return lines[: size // 2]
+            return lines[: lines.index(b"\n", 0, size) + 1]
 
     reader = arrowsmith.open_json(Slow(), "id: int64", threads=1)
     raised: list[BaseException] = []

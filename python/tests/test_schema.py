@@ -4,10 +4,11 @@
 import os
 from pathlib import Path
 
-import arrowsmith
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+import arrowsmith
 
 ARROW = pa.schema([pa.field("a", pa.int8(), nullable=False), ("b", pa.list_(pa.float32()))])
 TEXT = "a: int8 not null\nb: list<float32>\n"

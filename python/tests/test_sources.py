@@ -6,13 +6,14 @@ import gzip
 import io
 import mmap
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
-import arrowsmith
 import pyarrow as pa
 import pytest
 
+import arrowsmith
 from conftest import ROWS
 
 
@@ -74,26 +75,26 @@ def test_changing_a_buffer_does_no_harm(lines: bytes) -> None:
 def test_files(path: Path, lines: bytes, expected: pa.Table, threads: int) -> None:
     with path.open("rb") as file:
         assert pa.table(arrowsmith.read_json(file, threads=threads)).equals(expected)
-    with path.open("rb", buffering=0) as file:
-        file.readline()
-        table = arrowsmith.read_json(file, threads=threads)
+    with path.open("rb", buffering=0) as raw:
+        raw.readline()
+        table = arrowsmith.read_json(raw, threads=threads)
         assert pa.table(table).equals(expected.slice(1))
-    file = gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(lines)))
-    assert pa.table(arrowsmith.read_json(file, threads=threads)).equals(expected)
+    packed = gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(lines)))
+    assert pa.table(arrowsmith.read_json(packed, threads=threads)).equals(expected)
 
 
 def test_pipes(lines: bytes, expected: pa.Table) -> None:
     reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(reading)
+
+    def write() -> None:
         with os.fdopen(writing, "wb") as file:
             file.write(lines)
-        os._exit(0)
-    os.close(writing)
+
+    writer = threading.Thread(target=write)
+    writer.start()
     with os.fdopen(reading, "rb") as file:
         assert pa.table(arrowsmith.read_json(file, threads=2)).equals(expected)
-    os.waitpid(pid, 0)
+    writer.join()
 
 
 def test_compression(lines: bytes, tmp_path: Path, expected: pa.Table) -> None:
