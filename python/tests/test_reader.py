@@ -144,7 +144,7 @@ def test_dropping_a_reader_stops_it(lines: bytes) -> None:
     assert watch() is None
 
 
-def test_close_from_another_thread(lines: bytes) -> None:
+def test_close_from_another_thread() -> None:
     """A reader that waits for its source ends when it is closed, once the source returns."""
     gate, waiting = threading.Event(), threading.Event()
 
@@ -152,7 +152,7 @@ def test_close_from_another_thread(lines: bytes) -> None:
         def read(self, size: int = -1, /) -> bytes:
             waiting.set()
             gate.wait(10)
-            return lines[: lines.index(b"\n", 0, size) + 1]
+            return b"{}\n"[-size:]
 
     reader = arrowsmith.open_json(Slow(), "id: int64", threads=1)
     raised: list[BaseException] = []

@@ -2,7 +2,6 @@
 """The types of arguments."""
 
 import os
-from array import array
 from collections.abc import Sequence
 from mmap import mmap
 from typing import Literal, Protocol, TypeAlias, TypedDict
@@ -47,10 +46,10 @@ class Appendable(Protocol):
         ...
 
 
-Buffer: TypeAlias = "bytes | bytearray | memoryview | mmap | array[int]"
-OneSource: TypeAlias = "str | os.PathLike[str] | Buffer | BinaryFile"
-Source: TypeAlias = "OneSource | Sequence[OneSource]"
-SchemaLike: TypeAlias = "str | os.PathLike[str] | ArrowSchema"
+Buffer: TypeAlias = bytes | bytearray | memoryview | mmap
+OneSource: TypeAlias = str | os.PathLike[str] | Buffer | BinaryFile
+Source: TypeAlias = OneSource | Sequence[OneSource]
+SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
 
 Engine: TypeAlias = Literal["cpu", "reference"]
 Format: TypeAlias = Literal["auto", "ndjson", "concatenated", "array"]
