@@ -116,7 +116,9 @@ fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {
         },
     };
     match (known, path) {
-        (Some((number, text)), Some(path)) => PyOSError::new_err((number, text, path.into_os_string())),
+        (Some((number, text)), Some(path)) => {
+            PyOSError::new_err((number, text, path.into_os_string()))
+        }
         (Some((number, text)), None) => PyOSError::new_err((number, text)),
         (None, path) => PyOSError::new_err(Error::Io { path, source }.to_string()),
     }
