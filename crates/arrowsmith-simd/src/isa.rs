@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 
 use crate::arch;
-use crate::ints::IntList;
+use crate::ints::{IntList, int_list_scalar};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
@@ -57,18 +57,25 @@ pub trait Isa: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Exclusive-or of each bit with all bits below it: from quotes to the insides of strings.
     fn prefix_xor(self, bits: u64) -> u64;
 
-    /// Reads integers of an array; see [`crate::ints`].
-    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList;
+    /// Reads integers of an array; see [`crate::ints`]. One after another, unless there is better.
+    #[inline(always)]
+    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
+        int_list_scalar(input, pos, out, signed)
+    }
 
-    /// Reads records that are one array of integers; see [`crate::stream`].
+    /// Reads records that are one array of integers; see [`crate::stream`]. None of them, unless there
+    /// is a kernel.
+    #[inline(always)]
     fn list_stream(
         self,
-        input: Input<'_>,
-        stream: &ListStream,
+        _input: Input<'_>,
+        _stream: &ListStream,
         pos: usize,
-        values: &mut Buf<u64>,
-        offsets: &mut Buf<i32>,
-    ) -> StreamProgress;
+        _values: &mut Buf<u64>,
+        _offsets: &mut Buf<i32>,
+    ) -> StreamProgress {
+        StreamProgress::none(pos)
+    }
 }
 
 /// The instruction set chosen at run time.

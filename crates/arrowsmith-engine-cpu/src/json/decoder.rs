@@ -249,7 +249,7 @@ impl<'d, 'c> Run<'d, 'c> {
                 _ => input.slice(pos, end),
             };
             let record = record.to_vec();
-            let kept_as_null = self.null_row(stop.kind);
+            let kept_as_null = self.null_row();
             self.report.rejects.push(Reject { error, record, kept_as_null });
             self.records += 1;
             self.after_record = true;
@@ -280,7 +280,7 @@ impl<'d, 'c> Run<'d, 'c> {
     }
 
     /// Makes a row of nulls of a record that is broken, where options and columns allow it.
-    fn null_row(&mut self, kind: ErrorKind) -> bool {
+    fn null_row(&mut self) -> bool {
         let value_root = self.decoder.value_root;
         let state = &mut self.decoder.state;
         let program = &state.program;
@@ -292,7 +292,6 @@ impl<'d, 'c> Run<'d, 'c> {
             }
             _ => program.steps[ROOT].nullable,
         };
-        let _ = kind;
         if state.options.on_error != OnError::Null || !nullable {
             return false;
         }

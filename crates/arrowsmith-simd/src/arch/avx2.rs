@@ -3,10 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::ints::{self, IntList};
 use crate::isa::{BracketMasks, Isa, Kernel};
-use crate::stream::{ListStream, StreamProgress};
-use crate::{Buf, Input};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,22 +142,5 @@ impl Isa for Avx2 {
             let product = _mm_clmulepi64_si128::<0>(bits, _mm_set1_epi8(-1));
             _mm_cvtsi128_si64(product).cast_unsigned()
         }
-    }
-
-    #[inline(always)]
-    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
-        ints::int_list_scalar(input, pos, out, signed)
-    }
-
-    #[inline(always)]
-    fn list_stream(
-        self,
-        _input: Input<'_>,
-        _stream: &ListStream,
-        pos: usize,
-        _values: &mut Buf<u64>,
-        _offsets: &mut Buf<i32>,
-    ) -> StreamProgress {
-        StreamProgress::none(pos)
     }
 }

@@ -4,10 +4,7 @@
 use std::arch::aarch64::*;
 
 use crate::arch::portable::Portable;
-use crate::ints::{self, IntList};
 use crate::isa::{BracketMasks, Isa, Kernel};
-use crate::stream::{ListStream, StreamProgress};
-use crate::{Buf, Input};
 
 /// Proof that the CPU has NEON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,22 +131,5 @@ impl Isa for Neon {
     #[inline(always)]
     fn prefix_xor(self, bits: u64) -> u64 {
         Portable.prefix_xor(bits)
-    }
-
-    #[inline(always)]
-    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
-        ints::int_list_scalar(input, pos, out, signed)
-    }
-
-    #[inline(always)]
-    fn list_stream(
-        self,
-        _input: Input<'_>,
-        _stream: &ListStream,
-        pos: usize,
-        _values: &mut Buf<u64>,
-        _offsets: &mut Buf<i32>,
-    ) -> StreamProgress {
-        StreamProgress::none(pos)
     }
 }

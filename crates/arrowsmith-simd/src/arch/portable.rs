@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plain Rust: works everywhere, and says what the other instruction sets have to compute.
 
-use crate::ints::{self, IntList};
 use crate::isa::{BracketMasks, Isa, Kernel};
-use crate::stream::{ListStream, StreamProgress};
-use crate::{Buf, Input};
 
 /// Every CPU has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,22 +61,5 @@ impl Isa for Portable {
             bits ^= bits << shift;
         }
         bits
-    }
-
-    #[inline(always)]
-    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
-        ints::int_list_scalar(input, pos, out, signed)
-    }
-
-    #[inline(always)]
-    fn list_stream(
-        self,
-        _input: Input<'_>,
-        _stream: &ListStream,
-        pos: usize,
-        _values: &mut Buf<u64>,
-        _offsets: &mut Buf<i32>,
-    ) -> StreamProgress {
-        StreamProgress::none(pos)
     }
 }
