@@ -12,14 +12,25 @@ use arrow_array::{RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::error::PyArrowError;
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+
+use crate::errors::raised;
+
+/// What Arrow does not take, such as a name with a NUL, which a C string cannot hold.
+fn refused(py: Python<'_>, error: PyArrowError) -> PyErr {
+    match error {
+        PyArrowError::ArrowError(error) => raised(py, error.into()),
+        other => other.into(),
+    }
+}
 
 /// For `__arrow_c_schema__`.
 pub(crate) fn schema_capsule<'py>(
     py: Python<'py>,
     schema: &SchemaRef,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    Ok(to_schema_pycapsule(py, schema.as_ref())?)
+    to_schema_pycapsule(py, schema.as_ref()).map_err(|error| refused(py, error))
 }
 
 /// For `__arrow_c_array__`: the schema and the batch, as a struct array.
@@ -31,7 +42,7 @@ pub(crate) fn batch_capsules<'py>(
     let field = Field::new_struct("", schema.fields().clone(), false)
         .with_metadata(schema.metadata().clone());
     let array = StructArray::from(batch.clone());
-    Ok(to_array_pycapsules(py, Arc::new(field), &array, None)?)
+    to_array_pycapsules(py, Arc::new(field), &array, None).map_err(|error| refused(py, error))
 }
 
 /// For `__arrow_c_stream__`.

@@ -87,7 +87,15 @@ impl Reader {
     /// Whether `close` was called.
     #[getter]
     fn closed(&self) -> bool {
-        self.state.try_lock().is_ok_and(|state| matches!(*state, State::Closed))
+        let cancelled = self.cancel.load(Ordering::SeqCst);
+        match self.state.try_lock() {
+            Ok(state) => match *state {
+                State::Open(_) => cancelled,
+                State::Taken => false,
+                State::Closed => true,
+            },
+            Err(_) => cancelled,
+        }
     }
 
     /// Stops decoding. An Arrow stream that was taken before goes on.

@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
+use arrowsmith::Error;
 use arrowsmith::plan::load::{load_schema, load_schema_file};
 use arrowsmith::plan::text::format_schema;
 use pyo3::exceptions::PyTypeError;
@@ -32,7 +33,24 @@ pub(crate) fn schema_of(value: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
             value.get_type().name()?
         )));
     };
-    loaded.map(Arc::new).map_err(|error| raised(py, error))
+    loaded.and_then(exportable).map_err(|error| raised(py, error))
+}
+
+/// Refuses zones with a NUL: the C interface has no way to say them, and arrow-rs panics at them.
+fn exportable(schema: arrow_schema::Schema) -> arrowsmith::Result<SchemaRef> {
+    fn zone(data_type: &DataType) -> Option<&str> {
+        match data_type {
+            DataType::Timestamp(_, zone) => zone.as_deref(),
+            DataType::Dictionary(_, values) => zone(values),
+            _ => None,
+        }
+    }
+    for field in schema.flattened_fields() {
+        if zone(field.data_type()).is_some_and(|zone| zone.contains('\0')) {
+            return Err(Error::schema(field.name(), "a zone cannot have a NUL in it"));
+        }
+    }
+    Ok(Arc::new(schema))
 }
 
 /// A schema: its text form, and an Arrow schema for whoever takes one.

@@ -3,6 +3,7 @@
 
 import gc
 import io
+import signal
 import sys
 import threading
 import time
@@ -52,7 +53,9 @@ def test_arrow_stream_is_taken_once(lines: bytes) -> None:
 
 
 def test_stream_to_polars_and_pyarrow(lines: bytes) -> None:
-    assert pl.DataFrame(arrowsmith.open_json(lines)).height == ROWS
+    # Whoever asks for the next batch may hold the GIL, which the source needs on another thread.
+    for threads in (1, 2):
+        assert pl.DataFrame(arrowsmith.open_json(io.BytesIO(lines), threads=threads)).height == ROWS
     reader = arrowsmith.open_json(io.BytesIO(lines), threads=2).to_pyarrow()
     assert isinstance(reader, pa.RecordBatchReader)
     assert reader.read_all().num_rows == ROWS
@@ -172,6 +175,26 @@ def test_close_from_another_thread() -> None:
     thread.join(10)
     assert not thread.is_alive()
     assert "cancelled" in str(raised[0])
+    assert reader.closed
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_interrupt(lines: bytes, threads: int) -> None:
+    """Ctrl-C is heard long before the input ends."""
+
+    class Interrupting(io.BytesIO):
+        reads = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            self.reads += 1
+            if self.reads == 5:
+                signal.raise_signal(signal.SIGINT)
+            return super().read(size)
+
+    source = Interrupting(lines * 80)
+    with pytest.raises(KeyboardInterrupt):
+        arrowsmith.read_json(source, "id: int64", threads=threads)
+    assert source.tell() < 60 * len(lines)
 
 
 def test_nothing() -> None:

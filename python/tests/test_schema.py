@@ -53,12 +53,27 @@ def test_bad_schemas(tmp_path: Path) -> None:
     with pytest.raises(arrowsmith.SchemaError) as info:
         arrowsmith.read_json(LINE, pa.schema([("a", pa.month_day_nano_interval())]))
     assert info.value.path == "a"
+    with pytest.raises(arrowsmith.SchemaError, match="NUL"):
+        arrowsmith.read_json(LINE, 'a: list<dictionary<int8, timestamp(us, "x\\u0000")>>')
     with pytest.raises(arrowsmith.SchemaError, match="is no file"):
         arrowsmith.read_json(LINE, "missing.schema")
     with pytest.raises(FileNotFoundError):
         arrowsmith.read_json(LINE, tmp_path / "missing.schema")
     with pytest.raises(TypeError, match="schema: expected"):
         arrowsmith.read_json(LINE, {"a": "int8"})  # type: ignore[arg-type]
+
+
+def test_names_with_a_nul() -> None:
+    """No C string can hold them: an error, wherever they get that far."""
+    table = arrowsmith.read_json(b'{"k\\u0000":1}')
+    with pytest.raises(arrowsmith.ArrowsmithError, match="Null byte"):
+        pa.schema(table.schema)
+    with pytest.raises(pa.ArrowInvalid, match="Null byte"):
+        pa.table(table)
+    with pytest.raises(arrowsmith.DataError, match="wrong-type"):
+        arrowsmith.read_json(b'{"k\\u0000":"x"}', table.schema)
+    with pytest.raises(pa.ArrowInvalid):
+        pa.table(arrowsmith.open_json(b'{"k\\u0000":"x"}', table.schema))
 
 
 def test_inference(path: Path) -> None:
