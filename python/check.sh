@@ -13,4 +13,5 @@ PYO3_BUILD_EXTENSION_MODULE=1 ${config:+env PYO3_CONFIG_FILE="$(realpath "$confi
 "$bin/ruff" check --quiet
 "$bin/ruff" format --check --quiet
 "$bin/mypy"
+"$bin/python" -m mypy.stubtest --concise arrowsmith._lib
 "$bin/python" -m pytest "$@"

@@ -7,6 +7,17 @@ from typing_extensions import Self
 
 from arrowsmith._types import Appendable, Reject, SchemaLike, Source
 
+__all__ = [
+    "Batch",
+    "Reader",
+    "Schema",
+    "Table",
+    "__version__",
+    "infer_schema",
+    "open_json",
+    "read_json",
+]
+
 __version__: str
 
 def read_json(
@@ -30,7 +41,7 @@ class Schema:
     def names(self) -> list[str]: ...
     def to_pyarrow(self) -> Any: ...
     def __arrow_c_schema__(self) -> object: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class Batch:
