@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What can go wrong between here and the broker, and whether trying again can help.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pulsar::message::proto::ServerError;
+
+/// The result of an operation of this crate.
+pub type Result<T> = std::result::Result<T, PulsarError>;
+
+/// An error of the Pulsar sink.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum PulsarError {
+    /// An option that cannot be.
+    Option {
+        /// Its name.
+        option: &'static str,
+        /// What it must be.
+        reason: String,
+    },
+    /// A file named by an option could not be used.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// No connection, or a connection that broke.
+    Connection {
+        /// Host and port, or the url.
+        address: String,
+        /// The kind of the operating system's error.
+        kind: io::ErrorKind,
+        /// What happened.
+        reason: String,
+    },
+    /// The broker said no.
+    Refused {
+        /// Its code; none where it gave one that this client does not know.
+        code: Option<ServerError>,
+        /// Its words.
+        message: String,
+    },
+    /// The broker did not confirm a message in time.
+    Timeout {
+        /// How long it was waited.
+        waited: Duration,
+    },
+    /// The message is larger than the broker takes.
+    TooLarge {
+        /// Bytes of the message, payload and metadata.
+        bytes: usize,
+        /// Bytes that a message may have.
+        bytes_max: usize,
+    },
+    /// An earlier message of this producer was not confirmed; that one has to come first. Sent in
+    /// another order the broker would take the earlier one for a duplicate and drop it.
+    OutOfOrder {
+        /// The sequence number that has to come next.
+        expected: u64,
+        /// The one that came.
+        found: u64,
+    },
+    /// A sequence number that this producer has used in an earlier run, for another message.
+    SequenceUsed {
+        /// The number of the message.
+        found: u64,
+        /// The last number that the broker has of this producer.
+        last: u64,
+    },
+    /// The topic begins with another schema.
+    SchemaMismatch {
+        /// The topic.
+        topic: String,
+        /// What differs.
+        difference: String,
+    },
+    /// The topic begins with a message that is no schema and says no fingerprint of one.
+    SchemaMissing {
+        /// The topic.
+        topic: String,
+    },
+    /// Arrow could not do what was asked, such as write a schema or group rows by a field.
+    Arrow {
+        /// Its words.
+        message: String,
+    },
+    /// The sink was closed.
+    Closed,
+}
+
+impl PulsarError {
+    /// Whether trying the same again cannot help until something is changed: an option, a
+    /// permission, a message.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Refused { code, .. } => matches!(
+                code,
+                Some(
+                    ServerError::AuthenticationError
+                        | ServerError::AuthorizationError
+                        | ServerError::IncompatibleSchema
+                        | ServerError::InvalidTopicName
+                        | ServerError::NotAllowedError
+                        | ServerError::TopicNotFound
+                        | ServerError::TopicTerminatedError
+                        | ServerError::UnsupportedVersionError
+                        | ServerError::ProducerFenced
+                )
+            ),
+            Self::Connection { .. } | Self::Timeout { .. } | Self::OutOfOrder { .. } => false,
+            Self::Option { .. }
+            | Self::File { .. }
+            | Self::TooLarge { .. }
+            | Self::SequenceUsed { .. }
+            | Self::SchemaMismatch { .. }
+            | Self::SchemaMissing { .. }
+            | Self::Arrow { .. }
+            | Self::Closed => true,
+        }
+    }
+
+    pub(crate) fn refused(code: i32, message: impl Into<String>) -> Self {
+        Self::Refused { code: ServerError::try_from(code).ok(), message: message.into() }
+    }
+
+    pub(crate) fn io(address: &str, error: &io::Error) -> Self {
+        Self::Connection {
+            address: address.to_owned(),
+            kind: error.kind(),
+            reason: error.to_string(),
+        }
+    }
+
+    /// A frame that could not be read.
+    pub(crate) fn frame(address: &str, error: &pulsar::error::ConnectionError) -> Self {
+        match error {
+            pulsar::error::ConnectionError::Io(error) => Self::io(address, error),
+            other => Self::Connection {
+                address: address.to_owned(),
+                kind: io::ErrorKind::InvalidData,
+                reason: other.to_string(),
+            },
+        }
+    }
+
+    /// An answer that the protocol does not have here.
+    pub(crate) fn unexpected(address: &str, what: &str) -> Self {
+        Self::Connection {
+            address: address.to_owned(),
+            kind: io::ErrorKind::InvalidData,
+            reason: what.to_owned(),
+        }
+    }
+}
+
+impl std::fmt::Display for PulsarError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Option { option, reason } => write!(f, "pulsar: option {option} {reason}"),
+            Self::File { path, reason } => write!(f, "pulsar: {}: {reason}", path.display()),
+            Self::Connection { address, reason, .. } => write!(f, "pulsar: {address}: {reason}"),
+            Self::Refused { code: Some(code), message } => {
+                write!(f, "pulsar: the broker refused ({}): {message}", code.as_str_name())
+            }
+            Self::Refused { code: None, message } => {
+                write!(f, "pulsar: the broker refused: {message}")
+            }
+            Self::Timeout { waited } => {
+                write!(f, "pulsar: not confirmed within {} ms", waited.as_millis())
+            }
+            Self::TooLarge { bytes, bytes_max } => write!(
+                f,
+                "pulsar: a message of {bytes} bytes is larger than the {bytes_max} that the broker takes"
+            ),
+            Self::OutOfOrder { expected, found } => write!(
+                f,
+                "pulsar: message {found} cannot be sent before message {expected}, which was not confirmed"
+            ),
+            Self::SequenceUsed { found, last } => write!(
+                f,
+                "pulsar: message {found} cannot be sent: the broker has messages up to {last} of a \
+                 producer of this name; is the clock right, and the name of no other process?"
+            ),
+            Self::SchemaMismatch { topic, difference } => {
+                write!(f, "pulsar: topic {topic} begins with another schema: {difference}")
+            }
+            Self::SchemaMissing { topic } => write!(
+                f,
+                "pulsar: topic {topic} begins with a message that is no schema of this service"
+            ),
+            Self::Arrow { message } => write!(f, "pulsar: {message}"),
+            Self::Closed => write!(f, "pulsar: the sink is closed"),
+        }
+    }
+}
+
+impl std::error::Error for PulsarError {}
+
+impl From<arrow_schema::ArrowError> for PulsarError {
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        Self::Arrow { message: error.to_string() }
+    }
+}

@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A producer on one topic: a task that owns the connection and every message not confirmed yet.
+//!
+//! The crate `pulsar` has a producer too. It counts sequence ids from 0 in each process, so that a
+//! broker that deduplicates would drop what a restarted service publishes; here the caller says the
+//! number of each message. Connecting, sending and waiting happen side by side in one loop:
+//!
+//! ```text
+//! loop: whichever comes first
+//!     connected           → write all entries that are not confirmed, in order
+//!     an answer           → confirm an entry; or the producer was closed: connect again
+//!     room in the socket  → write on
+//!     a message, if there is room in flight → number in order? pack it, write it
+//!     a point in time     → close the batch; give up messages; ask for a sign of life; connect
+//! ```
+//!
+//! What is given up is given up from the first message that is late to the last, and then only
+//! taken again in that order: a broker that deduplicates takes an older number that comes after a
+//! newer one for a duplicate, confirms it, and does not store it.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::future::pending;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Buf;
+use futures_util::StreamExt;
+use pulsar::error::ConnectionError;
+use pulsar::message::Message;
+use pulsar::message::proto::base_command::Type;
+use pulsar::message::proto::{
+    BaseCommand, CommandCloseProducer, CommandProducer, CommandSendReceipt, ServerError,
+};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::connection::{Connection, auth_response, closed, locate, ping, pong};
+use crate::entry::{Entry, Item, METADATA_BYTES_MAX, Packer, Receipt};
+use crate::error::{PulsarError, Result};
+use crate::options::PulsarOptions;
+use crate::wire::{Outbox, command_frame};
+
+/// What a producer has done so far, for metrics. Read at any time.
+#[derive(Debug)]
+pub struct ProducerState {
+    /// Whether it is connected now.
+    pub connected: AtomicBool,
+    /// Connections made after the first.
+    pub reconnects: AtomicU64,
+    /// Messages sent again because a connection broke before they were confirmed.
+    pub resent: AtomicU64,
+    /// Messages that the broker knew already.
+    pub duplicates: AtomicU64,
+    /// Bytes not confirmed yet.
+    pub in_flight_bytes: AtomicU64,
+    /// Bytes of the largest message that the broker takes, payload and metadata.
+    pub message_bytes_max: AtomicU64,
+    /// Last sequence number that the broker had when it was connected to; -1 for none, or where it
+    /// does not deduplicate.
+    last_sequence: AtomicI64,
+    ready: tokio::sync::watch::Sender<Option<Result<()>>>,
+}
+
+impl ProducerState {
+    pub(crate) fn new(message_bytes_max: usize) -> Self {
+        Self {
+            connected: AtomicBool::new(false),
+            reconnects: AtomicU64::new(0),
+            resent: AtomicU64::new(0),
+            duplicates: AtomicU64::new(0),
+            in_flight_bytes: AtomicU64::new(0),
+            message_bytes_max: AtomicU64::new(message_bytes_max as u64),
+            last_sequence: AtomicI64::new(-1),
+            ready: tokio::sync::watch::Sender::new(None),
+        }
+    }
+
+    /// Last sequence number of this producer that the broker had stored when it was connected to.
+    /// `None` before that, and where it does not deduplicate.
+    #[must_use]
+    pub fn last_sequence(&self) -> Option<u64> {
+        u64::try_from(self.last_sequence.load(Ordering::Acquire)).ok()
+    }
+
+    /// Waits for the first connection, or for an error that waiting does not cure.
+    pub(crate) async fn ready(&self) -> Result<()> {
+        let mut changes = self.ready.subscribe();
+        match changes.wait_for(Option::is_some).await {
+            Ok(result) => result.clone().unwrap_or(Err(PulsarError::Closed)),
+            Err(_) => Err(PulsarError::Closed),
+        }
+    }
+}
+
+/// What a producer is told.
+pub(crate) enum Order {
+    /// Publish this.
+    Send(Item),
+    /// Send the open batch now.
+    Flush,
+}
+
+/// Starts the task of a producer. It ends when all senders of `orders` are gone and what was sent
+/// is confirmed or given up.
+pub(crate) fn spawn(
+    options: Arc<PulsarOptions>,
+    topic: String,
+    name: String,
+    state: Arc<ProducerState>,
+) -> (mpsc::Sender<Order>, tokio::task::JoinHandle<()>) {
+    // One order waits outside of the limits of what is in flight; more would hide them.
+    let (sender, orders) = mpsc::channel(1);
+    let packer = Packer::new(
+        name.clone(),
+        options.compression,
+        options.batch.clone(),
+        options.message_bytes_max,
+    );
+    let producer = Producer {
+        options,
+        topic,
+        name,
+        state,
+        packer,
+        batch_due: None,
+        entries: VecDeque::new(),
+        entries_bytes: 0,
+        owed: BTreeSet::new(),
+        link: None,
+        connecting: None,
+        attempts: 0,
+        connections: 0,
+        connect_at: Instant::now(),
+    };
+    (sender, tokio::spawn(producer.run(orders)))
+}
+
+type Connecting = Pin<Box<dyn Future<Output = Result<(Connection, i64)>> + Send>>;
+
+/// A connection on which the broker takes our messages.
+struct Link {
+    connection: Connection,
+    outbox: Outbox,
+    /// Whether TLS may hold back something that was written.
+    unflushed: bool,
+    /// When something last came.
+    heard: Instant,
+    /// Whether a sign of life was asked for since.
+    asked: bool,
+}
+
+struct Producer {
+    options: Arc<PulsarOptions>,
+    topic: String,
+    name: String,
+    state: Arc<ProducerState>,
+    packer: Packer,
+    /// When the open batch has to go.
+    batch_due: Option<Instant>,
+    /// Sent or to be sent, and not confirmed, in order.
+    entries: VecDeque<Entry>,
+    entries_bytes: usize,
+    /// Numbers given up, which have to come again in order before any greater one.
+    owed: BTreeSet<u64>,
+    link: Option<Link>,
+    connecting: Option<Connecting>,
+    /// Attempts to connect since the last confirmation.
+    attempts: u32,
+    connections: u64,
+    connect_at: Instant,
+}
+
+/// What happened next.
+enum Event {
+    Connected(Result<(Connection, i64)>),
+    Heard(Option<std::result::Result<Box<Message>, ConnectionError>>),
+    Wrote(std::io::Result<()>),
+    Ordered(Option<Order>),
+    Time,
+}
+
+impl Producer {
+    async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+        let mut open = true;
+        loop {
+            if !open && self.entries.is_empty() && self.packer.waiting().0 == 0 {
+                self.hang_up().await;
+                return;
+            }
+            self.connect_if_due();
+            let room = open && self.has_room();
+            match self.next(&mut orders, room).await {
+                Event::Connected(Ok((connection, last))) => self.connected(connection, last),
+                Event::Connected(Err(error)) => self.not_connected(error),
+                Event::Heard(Some(Ok(message))) => self.heard(*message),
+                Event::Heard(Some(Err(error))) => self.lost(&PulsarError::frame("broker", &error)),
+                Event::Heard(None) => self.lost(&closed("broker")),
+                Event::Wrote(Ok(())) => {}
+                Event::Wrote(Err(error)) => self.lost(&PulsarError::io("broker", &error)),
+                Event::Ordered(Some(Order::Send(item))) => self.take(item),
+                Event::Ordered(Some(Order::Flush)) => self.close_batch(),
+                Event::Ordered(None) => {
+                    open = false;
+                    self.close_batch();
+                }
+                Event::Time => {}
+            }
+            self.on_time();
+            let bytes = self.entries_bytes + self.packer.waiting().1;
+            self.state.in_flight_bytes.store(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits for whatever comes first. Every branch can be dropped half-way without loss.
+    async fn next(&mut self, orders: &mut mpsc::Receiver<Order>, room: bool) -> Event {
+        let wake = self.wake_at();
+        let (connecting, link) = (&mut self.connecting, &mut self.link);
+        let connecting = async {
+            match connecting {
+                Some(connecting) => connecting.await,
+                None => pending().await,
+            }
+        };
+        let (reader, writer) = match link {
+            Some(Link { connection, outbox, unflushed, .. }) => {
+                let Connection { reader, writer, .. } = connection;
+                (Some(reader), Some((writer, outbox, unflushed)))
+            }
+            None => (None, None),
+        };
+        let reading = async {
+            match reader {
+                Some(reader) => reader.next().await.map(|heard| heard.map(Box::new)),
+                None => pending().await,
+            }
+        };
+        let writing = async {
+            match writer {
+                Some((writer, outbox, unflushed)) if *unflushed || outbox.has_remaining() => {
+                    *unflushed = true;
+                    writer.write_all_buf(outbox).await?;
+                    writer.flush().await?;
+                    *unflushed = false;
+                    Ok(())
+                }
+                _ => pending().await,
+            }
+        };
+        tokio::select! {
+            result = connecting => Event::Connected(result),
+            message = reading => Event::Heard(message),
+            result = writing => Event::Wrote(result),
+            order = orders.recv(), if room => Event::Ordered(order),
+            () = tokio::time::sleep_until(wake) => Event::Time,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let (messages, bytes) = self.packer.waiting();
+        self.entries.len() + messages < self.options.in_flight_messages_max
+            && self.entries_bytes + bytes < self.options.in_flight_bytes_max
+    }
+
+    /// The next point in time at which something has to be done.
+    fn wake_at(&self) -> Instant {
+        let deadline = self.entries.front().map(|entry| entry.deadline);
+        let keep_alive = self.link.as_ref().map(|link| link.heard + self.keep_alive(link));
+        let connect = self.is_idle().then_some(self.connect_at);
+        [deadline, self.packer.due(), self.batch_due, keep_alive, connect]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or_else(|| Instant::now() + Duration::from_secs(3_600))
+    }
+
+    /// Silence after which something is done: a question, or giving the connection up.
+    fn keep_alive(&self, link: &Link) -> Duration {
+        self.options.keep_alive() * if link.asked { 2 } else { 1 }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.link.is_none() && self.connecting.is_none()
+    }
+
+    /// Does what is due.
+    fn on_time(&mut self) {
+        let now = Instant::now();
+        if self.batch_due.is_some_and(|due| due <= now) {
+            self.close_batch();
+        }
+        let late = |due: Option<Instant>| due.is_some_and(|due| due <= now);
+        if late(self.entries.front().map(|entry| entry.deadline)) || late(self.packer.due()) {
+            let waited = self.options.send_timeout();
+            self.give_up(&PulsarError::Timeout { waited });
+            // A broker that is connected and does not confirm is not well; another may serve the
+            // topic now.
+            if self.link.is_some() {
+                self.lost(&PulsarError::Timeout { waited });
+            }
+        }
+        let Some(link) = &self.link else { return };
+        if now < link.heard + self.keep_alive(link) {
+            return;
+        }
+        if link.asked {
+            self.lost(&PulsarError::Timeout { waited: 2 * self.options.keep_alive() });
+        } else if let Some(link) = &mut self.link {
+            link.asked = true;
+            link.outbox.push(command_frame(&ping()));
+        }
+    }
+
+    fn connect_if_due(&mut self) {
+        if self.is_idle() && Instant::now() >= self.connect_at {
+            let options = Arc::clone(&self.options);
+            let (topic, name) = (self.topic.clone(), self.name.clone());
+            let epoch = self.connections;
+            self.connecting =
+                Some(Box::pin(async move { connect(&options, &topic, &name, epoch).await }));
+        }
+    }
+
+    fn connected(&mut self, connection: Connection, last_sequence: i64) {
+        self.connecting = None;
+        let max = connection.message_bytes_max.min(self.options.message_bytes_max);
+        self.packer.message_bytes_max = max;
+        self.state.message_bytes_max.store(max as u64, Ordering::Release);
+        if self.connections == 0 {
+            self.state.last_sequence.store(last_sequence, Ordering::Release);
+            info!(topic = self.topic, producer = self.name, last_sequence, "connected to Pulsar");
+        } else {
+            self.state.reconnects.fetch_add(1, Ordering::Relaxed);
+            let again = self.entries.len();
+            info!(topic = self.topic, producer = self.name, again, "connected to Pulsar again");
+        }
+        self.connections += 1;
+        // What was packed for a broker that takes larger messages.
+        for index in (0..self.entries.len()).rev() {
+            let bytes = self.entries.get(index).map_or(0, |entry| entry.bytes);
+            if bytes > max
+                && let Some(entry) = self.entries.remove(index)
+            {
+                self.entries_bytes -= entry.bytes;
+                entry.settle(&Err(PulsarError::TooLarge { bytes, bytes_max: max }));
+            }
+        }
+        let mut outbox = Outbox::default();
+        for entry in &self.entries {
+            outbox.push_frame(&entry.frame);
+        }
+        self.state.resent.fetch_add(self.entries.len() as u64, Ordering::Relaxed);
+        self.link = Some(Link {
+            connection,
+            outbox,
+            unflushed: false,
+            heard: Instant::now(),
+            asked: false,
+        });
+        self.state.connected.store(true, Ordering::Release);
+        self.state.ready.send_replace(Some(Ok(())));
+    }
+
+    fn not_connected(&mut self, error: PulsarError) {
+        self.connecting = None;
+        self.wait_before_connecting();
+        warn!(topic = self.topic, producer = self.name, %error, attempts = self.attempts, "no Pulsar");
+        if error.is_permanent() {
+            self.give_up(&error);
+            if self.connections == 0 {
+                self.state.ready.send_replace(Some(Err(error)));
+            }
+        }
+    }
+
+    fn wait_before_connecting(&mut self) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.connect_at = Instant::now() + self.options.backoff(self.attempts);
+    }
+
+    /// The connection is of no use any more.
+    fn lost(&mut self, error: &PulsarError) {
+        if let Some(link) = self.link.take() {
+            let broker = &link.connection.address;
+            warn!(topic = self.topic, producer = self.name, broker, %error, "lost Pulsar");
+        }
+        self.state.connected.store(false, Ordering::Release);
+        self.wait_before_connecting();
+    }
+
+    /// Gives everything that is not confirmed back, and remembers the numbers.
+    fn give_up(&mut self, error: &PulsarError) {
+        self.batch_due = None;
+        self.entries_bytes = 0;
+        for entry in std::mem::take(&mut self.entries) {
+            self.owed.extend(entry.sequences());
+            entry.settle(&Err(error.clone()));
+        }
+        for item in self.packer.give_back() {
+            self.owed.insert(item.sequence);
+            let _ = item.reply.send(Err(error.clone()));
+        }
+    }
+
+    /// Takes a message, if it is its turn.
+    fn take(&mut self, item: Item) {
+        if let Some(&expected) = self.owed.first() {
+            if item.sequence != expected {
+                let found = item.sequence;
+                let _ = item.reply.send(Err(PulsarError::OutOfOrder { expected, found }));
+                return;
+            }
+            self.owed.pop_first();
+        }
+        let mut ready = Vec::new();
+        self.packer.push(item, &mut ready);
+        for entry in ready {
+            self.enqueue(entry);
+        }
+        if self.packer.waiting().0 == 0 {
+            self.batch_due = None;
+        } else if self.batch_due.is_none() {
+            let delay = Duration::from_millis(self.options.batch.delay_max_ms);
+            self.batch_due = Some(Instant::now() + delay);
+        }
+    }
+
+    fn close_batch(&mut self) {
+        self.batch_due = None;
+        if let Some(entry) = self.packer.close() {
+            self.enqueue(entry);
+        }
+    }
+
+    fn enqueue(&mut self, entry: Entry) {
+        if let Some(link) = &mut self.link {
+            link.outbox.push_frame(&entry.frame);
+        }
+        self.entries_bytes += entry.bytes;
+        self.entries.push_back(entry);
+    }
+
+    /// Acts on what the broker says.
+    fn heard(&mut self, message: Message) {
+        let Some(link) = &mut self.link else { return };
+        link.heard = Instant::now();
+        link.asked = false;
+        let command = message.command;
+        if let Some(receipt) = command.send_receipt {
+            self.confirmed(&receipt);
+        } else if let Some(error) = command.send_error {
+            let refused = PulsarError::refused(error.error, error.message);
+            self.refused(error.sequence_id, error.error, &refused);
+        } else if command.pong.is_some() {
+            self.attempts = 0;
+        } else if command.ping.is_some() {
+            link.outbox.push(command_frame(&pong()));
+        } else if command.auth_challenge.is_some() {
+            match auth_response(&self.options) {
+                Ok(response) => link.outbox.push(command_frame(&response)),
+                Err(error) => self.lost(&error),
+            }
+        } else if command.close_producer.is_some() {
+            // The topic moves to another broker, or is unloaded.
+            let reason = "the broker closed the producer".to_owned();
+            self.lost(&PulsarError::Refused {
+                code: Some(ServerError::ServiceNotReady),
+                message: reason,
+            });
+        } else if let Some(error) = command.error {
+            self.lost(&PulsarError::refused(error.error, error.message));
+        }
+    }
+
+    fn confirmed(&mut self, receipt: &CommandSendReceipt) {
+        let Some(entry) = self.entries.pop_front_if(|e| e.sequence == receipt.sequence_id) else {
+            // Of something given up meanwhile, or given a second time. A receipt out of order says
+            // that we and the broker are not of one mind, and a new connection brings that about.
+            if self.entries.front().is_some_and(|entry| entry.sequence < receipt.sequence_id) {
+                self.lost(&PulsarError::unexpected("broker", "a receipt out of order"));
+            }
+            return;
+        };
+        self.attempts = 0;
+        self.entries_bytes -= entry.bytes;
+        let place = receipt.message_id.as_ref().map(|id| (id.ledger_id, id.entry_id));
+        // -1 and -1 say: known already.
+        let place = place.filter(|&(ledger, _)| ledger != u64::MAX);
+        if place.is_none() {
+            let known = entry.sequences().count() as u64;
+            self.state.duplicates.fetch_add(known, Ordering::Relaxed);
+        }
+        entry.settle(&Ok(Receipt { place }));
+    }
+
+    fn refused(&mut self, sequence: u64, code: i32, error: &PulsarError) {
+        match ServerError::try_from(code) {
+            // This message and no other, such as one that is too large.
+            Ok(ServerError::NotAllowedError) => {
+                let found = self.entries.iter().position(|entry| entry.sequence == sequence);
+                if let Some(entry) = found.and_then(|index| self.entries.remove(index)) {
+                    self.entries_bytes -= entry.bytes;
+                    entry.settle(&Err(error.clone()));
+                }
+            }
+            Ok(ServerError::TopicTerminatedError) => {
+                self.give_up(error);
+                self.lost(error);
+            }
+            // What Pulsar's own clients do: connect again and send again.
+            _ => self.lost(error),
+        }
+    }
+
+    /// Tells the broker that the producer goes, so that another of its name may come at once.
+    async fn hang_up(&mut self) {
+        let Some(Link { mut connection, .. }) = self.link.take() else { return };
+        self.state.connected.store(false, Ordering::Release);
+        let request_id = connection.request_id();
+        let goodbye = BaseCommand {
+            r#type: i32::from(Type::CloseProducer),
+            close_producer: Some(CommandCloseProducer { producer_id: 0, request_id }),
+            ..BaseCommand::default()
+        };
+        // It has all messages; a connection that breaks now does the same.
+        let _ = connection.request(&self.options, &goodbye).await;
+    }
+}
+
+/// Connects to the broker of the topic and registers the producer. Gives the last sequence number
+/// that the broker has of it, or -1.
+pub(crate) async fn connect(
+    options: &PulsarOptions,
+    topic: &str,
+    name: &str,
+    epoch: u64,
+) -> Result<(Connection, i64)> {
+    let address = locate(options, topic).await?;
+    let mut connection = Connection::open(options, &address).await?;
+    let request_id = connection.request_id();
+    let request = BaseCommand {
+        r#type: i32::from(Type::Producer),
+        producer: Some(CommandProducer {
+            topic: topic.to_owned(),
+            producer_id: 0,
+            request_id,
+            producer_name: Some(name.to_owned()),
+            epoch: Some(epoch),
+            user_provided_producer_name: Some(true),
+            ..CommandProducer::default()
+        }),
+        ..BaseCommand::default()
+    };
+    let answer = connection.request(options, &request).await?;
+    let Some(success) = answer.command.producer_success else {
+        return Err(PulsarError::unexpected(&connection.address, "no answer about the producer"));
+    };
+    Ok((connection, success.last_sequence_id.unwrap_or(-1)))
+}
+
+/// The largest payload that fits into a message of this size.
+pub(crate) fn payload_bytes_max(message_bytes_max: usize) -> usize {
+    message_bytes_max.saturating_sub(METADATA_BYTES_MAX)
+}
