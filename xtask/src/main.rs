@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 21] = [
     "arrowsmith-core",
     "arrowsmith-number",
+    "arrowsmith-message",
     "arrowsmith-simd",
     "arrowsmith-mmap",
     "arrowsmith-plan",
@@ -22,9 +23,11 @@ const LAYERS: [&str; 18] = [
     "arrowsmith-engine-reference",
     "arrowsmith-sink-ipc",
     "arrowsmith-sink-parquet",
+    "arrowsmith-sink-flight",
     "arrowsmith-sink-pulsar",
     "arrowsmith-pipeline",
     "arrowsmith",
+    "arrowsmith-ingest",
     "arrowsmith-bench",
     "arrowsmith-cli",
     "arrowsmith-testkit",
