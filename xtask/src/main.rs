@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 21] = [
+const LAYERS: [&str; 22] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -28,6 +28,7 @@ const LAYERS: [&str; 21] = [
     "arrowsmith-pipeline",
     "arrowsmith",
     "arrowsmith-ingest",
+    "arrowsmith-load",
     "arrowsmith-bench",
     "arrowsmith-cli",
     "arrowsmith-testkit",
