@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests of the configuration: layers, units, and what is refused.
+
+use super::*;
+
+fn load(text: &str, environment: &[(&str, &str)], settings: &[&str]) -> Result<Config> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.toml");
+    std::fs::write(&path, text).unwrap();
+    let environment = environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
+    let table = layer::read(Some(&path), environment, &settings)?;
+    let config: Config = Value::Table(table)
+        .try_into()
+        .map_err(|error: toml::de::Error| Error::Config(error.to_string()))?;
+    let config = config.completed();
+    config.check()?;
+    Ok(config)
+}
+
+use toml::Value;
+
+const SMALL: &str = "[stream.events]\nschema = 'trip'\n";
+
+#[test]
+fn later_layers_win() {
+    let text = format!("[limits]\nconnections = 1\ndepth = 3\n[service]\nthreads = 1\n{SMALL}");
+    let environment =
+        [("ARROWSMITH_INGEST_LIMITS__CONNECTIONS", "2"), ("ARROWSMITH_INGEST_LIMITS__DEPTH", "4")];
+    let config = load(&text, &environment, &["limits.depth=5", "service.memory=8MiB",
+        "limits.record_bytes=1MiB", "limits.body_bytes=2 MB"]).unwrap();
+    assert_eq!(config.service.threads, 1);
+    assert_eq!(config.limits.connections, 2);
+    assert_eq!(config.limits.depth, 5);
+    assert_eq!(config.service.memory, Size(8 << 20));
+    assert_eq!(config.limits.body_bytes, Size(2_000_000));
+}
+
+#[test]
+fn lists_are_set_by_number() {
+    let config = load(
+        SMALL,
+        &[],
+        &["stream.events.sink.0.type=directory", "stream.events.sink.0.path=out",
+          "stream.events.tcp=[\"127.0.0.1:1\"]"],
+    ).unwrap();
+    let stream = &config.streams["events"];
+    assert_eq!(stream.sinks.len(), 1);
+    assert_eq!(stream.tcp, ["127.0.0.1:1"]);
+    assert!(load(SMALL, &[], &["stream.events.sink.1.type=stdout"]).is_err());
+}
+
+#[test]
+fn what_makes_no_sense_is_named() {
+    let cases = [
+        ("", "there is no stream"),
+        ("[stream.a]\n", "stream.a.schema: is needed"),
+        ("[stream.a]\nschema='trip'\ncolour=1", "colour"),
+        ("[stream.a]\nschema='no: such type'", "stream.a.schema"),
+        ("[stream.'a/b']\nschema='trip'", "stream.a/b"),
+        ("[stream.a]\nschema='trip'\nfollow=['x']", "follow_state"),
+        ("[stream.a]\nschema='trip'\ntokens=['']", "tokens"),
+        ("[stream.a]\nschema='trip'\n[[stream.a.sink]]\ntype='nowhere'", "nowhere"),
+        ("[stream.a]\nschema='trip'\n[service]\nmemory='12 parsecs'", "12 parsecs"),
+        ("[stream.a]\nschema='trip'\n[service]\nmemory=-1", "negative"),
+        ("[stream.a]\nschema='trip'\n[limits]\nidle_seconds=0", "above 0"),
+        ("[stream.a]\nschema='trip'\n[limits]\nbody_bytes='1GiB'", "half of service.memory"),
+        ("[stream.a]\nschema='trip'\ntcp=['h:1','h:1']", "two listeners"),
+    ];
+    for (text, expected) in cases {
+        let message = load(text, &[], &[]).unwrap_err().to_string();
+        assert!(message.contains(expected), "{text:?} gave {message:?}");
+    }
+    assert!(load(SMALL, &[("ARROWSMITH_INGEST_STREAM__EVENTS__SCHEMA__X", "1")], &[]).is_err());
+    assert!(load(SMALL, &[], &["nonsense"]).is_err());
+    assert!(load(SMALL, &[], &["=1"]).is_err());
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The thread between parsers and sinks of a stream: results in their order, numbered, to every sink.
+//!
+//! It waits for the result of each job in the order in which jobs were handed over, writes what was
+//! rejected, and gives messages to the queues of the sinks. A full queue makes it wait, and with it
+//! everything before it.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use arrowsmith_message::{Message, StageTimes};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::job::Settle;
+use crate::metrics::observe;
+use crate::numbers::Numbers;
+use crate::parse::Parsed;
+use crate::rejects::{Line, Rejects};
+use crate::sink::Parcel;
+use crate::status::LastRejects;
+use crate::stream::Stream;
+
+/// Longest wait between two tries to write rejects.
+const RETRY_MAX: Duration = Duration::from_secs(5);
+
+/// What the thread needs.
+pub(crate) struct Order {
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) results: mpsc::Receiver<oneshot::Receiver<Parsed>>,
+    pub(crate) sinks: Vec<mpsc::Sender<Parcel>>,
+    pub(crate) rejects: Rejects,
+    pub(crate) numbers: Arc<Numbers>,
+    pub(crate) last_rejects: Arc<LastRejects>,
+}
+
+impl Order {
+    /// Its work, until the stream ends.
+    pub(crate) fn run(mut self) {
+        while let Some(result) = self.results.blocking_recv() {
+            // Without a result, the job's records are with those of the job before.
+            if let Ok(parsed) = result.blocking_recv() {
+                self.pass(parsed);
+            }
+        }
+    }
+
+    fn pass(&mut self, parsed: Parsed) {
+        self.reject(&parsed);
+        let messages = parsed.drafts.len().max(1);
+        let settle = Settle::new(messages * self.sinks.len(), parsed.pending);
+        let mut sent = 0;
+        for draft in parsed.drafts {
+            let start = parsed.times.map_or_else(Instant::now, |times| times.start);
+            let mut times = StageTimes::begin(start);
+            let mut received_at = std::time::SystemTime::now();
+            if let Some(known) = parsed.times {
+                received_at = known.received_at;
+                times.receive = known.receive;
+                times.parse_queue = known.parse_queue;
+                times.parse = known.parse;
+                times.resize = known.resize;
+                times.serialize = known.serialize;
+            }
+            self.stream.metrics.messages.inc();
+            let message = Arc::new(Message {
+                stream: Arc::clone(&self.stream.name),
+                schema: draft.batch.schema(),
+                batch: draft.batch,
+                payload: draft.payload,
+                sequence: self.numbers.next(),
+                origins: draft.origins,
+                key: draft.key,
+                received_at,
+                times,
+            });
+            self.send(Some(message), &settle);
+            sent += 1;
+        }
+        if sent == 0 {
+            // Records that are all rejected are settled in their turn, too.
+            self.send(None, &settle);
+        }
+    }
+
+    fn send(&self, message: Option<Arc<Message>>, settle: &Arc<Settle>) {
+        for sink in &self.sinks {
+            let parcel = Parcel {
+                message: message.clone(),
+                settle: Arc::clone(settle),
+                queued: Instant::now(),
+            };
+            let waited = Instant::now();
+            // A sink's thread ends after this one.
+            if sink.blocking_send(parcel).is_err() {
+                tracing::error!(stream = &*self.stream.name, "a sink has ended too early");
+            }
+            observe(&self.stream.metrics.stages[5], waited.elapsed());
+        }
+    }
+
+    fn reject(&mut self, parsed: &Parsed) {
+        if parsed.rejects.is_empty() {
+            return;
+        }
+        let mut wait = Duration::from_millis(50);
+        loop {
+            match self.rejects.add(&parsed.rejects) {
+                Ok(()) => break,
+                Err(error) => {
+                    let path = self.rejects.path();
+                    tracing::error!(path = %path.display(), %error, "rejects cannot be written; trying again");
+                    thread::sleep(wait);
+                    wait = (wait * 2).min(RETRY_MAX);
+                }
+            }
+        }
+        for reject in &parsed.rejects {
+            if reject.kept_as_null {
+                self.stream.metrics.nulled.inc();
+            } else {
+                self.stream.metrics.rejected.inc();
+            }
+            self.last_rejects.add(&self.stream.name, &Line::new(reject, true));
+        }
+    }
+}

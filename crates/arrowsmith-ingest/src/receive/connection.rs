@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One connection that sends lines, of any transport.
+//!
+//! Without a line begun it holds a small buffer; when bytes come, it waits for a large one, fills it with
+//! all that is there, and hands over what is whole. A line that takes long is collected apart,
+//! within a bound that all connections share.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant, SystemTime};
+
+use arrowsmith_core::{PADDING_BYTES, Reject};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::timeout;
+
+use super::lines::{Cut, Lines};
+use super::{Common, Rate, stopped};
+use crate::job::{Job, Progress, Sender, Ticket};
+use crate::memory::{Buffer, Grant};
+use crate::stream::Stream;
+
+/// Bytes of a line begun that need no grant.
+const SMALL_BYTES: usize = 4 << 10;
+
+/// Longest wait for memory for a long line: with all of it held by lines that do not end, one has to go.
+const GROW_WAIT: Duration = Duration::from_secs(10);
+
+/// Why a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// The sender ended it.
+    End,
+    /// Reading failed.
+    Error,
+    /// Nothing came for too long.
+    Idle,
+    /// A line took too long.
+    Slow,
+    /// There was no memory for a long line.
+    Memory,
+    /// The first line was not the token.
+    Token,
+    /// The service ends.
+    Stop,
+}
+
+impl Closed {
+    /// As the metrics call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Error => "error",
+            Self::Idle => "idle",
+            Self::Slow => "slow",
+            Self::Memory => "memory",
+            Self::Token => "token",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+/// What reads a connection.
+pub(crate) struct Receiver {
+    pub(crate) common: Arc<Common>,
+    pub(crate) stream: Arc<Stream>,
+    sender: Arc<Sender>,
+    progress: Option<Arc<Progress>>,
+    lines: Lines,
+    /// The beginning of a line.
+    carry: Vec<u8>,
+    /// For a carry above [`SMALL_BYTES`].
+    carry_grant: Option<Grant>,
+    /// When the first byte of the carry came.
+    carry_since: Option<(Instant, SystemTime)>,
+    rate: Rate,
+    overlong: Option<Box<Reject>>,
+}
+
+impl Receiver {
+    pub(crate) fn new(common: Arc<Common>, stream: Arc<Stream>, name: &str) -> Self {
+        let number = common.numbers.next();
+        let progress = stream.config.acknowledge.then(Arc::<Progress>::default);
+        Self {
+            lines: Lines::new(common.limits.record_bytes.0),
+            rate: Rate::new(common.limits.rate_bytes_per_second.0),
+            sender: Arc::new(Sender { name: name.into(), number }),
+            progress,
+            carry: Vec::new(),
+            carry_grant: None,
+            carry_since: None,
+            overlong: None,
+            common,
+            stream,
+        }
+    }
+
+    /// Reads until the connection or the service ends.
+    pub(crate) async fn run<T: AsyncRead + AsyncWrite + Send + Unpin>(mut self, transport: T) -> Closed {
+        let (mut input, output) = tokio::io::split(transport);
+        let closed = match &self.progress {
+            None => {
+                let closed = self.read(&mut input).await;
+                drop(output);
+                closed
+            }
+            Some(progress) => {
+                let progress = Arc::clone(progress);
+                let mut output = output;
+                let mut told = None;
+                let (closed, limit) = {
+                    let limit = self.common.limits.idle_seconds.duration();
+                    let telling = tell(&progress, &mut output, &mut told);
+                    tokio::select! {
+                        closed = self.read(&mut input) => (closed, limit),
+                        // Nobody reads what is told; what was sent is taken all the same.
+                        never = telling => match never {}
+                    }
+                };
+                // What was handed over is settled in a while; then the last number is told.
+                let all = async {
+                    loop {
+                        let changed = progress.changed.notified();
+                        let settled = progress.bytes.load(Ordering::Acquire);
+                        if settled >= progress.sent_bytes.load(Ordering::Acquire) {
+                            break;
+                        }
+                        changed.await;
+                    }
+                };
+                if timeout(limit, all).await.is_ok() {
+                    let line = format!("{}\n", progress.records.load(Ordering::Acquire));
+                    drop(timeout(limit, output.write_all(line.as_bytes())).await);
+                    drop(timeout(limit, output.shutdown()).await);
+                }
+                closed
+            }
+        };
+        self.finish(closed).await;
+        closed
+    }
+
+    async fn read<T: AsyncRead + Unpin>(&mut self, input: &mut T) -> Closed {
+        if !self.stream.config.tokens.is_empty()
+            && let Err(closed) = self.token(input).await
+        {
+            return closed;
+        }
+        let closed = self.receive(input).await;
+        self.last(closed).await;
+        closed
+    }
+
+    async fn receive<T: AsyncRead + Unpin>(&mut self, input: &mut T) -> Closed {
+        let stop = stopped(self.common.stop.clone());
+        tokio::pin!(stop);
+        let mut small = [0; SMALL_BYTES];
+        loop {
+            let limit = self.wait();
+            let read = async {
+                if self.carry.len() > SMALL_BYTES && !self.lines.is_passing() {
+                    self.read_long(input).await
+                } else {
+                    input.read(&mut small).await.map_err(|_| Closed::Error)
+                }
+            };
+            let count = tokio::select! {
+                biased;
+                () = &mut stop => return Closed::Stop,
+                result = timeout(limit, read) => match result {
+                    Ok(Ok(0)) => return Closed::End,
+                    Ok(Ok(count)) => count,
+                    Ok(Err(closed)) => return closed,
+                    Err(_) if self.carry.is_empty() && !self.lines.is_passing() => return Closed::Idle,
+                    Err(_) => return Closed::Slow,
+                },
+            };
+            let now = (Instant::now(), SystemTime::now());
+            let long = self.carry.len() > SMALL_BYTES && !self.lines.is_passing();
+            let taken = if long {
+                self.take_long(count).await
+            } else {
+                self.take(&small[..count], input, now).await
+            };
+            match taken {
+                Ok(bytes) => self.rate.wait(bytes).await,
+                Err(closed) => return closed,
+            }
+        }
+    }
+
+    /// How long the next byte may take.
+    fn wait(&self) -> Duration {
+        let limits = &self.common.limits;
+        match self.carry_since {
+            Some((since, _)) => limits.record_seconds.duration().saturating_sub(since.elapsed()),
+            None => limits.idle_seconds.duration(),
+        }
+    }
+
+    /// Takes the first bytes, and all that is there with them, in a large buffer.
+    async fn take<T: AsyncRead + Unpin>(
+        &mut self,
+        mut first: &[u8],
+        input: &mut T,
+        now: (Instant, SystemTime),
+    ) -> Result<usize, Closed> {
+        let mut bytes = first.len();
+        self.pass_over(&mut first, false);
+        if first.is_empty() && self.overlong.is_none() {
+            return Ok(bytes);
+        }
+        let mut buffer = self.common.memory.buffer().await.ok_or(Closed::Stop)?;
+        let known = self.carry.len();
+        buffer.append(&std::mem::take(&mut self.carry));
+        buffer.append(first);
+        // Errors and ends come again with the next read.
+        bytes += fill(input, &mut buffer).await;
+        let since = self.carry_since.take().unwrap_or(now);
+        match self.lines.cut(buffer.text(), known) {
+            Cut::Whole(len) => {
+                self.carry = buffer.split_off(len);
+                if !self.carry.is_empty() {
+                    self.carry_since = Some(now);
+                    self.grant_carry().await?;
+                }
+                self.submit(buffer, since).await?;
+            }
+            Cut::More => {
+                self.carry = buffer.text().to_vec();
+                self.carry_since = Some(since);
+                drop(buffer);
+                self.grant_carry().await?;
+            }
+            Cut::TooLong => self.too_long(buffer.text(), since),
+        }
+        Ok(bytes)
+    }
+
+    /// Passes over what is left of an overlong line.
+    fn pass_over(&mut self, text: &mut &[u8], end: bool) {
+        while self.lines.is_passing() && (!text.is_empty() || end) {
+            let (used, reject) = self.lines.pass_over(text, end, &self.sender);
+            *text = &text[used..];
+            if reject.is_some() {
+                self.overlong = reject;
+                self.carry_since = None;
+            }
+        }
+    }
+
+    fn too_long(&mut self, text: &[u8], since: (Instant, SystemTime)) {
+        self.carry_since = Some(since);
+        // It has no end of a line, or it would have been cut.
+        let (_, reject) = self.lines.pass_over(text, false, &self.sender);
+        self.overlong = reject;
+    }
+
+    async fn grant_carry(&mut self) -> Result<(), Closed> {
+        self.carry_grant = None;
+        if self.carry.len() > SMALL_BYTES {
+            self.carry.reserve_exact(self.carry.len());
+            self.carry_grant = Some(self.grow_grant(self.carry.capacity()).await?);
+        }
+        Ok(())
+    }
+
+    async fn grow_grant(&self, bytes: usize) -> Result<Grant, Closed> {
+        let grant = timeout(GROW_WAIT, self.common.growing.grant(bytes)).await;
+        grant.ok().flatten().ok_or(Closed::Memory)
+    }
+
+    /// Reads more of a long line behind what is there.
+    async fn read_long<T: AsyncRead + Unpin>(&mut self, input: &mut T) -> Result<usize, Closed> {
+        if self.carry.capacity() - self.carry.len() < SMALL_BYTES {
+            let more = self.carry.capacity().max(SMALL_BYTES);
+            let grant = self.grow_grant(more).await?;
+            match &mut self.carry_grant {
+                Some(known) => known.merge(grant),
+                none => *none = Some(grant),
+            }
+            self.carry.reserve_exact(more);
+        }
+        input.read_buf(&mut self.carry).await.map_err(|_| Closed::Error)
+    }
+
+    async fn take_long(&mut self, count: usize) -> Result<usize, Closed> {
+        let known = self.carry.len() - count;
+        match self.lines.cut(&self.carry, known) {
+            Cut::More => {}
+            Cut::Whole(len) => {
+                let rest = self.carry.split_off(len);
+                let text = std::mem::replace(&mut self.carry, rest);
+                let since = self.carry_since.take();
+                self.send_long(text, since).await?;
+                if !self.carry.is_empty() {
+                    self.carry_since = Some((Instant::now(), SystemTime::now()));
+                    self.grant_carry().await?;
+                }
+            }
+            Cut::TooLong => {
+                let text = std::mem::take(&mut self.carry);
+                self.carry_grant = None;
+                let since = self.carry_since.unwrap_or((Instant::now(), SystemTime::now()));
+                self.too_long(&text, since);
+            }
+        }
+        Ok(count)
+    }
+
+    async fn send_long(
+        &mut self,
+        text: Vec<u8>,
+        since: Option<(Instant, SystemTime)>,
+    ) -> Result<(), Closed> {
+        let grant = self.common.memory.grant(text.len() + PADDING_BYTES).await;
+        let grant = grant.ok_or(Closed::Memory)?;
+        self.carry_grant = None;
+        let since = since.unwrap_or((Instant::now(), SystemTime::now()));
+        self.submit(Buffer::of(text, grant), since).await
+    }
+
+    async fn submit(
+        &mut self,
+        mut buffer: Buffer,
+        (start, received_at): (Instant, SystemTime),
+    ) -> Result<(), Closed> {
+        buffer.compact();
+        let (offset, line) = (self.lines.offset, self.lines.line);
+        self.lines.advance(buffer.text());
+        let ticket = match &self.progress {
+            None => Ticket::None,
+            Some(progress) => {
+                progress.sent_bytes.fetch_add(buffer.len as u64, Ordering::AcqRel);
+                Ticket::Progress(Arc::clone(progress))
+            }
+        };
+        let now = Instant::now();
+        let job = Job {
+            compiled: self.stream.compiled(),
+            sender: Arc::clone(&self.sender),
+            buffer,
+            offset,
+            line,
+            received_at,
+            start,
+            receive: now.saturating_duration_since(start),
+            queued: now,
+            overlong: self.overlong.take(),
+            whole: false,
+            ticket,
+        };
+        if self.stream.submit(job).await { Ok(()) } else { Err(Closed::Stop) }
+    }
+
+    /// Hands over what is left at the end: the last line needs no end.
+    async fn last(&mut self, closed: Closed) {
+        let mut nothing: &[u8] = &[];
+        self.pass_over(&mut nothing, true);
+        let text = std::mem::take(&mut self.carry);
+        if text.is_empty() && self.overlong.is_none() {
+            return;
+        }
+        if closed != Closed::End {
+            tracing::info!(sender = &*self.sender.name, why = closed.name(), bytes = text.len(), "ended in a line");
+        }
+        let since = self.carry_since.take();
+        // What cannot be handed over now was never acknowledged.
+        let _ = self.send_long(text, since).await;
+    }
+
+    async fn finish(&mut self, closed: Closed) {
+        self.common.metrics.closed.with_label_values(&[closed.name()]).inc();
+        tracing::debug!(sender = &*self.sender.name, why = closed.name(), bytes = self.lines.offset, "closed");
+    }
+
+    /// Reads the first line, which has to be a token.
+    async fn token<T: AsyncRead + Unpin>(&mut self, input: &mut T) -> Result<(), Closed> {
+        let most = self.stream.config.tokens.iter().map(String::len).max().unwrap_or(0) + 2;
+        let mut line = Vec::new();
+        let read = async {
+            // Byte by byte, so that nothing behind it is taken; it is short.
+            while line.len() < most {
+                let byte = input.read_u8().await.map_err(|_| Closed::Token)?;
+                if byte == b'\n' {
+                    return Ok(());
+                }
+                line.push(byte);
+            }
+            Err(Closed::Token)
+        };
+        timeout(self.common.limits.record_seconds.duration(), read).await.map_err(|_| Closed::Slow)??;
+        let line = line.strip_suffix(b"\r").unwrap_or(&line);
+        if super::http::is_known(&self.stream.config.tokens, line) { Ok(()) } else { Err(Closed::Token) }
+    }
+}
+
+/// Fills the buffer with what is there, without waiting.
+async fn fill<T: AsyncRead + Unpin>(input: &mut T, buffer: &mut Buffer) -> usize {
+    let before = buffer.len;
+    std::future::poll_fn(|context: &mut Context<'_>| {
+        loop {
+            let room = buffer.room();
+            if room.is_empty() {
+                return Poll::Ready(());
+            }
+            let mut space = ReadBuf::new(room);
+            match Pin::new(&mut *input).poll_read(context, &mut space) {
+                Poll::Ready(Ok(())) if !space.filled().is_empty() => {
+                    let count = space.filled().len();
+                    buffer.len += count;
+                }
+                _ => return Poll::Ready(()),
+            }
+        }
+    })
+    .await;
+    buffer.len - before
+}
+
+/// Tells the number of settled records whenever it has grown.
+async fn tell<T: AsyncWrite + Unpin>(
+    progress: &Progress,
+    output: &mut T,
+    told: &mut Option<io::Error>,
+) -> std::convert::Infallible {
+    let mut last = 0;
+    loop {
+        let changed = progress.changed.notified();
+        let records = progress.records.load(Ordering::Acquire);
+        if records > last && told.is_none() {
+            last = records;
+            *told = output.write_all(format!("{records}\n").as_bytes()).await.err();
+        } else {
+            changed.await;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! TCP: listening for connections, and dialling sources.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use super::connection::{Closed, Receiver};
+use super::{Common, stopped};
+use crate::stream::Stream;
+use crate::tls;
+
+/// Longest wait between two tries to dial, and the first.
+const DIAL_WAIT: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];
+
+/// Takes connections until the service ends.
+pub(crate) async fn listen(
+    common: Arc<Common>,
+    stream: Arc<Stream>,
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+) {
+    let stop = stopped(common.stop.clone());
+    tokio::pin!(stop);
+    let tasks = Tasks::new();
+    loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => accepted,
+        };
+        let (socket, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of descriptors, as a rule: some connection has to end first.
+                tracing::warn!(%error, "a connection cannot be taken");
+                sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let Ok(permit) = Arc::clone(&common.connections).try_acquire_owned() else {
+            common.metrics.closed.with_label_values(&["limit"]).inc();
+            continue;
+        };
+        let (common, stream, tls) = (Arc::clone(&common), Arc::clone(&stream), tls.clone());
+        tasks.spawn(async move {
+            let _permit = permit;
+            let name = format!("tcp:{peer}");
+            drop(socket.set_nodelay(true));
+            let _open = Open::new(&common, &stream);
+            let receiver = Receiver::new(Arc::clone(&common), Arc::clone(&stream), &name);
+            match tls {
+                None => drop(receiver.run(socket).await),
+                Some(tls) => match timeout(tls::HANDSHAKE_MAX, tls.accept(socket)).await {
+                    Ok(Ok(socket)) => drop(receiver.run(socket).await),
+                    _ => common.metrics.closed.with_label_values(&["tls"]).inc(),
+                },
+            }
+        });
+    }
+    drop(listener);
+    tasks.wait().await;
+}
+
+/// Connects to a source, again whenever it goes.
+pub(crate) async fn dial(common: Arc<Common>, stream: Arc<Stream>, address: String) {
+    let mut wait = DIAL_WAIT[0];
+    loop {
+        let stop = stopped(common.stop.clone());
+        let closed = tokio::select! {
+            closed = dial_once(&common, &stream, &address) => closed,
+            () = stop => {
+                return;
+            }
+        };
+        match closed {
+            Ok(Closed::Stop) => return,
+            Ok(closed) => {
+                tracing::info!(address, why = closed.name(), "the source has gone");
+                wait = DIAL_WAIT[0];
+            }
+            Err(error) => {
+                tracing::warn!(address, %error, "the source cannot be reached; trying again");
+                wait = (wait * 2).min(DIAL_WAIT[1]);
+            }
+        }
+        tokio::select! {
+            () = sleep(wait) => {}
+            () = stopped(common.stop.clone()) => return,
+        }
+    }
+}
+
+async fn dial_once(
+    common: &Arc<Common>,
+    stream: &Arc<Stream>,
+    address: &str,
+) -> io::Result<Closed> {
+    let socket = timeout(tls::HANDSHAKE_MAX, TcpStream::connect(address)).await??;
+    let _open = Open::new(common, stream);
+    let name = format!("dial:{address}");
+    let receiver = Receiver::new(Arc::clone(common), Arc::clone(stream), &name);
+    match &stream.config.dial_tls {
+        None => Ok(receiver.run(socket).await),
+        Some(authorities) => {
+            let socket = tls::connect(authorities, address, socket).await?;
+            Ok(receiver.run(socket).await)
+        }
+    }
+}
+
+/// Counts an open connection.
+pub(crate) struct Open {
+    common: Arc<Common>,
+    stream: Arc<Stream>,
+}
+
+impl Open {
+    pub(crate) fn new(common: &Arc<Common>, stream: &Arc<Stream>) -> Self {
+        common.metrics.connections.inc();
+        stream.metrics.connections.inc();
+        Self { common: Arc::clone(common), stream: Arc::clone(stream) }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.common.metrics.connections.dec();
+        self.stream.metrics.connections.dec();
+    }
+}
+
+/// Tasks that are waited for.
+pub(crate) struct Tasks {
+    alive: tokio::sync::mpsc::Sender<()>,
+    ended: tokio::sync::mpsc::Receiver<()>,
+}
+
+impl Tasks {
+    pub(crate) fn new() -> Self {
+        let (alive, ended) = tokio::sync::mpsc::channel(1);
+        Self { alive, ended }
+    }
+
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let alive = self.alive.clone();
+        tokio::spawn(async move {
+            task.await;
+            drop(alive);
+        });
+    }
+
+    /// Waits until all have ended.
+    pub(crate) async fn wait(mut self) {
+        drop(self.alive);
+        // Nothing is ever sent; it ends with the last task.
+        let _: Option<()> = self.ended.recv().await;
+    }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Resize and serialize: a batch to messages none of which is larger than the sinks take.
+//!
+//! Slices share the batch's memory. Sizes are estimated first, so that hardly anything is serialized
+//! twice; the size that counts is that of the serialized message.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
+use arrowsmith_message::{Layout, Origin, encode};
+use bytes::Bytes;
+
+use crate::config::{LayoutConfig, OrderConfig};
+use crate::runs::Runs;
+use crate::sinks::Needs;
+use crate::stream::{Compiled, Stream};
+
+/// A message without its number.
+pub(crate) struct Draft {
+    pub(crate) batch: RecordBatch,
+    pub(crate) payload: Bytes,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) key: Option<Arc<str>>,
+}
+
+/// A row that fits into no message.
+pub(crate) struct TooLarge {
+    pub(crate) origin: Origin,
+    pub(crate) bytes: usize,
+    pub(crate) bytes_max: usize,
+}
+
+/// What became of a batch.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) drafts: Vec<Draft>,
+    pub(crate) too_large: Vec<TooLarge>,
+    pub(crate) resize: Duration,
+    pub(crate) serialize: Duration,
+}
+
+/// Bytes of a message beside its buffers, about, and for each of the buffers.
+const HEADER_BYTES: usize = 1024;
+
+/// Cuts and serializes.
+pub(crate) fn resize(
+    stream: &Stream,
+    compiled: &Compiled,
+    batch: &RecordBatch,
+    runs: &Runs,
+    needs: Needs,
+) -> Outcome {
+    let started = Instant::now();
+    let mut outcome = Outcome::default();
+    let bytes_max = needs.message_bytes_max.min(stream.config.message_bytes.0);
+    let rows_max = if stream.config.message_rows == 0 { usize::MAX } else { stream.config.message_rows };
+    let batch = match stream.config.order {
+        OrderConfig::Metadata => batch.clone(),
+        OrderConfig::Column => with_order(compiled, batch, runs),
+    };
+    let parts = keyed(stream, batch, runs);
+    for part in parts {
+        let rows = part.batch.num_rows();
+        let mut at = 0;
+        // A stack of pieces of the batch that are still to be cut, the first on top.
+        while at < rows {
+            let len = rows_max.min(rows - at);
+            cut(stream, &part, at, len, bytes_max, needs, &mut outcome);
+            at += len;
+        }
+    }
+    outcome.resize = started.elapsed().saturating_sub(outcome.serialize);
+    outcome
+}
+
+/// Rows of one key, or all.
+struct Part {
+    batch: RecordBatch,
+    key: Option<Arc<str>>,
+    /// `None` where rows are no longer in the order in which they came.
+    runs: Option<Runs>,
+    origins: Vec<Origin>,
+}
+
+#[cfg(not(feature = "pulsar"))]
+fn keyed(_stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
+    vec![Part { batch, key: None, runs: Some(runs.clone()), origins: Vec::new() }]
+}
+
+#[cfg(feature = "pulsar")]
+fn keyed(stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
+    let whole = |batch| vec![Part { batch, key: None, runs: Some(runs.clone()), origins: Vec::new() }];
+    let Some(field) = &stream.config.key else { return whole(batch) };
+    match arrowsmith_sink_pulsar::key::split(&batch, field) {
+        Ok(parts) => {
+            let origins = runs.origins(0, batch.num_rows());
+            let part = |(key, batch)| Part { batch, key, runs: None, origins: origins.clone() };
+            parts.into_iter().map(part).collect()
+        }
+        Err(error) => {
+            tracing::warn!(stream = &*stream.name, %error, "no keys");
+            whole(batch)
+        }
+    }
+}
+
+/// Adds the columns that tell the order.
+fn with_order(compiled: &Compiled, batch: &RecordBatch, runs: &Runs) -> RecordBatch {
+    let mut connections = Vec::with_capacity(batch.num_rows());
+    let mut numbers = Vec::with_capacity(batch.num_rows());
+    runs.for_each(|connection, number| {
+        connections.push(connection);
+        numbers.push(number);
+    });
+    let mut columns = batch.columns().to_vec();
+    columns.push(Arc::new(UInt64Array::from(connections)) as ArrayRef);
+    columns.push(Arc::new(UInt64Array::from(numbers)) as ArrayRef);
+    // The rows of the runs are those of the batch, or the decoder's count of rows would have been wrong,
+    // which is checked before.
+    RecordBatch::try_new(Arc::clone(&compiled.schema), columns).unwrap_or_else(|error| {
+        tracing::error!(%error, "columns of order");
+        batch.clone()
+    })
+}
+
+/// Serializes a slice, or its halves when it is too large.
+fn cut(
+    stream: &Stream,
+    part: &Part,
+    start: usize,
+    rows: usize,
+    bytes_max: usize,
+    needs: Needs,
+    outcome: &mut Outcome,
+) {
+    let slice = part.batch.slice(start, rows);
+    let origins = || match &part.runs {
+        Some(runs) => runs.origins(start, rows),
+        None => part.origins.clone(),
+    };
+    let compressed = stream.config.compression != crate::config::CompressionConfig::None;
+    if bytes_max < usize::MAX || needs.payload {
+        // What is compressed may be smaller than the estimate; a single row is always tried.
+        let estimate = if compressed && rows == 1 { 0 } else { estimate(&slice) };
+        let payload = if rows > 1 && estimate > bytes_max {
+            None
+        } else {
+            let started = Instant::now();
+            let layout = match stream.config.layout {
+                LayoutConfig::SelfContained => Layout::SelfContained,
+                LayoutConfig::BatchOnly => Layout::BatchOnly,
+            };
+            let payload = encode(&slice, layout, stream.config.compression.into());
+            outcome.serialize += started.elapsed();
+            match payload {
+                Ok(payload) => Some(payload),
+                Err(error) => {
+                    tracing::error!(stream = &*stream.name, %error, "a message cannot be serialized");
+                    None
+                }
+            }
+        };
+        match payload {
+            Some(payload) if payload.len() <= bytes_max => {
+                let payload = if needs.payload { payload } else { Bytes::new() };
+                let key = part.key.clone();
+                outcome.drafts.push(Draft { batch: slice, payload, origins: origins(), key });
+            }
+            payload if rows == 1 => {
+                let bytes = payload.map_or(0, |payload| payload.len());
+                let origin = origins().first().copied();
+                let origin = origin.unwrap_or(Origin { connection: 0, first: 0, last: 0, rows: 1 });
+                outcome.too_large.push(TooLarge { origin, bytes, bytes_max });
+            }
+            _ => {
+                let half = rows / 2;
+                cut(stream, part, start, half, bytes_max, needs, outcome);
+                cut(stream, part, start + half, rows - half, bytes_max, needs, outcome);
+            }
+        }
+        return;
+    }
+    let key = part.key.clone();
+    outcome.drafts.push(Draft { batch: slice, payload: Bytes::new(), origins: origins(), key });
+}
+
+/// Bytes of the serialized slice, about.
+fn estimate(slice: &RecordBatch) -> usize {
+    let size = |column: &ArrayRef| {
+        column.to_data().get_slice_memory_size().unwrap_or_else(|_| column.get_buffer_memory_size())
+    };
+    HEADER_BYTES + slice.columns().iter().map(size).sum::<usize>()
+}

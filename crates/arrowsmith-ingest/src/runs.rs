@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which sender each row of a batch comes from, and its sequence number there.
+
+use arrowsmith_core::Report;
+use arrowsmith_message::Origin;
+
+/// Rows in runs of one sender and of numbers one after another.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Runs(Vec<Run>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    connection: u64,
+    first: u64,
+    rows: usize,
+}
+
+impl Runs {
+    /// Adds the rows of a report; its records are numbered from `first`.
+    pub(crate) fn add(&mut self, connection: u64, first: u64, report: &Report) {
+        let mut next = first;
+        let end = first + report.records;
+        let left_out = report.rejects.iter().filter(|reject| !reject.kept_as_null);
+        for record in left_out.map(|reject| reject.error.position.record).chain([end]) {
+            let record = record.clamp(next, end);
+            let rows = usize::try_from(record - next).unwrap_or(usize::MAX);
+            if rows > 0 {
+                self.0.push(Run { connection, first: next, rows });
+            }
+            next = (record + 1).min(end);
+        }
+    }
+
+    /// Calls `each` with connection and number of every row.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(u64, u64)) {
+        for run in &self.0 {
+            for number in (run.first..).take(run.rows) {
+                each(run.connection, number);
+            }
+        }
+    }
+
+    /// Origins of the rows from `start` on, one for each sender in turn.
+    pub(crate) fn origins(&self, start: usize, rows: usize) -> Vec<Origin> {
+        let mut origins: Vec<Origin> = Vec::new();
+        let (mut skip, mut left) = (start, rows);
+        for run in &self.0 {
+            if left == 0 {
+                break;
+            }
+            if skip >= run.rows {
+                skip -= run.rows;
+                continue;
+            }
+            let rows = (run.rows - skip).min(left);
+            let first = run.first + skip as u64;
+            let last = first + rows as u64 - 1;
+            match origins.last_mut() {
+                Some(origin) if origin.connection == run.connection && origin.last < first => {
+                    origin.last = last;
+                    origin.rows += rows;
+                }
+                _ => origins.push(Origin { connection: run.connection, first, last, rows }),
+            }
+            left -= rows;
+            skip = 0;
+        }
+        origins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
+
+    use super::*;
+
+    fn report(records: u64, left_out: &[u64]) -> Report {
+        let reject = |record: &u64| Reject {
+            error: DataError {
+                kind: ErrorKind::Syntax,
+                position: Position { record: *record, ..Position::default() },
+                path: String::new(),
+                expected: String::new(),
+                found: String::new(),
+                hint: None,
+            },
+            record: Vec::new(),
+            kept_as_null: false,
+        };
+        Report { records, lines: records, rejects: left_out.iter().map(reject).collect() }
+    }
+
+    #[test]
+    fn rejects_leave_gaps() {
+        let mut runs = Runs::default();
+        runs.add(7, 10, &report(5, &[10, 12]));
+        runs.add(7, 15, &report(2, &[]));
+        runs.add(8, 0, &report(2, &[1]));
+        let mut all = Vec::new();
+        runs.for_each(|connection, number| all.push((connection, number)));
+        assert_eq!(all, [(7, 11), (7, 13), (7, 14), (7, 15), (7, 16), (8, 0)]);
+        let origin = |connection, first, last, rows| Origin { connection, first, last, rows };
+        assert_eq!(runs.origins(0, 6), [origin(7, 11, 16, 5), origin(8, 0, 0, 1)]);
+        assert_eq!(runs.origins(1, 2), [origin(7, 13, 14, 2)]);
+        assert_eq!(runs.origins(5, 1), [origin(8, 0, 0, 1)]);
+    }
+}

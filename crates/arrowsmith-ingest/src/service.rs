@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Service`]: all stages put together, started, reloaded, drained.
+//!
+//! Receivers are tasks of a Tokio runtime; parsers, the order of a stream, and each sink have threads of
+//! their own. At the end receivers stop first, and each stage ends when the one before it has.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use arrowsmith_core::{Error, Result};
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use crate::config::{Config, StreamConfig};
+use crate::latency::Latency;
+use crate::memory::Memory;
+use crate::metrics::{Metrics, SinkMetrics};
+use crate::numbers::Numbers;
+use crate::order::Order;
+use crate::receive::{Common, follow, tcp};
+use crate::rejects::Rejects;
+use crate::sink::{End, QUEUE_MAX, Sink};
+use crate::sinks::Needs;
+use crate::spool::Spool;
+use crate::status::{Board, LastRejects};
+use crate::stream::{Compiled, Queue, Stream, group_bytes};
+use crate::web::{self, Web};
+use crate::{parse, tls};
+
+/// Connections that the system keeps while they wait to be taken.
+const BACKLOG: u32 = 1024;
+
+/// A service that runs. Dropping it ends it without draining.
+pub struct Service {
+    config: Config,
+    runtime: Option<Runtime>,
+    stop: watch::Sender<bool>,
+    queue: Arc<Queue>,
+    web: Arc<Web>,
+    addresses: BTreeMap<String, SocketAddr>,
+    receivers: Vec<tokio::task::JoinHandle<()>>,
+    parsers: Vec<JoinHandle<()>>,
+    orders: Vec<JoinHandle<()>>,
+    sinks: Vec<(String, JoinHandle<End>)>,
+    give_up: Arc<AtomicBool>,
+    /// Another service may have another number.
+    started: Instant,
+}
+
+/// What became of everything.
+#[derive(Debug, Clone, Default, Serialize, PartialEq, Eq)]
+pub struct Summary {
+    /// The streams, by name.
+    pub streams: BTreeMap<String, StreamSummary>,
+}
+
+/// What became of the records of a stream: `received = published + rejected + spooled + unpublished`.
+#[derive(Debug, Clone, Copy, Default, Serialize, PartialEq, Eq)]
+pub struct StreamSummary {
+    /// Records met.
+    pub received: u64,
+    /// Records that every sink has stored.
+    pub published: u64,
+    /// Records in the rejects, or refused to the client that sent them.
+    pub rejected: u64,
+    /// Records in the spool of a sink, for the next start.
+    pub spooled: u64,
+    /// Records that are nowhere: a sink was away to the end, and there is no spool. None of them was
+    /// acknowledged.
+    pub unpublished: u64,
+}
+
+impl Summary {
+    /// Whether every record is accounted for.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.streams.values().all(|stream| stream.unpublished == 0)
+    }
+}
+
+/// A name that threads have in tools that list them.
+fn spawn<T: Send + 'static>(
+    name: String,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>> {
+    thread::Builder::new().name(name).spawn(work).map_err(Error::from)
+}
+
+impl Service {
+    /// Opens everything and begins to receive.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for settings that make no sense, [`Error::Io`] for an address or folder that
+    /// cannot be used. A sink that is away is no error: it is tried again.
+    pub fn start(config: Config) -> Result<Self> {
+        let config = config.completed();
+        config.check()?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(thread::available_parallelism().map_or(2, std::num::NonZero::get))
+            .thread_name("receive")
+            .enable_all()
+            .build()?;
+        let metrics = Arc::new(Metrics::new()?);
+        let (stop, stopped) = watch::channel(false);
+        let memory = config.service.memory.0;
+        let common = Arc::new(Common {
+            limits: config.limits.clone(),
+            memory: Memory::new(memory, metrics.memory_bytes.clone()),
+            growing: Memory::new(memory, metrics.memory_bytes.clone()),
+            metrics: Arc::clone(&metrics),
+            numbers: Numbers::begin(),
+            connections: Arc::new(Semaphore::new(config.limits.connections.min(Semaphore::MAX_PERMITS))),
+            stop: stopped,
+        });
+        let queue = Arc::new(Queue::default());
+        let latency = match &config.service.latency_csv {
+            Some(path) => Some(Latency::create(path).map_err(|error| Error::io(path, error))?),
+            None => None,
+        };
+        let mut parts = Parts {
+            runtime: &runtime,
+            metrics: Arc::clone(&metrics),
+            latency,
+            queue: &queue,
+            give_up: Arc::new(AtomicBool::new(false)),
+            last_rejects: Arc::default(),
+            orders: Vec::new(),
+            sinks: Vec::new(),
+            board: Vec::new(),
+        };
+        for (name, stream) in &config.streams {
+            parts.add(&config, name, stream)?;
+        }
+        let (orders, sinks, give_up) = (parts.orders, parts.sinks, parts.give_up);
+        let streams: Vec<Arc<Stream>> = parts.board.iter().map(|(s, _)| Arc::clone(s)).collect();
+        let web = Arc::new(Web {
+            common: Arc::clone(&common),
+            streams: streams.iter().map(|s| (s.name.to_string(), Arc::clone(s))).collect(),
+            board: Board {
+                started: Instant::now(),
+                metrics,
+                memory_bytes_max: memory,
+                streams: parts.board,
+                rejects: parts.last_rejects,
+            },
+            admin_token: config.service.admin_token.clone(),
+            ready: AtomicBool::new(false),
+        });
+        let bytes_max = group_bytes(config.service.parsing);
+        let parsers = (0..config.service.threads.max(1))
+            .map(|number| {
+                let queue = Arc::clone(&queue);
+                spawn(format!("parse-{number}"), move || parse::work(&queue, bytes_max))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let mut this = Self {
+            config,
+            stop,
+            queue,
+            web,
+            addresses: BTreeMap::new(),
+            receivers: Vec::new(),
+            parsers,
+            orders,
+            sinks,
+            give_up,
+            started: Instant::now(),
+            runtime: Some(runtime),
+        };
+        this.receive(&common, &streams)?;
+        this.web.ready.store(true, Ordering::Release);
+        Ok(this)
+    }
+
+    /// Opens the listeners and begins.
+    fn receive(&mut self, common: &Arc<Common>, streams: &[Arc<Stream>]) -> Result<()> {
+        let Some(runtime) = &self.runtime else { return Ok(()) };
+        let _inside = runtime.enter();
+        let tls = |protocols: &[&[u8]]| {
+            self.config.tls.as_ref().map(|tls| tls::acceptor(tls, protocols)).transpose()
+        };
+        let http_tls = tls(&[b"h2", b"http/1.1"])?;
+        let tcp_tls = tls(&[])?;
+        for stream in streams {
+            for (number, address) in stream.config.tcp.iter().enumerate() {
+                let (listener, bound) = listen(address)?;
+                self.addresses.insert(format!("tcp/{}/{number}", stream.name), bound);
+                let task = tcp::listen(Arc::clone(common), Arc::clone(stream), listener, tcp_tls.clone());
+                self.receivers.push(runtime.spawn(task));
+            }
+            for address in &stream.config.dial {
+                if let Some(authorities) = &stream.config.dial_tls {
+                    tls::connector(authorities)?;
+                }
+                let task = tcp::dial(Arc::clone(common), Arc::clone(stream), address.clone());
+                self.receivers.push(runtime.spawn(task));
+            }
+            if let Some(state) = &stream.config.follow_state
+                && !stream.config.follow.is_empty()
+            {
+                let task = follow::follow(Arc::clone(common), Arc::clone(stream), state.clone());
+                self.receivers.push(runtime.spawn(task));
+            }
+        }
+        let service = &self.config.service;
+        let mut routes = web::records();
+        if service.admin.is_empty() {
+            routes = routes.merge(web::admin(&self.web));
+        } else {
+            let (listener, bound) = listen(&service.admin)?;
+            self.addresses.insert("admin".to_owned(), bound);
+            let admin = web::admin(&self.web).with_state(Arc::clone(&self.web));
+            let task = web::serve(Arc::clone(common), listener, None, admin);
+            self.receivers.push(runtime.spawn(task));
+        }
+        if !service.http.is_empty() {
+            let (listener, bound) = listen(&service.http)?;
+            self.addresses.insert("http".to_owned(), bound);
+            let routes = routes.with_state(Arc::clone(&self.web));
+            let task = web::serve(Arc::clone(common), listener, http_tls, routes);
+            self.receivers.push(runtime.spawn(task));
+        }
+        Ok(())
+    }
+
+    /// The addresses that are listened on: `http`, `admin`, and `tcp/STREAM/NUMBER`.
+    #[must_use]
+    pub fn addresses(&self) -> &BTreeMap<String, SocketAddr> {
+        &self.addresses
+    }
+
+    /// What `/v1/status.json` shows.
+    #[must_use]
+    pub fn status(&self) -> serde_json::Value {
+        self.web.status()
+    }
+
+    /// Takes the schemas of another configuration for what is received from now on. All else that
+    /// differs needs another start, and is named in the log.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when it makes no sense; then everything stays as it is.
+    pub fn reload(&mut self, config: Config) -> Result<()> {
+        let config = config.completed();
+        config.check()?;
+        let mut fresh = Vec::new();
+        for (name, stream) in &config.streams {
+            let Some(running) = self.web.streams.get(name) else {
+                tracing::warn!(stream = name, "a new stream needs another start");
+                continue;
+            };
+            let known = self.config.streams.get(name);
+            let other = StreamConfig { schema: known.map_or_else(String::new, |k| k.schema.clone()), ..stream.clone() };
+            if format!("{other:?}") != format!("{:?}", known.cloned().unwrap_or_default()) {
+                tracing::warn!(stream = name, "of what differs, only the schema is taken without another start");
+            }
+            let with_schema = StreamConfig { schema: stream.schema.clone(), ..running.config.clone() };
+            let compiled = Compiled::new(&with_schema, &self.config.limits)?;
+            if compiled.schema != running.compiled().schema {
+                fresh.push((Arc::clone(running), compiled, stream.schema.clone()));
+            }
+        }
+        for (running, compiled, schema) in fresh {
+            running.replace(compiled);
+            if let Some(known) = self.config.streams.get_mut(&*running.name) {
+                known.schema = schema;
+            }
+            tracing::info!(stream = &*running.name, "the stream has another schema");
+        }
+        Ok(())
+    }
+
+    /// Runs until SIGTERM or SIGINT, and drains. SIGHUP reloads what `read` gives. A second signal
+    /// ends the draining.
+    ///
+    /// # Errors
+    /// When signals cannot be had.
+    pub fn run(mut self, read: impl Fn() -> Result<Config>) -> Result<Summary> {
+        #[derive(Debug)]
+        enum Signal {
+            End,
+            Reload,
+        }
+        use tokio::signal::unix::{SignalKind, signal};
+        let Some(runtime) = &self.runtime else { return Ok(Summary::default()) };
+        let (mut term, mut int, mut hup) = {
+            let _inside = runtime.enter();
+            let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+            let [term, int, hup] = kinds.map(signal);
+            (term?, int?, hup?)
+        };
+        loop {
+            let Some(runtime) = &self.runtime else { break };
+            let got = runtime.block_on(async {
+                tokio::select! {
+                    _ = term.recv() => Signal::End,
+                    _ = int.recv() => Signal::End,
+                    _ = hup.recv() => Signal::Reload,
+                }
+            });
+            match got {
+                Signal::End => break,
+                Signal::Reload => {
+                    if let Err(error) = read().and_then(|config| self.reload(config)) {
+                        tracing::error!(%error, "the configuration stays as it is");
+                    }
+                }
+            }
+        }
+        let give_up = Arc::clone(&self.give_up);
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(async move {
+                tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
+                give_up.store(true, Ordering::Release);
+            });
+        }
+        Ok(self.drain())
+    }
+
+    /// Stops receiving, lets everything that is inside come out, and ends.
+    #[must_use]
+    pub fn drain(mut self) -> Summary {
+        let limit = self.config.service.drain_seconds.duration();
+        tracing::info!(?limit, "draining");
+        // Nobody listens when all receivers have ended already.
+        let _ = self.stop.send(true);
+        let give_up = Arc::clone(&self.give_up);
+        let watchdog = thread::spawn(move || {
+            let until = Instant::now() + limit;
+            while Instant::now() < until && !give_up.load(Ordering::Acquire) {
+                thread::park_timeout(Duration::from_millis(100));
+            }
+            give_up.store(true, Ordering::Release);
+        });
+        let receivers = std::mem::take(&mut self.receivers);
+        if let Some(runtime) = &self.runtime {
+            let ended = runtime.block_on(tokio::time::timeout(limit, async {
+                for receiver in receivers {
+                    if let Err(error) = receiver.await {
+                        tracing::error!(%error, "a receiver failed");
+                    }
+                }
+            }));
+            if ended.is_err() {
+                tracing::error!("receivers did not end in time");
+                self.give_up.store(true, Ordering::Release);
+            }
+        }
+        for stream in self.web.streams.values() {
+            stream.close();
+        }
+        self.queue.close();
+        let parsers = std::mem::take(&mut self.parsers);
+        let orders = std::mem::take(&mut self.orders);
+        for thread in parsers.into_iter().chain(orders) {
+            if thread.join().is_err() {
+                tracing::error!("a thread failed");
+            }
+        }
+        for (name, sink) in std::mem::take(&mut self.sinks) {
+            match sink.join() {
+                Ok(End { unpublished: 0 }) => {}
+                Ok(End { unpublished }) => {
+                    tracing::error!(sink = name, unpublished, "records were not published");
+                }
+                Err(_) => tracing::error!(sink = name, "the sink's thread failed"),
+            }
+        }
+        self.give_up.store(true, Ordering::Release);
+        watchdog.thread().unpark();
+        drop(watchdog.join());
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_secs(1));
+        }
+        self.summary()
+    }
+
+    fn summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        for (stream, sinks) in &self.web.board.streams {
+            let counts = Board::counts(stream, sinks);
+            let done = counts.published + counts.rejected + counts.spooled;
+            let one = StreamSummary {
+                received: counts.received,
+                published: counts.published,
+                rejected: counts.rejected,
+                spooled: counts.spooled,
+                unpublished: counts.received.saturating_sub(done),
+            };
+            summary.streams.insert(stream.name.to_string(), one);
+        }
+        tracing::info!(seconds = self.started.elapsed().as_secs_f64(), "ended");
+        summary
+    }
+}
+
+fn listen(address: &str) -> Result<(TcpListener, SocketAddr)> {
+    let failed = |error: std::io::Error| Error::io(address, error);
+    let found = std::net::ToSocketAddrs::to_socket_addrs(address).map_err(failed)?.next();
+    let found = found.ok_or_else(|| Error::Config(format!("{address}: is no address")))?;
+    let socket = match found {
+        SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4(),
+        SocketAddr::V6(_) => tokio::net::TcpSocket::new_v6(),
+    };
+    let socket = socket.map_err(failed)?;
+    socket.set_reuseaddr(true).map_err(failed)?;
+    socket.bind(found).map_err(failed)?;
+    let listener = socket.listen(BACKLOG).map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+/// Streams under construction.
+struct Parts<'a> {
+    runtime: &'a Runtime,
+    metrics: Arc<Metrics>,
+    latency: Option<Latency>,
+    queue: &'a Arc<Queue>,
+    give_up: Arc<AtomicBool>,
+    last_rejects: Arc<LastRejects>,
+    orders: Vec<JoinHandle<()>>,
+    sinks: Vec<(String, JoinHandle<End>)>,
+    board: Vec<(Arc<Stream>, Vec<(String, Arc<SinkMetrics>)>)>,
+}
+
+impl Parts<'_> {
+    fn add(&mut self, config: &Config, name: &str, stream: &StreamConfig) -> Result<()> {
+        let metrics = self.metrics.stream(name);
+        let (running, results) =
+            Stream::new(name, config, stream.clone(), metrics, Arc::clone(self.queue))?;
+        let numbers = Arc::new(Numbers::begin());
+        let schema = Arc::clone(&running.compiled().schema);
+        let mut needs = Needs::default();
+        let mut queues = Vec::new();
+        let mut shown = Vec::new();
+        for (number, sink) in stream.sinks.iter().enumerate() {
+            let sink_name = sink.name(number);
+            let metrics = Arc::new(self.metrics.sink(name, &sink_name));
+            shown.push((sink_name.clone(), Arc::clone(&metrics)));
+            let spool = match &stream.spool {
+                None => None,
+                Some(config) => {
+                    let folder = config.path.join(format!("{name}-{sink_name}"));
+                    let spool = Spool::open(&folder, config.bytes.0 as u64);
+                    let spool = spool.map_err(|error| Error::io(&folder, error))?;
+                    Some((config.clone(), spool))
+                }
+            };
+            let open = match self.runtime.block_on(sink.open(name, Arc::clone(&schema))) {
+                Ok(open) => {
+                    needs = needs.and(&*open);
+                    Some(open)
+                }
+                Err(error @ arrowsmith_message::PublishError::Fatal(_)) => {
+                    return Err(Error::Config(format!("stream.{name}, sink {sink_name}: {error}")));
+                }
+                Err(error) => {
+                    tracing::warn!(stream = name, sink = sink_name, %error, "the sink is away; trying again");
+                    None
+                }
+            };
+            let (sender, queue) = mpsc::channel(QUEUE_MAX);
+            queues.push(sender);
+            let thread = Sink {
+                stream: Arc::clone(&running),
+                config: sink.clone(),
+                name: sink_name.clone(),
+                schema: Arc::clone(&schema),
+                metrics,
+                rejects: Rejects::new(stream.rejects.clone(), &format!("{name}.{sink_name}")),
+                latency: self.latency.clone(),
+                give_up: Arc::clone(&self.give_up),
+                queue,
+                open,
+                spool,
+            };
+            let handle = self.runtime.handle().clone();
+            let thread = spawn(format!("sink-{sink_name}"), move || handle.block_on(thread.run()))?;
+            self.sinks.push((format!("{name}/{sink_name}"), thread));
+        }
+        *running.needs.write().unwrap_or_else(PoisonError::into_inner) = needs;
+        let order = Order {
+            stream: Arc::clone(&running),
+            results,
+            sinks: queues,
+            rejects: Rejects::new(stream.rejects.clone(), name),
+            numbers,
+            last_rejects: Arc::clone(&self.last_rejects),
+        };
+        self.orders.push(spawn(format!("order-{name}"), move || order.run())?);
+        self.board.push((running, shown));
+        Ok(())
+    }
+}

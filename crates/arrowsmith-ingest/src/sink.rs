@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The thread of a sink: publishes messages in order, tries again, and spools.
+//!
+//! What was taken is in one of three places: `waiting` to be published, `in_flight` without a receipt,
+//! or in the spool. When the sink fails, what was in flight waits again, in its order. With a spool,
+//! what comes while the sink is away, or while older messages are in the spool, goes there and is
+//! settled; without one it stays in the queue, and everything before waits.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use arrow_schema::SchemaRef;
+use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
+use arrowsmith_message::{Compression, Layout, Message, Publish, PublishError, Receipt, encode};
+use tokio::sync::mpsc;
+use tokio::time::{sleep_until, timeout};
+
+use crate::config::{Fsync, LayoutConfig, SpoolConfig, SpoolWhen};
+use crate::job::Settle;
+use crate::latency::Latency;
+use crate::metrics::{SinkMetrics, observe};
+use crate::rejects::Rejects;
+use crate::sinks::{Needs, SinkConfig};
+use crate::spool::{Place, Spool};
+use crate::stream::Stream;
+
+/// Messages in the queue before a sink.
+pub(crate) const QUEUE_MAX: usize = 16;
+
+/// Wait after the first failure, and the longest.
+const RETRY: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
+
+/// How often sinks are asked to flush, and the spool to sync.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Messages that are put into the spool before the disk is asked to write them.
+const SPOOL_TOGETHER_MAX: usize = 64;
+
+/// A message and who waits for it; without a message, a mark that keeps the order.
+pub(crate) struct Parcel {
+    pub(crate) message: Option<Arc<Message>>,
+    pub(crate) settle: Arc<Settle>,
+    pub(crate) queued: Instant,
+}
+
+/// A message that is to be published here.
+struct Task {
+    message: Option<Arc<Message>>,
+    from: From,
+    queued: Instant,
+}
+
+enum From {
+    Queue(Arc<Settle>),
+    Spool(Place),
+}
+
+/// How a sink ended.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct End {
+    /// Records that are neither published nor spooled: the sink was away to the end.
+    pub(crate) unpublished: u64,
+}
+
+/// A sink's thread.
+pub(crate) struct Sink {
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) config: SinkConfig,
+    pub(crate) name: String,
+    pub(crate) schema: SchemaRef,
+    pub(crate) metrics: Arc<SinkMetrics>,
+    pub(crate) rejects: Rejects,
+    pub(crate) latency: Option<Latency>,
+    /// Set when the end may not take longer.
+    pub(crate) give_up: Arc<AtomicBool>,
+    pub(crate) queue: mpsc::Receiver<Parcel>,
+    pub(crate) open: Option<Box<dyn Publish>>,
+    pub(crate) spool: Option<(SpoolConfig, Spool)>,
+}
+
+/// What changes while a sink's thread works.
+struct Work {
+    waiting: VecDeque<Task>,
+    in_flight: VecDeque<(Task, Receipt, Instant)>,
+    /// Until when the sink is let alone, and for how long the next time.
+    away: Option<Instant>,
+    wait: Duration,
+    ended: bool,
+    ticked: Instant,
+}
+
+impl Sink {
+    /// Its work, until the queue ends and everything is published or spooled.
+    pub(crate) async fn run(mut self) -> End {
+        let now = Instant::now();
+        let mut work = Work {
+            waiting: VecDeque::new(),
+            in_flight: VecDeque::new(),
+            away: if self.open.is_some() { None } else { Some(now) },
+            wait: RETRY[0],
+            ended: false,
+            ticked: now,
+        };
+        if let Some((_, spool)) = &self.spool {
+            self.metrics.recovered.inc_by(spool.rows());
+        }
+        loop {
+            self.show(&work);
+            if self.give_up.load(Ordering::Acquire) || (work.ended && self.is_done(&work)) {
+                return self.end(work).await;
+            }
+            self.tick(&mut work).await;
+            if work.away.is_none() {
+                self.fill_from_spool(&mut work);
+                self.publish_waiting(&mut work).await;
+            } else {
+                self.spool_waiting(&mut work);
+            }
+            self.step(&mut work).await;
+        }
+    }
+
+    fn is_done(&self, work: &Work) -> bool {
+        let held = work.waiting.is_empty() && work.in_flight.is_empty();
+        let spooled = self.spool.as_ref().is_none_or(|(_, spool)| spool.is_empty());
+        // With a spool, what is in it may wait for the next start.
+        let gone = work.away.is_some() || self.give_up.load(Ordering::Acquire);
+        let only_spooled = work.waiting.iter().all(|task| matches!(task.from, From::Spool(_)))
+            && work.in_flight.iter().all(|(task, ..)| matches!(task.from, From::Spool(_)));
+        (held && spooled)
+            || (self.spool.is_some() && gone && only_spooled)
+            || self.give_up.load(Ordering::Acquire)
+    }
+
+    fn show(&self, work: &Work) {
+        let held = self.queue.len() + work.waiting.len() + work.in_flight.len();
+        self.metrics.queue.set(i64::try_from(held).unwrap_or(i64::MAX));
+        self.metrics.up.set(i64::from(work.away.is_none()));
+        if let Some((_, spool)) = &self.spool {
+            self.metrics.spool_records.set(i64::try_from(spool.rows()).unwrap_or(i64::MAX));
+            self.metrics.spool_bytes.set(i64::try_from(spool.bytes()).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Waits for the next thing that happens, and does it.
+    async fn step(&mut self, work: &mut Work) {
+        let tick = tokio::time::Instant::from_std(work.ticked + TICK);
+        let again = work.away.map(tokio::time::Instant::from_std);
+        let room = !work.ended && self.has_room(work);
+        let spooling = self.spool.is_some();
+        tokio::select! {
+            biased;
+            result = async {
+                match work.in_flight.front_mut() {
+                    Some((_, receipt, _)) => receipt.await,
+                    None => pending().await,
+                }
+            } => {
+                if let Some((task, _, started)) = work.in_flight.pop_front() {
+                    self.settle(work, task, started, result);
+                }
+            }
+            parcel = self.queue.recv(), if room => match parcel {
+                Some(parcel) => {
+                    self.take(work, parcel);
+                    // One wait for the disk serves all that are there.
+                    let mut taken = 1;
+                    while spooling && taken < SPOOL_TOGETHER_MAX && self.has_room(work) {
+                        let Ok(parcel) = self.queue.try_recv() else { break };
+                        self.take(work, parcel);
+                        taken += 1;
+                    }
+                    self.spool_taken(work);
+                }
+                None => work.ended = true,
+            },
+            () = async { match again { Some(at) => sleep_until(at).await, None => pending().await } } => {
+                self.reopen(work).await;
+            }
+            () = sleep_until(tick) => {}
+        }
+    }
+
+    /// Whether a message more may be taken from the queue.
+    fn has_room(&self, work: &Work) -> bool {
+        match &self.spool {
+            Some((_, spool)) if self.spools(work) => !spool.is_full(),
+            _ => {
+                let most = self.open.as_ref().map_or(0, |sink| sink.in_flight_max());
+                work.away.is_none() && work.waiting.len() + work.in_flight.len() < most.max(1)
+            }
+        }
+    }
+
+    /// Whether what comes now goes to the spool.
+    fn spools(&self, work: &Work) -> bool {
+        self.spool.as_ref().is_some_and(|(config, spool)| {
+            config.when == SpoolWhen::Always || work.away.is_some() || !spool.is_empty()
+        })
+    }
+
+    fn take(&mut self, work: &mut Work, parcel: Parcel) {
+        work.waiting.push_back(Task {
+            message: parcel.message,
+            from: From::Queue(parcel.settle),
+            queued: parcel.queued,
+        });
+    }
+
+    /// Puts what was just taken into the spool, if that is where it goes.
+    fn spool_taken(&mut self, work: &mut Work) {
+        if self.spools(work) {
+            self.spool_waiting(work);
+        }
+    }
+
+    /// Moves what waits into the spool and settles it. What came from there is still there.
+    fn spool_waiting(&mut self, work: &mut Work) {
+        let Some((config, spool)) = &mut self.spool else { return };
+        if !work.waiting.iter().any(|task| matches!(task.from, From::Queue(_))) {
+            return;
+        }
+        let mut settled = Vec::new();
+        let mut kept = VecDeque::new();
+        let mut failure: Option<io::Error> = None;
+        for task in work.waiting.drain(..) {
+            let From::Queue(settle) = &task.from else {
+                kept.push_back(task);
+                continue;
+            };
+            if failure.is_some() {
+                kept.push_back(task);
+                continue;
+            }
+            if let Some(message) = &task.message {
+                if let Err(error) = spool.append(message) {
+                    failure = Some(error);
+                    kept.push_back(task);
+                    continue;
+                }
+                settled.push((Arc::clone(settle), message.rows() as u64));
+            } else {
+                settled.push((Arc::clone(settle), 0));
+            }
+        }
+        work.waiting = kept;
+        if config.fsync == Fsync::Always
+            && let Err(error) = spool.sync()
+        {
+            // They are in the spool, though the disk may not have them: they are published from there.
+            tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be synced");
+        }
+        for (settle, rows) in settled {
+            self.metrics.spooled.inc_by(rows);
+            settle.arrive();
+        }
+        if let Some(error) = failure {
+            tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be written; waiting");
+            std::thread::sleep(RETRY[0]);
+        }
+    }
+
+    /// Takes messages from the spool while the sink has room.
+    fn fill_from_spool(&mut self, work: &mut Work) {
+        let most = self.open.as_ref().map_or(0, |sink| sink.in_flight_max()).max(1);
+        let Some((_, spool)) = &mut self.spool else { return };
+        while !spool.is_empty() && work.waiting.len() + work.in_flight.len() < most {
+            match spool.next() {
+                Ok(Some((mut message, place))) => {
+                    let config = &self.stream.config;
+                    if self.open.as_ref().is_some_and(|sink| sink.needs_payload()) {
+                        let layout = match config.layout {
+                            LayoutConfig::SelfContained => Layout::SelfContained,
+                            LayoutConfig::BatchOnly => Layout::BatchOnly,
+                        };
+                        let codec: Compression = config.compression.into();
+                        message.payload = encode(&message.batch, layout, codec).unwrap_or_default();
+                    }
+                    work.waiting.push_back(Task {
+                        message: Some(Arc::new(message)),
+                        from: From::Spool(place),
+                        queued: Instant::now(),
+                    });
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be read");
+                    self.fail(work, None);
+                    break;
+                }
+            }
+        }
+    }
+
+    async fn publish_waiting(&mut self, work: &mut Work) {
+        while work.away.is_none()
+            && let Some(task) = work.waiting.pop_front()
+        {
+            let Some(sink) = &mut self.open else {
+                work.waiting.push_front(task);
+                return self.fail(work, None);
+            };
+            let started = Instant::now();
+            let Some(message) = task.message.clone() else {
+                work.in_flight.push_back((task, arrowsmith_message::done(), started));
+                continue;
+            };
+            match sink.publish(&message).await {
+                Ok(receipt) => work.in_flight.push_back((task, receipt, started)),
+                Err(error) => {
+                    // Those before it are still in flight; they keep their receipts.
+                    match error {
+                        PublishError::Refused(why) => {
+                            let receipt = std::future::ready(Err(PublishError::Refused(why)));
+                            work.in_flight.push_back((task, Box::pin(receipt), started));
+                        }
+                        error => {
+                            work.waiting.push_front(task);
+                            self.finish_in_flight(work).await;
+                            self.failed(work, &error);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the receipts that are ready, before what is in flight is given up.
+    async fn finish_in_flight(&mut self, work: &mut Work) {
+        while let Some((_, receipt, _)) = work.in_flight.front_mut() {
+            let Ok(result) = timeout(Duration::ZERO, receipt).await else { return };
+            let ok = result.is_ok();
+            if let Some((task, _, started)) = work.in_flight.pop_front() {
+                self.settle(work, task, started, result);
+            }
+            if !ok {
+                return;
+            }
+        }
+    }
+
+    /// What a receipt says.
+    fn settle(
+        &mut self,
+        work: &mut Work,
+        task: Task,
+        started: Instant,
+        result: Result<(), PublishError>,
+    ) {
+        let rows = task.message.as_ref().map_or(0, |message| message.rows() as u64);
+        match result {
+            Ok(()) => {
+                if let Some(message) = &task.message {
+                    self.published(message, &task, started);
+                }
+                work.wait = RETRY[0];
+            }
+            Err(PublishError::Refused(why)) => {
+                if let Some(message) = &task.message
+                    && let Err(error) = self.refuse(message, &why)
+                {
+                    tracing::error!(stream = &*self.stream.name, %error, "rejects cannot be written");
+                    work.in_flight.push_front((task, arrowsmith_message::done(), started));
+                    return self.fail(work, None);
+                }
+            }
+            Err(error) => {
+                work.waiting.push_front(task);
+                return self.failed(work, &error);
+            }
+        }
+        match task.from {
+            From::Queue(settle) => settle.arrive(),
+            From::Spool(place) => {
+                self.metrics.unspooled.inc_by(rows);
+                if let Some((_, spool)) = &mut self.spool
+                    && let Err(error) = spool.finish(place, rows)
+                {
+                    // Some messages may be published twice after the next start.
+                    tracing::error!(stream = &*self.stream.name, %error, "the spool's place is not noted");
+                }
+            }
+        }
+    }
+
+    fn published(&mut self, message: &Message, task: &Task, started: Instant) {
+        let rows = message.rows() as u64;
+        let bytes = match message.payload.len() {
+            0 => message.batch.get_array_memory_size(),
+            len => len,
+        };
+        self.metrics.published.inc_by(rows);
+        self.metrics.published_messages.inc();
+        self.metrics.published_bytes.inc_by(bytes as u64);
+        observe(&self.metrics.publish, started.elapsed());
+        if matches!(task.from, From::Queue(_)) {
+            observe(&self.metrics.latency, message.times.start.elapsed());
+        } else if let Ok(age) = message.received_at.elapsed() {
+            observe(&self.metrics.latency, age);
+        }
+        if let Some(latency) = &mut self.latency {
+            latency.note(&self.name, message, bytes, started.saturating_duration_since(task.queued), started.elapsed());
+        }
+    }
+
+    /// Puts the rows of a message that the sink does not take to the rejects, as one reject.
+    fn refuse(&mut self, message: &Message, why: &str) -> io::Result<()> {
+        let origin = message.origins.first();
+        let error = DataError {
+            kind: ErrorKind::InvalidValue,
+            position: Position {
+                source: Some(format!("message {} of {}", message.sequence, self.name).into()),
+                record: origin.map_or(0, |origin| origin.first),
+                ..Position::default()
+            },
+            path: String::new(),
+            expected: "a message that the sink takes".to_owned(),
+            found: why.to_owned(),
+            hint: Some("the text is the message as an Arrow IPC stream".to_owned()),
+        };
+        let text = encode(&message.batch, Layout::SelfContained, Compression::None);
+        let record = text.map_err(io::Error::other)?.to_vec();
+        self.rejects.add(&[Reject { error, record, kept_as_null: false }])?;
+        self.metrics.refused.inc_by(message.rows() as u64);
+        Ok(())
+    }
+
+    fn failed(&mut self, work: &mut Work, error: &PublishError) {
+        let (after, fatal) = match error {
+            PublishError::Retry { after, .. } => (*after, false),
+            _ => (Some(RETRY[1]), true),
+        };
+        let (stream, sink) = (&*self.stream.name, &*self.name);
+        if fatal {
+            tracing::error!(stream, sink, %error, "the sink refuses to go on; trying again");
+        } else {
+            tracing::warn!(stream, sink, %error, wait = ?work.wait, "publishing failed; trying again");
+        }
+        self.fail(work, after);
+    }
+
+    /// Lets the sink alone for a while; what was in flight waits again, in order.
+    fn fail(&mut self, work: &mut Work, after: Option<Duration>) {
+        self.metrics.retries.inc();
+        for (task, ..) in work.in_flight.drain(..).rev() {
+            work.waiting.push_front(task);
+        }
+        work.away = Some(Instant::now() + work.wait.max(after.unwrap_or_default()));
+        work.wait = (work.wait * 2).min(RETRY[1]);
+        if let Some((_, spool)) = &mut self.spool {
+            // They are read again when the sink is back.
+            work.waiting.retain(|task| matches!(task.from, From::Queue(_)));
+            spool.rewind();
+        }
+    }
+
+    /// Tries to go on after a failure.
+    async fn reopen(&mut self, work: &mut Work) {
+        if self.open.is_none() {
+            match self.config.open(&self.stream.name, self.schema.clone()).await {
+                Ok(sink) => {
+                    let needs = *self.stream.needs.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let needs: Needs = needs.and(&*sink);
+                    *self.stream.needs.write().unwrap_or_else(std::sync::PoisonError::into_inner) = needs;
+                    self.open = Some(sink);
+                }
+                Err(error) => return self.failed(work, &error),
+            }
+        }
+        work.away = None;
+    }
+
+    async fn tick(&mut self, work: &mut Work) {
+        if work.ticked.elapsed() < TICK {
+            return;
+        }
+        work.ticked = Instant::now();
+        if work.away.is_none()
+            && let Some(sink) = &mut self.open
+            && let Err(error) = sink.flush().await
+        {
+            self.failed(work, &error);
+        }
+        if let Some((config, spool)) = &mut self.spool
+            && config.fsync == Fsync::Second
+            && let Err(error) = spool.sync()
+        {
+            tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be synced");
+        }
+        if let Some(latency) = &mut self.latency {
+            latency.flush();
+        }
+    }
+
+    async fn end(mut self, work: Work) -> End {
+        let queued = work.waiting.iter().chain(work.in_flight.iter().map(|(task, ..)| task));
+        let unpublished = queued
+            .filter(|task| matches!(task.from, From::Queue(_)))
+            .map(|task| task.message.as_ref().map_or(0, |message| message.rows() as u64))
+            .sum();
+        if let Some(sink) = self.open.take()
+            && let Err(error) = sink.close().await
+        {
+            tracing::error!(stream = &*self.stream.name, sink = &*self.name, %error, "closing failed");
+        }
+        if let Some((_, spool)) = &mut self.spool
+            && let Err(error) = spool.sync()
+        {
+            tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be synced");
+        }
+        if let Some(latency) = &mut self.latency {
+            latency.flush();
+        }
+        if let Err(error) = self.rejects.sync() {
+            tracing::error!(stream = &*self.stream.name, %error, "rejects cannot be synced");
+        }
+        self.metrics.queue.set(0);
+        End { unpublished }
+    }
+}

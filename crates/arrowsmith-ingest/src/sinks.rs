@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The sinks that a stream can have, by the `type` of their configuration.
+//!
+//! Directory and standard output are built in. Pulsar and Flight are crates of their own, behind cargo
+//! features of the same names; this is the one place that knows them all.
+
+pub mod directory;
+mod stdout;
+
+use arrow_schema::SchemaRef;
+use arrowsmith_message::{Publish, PublishError};
+use serde::Deserialize;
+
+use self::directory::{Directory, DirectoryOptions};
+use self::stdout::{Stdout, StdoutOptions};
+
+/// What the sinks of a stream ask of its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// Whether a sink needs messages to be serialized.
+    pub(crate) payload: bool,
+    /// The smallest of the sinks' greatest messages, in bytes.
+    pub(crate) message_bytes_max: usize,
+}
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self { payload: false, message_bytes_max: usize::MAX }
+    }
+}
+
+impl Needs {
+    pub(crate) fn and(self, sink: &dyn Publish) -> Self {
+        Self {
+            payload: self.payload || sink.needs_payload(),
+            message_bytes_max: self.message_bytes_max.min(sink.message_bytes_max()),
+        }
+    }
+}
+
+/// A sink and its options.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum SinkConfig {
+    /// Files in a directory.
+    Directory(DirectoryOptions),
+    /// Standard output.
+    Stdout(StdoutOptions),
+    /// A topic of Apache Pulsar.
+    #[cfg(feature = "pulsar")]
+    Pulsar(arrowsmith_sink_pulsar::PulsarOptions),
+}
+
+impl SinkConfig {
+    /// Files in a directory of this name.
+    #[must_use]
+    pub fn directory(name: &str) -> Self {
+        Self::Directory(DirectoryOptions::new(name))
+    }
+
+    /// What it is called in metrics and logs, with its place in the stream's list.
+    pub(crate) fn name(&self, number: usize) -> String {
+        let kind = match self {
+            Self::Directory(_) => "directory",
+            Self::Stdout(_) => "stdout",
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(_) => "pulsar",
+        };
+        if number == 0 { kind.to_owned() } else { format!("{kind}-{number}") }
+    }
+
+    /// Where it writes; no two of a stream have the same.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::Directory(options) => format!("directory {}", options.path.display()),
+            Self::Stdout(_) => "stdout".to_owned(),
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(options) => format!("topic {}", options.topic),
+        }
+    }
+
+    /// What makes no sense in the options.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Directory(options) => options.check(),
+            Self::Stdout(_) => Ok(()),
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(_) => Ok(()),
+        }
+    }
+
+    /// Opens it; may be called again after an error.
+    pub(crate) async fn open(
+        &self,
+        stream: &str,
+        schema: SchemaRef,
+    ) -> Result<Box<dyn Publish>, PublishError> {
+        match self {
+            Self::Directory(options) => Ok(Box::new(Directory::open(options.clone(), stream, schema)?)),
+            Self::Stdout(options) => Ok(Box::new(Stdout::open(options.clone())?)),
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(options) => {
+                arrowsmith_sink_pulsar::PulsarPublish::open(options.clone(), stream, schema).await
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Standard output as a sink: one Arrow IPC stream, for a pipe.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::fd::AsFd;
+
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::SchemaRef;
+use arrowsmith_message::{BoxFuture, Message, Publish, PublishError, Receipt, done};
+use serde::Deserialize;
+
+use crate::config::CompressionConfig;
+
+/// Options of standard output.
+#[derive(Debug, Clone, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct StdoutOptions {
+    /// Compression of the buffers.
+    pub compression: CompressionConfig,
+}
+
+/// Writes batches to standard output.
+pub(crate) struct Stdout {
+    options: StdoutOptions,
+    writer: Option<(SchemaRef, StreamWriter<BufWriter<File>>)>,
+}
+
+impl Stdout {
+    pub(crate) fn open(options: StdoutOptions) -> Result<Self, PublishError> {
+        Ok(Self { options, writer: None })
+    }
+
+    fn write(&mut self, message: &Message) -> Result<Receipt, PublishError> {
+        let writer = match &mut self.writer {
+            Some((schema, writer)) if **schema == *message.schema => writer,
+            Some(_) => return Err(PublishError::fatal("standard output cannot take another schema")),
+            empty => {
+                let options = IpcWriteOptions::default();
+                let codec = arrowsmith_message::Compression::from(self.options.compression).codec();
+                let options = options.try_with_compression(codec).map_err(PublishError::fatal)?;
+                let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(PublishError::fatal)?;
+                let file = BufWriter::with_capacity(1 << 20, File::from(file));
+                let writer = StreamWriter::try_new_with_options(file, &message.schema, options);
+                &mut empty.insert((message.schema.clone(), writer.map_err(PublishError::fatal)?)).1
+            }
+        };
+        writer.write(&message.batch).map_err(PublishError::fatal)?;
+        writer.get_mut().flush().map_err(PublishError::fatal)?;
+        Ok(done())
+    }
+}
+
+impl Publish for Stdout {
+    fn publish<'a>(
+        &'a mut self,
+        message: &'a Message,
+    ) -> BoxFuture<'a, Result<Receipt, PublishError>> {
+        Box::pin(async { self.write(message) })
+    }
+
+    fn close(mut self: Box<Self>) -> BoxFuture<'static, Result<(), PublishError>> {
+        Box::pin(async move {
+            match &mut self.writer {
+                Some((_, writer)) => {
+                    writer.finish().map_err(PublishError::fatal)?;
+                    writer.get_mut().flush().map_err(PublishError::fatal)
+                }
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn needs_payload(&self) -> bool {
+        false
+    }
+}

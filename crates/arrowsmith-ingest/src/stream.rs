@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A stream as the stages see it, and the queue between receivers and parsers.
+//!
+//! A job is put into two queues at once: one from which any parser takes it, and one in which its
+//! results are awaited. So parsers work side by side and the order of the jobs is kept.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Limits, OnError, Result, UnknownKeys};
+use arrowsmith_plan::{Engine, Plan};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::config::{Config, EngineName, OnErrorConfig, OrderConfig, StreamConfig};
+use crate::job::Job;
+use crate::memory::CHUNK_BYTES;
+use crate::metrics::StreamMetrics;
+use crate::parse::Parsed;
+use crate::sinks::Needs;
+
+/// Jobs of a stream that are with parsers or wait, at most.
+pub(crate) const ORDER_MAX: usize = 1024;
+
+/// Columns that tell the order, with [`OrderConfig::Column`].
+pub(crate) const ORDER_COLUMNS: [&str; 2] = ["_connection", "_sequence"];
+
+/// A schema, made ready.
+pub(crate) struct Compiled {
+    /// Different for each that is made.
+    pub(crate) number: u64,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) options: DecodeOptions,
+    /// Schema of the messages: that of the plan, and the columns that tell the order.
+    pub(crate) schema: SchemaRef,
+}
+
+impl Compiled {
+    pub(crate) fn new(config: &StreamConfig, limits: &crate::config::LimitsConfig) -> Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let plan = Arc::new(Plan::new(config.load_schema()?)?);
+        let engine: Arc<dyn Engine> = match config.engine {
+            EngineName::Cpu => Arc::new(arrowsmith_engine_cpu::CpuEngine::default()),
+            EngineName::Reference => Arc::new(arrowsmith_engine_reference::ReferenceEngine),
+        };
+        let mut options = DecodeOptions::default();
+        options.on_error = match config.on_error {
+            OnErrorConfig::Reject => OnError::Skip,
+            OnErrorConfig::Null => OnError::Null,
+        };
+        if config.unknown_keys_are_errors {
+            options.unknown_keys = UnknownKeys::Error;
+        }
+        if config.duplicate_keys_are_errors {
+            options.duplicate_keys = DuplicateKeys::Error;
+        }
+        options.allow_nan = config.allow_nan;
+        options.limits = Limits::default()
+            .with_depth_max(limits.depth)
+            .with_record_bytes_max(limits.record_bytes.0);
+        // What the engine cannot do is to be known now.
+        engine.decoder(&plan, &options)?;
+        let schema = match config.order {
+            OrderConfig::Metadata => Arc::clone(plan.schema()),
+            OrderConfig::Column => with_order(plan.schema())?,
+        };
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { number, plan, engine, options, schema })
+    }
+}
+
+fn with_order(schema: &SchemaRef) -> Result<SchemaRef> {
+    let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
+    for name in ORDER_COLUMNS {
+        if schema.column_with_name(name).is_some() {
+            return Err(Error::Config(format!("order: the schema has a field {name} already")));
+        }
+        fields.push(Arc::new(Field::new(name, DataType::UInt64, false)));
+    }
+    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
+}
+
+/// One stream.
+pub(crate) struct Stream {
+    pub(crate) name: Arc<str>,
+    pub(crate) config: StreamConfig,
+    pub(crate) metrics: StreamMetrics,
+    /// What the sinks ask of messages; known when they are open.
+    pub(crate) needs: RwLock<Needs>,
+    compiled: RwLock<Arc<Compiled>>,
+    /// Gone when nothing is taken any more.
+    order: RwLock<Option<mpsc::Sender<oneshot::Receiver<Parsed>>>>,
+    queue: Arc<Queue>,
+}
+
+impl Stream {
+    pub(crate) fn new(
+        name: &str,
+        config: &Config,
+        stream: StreamConfig,
+        metrics: StreamMetrics,
+        queue: Arc<Queue>,
+    ) -> Result<(Arc<Self>, mpsc::Receiver<oneshot::Receiver<Parsed>>)> {
+        let compiled = Compiled::new(&stream, &config.limits)
+            .map_err(|error| Error::Config(format!("stream.{name}: {error}")))?;
+        let (order, results) = mpsc::channel(ORDER_MAX);
+        let this = Self {
+            name: name.into(),
+            config: stream,
+            metrics,
+            needs: RwLock::new(Needs::default()),
+            compiled: RwLock::new(Arc::new(compiled)),
+            order: RwLock::new(Some(order)),
+            queue,
+        };
+        Ok((Arc::new(this), results))
+    }
+
+    /// The schema of now.
+    pub(crate) fn compiled(&self) -> Arc<Compiled> {
+        Arc::clone(&self.compiled.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes another schema for what is received from now on.
+    pub(crate) fn replace(&self, compiled: Compiled) {
+        *self.compiled.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
+    }
+
+    /// Hands a job over, waiting for room. `false` when the stream takes nothing any more.
+    pub(crate) async fn submit(self: &Arc<Self>, job: Job) -> bool {
+        let order = self.order.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(order) = order else { return false };
+        let Ok(place) = order.reserve().await else { return false };
+        let lines = memchr::memchr_iter(b'\n', job.buffer.text()).count();
+        self.metrics.received_bytes.inc_by(job.buffer.len as u64);
+        self.metrics.received_lines.inc_by(lines as u64);
+        self.metrics.parse_queue.inc();
+        let (reply, result) = oneshot::channel();
+        let mut queue = self.queue.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Both under one lock, so that both queues have one order.
+        place.send(result);
+        queue.jobs.push_back(Entry { stream: Arc::clone(self), job, reply });
+        drop(queue);
+        self.queue.filled.notify_one();
+        true
+    }
+
+    /// Takes nothing any more; what is inside goes on.
+    pub(crate) fn close(&self) {
+        self.order.write().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// A job and where its result goes.
+pub(crate) struct Entry {
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) job: Job,
+    pub(crate) reply: oneshot::Sender<Parsed>,
+}
+
+/// The jobs that wait for a parser. Bounded by the order queues of the streams and by memory.
+#[derive(Default)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    filled: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Entry>,
+    closed: bool,
+}
+
+impl Queue {
+    /// The next jobs, one after another in their stream, `bytes_max` of text together if there is more
+    /// than one; waits for the first. `None` at the end.
+    pub(crate) fn take(&self, bytes_max: usize) -> Option<Vec<Entry>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = loop {
+            if let Some(first) = state.jobs.pop_front() {
+                break first;
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        let mut bytes = first.job.buffer.len;
+        let mut group = vec![first];
+        while let (Some(next), Some(first)) = (state.jobs.front(), group.first()) {
+            bytes = bytes.saturating_add(next.job.buffer.len);
+            let alike = Arc::ptr_eq(&first.job.compiled, &next.job.compiled)
+                && !first.job.whole
+                && !next.job.whole;
+            if !alike || bytes > bytes_max {
+                break;
+            }
+            group.extend(state.jobs.pop_front());
+        }
+        Some(group)
+    }
+
+    /// Ends the parsers when they have taken everything.
+    pub(crate) fn close(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.filled.notify_all();
+    }
+}
+
+/// Text that one parser takes at once, in bytes, see [`crate::config::Parsing`].
+pub(crate) fn group_bytes(parsing: crate::config::Parsing) -> usize {
+    match parsing {
+        crate::config::Parsing::Shared => 2 * CHUNK_BYTES,
+        crate::config::Parsing::OneToOne => 0,
+        crate::config::Parsing::AllToOne => usize::MAX,
+    }
+}
