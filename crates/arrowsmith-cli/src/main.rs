@@ -12,6 +12,7 @@ mod convert;
 mod failure;
 mod generate;
 mod infer;
+mod ingest;
 mod input;
 mod inspect;
 mod interrupt;
@@ -30,11 +31,19 @@ use crate::interrupt::Interrupt;
 fn main() -> ExitCode {
     // Clap itself ends the process with status 2 when the call is wrong.
     let cli = Cli::parse();
+    if let Command::Ingest(args) = &cli.command {
+        // It has its own answer to signals.
+        return match ingest::run(args) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(),
+        };
+    }
     let interrupt = Interrupt::install();
     let outcome = match cli.command {
         Command::Convert(args) => convert::run(&args, &interrupt),
         Command::Infer(args) => infer::run(&args, &interrupt),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Ingest(args) => ingest::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Generate(args) => generate::run(&args, &interrupt),
     };
