@@ -63,9 +63,18 @@ impl Entry {
         }
     }
 
-    /// The sequence numbers in it, ascending.
+    /// The sequence numbers in it.
     pub(crate) fn sequences(&self) -> impl Iterator<Item = u64> {
         self.waiters.iter().map(|(sequence, _)| *sequence)
+    }
+
+    /// Lets one more wait, if this entry has the message already. Gives the message back if not.
+    pub(crate) fn join(&mut self, item: Item) -> Option<Item> {
+        if self.sequences().all(|sequence| sequence != item.sequence) {
+            return Some(item);
+        }
+        self.waiters.push((item.sequence, item.reply));
+        None
     }
 }
 
@@ -127,6 +136,11 @@ impl Packer {
         self.open_bytes = 0;
         let items = std::mem::take(&mut self.open);
         if items.is_empty() { None } else { self.pack(items) }
+    }
+
+    /// Whether the open batch has the message already.
+    pub(crate) fn has(&self, sequence: u64) -> bool {
+        self.open.iter().any(|item| item.sequence == sequence)
     }
 
     /// Gives the messages of the open batch back.

@@ -64,13 +64,6 @@ pub enum PulsarError {
         /// The one that came.
         found: u64,
     },
-    /// A sequence number that this producer has used in an earlier run, for another message.
-    SequenceUsed {
-        /// The number of the message.
-        found: u64,
-        /// The last number that the broker has of this producer.
-        last: u64,
-    },
     /// The topic begins with another schema.
     SchemaMismatch {
         /// The topic.
@@ -116,7 +109,6 @@ impl PulsarError {
             Self::Option { .. }
             | Self::File { .. }
             | Self::TooLarge { .. }
-            | Self::SequenceUsed { .. }
             | Self::SchemaMismatch { .. }
             | Self::SchemaMissing { .. }
             | Self::Arrow { .. }
@@ -180,11 +172,6 @@ impl std::fmt::Display for PulsarError {
             Self::OutOfOrder { expected, found } => write!(
                 f,
                 "pulsar: message {found} cannot be sent before message {expected}, which was not confirmed"
-            ),
-            Self::SequenceUsed { found, last } => write!(
-                f,
-                "pulsar: message {found} cannot be sent: the broker has messages up to {last} of a \
-                 producer of this name; is the clock right, and the name of no other process?"
             ),
             Self::SchemaMismatch { topic, difference } => {
                 write!(f, "pulsar: topic {topic} begins with another schema: {difference}")

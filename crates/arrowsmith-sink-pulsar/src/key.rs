@@ -63,8 +63,8 @@ pub fn split(batch: &RecordBatch, field: &str) -> Result<Vec<Keyed>> {
     Ok(keyed)
 }
 
-/// The partition of a key, as the Java and Python clients choose it by default: Java's hash of a
-/// string, over UTF-16 code units. (Pulsar, `JavaStringHash`.)
+/// The partition of a key, as the Java client chooses it by default: Java's hash of a string, over
+/// UTF-16 code units. (Pulsar, `JavaStringHash`; the C++ and Python clients have another default.)
 pub(crate) fn partition(key: &str, partitions: usize) -> usize {
     let hash = key
         .encode_utf16()

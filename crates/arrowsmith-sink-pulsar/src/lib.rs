@@ -30,6 +30,7 @@ mod error;
 pub mod key;
 mod options;
 mod producer;
+mod publish;
 mod schema;
 mod sink;
 mod wire;
@@ -38,5 +39,8 @@ pub use entry::Receipt;
 pub use error::{PulsarError, Result};
 pub use options::{Auth, Batch, Compression, PulsarOptions, Routing, SchemaMode, Tls};
 pub use producer::ProducerState;
+pub use publish::{
+    PROPERTY_ORIGINS, PROPERTY_ROWS, PROPERTY_SEQUENCE, PROPERTY_STREAM, PulsarPublish,
+};
 pub use schema::{KIND_BATCH, KIND_SCHEMA, PROPERTY_KIND, PROPERTY_SCHEMA};
 pub use sink::{Outgoing, PulsarSink, SendFuture};

@@ -16,14 +16,15 @@ use crate::error::{PulsarError, Result};
 pub struct PulsarOptions {
     /// Where the cluster is: `pulsar://host:6650`, or `pulsar+ssl://host:6651` for TLS.
     pub url: String,
-    /// The topic, with or without `persistent://tenant/namespace/`.
+    /// The topic, with or without `persistent://tenant/namespace/`. Empty: the name of the stream.
     pub topic: String,
     /// Producers that publish side by side, each on connections of its own. Order holds within one
-    /// producer only, so with more than one the service gives a connection's messages to one of them.
+    /// producer only; all messages of a connection go to the same one.
     pub producers: usize,
     /// Start of the producers' names; `-0`, `-1`… is added. Must be the same after a restart and
     /// differ between processes: the broker recognises a message that comes again by the name and
-    /// the sequence number. (Pulsar refuses a second producer of the same name.)
+    /// the sequence number. (Pulsar refuses a second producer of the same name.) Empty:
+    /// `arrowsmith-` and the name of the stream.
     pub producer_name: String,
     /// How the messages are shared out over the partitions of a partitioned topic.
     pub routing: Routing,
@@ -151,9 +152,9 @@ impl Default for PulsarOptions {
     fn default() -> Self {
         Self {
             url: "pulsar://127.0.0.1:6650".to_owned(),
-            topic: "arrowsmith".to_owned(),
+            topic: String::new(),
             producers: 1,
-            producer_name: "arrowsmith".to_owned(),
+            producer_name: String::new(),
             routing: Routing::default(),
             in_flight_messages_max: 256,
             in_flight_bytes_max: 32 << 20,
@@ -185,10 +186,10 @@ impl PulsarOptions {
         if !matches!(scheme, "pulsar" | "pulsar+ssl") || rest.is_empty() || rest.starts_with('/') {
             return fault("url", "must be pulsar://host:port or pulsar+ssl://host:port");
         }
-        if self.topic.is_empty() || self.topic.contains(char::is_whitespace) {
+        if self.topic.contains(char::is_whitespace) {
             return fault("topic", "must be a name without white space");
         }
-        if self.producer_name.is_empty() || self.producer_name.contains(char::is_whitespace) {
+        if self.producer_name.contains(char::is_whitespace) {
             return fault("producer_name", "must be a name without white space");
         }
         let positive: [(&'static str, bool); 8] = [
@@ -227,6 +228,18 @@ impl PulsarOptions {
         }
         crate::connection::token(&self.auth)?;
         Ok(())
+    }
+
+    /// These options with the names that an empty topic and producer name stand for.
+    #[must_use]
+    pub fn named(mut self, stream: &str) -> Self {
+        if self.topic.is_empty() {
+            stream.clone_into(&mut self.topic);
+        }
+        if self.producer_name.is_empty() {
+            self.producer_name = format!("arrowsmith-{stream}");
+        }
+        self
     }
 
     /// Whether the url asks for TLS.
@@ -281,9 +294,8 @@ mod tests {
             ("url", |o| o.url = "localhost:6650".into()),
             ("url", |o| o.url = "http://localhost:8080".into()),
             ("url", |o| o.url = "pulsar://".into()),
-            ("topic", |o| o.topic = String::new()),
             ("topic", |o| o.topic = "a b".into()),
-            ("producer_name", |o| o.producer_name = String::new()),
+            ("producer_name", |o| o.producer_name = "a b".into()),
             ("producers", |o| o.producers = 0),
             ("producers", |o| o.producers = 1_000_000),
             ("in_flight_messages_max", |o| o.in_flight_messages_max = 0),

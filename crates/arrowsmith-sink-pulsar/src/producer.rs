@@ -130,6 +130,7 @@ pub(crate) fn spawn(
         entries: VecDeque::new(),
         entries_bytes: 0,
         owed: BTreeSet::new(),
+        greatest: None,
         link: None,
         connecting: None,
         attempts: 0,
@@ -166,6 +167,8 @@ struct Producer {
     entries_bytes: usize,
     /// Numbers given up, which have to come again in order before any greater one.
     owed: BTreeSet<u64>,
+    /// The greatest number taken.
+    greatest: Option<u64>,
     link: Option<Link>,
     connecting: Option<Connecting>,
     /// Attempts to connect since the last confirmation.
@@ -415,6 +418,10 @@ impl Producer {
             }
             self.owed.pop_first();
         }
+        // One that is on its way is not sent again: the broker, which does not know yet whether it
+        // stores the first, would have to refuse the second.
+        let Some(item) = self.join(item) else { return };
+        self.greatest = self.greatest.max(Some(item.sequence));
         let mut ready = Vec::new();
         self.packer.push(item, &mut ready);
         for entry in ready {
@@ -426,6 +433,17 @@ impl Producer {
             let delay = Duration::from_millis(self.options.batch.delay_max_ms);
             self.batch_due = Some(Instant::now() + delay);
         }
+    }
+
+    /// Gives the message back unless it is in flight, in which case one more waits for it.
+    fn join(&mut self, item: Item) -> Option<Item> {
+        if Some(item.sequence) > self.greatest {
+            return Some(item);
+        }
+        if self.packer.has(item.sequence) {
+            self.close_batch();
+        }
+        self.entries.iter_mut().try_fold(item, |item, entry| entry.join(item))
     }
 
     fn close_batch(&mut self) {
@@ -476,14 +494,10 @@ impl Producer {
     }
 
     fn confirmed(&mut self, receipt: &CommandSendReceipt) {
-        let Some(entry) = self.entries.pop_front_if(|e| e.sequence == receipt.sequence_id) else {
-            // Of something given up meanwhile, or given a second time. A receipt out of order says
-            // that we and the broker are not of one mind, and a new connection brings that about.
-            if self.entries.front().is_some_and(|entry| entry.sequence < receipt.sequence_id) {
-                self.lost(&PulsarError::unexpected("broker", "a receipt out of order"));
-            }
-            return;
-        };
+        // The first, but for a message that the broker has already: it says so before those that it
+        // is still writing. None: given up meanwhile.
+        let found = self.entries.iter().position(|entry| entry.sequence == receipt.sequence_id);
+        let Some(entry) = found.and_then(|index| self.entries.remove(index)) else { return };
         self.attempts = 0;
         self.entries_bytes -= entry.bytes;
         let place = receipt.message_id.as_ref().map(|id| (id.ledger_id, id.entry_id));

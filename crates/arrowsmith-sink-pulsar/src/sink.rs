@@ -78,7 +78,7 @@ impl PulsarSink {
     /// to it says; [`PulsarError::is_permanent`] tells whether trying again makes sense.
     pub async fn open(options: PulsarOptions, schema: &SchemaRef) -> Result<Self> {
         options.check()?;
-        let options = Arc::new(options);
+        let options = Arc::new(options.named("arrowsmith"));
         let topics = partitions(&options).await?;
         let fingerprint = schema::fingerprint(&schema::message(schema)?);
         if options.schema == SchemaMode::First {
@@ -193,6 +193,12 @@ impl PulsarSink {
     /// What the producers have done, one for each partition.
     pub fn states(&self) -> impl Iterator<Item = &Arc<ProducerState>> {
         self.lanes.iter().flatten().map(|lane| &lane.state)
+    }
+
+    /// The options, with all names filled in.
+    #[must_use]
+    pub fn options(&self) -> &PulsarOptions {
+        &self.options
     }
 
     /// Number of partitions; 1 for a topic that is not partitioned.

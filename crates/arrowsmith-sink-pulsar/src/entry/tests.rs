@@ -187,3 +187,18 @@ fn the_open_batch_can_be_given_back() {
     assert_eq!(sequences, [0, 1, 2]);
     assert!(packer.due().is_none() && packer.close().is_none());
 }
+
+#[test]
+fn a_second_one_may_wait_for_a_message_that_is_on_its_way() {
+    let mut packer = packer(Compression::None, Batch::default());
+    let mut ready = Vec::new();
+    let (first, mut first_receipt) = item(4, None, b"x");
+    packer.push(first, &mut ready);
+    let mut entry = ready.remove(0);
+    let (again, mut second_receipt) = item(4, None, b"x");
+    assert!(entry.join(again).is_none());
+    assert_eq!(entry.join(item(5, None, b"x").0).map(|item| item.sequence), Some(5));
+    entry.settle(&Err(PulsarError::Closed));
+    assert!(first_receipt.try_recv().unwrap().is_err());
+    assert!(second_receipt.try_recv().unwrap().is_err());
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A real broker for the tests, from `tools/pulsar`, and a real consumer in Python.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray, StructArray, UInt64Array};
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrowsmith_sink_pulsar::{Outgoing, PulsarOptions, SchemaMode};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn python() -> Option<PathBuf> {
+    let path = root().join(".venv/bin/python");
+    let mut probe = Command::new(&path);
+    probe.args(["-c", "import pulsar, pyarrow"]).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success()).then_some(path)
+}
+
+/// A broker of this test program. It ends with the program.
+pub struct Broker {
+    pub port: u16,
+    name: &'static str,
+    secure: bool,
+    python: PathBuf,
+}
+
+impl Broker {
+    /// Starts it with empty storage, or says why there is none. Twice in one program gives the same.
+    pub fn start(name: &'static str, port: u16, secure: bool) -> Option<Self> {
+        // Shown for a test that fails, with RUST_LOG=info.
+        let filter = tracing_subscriber::EnvFilter::from_default_env();
+        let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
+        static LOCK: std::sync::Mutex<Vec<&str>> = std::sync::Mutex::new(Vec::new());
+        let mut started = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let installed = Command::new(root().join("tools/pulsar")).arg("installed").status();
+        if !installed.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: no Pulsar here; `tools/pulsar install` gets it");
+            return None;
+        }
+        let Some(python) = python() else {
+            eprintln!("skipped: .venv has no pulsar-client and pyarrow; python/setup.sh makes it");
+            return None;
+        };
+        let broker = Self { port, name, secure, python };
+        if !started.contains(&name) {
+            started.push(name);
+            broker.tool("wipe");
+            broker.tool("start");
+        }
+        Some(broker)
+    }
+
+    /// `tools/pulsar COMMAND` for this broker.
+    pub fn tool(&self, command: &str) {
+        let mut tool = Command::new(root().join("tools/pulsar"));
+        tool.args([command, "--name", self.name, "--port", &self.port.to_string()]);
+        tool.args(["--web-port", &(self.port + 1_500).to_string()]);
+        tool.args(["--while", &std::process::id().to_string()]);
+        tool.args(["--partitioned", "three", "3", "--partitioned", "by-producer", "2"]);
+        tool.args(["--partitioned", "first-three", "3", "--partitioned", "keys", "5"]);
+        if self.secure {
+            tool.arg("--secure");
+        }
+        assert!(tool.status().unwrap().success(), "tools/pulsar {command}");
+    }
+
+    /// Stops or continues the broker's process, as an overloaded machine would.
+    pub fn signal(&self, signal: &str) {
+        let pid = std::fs::read_to_string(self.folder().join("pid")).unwrap();
+        let status = Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Publishes an empty message with a key by the Java client, which comes with the broker.
+    pub fn java_produce(&self, topic: &str, key: &str) {
+        let home = self.folder().join("../..");
+        let program = std::fs::read_dir(home).unwrap().map(|entry| entry.unwrap().path());
+        let program = program.filter(|path| path.join("bin/pulsar-client").exists()).max().unwrap();
+        let mut client = Command::new(program.join("bin/pulsar-client"));
+        client.args(["--url", &format!("pulsar://127.0.0.1:{}", self.port), "produce"]);
+        client.args(["--key", key, "--messages", " ", topic]).stdout(Stdio::null());
+        // It is quiet about what it does, and says much about its Java on standard error.
+        let done = client.env("PULSAR_MEM", "-Xmx128m").stderr(Stdio::null()).status();
+        assert!(done.unwrap().success());
+    }
+
+    pub fn folder(&self) -> PathBuf {
+        let home = std::env::var_os("ARROWSMITH_PULSAR").map(PathBuf::from).unwrap_or_else(|| {
+            let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+            let cache = cache
+                .unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
+            cache.join("arrowsmith/pulsar")
+        });
+        home.join("instances").join(self.name)
+    }
+
+    pub fn options(&self, topic: &str) -> PulsarOptions {
+        PulsarOptions {
+            url: format!("pulsar://127.0.0.1:{}", self.port),
+            topic: topic.to_owned(),
+            producer_name: format!("test-{topic}"),
+            backoff_max_ms: 1_000,
+            ..PulsarOptions::default()
+        }
+    }
+
+    /// Reads the topic with Pulsar's own client: `count` messages, and any more that there are.
+    pub fn read_back(&self, topic: &str, count: usize) -> ReadBack {
+        self.read_back_with(json!({"topic": topic, "count": count}))
+    }
+
+    pub fn read_back_with(&self, mut ask: Value) -> ReadBack {
+        static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let out = std::env::temp_dir()
+            .join(format!("arrowsmith-pulsar-{}-{number}.arrows", std::process::id()));
+        if ask["url"].is_null() {
+            ask["url"] = json!(format!("pulsar://127.0.0.1:{}", self.port));
+        }
+        ask["out"] = json!(out);
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/read_back.py");
+        let read = Command::new(&self.python).arg(script).arg(ask.to_string()).output().unwrap();
+        let errors = String::from_utf8_lossy(&read.stderr);
+        assert!(read.status.success(), "{errors}");
+        let lines = String::from_utf8(read.stdout).unwrap();
+        let messages = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let batches = match File::open(&out) {
+            Ok(file) => StreamReader::try_new(file, None).unwrap().map(Result::unwrap).collect(),
+            Err(_) => Vec::new(),
+        };
+        let _ = std::fs::remove_file(out);
+        ReadBack { messages, batches }
+    }
+}
+
+pub struct ReadBack {
+    /// One object per message, see `read_back.py`.
+    pub messages: Vec<Value>,
+    /// The rows of all of them.
+    pub batches: Vec<RecordBatch>,
+}
+
+impl ReadBack {
+    /// All rows as one batch.
+    pub fn rows(&self) -> RecordBatch {
+        let schema = self.batches[0].schema();
+        arrow_select::concat::concat_batches(&schema, &self.batches).unwrap()
+    }
+
+    /// The numbers in column `id`, in the order in which they came.
+    pub fn ids(&self) -> Vec<u64> {
+        let ids = |batch: &RecordBatch| {
+            batch.column_by_name("id").unwrap().as_primitive::<UInt64Type>().values().to_vec()
+        };
+        self.batches.iter().flat_map(ids).collect()
+    }
+}
+
+/// A number, a nested list and a struct.
+pub fn schema() -> SchemaRef {
+    let list = DataType::new_list(DataType::UInt64, false);
+    let inner = vec![Field::new("name", DataType::Utf8, true), Field::new("readings", list, true)];
+    Arc::new(Schema::new(vec![
+        Field::new("id", DataType::UInt64, false),
+        Field::new("device", DataType::Struct(inner.into()), false),
+    ]))
+}
+
+/// Rows `from..from + count`, told apart by all their columns.
+pub fn batch(from: u64, count: u64) -> RecordBatch {
+    let ids = from..from + count;
+    let names: StringArray =
+        ids.clone().map(|id| (id % 3 != 0).then(|| format!("device-{id}"))).collect();
+    let lists = ids.clone().map(|id| (id % 5 != 0).then(|| (0..id % 4).map(Some)));
+    let readings = ListArray::from_iter_primitive::<UInt64Type, _, _>(lists);
+    let item = Arc::new(Field::new_list_field(DataType::UInt64, false));
+    let (_, offsets, values, nulls) = readings.into_parts();
+    let readings = ListArray::new(item, offsets, values, nulls);
+    let schema = schema();
+    let DataType::Struct(inner) = schema.field(1).data_type() else { unreachable!() };
+    let device = StructArray::new(inner.clone(), vec![Arc::new(names), Arc::new(readings)], None);
+    let columns: Vec<ArrayRef> =
+        vec![Arc::new(UInt64Array::from_iter_values(ids)), Arc::new(device)];
+    RecordBatch::try_new(schema, columns).unwrap()
+}
+
+/// The payload of a batch: an IPC stream, or for a topic that begins with the schema what comes
+/// after its schema.
+pub fn payload(batch: &RecordBatch, mode: SchemaMode) -> Bytes {
+    let head = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    let head_bytes = head.get_ref().len();
+    let mut writer = head;
+    writer.write(batch).unwrap();
+    let bytes = Bytes::from(writer.into_inner().unwrap());
+    match mode {
+        SchemaMode::Each => bytes,
+        // Without the end of the stream, 8 bytes, so that the next batch may follow.
+        SchemaMode::First => bytes.slice(head_bytes..bytes.len() - 8),
+    }
+}
+
+/// A message of producer 0 without key and properties.
+pub fn outgoing(sequence: u64, payload: Bytes) -> Outgoing {
+    Outgoing { producer: 0, sequence, key: None, properties: vec![], event_time_ms: None, payload }
+}
