@@ -49,6 +49,9 @@ pub enum SinkConfig {
     /// A topic of Apache Pulsar.
     #[cfg(feature = "pulsar")]
     Pulsar(arrowsmith_sink_pulsar::PulsarOptions),
+    /// Subscribers of an Arrow Flight endpoint.
+    #[cfg(feature = "flight")]
+    Flight(arrowsmith_sink_flight::FlightOptions),
 }
 
 impl SinkConfig {
@@ -65,6 +68,8 @@ impl SinkConfig {
             Self::Stdout(_) => "stdout",
             #[cfg(feature = "pulsar")]
             Self::Pulsar(_) => "pulsar",
+            #[cfg(feature = "flight")]
+            Self::Flight(_) => "flight",
         };
         if number == 0 { kind.to_owned() } else { format!("{kind}-{number}") }
     }
@@ -76,6 +81,8 @@ impl SinkConfig {
             Self::Stdout(_) => "stdout".to_owned(),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => format!("topic {}", options.topic),
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => format!("flight {}", options.listen),
         }
     }
 
@@ -85,7 +92,9 @@ impl SinkConfig {
             Self::Directory(options) => options.check(),
             Self::Stdout(_) => Ok(()),
             #[cfg(feature = "pulsar")]
-            Self::Pulsar(_) => Ok(()),
+            Self::Pulsar(options) => options.check().map_err(|error| error.to_string()),
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => options.check().map_err(|error| error.to_string()),
         }
     }
 
@@ -101,6 +110,10 @@ impl SinkConfig {
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => {
                 arrowsmith_sink_pulsar::PulsarPublish::open(options.clone(), stream, schema).await
+            }
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => {
+                arrowsmith_sink_flight::FlightPublish::open(options.clone(), stream, schema).await
             }
         }
     }
