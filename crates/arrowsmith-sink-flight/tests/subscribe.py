@@ -9,6 +9,7 @@ import json
 import sys
 import time
 
+import pyarrow as pa
 import pyarrow.flight as flight
 
 
@@ -49,7 +50,7 @@ def main() -> None:
         print("end")
     except StopIteration:
         print("end")
-    except flight.FlightError as error:
+    except (flight.FlightError, pa.ArrowException) as error:
         print(f"{type(error).__name__}: {error}")
 
 
