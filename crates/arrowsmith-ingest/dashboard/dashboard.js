@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the objects of /v1/events, or of /v1/status.json where events do not get through. It only reads;
+// Draws the objects of /v1/status/events, or of /v1/status.json where events do not get through. It only reads;
 // all text goes in as text, never as markup, because it comes from whoever sends records.
 "use strict";
 
@@ -205,7 +205,7 @@ async function poll() {
 }
 
 function listen() {
-  events = new EventSource("v1/events" + query);
+  events = new EventSource("v1/status/events" + query);
   events.onmessage = (event) => {
     try {
       show(JSON.parse(event.data));

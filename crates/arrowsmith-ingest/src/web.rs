@@ -83,7 +83,7 @@ pub(crate) fn admin(web: &Arc<Web>) -> Router<Arc<Web>> {
     let guarded = Router::new()
         .route("/metrics", get(metrics))
         .route("/v1/status.json", get(status))
-        .route("/v1/events", get(events))
+        .route("/v1/status/events", get(events))
         .route_layer(from_fn_with_state(Arc::clone(web), guard));
     let file = |kind: &'static str, text: &'static str| {
         get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })

@@ -74,7 +74,7 @@ async function recorded() {
     if (name === "/v1/status.json") {
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify(state));
-    } else if (name === "/v1/events") {
+    } else if (name === "/v1/status/events") {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.flushHeaders();
       listeners.push(response);
