@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith ingest` as a process that things happen to: senders that die, disks that fill, `kill -9`.
+//!
+//! Every test asks the same at the end: is every record accounted for, did all arrive that were
+//! acknowledged, and did memory stay bounded? Larger settings by name:
+//! `ARROWSMITH_KILLS=50 ARROWSMITH_CONNECTIONS=10000 cargo test --release -p arrowsmith-cli --test ingest`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod access;
+mod dashboard;
+mod disk;
+mod kill;
+mod pressure;
+mod senders;
+mod service;
