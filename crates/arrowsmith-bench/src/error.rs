@@ -35,6 +35,11 @@ pub enum BenchError {
         /// Records that there are.
         found: u64,
     },
+    /// A service under measurement failed.
+    Service {
+        /// What happened.
+        message: String,
+    },
     /// The reference engine failed, so that nothing could be compared.
     Reference {
         /// The workload.
@@ -56,6 +61,7 @@ impl fmt::Display for BenchError {
                 f,
                 "the input of {workload} has {found} records, but its definition says {expected}"
             ),
+            Self::Service { message } => write!(f, "{message}"),
             Self::Reference { workload, message } => {
                 write!(f, "the reference engine failed on {workload}: {message}")
             }

@@ -34,6 +34,7 @@ mod corpus;
 mod definition;
 mod engine;
 mod error;
+pub mod ingest;
 mod input;
 mod install;
 pub mod json;

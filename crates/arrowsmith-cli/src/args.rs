@@ -5,8 +5,10 @@ mod values;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use arrowsmith_core::Limits;
+use arrowsmith_load::Target;
 use arrowsmith_sink_parquet::Codec;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
 use clap::{Args, Parser, Subcommand};
@@ -14,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 pub use self::values::{
     BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, To, Unknown,
 };
+use crate::ingest::IngestArgs;
 use crate::progress::When;
 use crate::size;
 
@@ -31,6 +34,7 @@ pub enum Command {
     Infer(InferArgs),
     Inspect(InspectArgs),
     Generate(GenerateArgs),
+    Ingest(IngestArgs),
     Bench(BenchArgs),
 }
 
@@ -275,6 +279,79 @@ pub struct GenerateArgs {
     /// When to show progress
     #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
     pub progress: When,
+
+    #[command(flatten)]
+    pub send: SendArgs,
+}
+
+/// Records to a service instead of a file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sending")]
+pub struct SendArgs {
+    /// Send to tcp://HOST:PORT, tls://HOST:PORT or http[s]://HOST[:PORT]/PATH
+    #[arg(long, value_name = "URL", value_parser = target, conflicts_with_all = ["output", "listen"])]
+    pub connect: Option<Target>,
+
+    /// Wait at tcp://HOST:PORT and send to who connects
+    #[arg(long, value_name = "URL", value_parser = target, conflicts_with = "output")]
+    pub listen: Option<Target>,
+
+    /// Connections at a time; each sends records of its own seed, counted from --seed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = connections)]
+    pub connections: usize,
+
+    /// Bytes a second, all connections together [default: as fast as possible]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub rate: Option<u64>,
+
+    /// Records a second, all connections together
+    #[arg(long, value_name = "N", conflicts_with = "rate")]
+    pub rate_records: Option<u64>,
+
+    /// Send for so many seconds instead of a number of bytes or rows
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with_all = ["bytes", "rows"])]
+    pub seconds: Option<Duration>,
+
+    /// Bytes of a request, or between two looks at the clock
+    #[arg(long, value_name = "SIZE", default_value = "256KiB", value_parser = size::parse_memory)]
+    pub chunk: usize,
+
+    /// Make so many bytes beforehand and send them again and again: the sender is then never the limit
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub repeat: Option<u64>,
+
+    /// TCP: wait for the service's acknowledgements, and say what was acknowledged
+    #[arg(long)]
+    pub acknowledge: bool,
+
+    /// Try again for so many seconds when a connection fails or the service is busy; what was not
+    /// acknowledged is sent again
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    pub retry: Duration,
+
+    /// Longest wait for a connection, an answer or the next acknowledgement, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub timeout: Duration,
+
+    /// File with the token that the service asks for
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+
+    /// Certificates (PEM) that may sign the service's [default: the public authorities]
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+
+    /// Certificate (PEM) to show to the service
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+
+    /// Its key (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+
+    /// Print what was sent and acknowledged as a JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Measure beside the libraries that one would use instead
@@ -287,6 +364,47 @@ pub struct BenchArgs {
 #[derive(Debug, Subcommand)]
 pub enum BenchSuite {
     Json(JsonBenchArgs),
+    Ingest(IngestBenchArgs),
+}
+
+/// JSON over TCP to Arrow files: the ingest service as a process, on this machine
+///
+/// Throughput by size and threads, time of the stages, latency at fixed rates, loss, and what it costs,
+/// with both engines in turns. Without --json and --report the JSON result goes to standard output.
+#[derive(Debug, Args)]
+pub struct IngestBenchArgs {
+    /// Write an HTML page with plots
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Text of a run [default: 1MiB,4MiB,16MiB,64MiB,256MiB,1GiB]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = size::parse)]
+    pub sizes: Vec<u64>,
+
+    /// Runs of each
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub rounds: usize,
+
+    /// Workloads, as `generate` names them [default: battery,trip]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = workload)]
+    pub workloads: Vec<Workload>,
+
+    /// Engines of the service
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "cpu,reference",
+        value_parser = ["cpu", "reference"])]
+    pub engines: Vec<String>,
+
+    /// Parser threads [default: one, and all there are]
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',')]
+    pub threads: Vec<NonZeroUsize>,
+
+    /// How long latency is measured at each rate, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    pub seconds: Duration,
 }
 
 /// JSON to Arrow, beside pyarrow, polars, DuckDB, arrow-json, simdjson and others
@@ -344,6 +462,24 @@ fn records(text: &str) -> Result<Records, String> {
     let number =
         text.parse().map_err(|_| format!("{text:?} is neither a number above 0 nor `all`"))?;
     Ok(Records(Some(number)))
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    text.parse().map_err(|error: arrowsmith_load::TargetError| error.to_string())
+}
+
+fn connections(text: &str) -> Result<usize, String> {
+    let number: usize = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+    if (1..=100_000).contains(&number) { Ok(number) } else { Err("1 to 100000".to_owned()) }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+    // A year: more is a mistake, and would not fit some clocks.
+    if number > 31_536_000.0 {
+        return Err("31536000 seconds at most".to_owned());
+    }
+    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }
 
 fn workload(name: &str) -> Result<Workload, String> {

@@ -15,13 +15,14 @@ use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
 
-use crate::args::{BenchArgs, BenchSuite, JsonBenchArgs};
+use crate::args::{BenchArgs, BenchSuite, IngestBenchArgs, JsonBenchArgs};
 use crate::failure::{Failure, Outcome};
 use crate::size::display;
 
 pub fn run(args: &BenchArgs) -> Outcome {
     match &args.suite {
         BenchSuite::Json(args) => json(args),
+        BenchSuite::Ingest(args) => ingest(args),
     }
 }
 
@@ -39,15 +40,8 @@ fn json(args: &JsonBenchArgs) -> Outcome {
     let engines: Vec<Box<dyn InProcess>> = vec![Box::new(Cpu)];
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::json::run(&options, engines, &mut progress).map_err(failure)?;
-    if let Some(path) = &args.json {
-        write(path, &(to_json(&report)? + "\n"))?;
-    }
-    if let Some(path) = &args.report {
-        write(path, &arrowsmith_bench::html(&report))?;
-    }
-    if args.json.is_none() && args.report.is_none() {
-        write(Path::new("-"), &(to_json(&report)? + "\n"))?;
-    }
+    let page = || arrowsmith_bench::html(&report);
+    write_report(args.json.as_deref(), args.report.as_deref(), &report, page)?;
     print_rows(&report);
     match report.rows.iter().find(|row| !row.valid && row.kind == "ours") {
         Some(row) => Err(Failure::Work(Error::Config(format!(
@@ -60,7 +54,56 @@ fn json(args: &JsonBenchArgs) -> Outcome {
     }
 }
 
-fn to_json(report: &Report) -> Outcome<String> {
+/// The service of this command, measured from outside.
+fn ingest(args: &IngestBenchArgs) -> Outcome {
+    let program = std::env::current_exe().map_err(|error| Failure::Work(Error::from(error)))?;
+    let mut options = arrowsmith_bench::ingest::Options::new(program);
+    options.engines.clone_from(&args.engines);
+    options.rounds = args.rounds;
+    options.latency_time = args.seconds;
+    if !args.sizes.is_empty() {
+        options.sizes_bytes.clone_from(&args.sizes);
+    }
+    if !args.workloads.is_empty() {
+        options.workloads.clone_from(&args.workloads);
+    }
+    if !args.threads.is_empty() {
+        options.threads = args.threads.iter().map(|count| count.get()).collect();
+    }
+    let mut progress = |line: &str| eprintln!("{line}");
+    let report = arrowsmith_bench::ingest::run(&options, &mut progress).map_err(failure)?;
+    let page = || arrowsmith_bench::ingest::html(&report);
+    write_report(args.json.as_deref(), args.report.as_deref(), &report, page)?;
+    let lost = report.rows.iter().map(|row| row.lost_records);
+    let lost = lost.chain(report.latencies.iter().map(|latency| latency.lost_records));
+    match lost.filter(|lost| *lost != 0).count() {
+        0 => Ok(()),
+        count => Err(Failure::Work(Error::Config(format!(
+            "in {count} measurements the files do not hold what was sent"
+        )))),
+    }
+}
+
+/// The result where it was asked for; standard output if nowhere.
+fn write_report(
+    json: Option<&Path>,
+    html: Option<&Path>,
+    report: &impl serde::Serialize,
+    page: impl Fn() -> String,
+) -> Outcome {
+    if let Some(path) = json {
+        write(path, &(to_json(report)? + "\n"))?;
+    }
+    if let Some(path) = html {
+        write(path, &page())?;
+    }
+    if json.is_none() && html.is_none() {
+        write(Path::new("-"), &(to_json(report)? + "\n"))?;
+    }
+    Ok(())
+}
+
+fn to_json(report: &impl serde::Serialize) -> Outcome<String> {
     serde_json::to_string_pretty(report)
         .map_err(|error| Failure::Work(Error::from(std::io::Error::from(error))))
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith generate`: the workloads of arrowsmith-workload, to a file or standard output.
+//! `arrowsmith generate`: the workloads of arrowsmith-workload, to a file, standard output or a service.
+
+mod send;
 
 use std::io::Write;
 use std::sync::atomic::Ordering;
@@ -28,6 +30,9 @@ pub fn run(args: &GenerateArgs, interrupt: &Interrupt) -> Outcome {
         (false, true) => Layout::Spaced,
         (false, false) => Layout::Compact,
     };
+    if let Some(target) = args.send.connect.as_ref().or(args.send.listen.as_ref()) {
+        return send::run(args, target, layout, interrupt);
+    }
     let generator = Generator::new(args.workload, args.seed, args.max_values).with_layout(layout);
     let output = Output::create(&args.output).map_err(Failure::output)?;
     interrupt.remove_at_exit(output.temporary_path());

@@ -11,9 +11,10 @@ mod table;
 
 use std::fmt::Write;
 
+pub(crate) use self::chart::{LineChart, Series, legend};
 use crate::result::{Report, Row};
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// The page.
 #[must_use]
@@ -214,7 +215,7 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// The day of a time, by Howard Hinnant's `civil_from_days`: years that begin in March, in eras of
 /// 400 years.
-fn date(unix_s: u64) -> String {
+pub(crate) fn date(unix_s: u64) -> String {
     let days = unix_s / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era =

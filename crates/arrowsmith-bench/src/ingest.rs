@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The suite `ingest`: whole services, as processes, with records sent over loopback.
+//!
+//! What is measured is what a sender sees: from the first byte to the acknowledgement of the last
+//! record, which a service gives when the record is in its files. Services take turns, and each run
+//! has a process of its own; how many records the files hold is counted afterwards. It repeats the
+//! JSON paper's Fig. 4 (time of the stages) and Fig. 8 and 9 (throughput by size and threads), and adds
+//! latency at fixed rates, loss, processor time and energy.
+
+mod page;
+mod process;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arrowsmith_load::{Amount, LatencyMs, Options as LoadOptions, Rate, Source};
+use arrowsmith_workload::{Layout, VALUES_MAX_DEFAULT, Workload};
+use serde::Serialize;
+
+use self::process::{Service, joules};
+use crate::BenchError;
+use crate::machine;
+use crate::result::{Machine, NotMeasured};
+use crate::stats::Spread;
+
+pub use page::html;
+
+/// Text that is made before a run and sent again and again, so that the sender costs little.
+const REPEATED_BYTES: u64 = 32 << 20;
+/// Bytes that are handed to the socket at a time.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Connections of a run for throughput: enough for every thread of the service.
+const CONNECTIONS: usize = 4;
+/// Seed of all inputs.
+const SEED: u64 = 42;
+/// Shares of the greatest throughput at which latency is measured.
+const SHARES: [f64; 3] = [0.25, 0.5, 0.8];
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The `arrowsmith` command.
+    pub program: PathBuf,
+    /// Workloads: those of the paper unless said otherwise.
+    pub workloads: Vec<Workload>,
+    /// Engines of the service, `cpu` and `reference`.
+    pub engines: Vec<String>,
+    /// Bytes of text of a run.
+    pub sizes_bytes: Vec<u64>,
+    /// Parser threads.
+    pub threads: Vec<usize>,
+    /// Runs of each.
+    pub rounds: usize,
+    /// How long latency is measured at each rate.
+    pub latency_time: Duration,
+}
+
+impl Options {
+    /// The figures of the paper, in sizes that take minutes.
+    #[must_use]
+    pub fn new(program: PathBuf) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let mut threads: Vec<usize> =
+            std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < cores).collect();
+        threads.push(cores);
+        Self {
+            program,
+            workloads: vec![Workload::Battery, Workload::Trip],
+            engines: vec!["cpu".to_owned(), "reference".to_owned()],
+            sizes_bytes: (20..=30).step_by(2).map(|power| 1 << power).collect(),
+            threads,
+            rounds: 5,
+            latency_time: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What a run of the suite found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// `ingest`.
+    pub suite: String,
+    /// Where it was measured.
+    pub machine: Machine,
+    /// What was measured.
+    pub commit: String,
+    /// How it was asked for.
+    pub command: String,
+    /// Seconds since 1970 at the start.
+    pub started_unix_s: u64,
+    /// Seed of the generated inputs.
+    pub seed: u64,
+    /// Throughput and stages.
+    pub rows: Vec<Row>,
+    /// Latency at fixed rates.
+    pub latencies: Vec<Latency>,
+    /// What was not measured, with the reason.
+    pub not_measured: Vec<NotMeasured>,
+}
+
+/// One workload, engine, number of threads and size: the median of the runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// Name of the workload.
+    pub workload: String,
+    /// Engine of the service.
+    pub engine: String,
+    /// Parser threads.
+    pub threads: usize,
+    /// Bytes of text sent in a run.
+    pub bytes: u64,
+    /// Records sent in a run.
+    pub records: u64,
+    /// From the first byte sent to the last acknowledgement, of every run, in order.
+    pub seconds: Vec<f64>,
+    /// Its median.
+    pub seconds_median: f64,
+    /// 10^9 bytes of text a second, from the median.
+    pub gb_per_s: f64,
+    /// Processor time of the service per 10^9 bytes, in seconds.
+    pub cpu_s_per_gb: Option<f64>,
+    /// Energy of the whole processor per 10^9 bytes, in joules.
+    pub joules_per_gb: Option<f64>,
+    /// Highest resident memory of the service in 10^6 bytes.
+    pub peak_rss_mb: Option<f64>,
+    /// Time in each stage, all threads together, in seconds: receive, parse, resize, serialize, publish.
+    pub stage_s: Vec<(String, f64)>,
+    /// Records sent and not found in the files, all runs together.
+    pub lost_records: i64,
+}
+
+/// Latency of one workload and engine at a rate.
+#[derive(Debug, Clone, Serialize)]
+pub struct Latency {
+    /// Name of the workload.
+    pub workload: String,
+    /// Engine of the service.
+    pub engine: String,
+    /// Share of the greatest throughput that was measured before.
+    pub share: f64,
+    /// Bytes of text a second.
+    pub bytes_per_s: f64,
+    /// From the time at which a chunk was due to the acknowledgement of its last record.
+    pub latency: LatencyMs,
+    /// Records sent and not found in the files.
+    pub lost_records: i64,
+}
+
+/// One run.
+struct Run {
+    seconds: f64,
+    bytes: u64,
+    records: u64,
+    latency: Option<LatencyMs>,
+    cpu_s: Option<f64>,
+    joules: Option<f64>,
+    peak_rss_mb: Option<f64>,
+    stage_s: Vec<(String, f64)>,
+    lost: i64,
+}
+
+/// What is run once.
+struct Plan<'a> {
+    program: &'a std::path::Path,
+    workload: Workload,
+    engine: &'a str,
+    threads: usize,
+    source: &'a Source,
+    amount: Amount,
+    rate: Option<f64>,
+}
+
+/// Runs the suite.
+///
+/// # Errors
+/// When the service cannot be started at all, or nothing can be sent to it.
+pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut report = Report {
+        suite: "ingest".to_owned(),
+        machine: machine::describe(),
+        commit: machine::commit(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        started_unix_s: now.as_secs(),
+        seed: SEED,
+        rows: Vec::new(),
+        latencies: Vec::new(),
+        not_measured: Vec::new(),
+    };
+    let missing = |engine: &str, reason: &str| NotMeasured {
+        engine: engine.to_owned(),
+        workload: String::new(),
+        reason: reason.to_owned(),
+    };
+    if joules().is_none() {
+        report
+            .not_measured
+            .push(missing("energy", "this machine shows no counters of energy (RAPL)"));
+    }
+    for &workload in &options.workloads {
+        let source = source(workload);
+        for &threads in &options.threads {
+            for &bytes in &options.sizes_bytes {
+                throughput(options, workload, &source, threads, bytes, &mut report, progress)?;
+            }
+        }
+        for engine in &options.engines {
+            latency(options, workload, &source, engine, &mut report, progress)?;
+        }
+    }
+    Ok(report)
+}
+
+fn source(workload: Workload) -> Source {
+    let values_max = VALUES_MAX_DEFAULT;
+    let made = Source::Generated { workload, seed: SEED, values_max, layout: Layout::default() };
+    made.repeated(REPEATED_BYTES, CHUNK_BYTES)
+}
+
+/// All engines in turns, round by round.
+fn throughput(
+    options: &Options,
+    workload: Workload,
+    source: &Source,
+    threads: usize,
+    bytes: u64,
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(), BenchError> {
+    let mut runs: Vec<Vec<Run>> = options.engines.iter().map(|_| Vec::new()).collect();
+    for _ in 0..options.rounds.max(1) {
+        for (engine, runs) in options.engines.iter().zip(&mut runs) {
+            let amount = Amount::Bytes(bytes);
+            let program = &options.program;
+            let plan = Plan { program, workload, engine, threads, source, amount, rate: None };
+            runs.push(once(&plan)?);
+        }
+    }
+    for (engine, runs) in options.engines.iter().zip(&runs) {
+        let row = row(workload, engine, threads, runs);
+        progress(&format!(
+            "{:<8} {:<10} {threads} threads {:>7.1} MB {:>7.3} GB/s, {} lost",
+            row.workload,
+            row.engine,
+            megabytes(row.bytes),
+            row.gb_per_s,
+            row.lost_records
+        ));
+        report.rows.push(row);
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    Spread::of(&values.collect::<Vec<_>>()).map(|spread| spread.median)
+}
+
+fn row(workload: Workload, engine: &str, threads: usize, runs: &[Run]) -> Row {
+    let bytes = runs.first().map_or(0, |run| run.bytes);
+    let gigabytes = megabytes(bytes) / 1e3;
+    let seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
+    let seconds_median = median(seconds.iter().copied()).unwrap_or(0.0);
+    let per_gb = |value: fn(&Run) -> Option<f64>| {
+        median(runs.iter().filter_map(value)).map(|value| value / gigabytes)
+    };
+    let names = runs.first().map(|run| &run.stage_s[..]).unwrap_or_default();
+    let stage_s = names
+        .iter()
+        .enumerate()
+        .filter_map(|(at, (name, _))| {
+            let all = runs.iter().filter_map(|run| run.stage_s.get(at).map(|(_, s)| *s));
+            Some((name.clone(), median(all)?))
+        })
+        .collect();
+    Row {
+        workload: workload.name().to_owned(),
+        engine: engine.to_owned(),
+        threads,
+        bytes,
+        records: runs.first().map_or(0, |run| run.records),
+        seconds,
+        seconds_median,
+        gb_per_s: if seconds_median > 0.0 { gigabytes / seconds_median } else { 0.0 },
+        cpu_s_per_gb: per_gb(|run| run.cpu_s),
+        joules_per_gb: per_gb(|run| run.joules),
+        peak_rss_mb: runs.iter().filter_map(|run| run.peak_rss_mb).reduce(f64::max),
+        stage_s,
+        lost_records: runs.iter().map(|run| run.lost).sum(),
+    }
+}
+
+/// Latency at shares of the throughput that was measured.
+fn latency(
+    options: &Options,
+    workload: Workload,
+    source: &Source,
+    engine: &str,
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(), BenchError> {
+    let rows = report.rows.iter();
+    let same = rows.filter(|row| row.workload == workload.name() && row.engine == engine);
+    let Some(best) = same.max_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s)) else { return Ok(()) };
+    let (most, threads) = (best.gb_per_s * 1e9, best.threads);
+    for share in SHARES {
+        let rate = most * share;
+        let amount = Amount::Time(options.latency_time);
+        let program = &options.program;
+        let plan = Plan { program, workload, engine, threads, source, amount, rate: Some(rate) };
+        let run = once(&plan)?;
+        let Some(latency) = run.latency else { continue };
+        progress(&format!(
+            "{:<8} {engine:<10} {:>7.1} MB/s: {:.2} ms half, {:.2} ms 99 %, {} lost",
+            workload.name(),
+            rate / 1e6,
+            latency.p50,
+            latency.p99,
+            run.lost
+        ));
+        report.latencies.push(Latency {
+            workload: workload.name().to_owned(),
+            engine: engine.to_owned(),
+            share,
+            bytes_per_s: rate,
+            latency,
+            lost_records: run.lost,
+        });
+    }
+    Ok(())
+}
+
+/// Starts a service, sends, and looks at what is left.
+fn once(plan: &Plan<'_>) -> Result<Run, BenchError> {
+    let service = Service::start(plan.program, plan.workload.name(), plan.engine, plan.threads)?;
+    // A first record, so that nothing is opened or compiled while the clock runs.
+    let first = send(plan, &service, Amount::Records(1), None, 1)?;
+    let before = service.usage();
+    let energy = joules();
+    let rate = plan.rate.map(Rate::BytesPerSecond);
+    let report = send(plan, &service, plan.amount, rate, CONNECTIONS)?;
+    let energy = energy.zip(joules()).map(|(from, to)| to - from).filter(|joules| *joules >= 0.0);
+    let after = service.usage();
+    let stage_s = service.stages()?;
+    let stored = service.end()?;
+    let sent = first.sent_records + report.sent_records;
+    Ok(Run {
+        seconds: report.seconds,
+        bytes: report.sent_bytes,
+        records: report.sent_records,
+        latency: report.latency,
+        cpu_s: before.zip(after).map(|(before, after)| after.cpu_s - before.cpu_s),
+        joules: energy,
+        peak_rss_mb: after.map(|usage| usage.peak_rss_mb),
+        stage_s,
+        lost: i64::try_from(sent).unwrap_or(i64::MAX) - i64::try_from(stored).unwrap_or(i64::MAX),
+    })
+}
+
+fn send(
+    plan: &Plan<'_>,
+    service: &Service,
+    amount: Amount,
+    rate: Option<Rate>,
+    connections: usize,
+) -> Result<arrowsmith_load::Report, BenchError> {
+    let failed = |message: String| BenchError::Service { message };
+    let target = service
+        .target()
+        .parse()
+        .map_err(|error: arrowsmith_load::TargetError| failed(error.to_string()))?;
+    let options = LoadOptions {
+        amount,
+        rate,
+        connections,
+        chunk_bytes: CHUNK_BYTES,
+        acknowledge: true,
+        ..LoadOptions::new(target, source_for(plan, rate))
+    };
+    let report = arrowsmith_load::run(&options, &AtomicBool::new(false))
+        .map_err(|error| failed(error.to_string()))?;
+    if report.incomplete_connections > 0 || report.acknowledged_records != Some(report.sent_records)
+    {
+        return Err(failed(format!("not everything was acknowledged: {:?}", report.failures)));
+    }
+    Ok(report)
+}
+
+/// At a rate, chunks are small, so that they are due evenly; without one, as large as they were made.
+fn source_for(plan: &Plan<'_>, rate: Option<Rate>) -> Source {
+    if rate.is_none() {
+        return plan.source.clone();
+    }
+    let workload = plan.workload;
+    let layout = Layout::default();
+    let values_max = VALUES_MAX_DEFAULT;
+    Source::Generated { workload, seed: SEED, values_max, layout }
+        .repeated(REPEATED_BYTES, CHUNK_BYTES / 16)
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A service under measurement: a process with a folder, what it uses, and what it left.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use arrow_ipc::reader::FileReader;
+
+use crate::BenchError;
+
+/// Longest wait for a start or an end.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Ticks of `/proc/PID/stat` in a second, on every architecture of Linux that we know.
+const TICKS_PER_SECOND: f64 = 100.0;
+/// Text inside the service at a time.
+const MEMORY_MIB: u32 = 256;
+
+/// The process; dropping it kills it.
+pub(super) struct Service {
+    process: Child,
+    folder: tempfile::TempDir,
+    tcp: u16,
+    http: u16,
+}
+
+/// What a process used so far.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usage {
+    pub(super) cpu_s: f64,
+    pub(super) peak_rss_mb: f64,
+}
+
+fn failed(message: impl ToString) -> BenchError {
+    BenchError::Service { message: message.to_string() }
+}
+
+fn free_port() -> Result<u16, BenchError> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
+    Ok(listener.local_addr().map_err(failed)?.port())
+}
+
+impl Service {
+    /// Starts `arrowsmith ingest` and waits until it is ready.
+    pub(super) fn start(
+        program: &Path,
+        schema: &str,
+        engine: &str,
+        threads: usize,
+    ) -> Result<Self, BenchError> {
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let (tcp, http) = (free_port()?, free_port()?);
+        let config = format!(
+            "[service]\nhttp = '127.0.0.1:{http}'\nthreads = {threads}\nmemory = '{MEMORY_MIB}MiB'\n\
+             [stream.s]\nschema = '{schema}'\nengine = '{engine}'\ntcp = ['127.0.0.1:{tcp}']\n\
+             acknowledge = true\n[[stream.s.sink]]\ntype = 'directory'\npath = 'out'\n"
+        );
+        fs::write(folder.path().join("config.toml"), config).map_err(failed)?;
+        let log = File::create(folder.path().join("log")).map_err(failed)?;
+        let process = Command::new(program)
+            .args(["ingest", "--config", "config.toml", "--log", "warn"])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(failed)?;
+        let mut this = Self { process, folder, tcp, http };
+        let until = Instant::now() + PATIENCE;
+        while this.get("/readyz").is_none() {
+            if this.process.try_wait().map_err(failed)?.is_some() || Instant::now() > until {
+                return Err(failed(format!("the service does not start: {}", this.log())));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(this)
+    }
+
+    pub(super) fn target(&self) -> String {
+        format!("tcp://127.0.0.1:{}", self.tcp)
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// A page, where it is answered with 200.
+    fn get(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.http)).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        head.contains(" 200 ").then(|| body.to_owned())
+    }
+
+    /// Seconds in each stage so far, all threads together.
+    pub(super) fn stages(&self) -> Result<Vec<(String, f64)>, BenchError> {
+        let text = self.get("/v1/status.json").ok_or_else(|| failed("there is no status"))?;
+        let status: serde_json::Value = serde_json::from_str(&text).map_err(failed)?;
+        let stages = status["stages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let one = |stage: &serde_json::Value| {
+            Some((stage["name"].as_str()?.to_owned(), stage["busy_s"].as_f64()?))
+        };
+        Ok(stages.iter().filter_map(one).collect())
+    }
+
+    /// What it used; `None` where the system does not say.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let folder = format!("/proc/{}", self.process.id());
+        let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
+        // The name may hold anything, blanks and brackets included: fields are counted behind it.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let mut ticks = || fields.next()?.parse::<f64>().ok();
+        let cpu_s = (ticks()? + ticks()?) / TICKS_PER_SECOND;
+        let status = fs::read_to_string(format!("{folder}/status")).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: f64 = peak.split_whitespace().next()?.parse().ok()?;
+        Some(Usage { cpu_s, peak_rss_mb: kib * 1024.0 / 1e6 })
+    }
+
+    /// Ends it in order; gives the records in its files.
+    pub(super) fn end(mut self) -> Result<u64, BenchError> {
+        let id = self.process.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status().map_err(failed)?;
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.process.try_wait().map_err(failed)? {
+                break status;
+            }
+            if Instant::now() > until {
+                return Err(failed("the service does not end"));
+            }
+            thread::sleep(Duration::from_millis(2));
+        };
+        if !status.success() {
+            return Err(failed(format!("the service ended with {status}: {}", self.log())));
+        }
+        records(&self.folder.path().join("out"))
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It has ended already unless something failed.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Rows of all Arrow files of a folder.
+fn records(folder: &Path) -> Result<u64, BenchError> {
+    let mut rows = 0;
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|end| end == "arrow") {
+            let file = File::open(&path).map_err(failed)?;
+            for batch in FileReader::try_new(file, Some(Vec::new())).map_err(failed)? {
+                rows += batch.map_err(failed)?.num_rows() as u64;
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Energy that the processors have used since some time, where the system counts it.
+pub(super) fn joules() -> Option<f64> {
+    let entries = fs::read_dir("/sys/class/powercap").ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    // One for each package; the parts of a package have a second colon.
+    let packages =
+        names.filter(|name| name.starts_with("intel-rapl:") && name.matches(':').count() == 1);
+    let mut sum = None;
+    for name in packages {
+        let text = fs::read_to_string(format!("/sys/class/powercap/{name}/energy_uj")).ok()?;
+        *sum.get_or_insert(0.0) += text.trim().parse::<f64>().ok()? / 1e6;
+    }
+    sum
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The arithmetic and the page; runs of real services are tested with the command.
+
+use super::*;
+
+fn run_of(seconds: f64, lost: i64) -> Run {
+    Run {
+        seconds,
+        bytes: 2_000_000_000,
+        records: 10,
+        latency: None,
+        cpu_s: Some(seconds * 2.0),
+        joules: None,
+        peak_rss_mb: Some(seconds * 10.0),
+        stage_s: vec![("parse".to_owned(), seconds), ("publish".to_owned(), 1.0)],
+        lost,
+    }
+}
+
+fn report() -> Report {
+    let row = row(Workload::Trip, "cpu", 2, &[run_of(1.0, 0), run_of(4.0, 3), run_of(2.0, -1)]);
+    let ms = LatencyMs { count: 5, p50: 1.5, p90: 2.5, p99: 3.5, p999: 4.5, max: 5.5 };
+    Report {
+        suite: "ingest".to_owned(),
+        machine: machine::describe(),
+        commit: "abc".to_owned(),
+        command: "arrowsmith bench ingest <x>".to_owned(),
+        started_unix_s: 0,
+        seed: SEED,
+        latencies: vec![Latency {
+            workload: "trip".to_owned(),
+            engine: "cpu".to_owned(),
+            share: 0.5,
+            bytes_per_s: 5e8,
+            latency: ms,
+            lost_records: 0,
+        }],
+        rows: vec![row],
+        not_measured: Vec::new(),
+    }
+}
+
+#[test]
+fn a_row_has_the_medians_and_every_loss() {
+    let report = report();
+    let row = &report.rows[0];
+    assert_eq!((row.seconds_median, row.gb_per_s, row.lost_records), (2.0, 1.0, 2));
+    assert_eq!(
+        (row.cpu_s_per_gb, row.joules_per_gb, row.peak_rss_mb),
+        (Some(2.0), None, Some(40.0))
+    );
+    assert_eq!(row.stage_s, [("parse".to_owned(), 2.0), ("publish".to_owned(), 1.0)]);
+}
+
+#[test]
+fn the_page_shows_what_was_measured_and_nothing_from_elsewhere() {
+    let page = html(&report());
+    for part in ["trip", "2.00", "publish", "3.50", "500", "bench ingest &lt;x&gt;", "<svg"] {
+        assert!(page.contains(part), "{part}");
+    }
+    for part in ["NaN", "<script", "src=", "http://", "https://"] {
+        assert!(!page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_service_that_cannot_be_started_is_an_error() {
+    let options = Options { rounds: 1, ..Options::new("no/such/program".into()) };
+    assert!(matches!(run(&options, &mut |_| {}), Err(BenchError::Service { .. })));
+}
