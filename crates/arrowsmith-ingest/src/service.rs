@@ -340,13 +340,15 @@ impl Service {
         });
         let receivers = std::mem::take(&mut self.receivers);
         if let Some(runtime) = &self.runtime {
-            let ended = runtime.block_on(tokio::time::timeout(limit, async {
+            let all = async {
                 for receiver in receivers {
                     if let Err(error) = receiver.await {
                         tracing::error!(%error, "a receiver failed");
                     }
                 }
-            }));
+            };
+            // A timeout is made inside of the runtime.
+            let ended = runtime.block_on(async { tokio::time::timeout(limit, all).await });
             if ended.is_err() {
                 tracing::error!("receivers did not end in time");
                 self.give_up.store(true, Ordering::Release);

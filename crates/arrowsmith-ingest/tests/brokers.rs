@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The service with the sinks that others read from: a real Pulsar broker, and Flight subscribers.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "../../arrowsmith-sink-pulsar/tests/support/mod.rs"]
+mod support;
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use arrowsmith_ingest::{Config, Service};
+use support::Broker;
+
+fn start(settings: &[String]) -> Service {
+    let mut all: Vec<String> = [
+        "service.http=\"127.0.0.1:0\"",
+        "service.drain_seconds=60",
+        "stream.s.schema=\"id: uint64!\"",
+        "stream.s.tcp=[\"127.0.0.1:0\"]",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    all.extend_from_slice(settings);
+    Service::start(Config::load(None, &all).unwrap()).unwrap()
+}
+
+fn send(service: &Service, ids: std::ops::Range<u64>) {
+    let mut socket = TcpStream::connect(service.addresses()["tcp/s/0"]).unwrap();
+    for id in ids {
+        socket.write_all(format!("{{\"id\":{id}}}\n").as_bytes()).unwrap();
+        if id % 100 == 0 {
+            // So that there are many messages.
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(120);
+    while !condition() {
+        assert!(Instant::now() < until, "{what} did not happen in time");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Sent while the broker is there, killed, away and back, and by a service that was restarted: every
+/// record is in the topic once, in order.
+#[test]
+fn pulsar_has_everything_once_and_in_order_whatever_happens_to_it() {
+    let Some(broker) = Broker::start("test-ingest", 16_950, false) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let settings = [
+        "stream.s.sink.0.type=pulsar".to_owned(),
+        format!("stream.s.sink.0.url=\"pulsar://127.0.0.1:{}\"", broker.port),
+        "stream.s.sink.0.topic=service".to_owned(),
+        "stream.s.sink.0.send_timeout_ms=2000".to_owned(),
+        "stream.s.sink.0.backoff_max_ms=1000".to_owned(),
+        format!("stream.s.spool.path={:?}", folder.path().join("spool")),
+        format!("stream.s.rejects={:?}", folder.path().join("rejects")),
+    ];
+    let service = start(&settings);
+    send(&service, 0..2_000);
+    broker.tool("kill");
+    send(&service, 2_000..4_000);
+    // Long enough for messages to be given up, and to go to the spool.
+    std::thread::sleep(Duration::from_millis(2_500));
+    send(&service, 4_000..5_000);
+    wait_for("the spool", || service.status()["totals"]["received_records"] == 5_000);
+    let first = service.drain().streams["s"];
+    assert_eq!((first.received, first.rejected, first.unpublished), (5_000, 0, 0));
+    assert_eq!(first.published + first.spooled, 5_000);
+    broker.tool("start");
+    let service = start(&settings);
+    send(&service, 5_000..6_000);
+    let sink = || service.status()["streams"][0]["sinks"][0].clone();
+    wait_for("the spool", || sink()["spool_records"] == 0);
+    wait_for("all", || service.status()["totals"]["published_records"] == 1_000);
+    assert!(service.drain().is_complete());
+    let found = broker.read_back("service", 1);
+    let all = broker.read_back_with(serde_json::json!({
+        "topic": "service", "count": found.messages.len(), "subscription": "again",
+    }));
+    assert_eq!(all.ids(), (0..6_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn flight_subscribers_get_what_comes() {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");
+    if !python.exists() {
+        return eprintln!("skipped: there is no .venv; python/setup.sh makes it");
+    }
+    let listen = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let service = start(&[
+        "stream.s.sink.0.type=flight".to_owned(),
+        format!("stream.s.sink.0.listen=\"{listen}\""),
+        format!("stream.s.rejects={:?}", folder.path().join("rejects")),
+    ]);
+    let script = "import sys, pyarrow.flight as f\n\
+        n = 0\n\
+        for chunk in f.connect(sys.argv[1]).do_get(f.Ticket('s')):\n\
+        \x20   ids = chunk.data.column('id').to_pylist()\n\
+        \x20   assert ids == list(range(n, n + len(ids))), (n, ids)\n\
+        \x20   n += len(ids)\n\
+        \x20   if n == 3000: break\n";
+    let mut python = Command::new(python)
+        .args(["-c", script, &format!("grpc://{listen}")])
+        .spawn()
+        .unwrap();
+    send(&service, 0..3_000);
+    assert!(python.wait().unwrap().success());
+    wait_for("all", || service.status()["totals"]["published_records"] == 3_000);
+    assert!(service.drain().is_complete());
+}
