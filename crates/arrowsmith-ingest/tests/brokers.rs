@@ -107,10 +107,8 @@ fn flight_subscribers_get_what_comes() {
         \x20   assert ids == list(range(n, n + len(ids))), (n, ids)\n\
         \x20   n += len(ids)\n\
         \x20   if n == 3000: break\n";
-    let mut python = Command::new(python)
-        .args(["-c", script, &format!("grpc://{listen}")])
-        .spawn()
-        .unwrap();
+    let mut python =
+        Command::new(python).args(["-c", script, &format!("grpc://{listen}")]).spawn().unwrap();
     send(&service, 0..3_000);
     assert!(python.wait().unwrap().success());
     wait_for("all", || service.status()["totals"]["published_records"] == 3_000);

@@ -7,8 +7,8 @@ mod support;
 
 use arrowsmith_message::{Layout, Message, Origin, PublishError, StageTimes};
 use arrowsmith_sink_pulsar::{
-    Batch, Compression, Outgoing, PulsarError, PulsarPublish, PulsarSink, Receipt, Routing,
-    SchemaMode,
+    Batch, Compression, Outgoing, PulsarError, PulsarOptions, PulsarPublish, PulsarSink, Receipt,
+    Routing, SchemaMode,
 };
 use pulsar::message::proto::ServerError;
 use serde_json::json;
@@ -290,11 +290,11 @@ async fn a_schema_that_pulsar_dropped_is_written_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_belongs_to_one_process_at_a_time() {
     let Some(broker) = broker() else { return };
-    let mut options = broker.options("busy");
-    options.connect_timeout_ms = 2_000;
+    let options = broker.options("busy");
     let sink = PulsarSink::open(options.clone(), &schema()).await.unwrap();
     // Not permanent: the other may be the one that we replace, not gone yet.
-    let second = PulsarSink::open(options.clone(), &schema()).await.err().unwrap();
+    let hurried = PulsarOptions { connect_timeout_ms: 2_000, ..options.clone() };
+    let second = PulsarSink::open(hurried, &schema()).await.err().unwrap();
     assert!(!second.is_permanent(), "{second}");
     sink.close().await;
     PulsarSink::open(options, &schema()).await.unwrap().close().await;

@@ -113,6 +113,8 @@ impl Broker {
             topic: topic.to_owned(),
             producer_name: format!("test-{topic}"),
             backoff_max_ms: 1_000,
+            // A machine that is busy with other tests takes its time.
+            connect_timeout_ms: 60_000,
             ..PulsarOptions::default()
         }
     }
