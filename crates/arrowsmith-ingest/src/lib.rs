@@ -15,6 +15,7 @@ mod memory;
 mod metrics;
 mod numbers;
 mod order;
+mod otlp;
 mod parse;
 mod receive;
 mod rejects;

@@ -31,7 +31,7 @@ use crate::spool::Spool;
 use crate::status::{Board, LastRejects};
 use crate::stream::{Compiled, Queue, Stream, group_bytes};
 use crate::web::{self, Web};
-use crate::{parse, tls};
+use crate::{otlp, parse, tls};
 
 /// Connections that the system keeps while they wait to be taken.
 const BACKLOG: u32 = 1024;
@@ -209,6 +209,10 @@ impl Service {
             }
         }
         let service = &self.config.service;
+        if let Some(collector) = &service.otlp {
+            let task = otlp::export(Arc::clone(common), collector.clone());
+            self.receivers.push(runtime.spawn(task));
+        }
         let mut routes = web::records();
         if service.admin.is_empty() {
             routes = routes.merge(web::admin(&self.web));

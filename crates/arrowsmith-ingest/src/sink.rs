@@ -114,11 +114,12 @@ impl Sink {
                 return self.end(work).await;
             }
             self.tick(&mut work).await;
+            if self.spools(&work) {
+                self.spool_waiting(&mut work);
+            }
             if work.away.is_none() {
                 self.fill_from_spool(&mut work);
                 self.publish_waiting(&mut work).await;
-            } else {
-                self.spool_waiting(&mut work);
             }
             self.step(&mut work).await;
         }
@@ -174,7 +175,6 @@ impl Sink {
                         self.take(work, parcel);
                         taken += 1;
                     }
-                    self.spool_taken(work);
                 }
                 None => work.ended = true,
             },
@@ -188,7 +188,10 @@ impl Sink {
     /// Whether a message more may be taken from the queue.
     fn has_room(&self, work: &Work) -> bool {
         match &self.spool {
-            Some((_, spool)) if self.spools(work) => !spool.is_full(),
+            // What the disk did not take waits, too.
+            Some((_, spool)) if self.spools(work) => {
+                !spool.is_full() && work.waiting.len() < SPOOL_TOGETHER_MAX
+            }
             _ => {
                 let most = self.open.as_ref().map_or(0, |sink| sink.in_flight_max());
                 work.away.is_none() && work.waiting.len() + work.in_flight.len() < most.max(1)
@@ -209,13 +212,6 @@ impl Sink {
             from: From::Queue(parcel.settle),
             queued: parcel.queued,
         });
-    }
-
-    /// Puts what was just taken into the spool, if that is where it goes.
-    fn spool_taken(&mut self, work: &mut Work) {
-        if self.spools(work) {
-            self.spool_waiting(work);
-        }
     }
 
     /// Moves what waits into the spool and settles it. What came from there is still there.
@@ -298,7 +294,7 @@ impl Sink {
 
     async fn publish_waiting(&mut self, work: &mut Work) {
         while work.away.is_none()
-            && let Some(task) = work.waiting.pop_front()
+            && let Some(task) = self.next(work)
         {
             let Some(sink) = &mut self.open else {
                 work.waiting.push_front(task);
@@ -327,6 +323,15 @@ impl Sink {
                 }
             }
         }
+    }
+
+    /// The next task to publish: with older messages in the spool, none that is not from there.
+    fn next(&self, work: &mut Work) -> Option<Task> {
+        if !self.spools(work) {
+            return work.waiting.pop_front();
+        }
+        let first = work.waiting.iter().position(|task| matches!(task.from, From::Spool(_)))?;
+        work.waiting.remove(first)
     }
 
     /// Takes the receipts that are ready, before what is in flight is given up.

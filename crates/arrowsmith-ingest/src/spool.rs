@@ -90,8 +90,12 @@ impl Spool {
             }
             let from = if number == done.segment { done.offset } else { 0 };
             let (whole, rows) = scan(&path, from)?;
-            if fs::metadata(&path)?.len() > whole {
-                tracing::warn!(path = %path.display(), whole, "cut a torn end off");
+            let len = fs::metadata(&path)?.len();
+            if len > whole {
+                // As a rule the end is torn. In case that something in the middle was damaged, what is
+                // behind it is kept for a person.
+                tracing::warn!(path = %path.display(), whole, len, "the end of a segment is no entry");
+                fs::copy(&path, path.with_extension("damaged"))?;
                 File::options().write(true).open(&path)?.set_len(whole)?;
             }
             this.rows += rows;

@@ -11,6 +11,9 @@ mod part;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use arrow_schema::{ArrowError, SchemaRef};
@@ -115,8 +118,10 @@ pub(crate) struct Directory {
     options: DirectoryOptions,
     stream: String,
     part: Option<Part>,
+    /// Takes parts that are full, so that nobody waits while the disk writes them.
+    completer: Option<Completer>,
     /// Parts that could not be completed, for want of room on the disk.
-    left: Vec<PathBuf>,
+    left: Arc<Mutex<Vec<PathBuf>>>,
     /// Held as long as this lives, so that no other process takes its parts for left ones.
     _lock: File,
 }
@@ -139,7 +144,16 @@ impl Directory {
             let message = "another process writes this stream there";
             return Err(retry(&options.path, &io::Error::other(message)));
         }
-        let this = Self { options, stream: stream.to_owned(), part: None, left: Vec::new(), _lock: lock };
+        let left = Arc::default();
+        let completer = Completer::start(options.clone(), &left).map_err(failed)?;
+        let this = Self {
+            stream: stream.to_owned(),
+            part: None,
+            completer: Some(completer),
+            left,
+            options,
+            _lock: lock,
+        };
         this.recover().map_err(|error| retry(&this.options.path, &error))?;
         Ok(this)
     }
@@ -175,7 +189,7 @@ impl Directory {
     fn write(&mut self, message: &Message) -> Result<Receipt, PublishError> {
         let other_schema = |part: &mut Part| *part.schema != *message.schema;
         if self.part.as_mut().is_some_and(other_schema) {
-            self.roll()?;
+            self.roll();
         }
         if self.part.is_none() {
             let name = format!(".{}-{:0DIGITS$}.part", self.stream, message.sequence);
@@ -189,31 +203,27 @@ impl Directory {
             // The file may be torn at its end. What is whole in it is completed, and another begun.
             let error = failed(&part.path, error);
             let left = self.part.take().map(Part::abandon).transpose();
-            self.left.extend(left.map_err(|error| retry(&self.options.path, &error))?.flatten());
-            self.complete_left();
+            let left = left.map_err(|error| retry(&self.options.path, &error))?.flatten();
+            self.left.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
             return Err(error);
         }
         if self.part.as_ref().is_some_and(|part| part.bytes() >= self.options.roll_bytes.0 as u64) {
-            self.roll()?;
+            self.roll();
         }
         Ok(done())
     }
 
-    /// Completes the file.
-    fn roll(&mut self) -> Result<(), PublishError> {
-        let Some(part) = self.part.take() else { return Ok(()) };
-        let path = part.path.clone();
-        if let Err(error) = part.complete(&self.options) {
-            tracing::warn!(path = %path.display(), %error, "a file is not completed");
-            // Everything in it is stored; it is completed later or at the next start.
-            self.left.push(path);
+    /// Has the file completed.
+    fn roll(&mut self) {
+        if let (Some(part), Some(completer)) = (self.part.take(), &self.completer) {
+            completer.complete(part);
         }
-        Ok(())
     }
 
     /// Tries again to complete what could not be.
-    fn complete_left(&mut self) {
-        self.left.retain(|path| match part::recover(path, &self.options) {
+    fn complete_left(&self) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.retain(|path| match part::recover(path, &self.options) {
             Ok(_) => false,
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "a file is not completed yet");
@@ -236,7 +246,7 @@ impl Publish for Directory {
             self.complete_left();
             let age: Option<Duration> = self.part.as_ref().map(|part| part.started.elapsed());
             if age.is_some_and(|age| age >= self.options.roll_seconds.duration()) {
-                return self.roll();
+                self.roll();
             }
             Ok(())
         })
@@ -244,7 +254,8 @@ impl Publish for Directory {
 
     fn close(mut self: Box<Self>) -> BoxFuture<'static, Result<(), PublishError>> {
         Box::pin(async move {
-            self.roll()?;
+            self.roll();
+            drop(self.completer.take());
             self.complete_left();
             Ok(())
         })
@@ -252,6 +263,50 @@ impl Publish for Directory {
 
     fn needs_payload(&self) -> bool {
         false
+    }
+}
+
+/// Full parts that wait for their end, at most: then a disk that is too slow is felt.
+const COMPLETE_MAX: usize = 2;
+
+/// The thread that completes files. Dropping it waits until it has.
+struct Completer {
+    parts: Option<SyncSender<Part>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Completer {
+    fn start(options: DirectoryOptions, left: &Arc<Mutex<Vec<PathBuf>>>) -> io::Result<Self> {
+        let (parts, full) = sync_channel::<Part>(COMPLETE_MAX);
+        let left = Arc::clone(left);
+        let thread = thread::Builder::new().name("complete".to_owned()).spawn(move || {
+            for part in full {
+                let path = part.path.clone();
+                if let Err(error) = part.complete(&options) {
+                    // Everything in it is stored; it is completed later or at the next start.
+                    tracing::warn!(path = %path.display(), %error, "a file is not completed yet");
+                    left.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+                }
+            }
+        })?;
+        Ok(Self { parts: Some(parts), thread: Some(thread) })
+    }
+
+    fn complete(&self, part: Part) {
+        if let Some(parts) = &self.parts
+            && let Err(gone) = parts.send(part)
+        {
+            tracing::error!(path = %gone.0.path.display(), "a part is left for the next start");
+        }
+    }
+}
+
+impl Drop for Completer {
+    fn drop(&mut self) {
+        drop(self.parts.take());
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("completing files failed; parts are left for the next start");
+        }
     }
 }
 
