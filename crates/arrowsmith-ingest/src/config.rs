@@ -340,14 +340,14 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] names the file and place, and what is wrong there.
     pub fn load(file: Option<&Path>, settings: &[String]) -> Result<Self> {
-        let environment = std::env::vars_os().filter_map(|(key, value)| {
-            Some((key.into_string().ok()?, value.into_string().ok()?))
-        });
+        let environment = std::env::vars_os()
+            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
         let table = layer::read(file, environment, settings)?;
-        let config: Self = toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| {
-            let origin = file.map_or("configuration".to_owned(), |f| f.display().to_string());
-            Error::Config(format!("{origin}: {}", error.to_string().trim()))
-        })?;
+        let config: Self =
+            toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| {
+                let origin = file.map_or("configuration".to_owned(), |f| f.display().to_string());
+                Error::Config(format!("{origin}: {}", error.to_string().trim()))
+            })?;
         let config = config.completed();
         config.check()?;
         Ok(config)
@@ -378,7 +378,9 @@ impl Config {
     pub fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         if self.streams.is_empty() {
-            return wrong("there is no stream: a table [stream.NAME] with a schema is needed".into());
+            return wrong(
+                "there is no stream: a table [stream.NAME] with a schema is needed".into(),
+            );
         }
         if self.service.memory.0 < MEMORY_MIN {
             return wrong(format!("service.memory: has to be {MEMORY_MIN} bytes at least"));
@@ -425,12 +427,12 @@ impl StreamConfig {
     }
 
     fn check(&self, name: &str) -> Result<()> {
-        let wrong = |what: &str, why: String| {
-            Err(Error::Config(format!("stream.{name}.{what}: {why}")))
-        };
+        let wrong =
+            |what: &str, why: String| Err(Error::Config(format!("stream.{name}.{what}: {why}")));
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
-            let why = "a name has letters, digits, '-', '_' and '.' only, and does not begin with '.'";
+            let why =
+                "a name has letters, digits, '-', '_' and '.' only, and does not begin with '.'";
             return Err(Error::Config(format!("stream.{name}: {why}")));
         }
         if self.schema.is_empty() {

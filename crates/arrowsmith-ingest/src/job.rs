@@ -30,6 +30,8 @@ pub(crate) struct Job {
     pub(crate) offset: u64,
     /// Line of the first byte, from 1.
     pub(crate) line: u64,
+    /// Line ends in it.
+    pub(crate) lines: u64,
     pub(crate) received_at: SystemTime,
     /// When its first byte came.
     pub(crate) start: Instant,

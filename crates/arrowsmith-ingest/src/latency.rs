@@ -52,7 +52,8 @@ impl Latency {
             publish.as_nanos(),
             times.start.elapsed().as_nanos(),
         );
-        let written = self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(row.as_bytes());
+        let written =
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(row.as_bytes());
         if let Err(error) = written {
             tracing::warn!(%error, "the record of latencies has a gap");
         }

@@ -9,6 +9,9 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod job;
 mod latency;
 mod memory;

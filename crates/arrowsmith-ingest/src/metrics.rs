@@ -143,7 +143,8 @@ impl Metrics {
     /// # Errors
     /// [`Error::Config`] when two metrics have a name, a bug.
     pub fn new() -> Result<Self> {
-        let registry = Registry::new_custom(Some("arrowsmith_ingest".to_owned()), None).map_err(failed)?;
+        let registry =
+            Registry::new_custom(Some("arrowsmith_ingest".to_owned()), None).map_err(failed)?;
         let counters = |all: &[(&str, &str)], labels: &[&str]| -> Result<Vec<IntCounterVec>> {
             let one = |(name, help): &(&str, &str)| {
                 let metric = IntCounterVec::new(Opts::new(*name, *help), labels).map_err(failed)?;
@@ -175,11 +176,23 @@ impl Metrics {
             gauges: gauges(&GAUGES, &["stream"])?,
             sink_counters: counters(&SINK_COUNTERS, &sink)?,
             sink_gauges: gauges(&SINK_GAUGES, &sink)?,
-            stages: histogram("stage_seconds", "Time of a buffer or message in a stage", &["stream", "stage"])?,
+            stages: histogram(
+                "stage_seconds",
+                "Time of a buffer or message in a stage",
+                &["stream", "stage"],
+            )?,
             publish: histogram("publish_seconds", "From handing over to receipt", &sink)?,
-            latency: histogram("latency_seconds", "From the first byte received to the receipt", &sink)?,
+            latency: histogram(
+                "latency_seconds",
+                "From the first byte received to the receipt",
+                &sink,
+            )?,
             connections: gauge("connections", "Open connections")?,
-            closed: by("closed_connections_total", "Connections that were closed, by reason", "reason")?,
+            closed: by(
+                "closed_connections_total",
+                "Connections that were closed, by reason",
+                "reason",
+            )?,
             memory_bytes: gauge("memory_bytes", "Bytes of JSON text inside")?,
             requests: by("http_requests_total", "HTTP requests, by status", "status")?,
             registry,
@@ -263,7 +276,10 @@ pub(crate) fn quantile(histogram: &Histogram, quantile: f64) -> Option<f64> {
     let wanted = quantile * count as f64;
     let mut below = (0.0, 0.0);
     for bucket in data.get_bucket() {
-        #[expect(clippy::cast_precision_loss, reason = "a share of a count; the buckets are coarser")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a share of a count; the buckets are coarser"
+        )]
         let cumulative = bucket.cumulative_count() as f64;
         if cumulative >= wanted {
             let share = (wanted - below.1) / (cumulative - below.1).max(1.0);

@@ -6,6 +6,7 @@
 //! everything before it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ pub(crate) struct Order {
     pub(crate) rejects: Rejects,
     pub(crate) numbers: Arc<Numbers>,
     pub(crate) last_rejects: Arc<LastRejects>,
+    /// Set when the end may not take longer.
+    pub(crate) give_up: Arc<AtomicBool>,
 }
 
 impl Order {
@@ -46,7 +49,10 @@ impl Order {
     }
 
     fn pass(&mut self, parsed: Parsed) {
-        self.reject(&parsed);
+        if !self.reject(&parsed) {
+            // The end may not take longer: what is not settled was never acknowledged.
+            return;
+        }
         let messages = parsed.drafts.len().max(1);
         let settle = Settle::new(messages * self.sinks.len(), parsed.pending);
         let mut sent = 0;
@@ -99,9 +105,10 @@ impl Order {
         }
     }
 
-    fn reject(&mut self, parsed: &Parsed) {
+    /// Writes the rejects; `false` when that cannot be done before the end.
+    fn reject(&mut self, parsed: &Parsed) -> bool {
         if parsed.rejects.is_empty() {
-            return;
+            return true;
         }
         let mut wait = Duration::from_millis(50);
         loop {
@@ -110,6 +117,9 @@ impl Order {
                 Err(error) => {
                     let path = self.rejects.path();
                     tracing::error!(path = %path.display(), %error, "rejects cannot be written; trying again");
+                    if self.give_up.load(Ordering::Acquire) {
+                        return false;
+                    }
                     thread::sleep(wait);
                     wait = (wait * 2).min(RETRY_MAX);
                 }
@@ -123,5 +133,6 @@ impl Order {
             }
             self.last_rejects.add(&self.stream.name, &Line::new(reject, true));
         }
+        true
     }
 }

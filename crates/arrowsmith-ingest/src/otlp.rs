@@ -46,7 +46,9 @@ pub(crate) async fn export(common: Arc<Common>, collector: String) {
             Ok(request) => match timeout(INTERVAL, client.request(request)).await {
                 Err(_) => Some("no answer in time".to_owned()),
                 Ok(Err(error)) => Some(error.to_string()),
-                Ok(Ok(answer)) if !answer.status().is_success() => Some(answer.status().to_string()),
+                Ok(Ok(answer)) if !answer.status().is_success() => {
+                    Some(answer.status().to_string())
+                }
                 Ok(Ok(_)) => None,
             },
         };
@@ -66,9 +68,7 @@ fn nanoseconds(time: SystemTime) -> String {
 }
 
 fn attributes(labels: &[LabelPair]) -> Value {
-    let one = |label: &LabelPair| {
-        json!({ "key": label.name(), "value": { "stringValue": label.value() } })
-    };
+    let one = |label: &LabelPair| json!({ "key": label.name(), "value": { "stringValue": label.value() } });
     labels.iter().map(one).collect()
 }
 
@@ -91,13 +91,17 @@ fn metric(family: &MetricFamily, started: &str, now: &str) -> Value {
             "timeUnixNano": now,
         });
         match family.get_field_type() {
-            MetricType::COUNTER => value["asDouble"] = point.get_counter().value().into(),
+            MetricType::COUNTER => value["asDouble"] = point.get_counter().get_value().into(),
             MetricType::HISTOGRAM => {
                 let histogram = point.get_histogram();
                 let buckets = histogram.get_bucket();
                 let mut before = 0;
                 let mut counts = Vec::with_capacity(buckets.len() + 1);
-                for count in buckets.iter().map(|b| b.cumulative_count()).chain([histogram.get_sample_count()]) {
+                for count in buckets
+                    .iter()
+                    .map(|b| b.cumulative_count())
+                    .chain([histogram.get_sample_count()])
+                {
                     counts.push(count.saturating_sub(before).to_string());
                     before = count;
                 }
@@ -106,18 +110,18 @@ fn metric(family: &MetricFamily, started: &str, now: &str) -> Value {
                 value["bucketCounts"] = counts.into();
                 value["explicitBounds"] = buckets.iter().map(|b| b.upper_bound()).collect();
             }
-            _ => value["asDouble"] = point.get_gauge().value().into(),
+            _ => value["asDouble"] = point.get_gauge().get_value().into(),
         }
         value
     });
     let points: Value = points.collect();
     match family.get_field_type() {
         MetricType::COUNTER => {
-            metric["sum"] =
-                json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE, "isMonotonic": true });
+            metric["sum"] = json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE, "isMonotonic": true });
         }
         MetricType::HISTOGRAM => {
-            metric["histogram"] = json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE });
+            metric["histogram"] =
+                json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE });
         }
         _ => metric["gauge"] = json!({ "dataPoints": points }),
     }

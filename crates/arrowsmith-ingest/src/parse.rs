@@ -11,9 +11,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use arrowsmith_core::{
-    Chunk, DataError, Decoder, ErrorKind, Framing, Position, Reject, Report,
-};
+use arrowsmith_core::{Chunk, DataError, Decoder, ErrorKind, Framing, Position, Reject, Report};
 
 use crate::job::{Answer, Job, Pending, Ticket};
 use crate::metrics::observe;
@@ -293,14 +291,12 @@ fn locate(jobs: &[Job], large: &crate::resize::TooLarge) -> (usize, Reject) {
 }
 
 /// A buffer that the engine cannot decode: each line goes to the rejects.
-fn broken(
-    stream: &Stream,
-    jobs: Vec<Job>,
-    why: &str,
-    started: Instant,
-    parse: Duration,
-) -> Parsed {
-    tracing::error!(stream = &*stream.name, why, "a buffer cannot be decoded; it is rejected whole");
+fn broken(stream: &Stream, jobs: Vec<Job>, why: &str, started: Instant, parse: Duration) -> Parsed {
+    tracing::error!(
+        stream = &*stream.name,
+        why,
+        "a buffer cannot be decoded; it is rejected whole"
+    );
     let mut parsed = Parsed { times: times(stream, &jobs, started, parse), ..Parsed::default() };
     for job in jobs {
         let text = job.buffer.text();

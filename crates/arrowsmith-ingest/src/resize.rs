@@ -54,7 +54,8 @@ pub(crate) fn resize(
     let started = Instant::now();
     let mut outcome = Outcome::default();
     let bytes_max = needs.message_bytes_max.min(stream.config.message_bytes.0);
-    let rows_max = if stream.config.message_rows == 0 { usize::MAX } else { stream.config.message_rows };
+    let rows_max =
+        if stream.config.message_rows == 0 { usize::MAX } else { stream.config.message_rows };
     let batch = match stream.config.order {
         OrderConfig::Metadata => batch.clone(),
         OrderConfig::Column => with_order(compiled, batch, runs),
@@ -90,7 +91,8 @@ fn keyed(_stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
 
 #[cfg(feature = "pulsar")]
 fn keyed(stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
-    let whole = |batch| vec![Part { batch, key: None, runs: Some(runs.clone()), origins: Vec::new() }];
+    let whole =
+        |batch| vec![Part { batch, key: None, runs: Some(runs.clone()), origins: Vec::new() }];
     let Some(field) = &stream.config.key else { return whole(batch) };
     match arrowsmith_sink_pulsar::key::split(&batch, field) {
         Ok(parts) => {

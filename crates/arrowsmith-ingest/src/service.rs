@@ -115,7 +115,9 @@ impl Service {
             growing: Memory::new(memory, metrics.memory_bytes.clone()),
             metrics: Arc::clone(&metrics),
             numbers: Numbers::begin(),
-            connections: Arc::new(Semaphore::new(config.limits.connections.min(Semaphore::MAX_PERMITS))),
+            connections: Arc::new(Semaphore::new(
+                config.limits.connections.min(Semaphore::MAX_PERMITS),
+            )),
             stop: stopped,
         });
         let queue = Arc::new(Queue::default());
@@ -191,7 +193,8 @@ impl Service {
             for (number, address) in stream.config.tcp.iter().enumerate() {
                 let (listener, bound) = listen(address)?;
                 self.addresses.insert(format!("tcp/{}/{number}", stream.name), bound);
-                let task = tcp::listen(Arc::clone(common), Arc::clone(stream), listener, tcp_tls.clone());
+                let task =
+                    tcp::listen(Arc::clone(common), Arc::clone(stream), listener, tcp_tls.clone());
                 self.receivers.push(runtime.spawn(task));
             }
             for address in &stream.config.dial {
@@ -260,11 +263,18 @@ impl Service {
                 continue;
             };
             let known = self.config.streams.get(name);
-            let other = StreamConfig { schema: known.map_or_else(String::new, |k| k.schema.clone()), ..stream.clone() };
+            let other = StreamConfig {
+                schema: known.map_or_else(String::new, |k| k.schema.clone()),
+                ..stream.clone()
+            };
             if format!("{other:?}") != format!("{:?}", known.cloned().unwrap_or_default()) {
-                tracing::warn!(stream = name, "of what differs, only the schema is taken without another start");
+                tracing::warn!(
+                    stream = name,
+                    "of what differs, only the schema is taken without another start"
+                );
             }
-            let with_schema = StreamConfig { schema: stream.schema.clone(), ..running.config.clone() };
+            let with_schema =
+                StreamConfig { schema: stream.schema.clone(), ..running.config.clone() };
             let compiled = Compiled::new(&with_schema, &self.config.limits)?;
             if compiled.schema != running.compiled().schema {
                 fresh.push((Arc::clone(running), compiled, stream.schema.clone()));
@@ -498,6 +508,7 @@ impl Parts<'_> {
             rejects: Rejects::new(stream.rejects.clone(), name),
             numbers,
             last_rejects: Arc::clone(&self.last_rejects),
+            give_up: Arc::clone(&self.give_up),
         };
         self.orders.push(spawn(format!("order-{name}"), move || order.run())?);
         self.board.push((running, shown));

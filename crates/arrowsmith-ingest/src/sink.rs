@@ -408,7 +408,13 @@ impl Sink {
             observe(&self.metrics.latency, age);
         }
         if let Some(latency) = &mut self.latency {
-            latency.note(&self.name, message, bytes, started.saturating_duration_since(task.queued), started.elapsed());
+            latency.note(
+                &self.name,
+                message,
+                bytes,
+                started.saturating_duration_since(task.queued),
+                started.elapsed(),
+            );
         }
     }
 
@@ -468,9 +474,14 @@ impl Sink {
         if self.open.is_none() {
             match self.config.open(&self.stream.name, self.schema.clone()).await {
                 Ok(sink) => {
-                    let needs = *self.stream.needs.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let needs = *self
+                        .stream
+                        .needs
+                        .read()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
                     let needs: Needs = needs.and(&*sink);
-                    *self.stream.needs.write().unwrap_or_else(std::sync::PoisonError::into_inner) = needs;
+                    *self.stream.needs.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
+                        needs;
                     self.open = Some(sink);
                 }
                 Err(error) => return self.failed(work, &error),

@@ -105,7 +105,9 @@ impl SinkConfig {
         schema: SchemaRef,
     ) -> Result<Box<dyn Publish>, PublishError> {
         match self {
-            Self::Directory(options) => Ok(Box::new(Directory::open(options.clone(), stream, schema)?)),
+            Self::Directory(options) => {
+                Ok(Box::new(Directory::open(options.clone(), stream, schema)?))
+            }
             Self::Stdout(options) => Ok(Box::new(Stdout::open(options.clone())?)),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => {

@@ -52,7 +52,8 @@ impl Spool {
     /// Opens the spool in a folder, with what an earlier process left in it.
     pub(crate) fn open(folder: &Path, bytes_max: u64) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let lock = File::options().create(true).write(true).truncate(false).open(folder.join("lock"))?;
+        let lock =
+            File::options().create(true).write(true).truncate(false).open(folder.join("lock"))?;
         if lock.try_lock().is_err() {
             return Err(io::Error::other(format!("{}: another process uses it", folder.display())));
         }
@@ -166,7 +167,9 @@ impl Spool {
 
     /// Has the disk write.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
-        if self.dirty && let Some(file) = &self.writer {
+        if self.dirty
+            && let Some(file) = &self.writer
+        {
             file.sync_data()?;
         }
         self.dirty = false;

@@ -141,7 +141,8 @@ impl Board {
         let rows = totals.received.saturating_sub(totals.rejected);
         let parse_queue: i64 =
             self.streams.iter().map(|(stream, _)| stream.metrics.parse_queue.get()).sum();
-        let sinks = || self.streams.iter().flat_map(|(_, sinks)| sinks.iter().map(|(_, sink)| sink));
+        let sinks =
+            || self.streams.iter().flat_map(|(_, sinks)| sinks.iter().map(|(_, sink)| sink));
         let publish_queue: i64 = sinks().map(|sink| sink.queue.get()).sum();
         let of = |stage: usize| -> Vec<&Histogram> {
             self.streams.iter().map(|(stream, _)| &stream.metrics.stages[stage]).collect()
@@ -153,7 +154,14 @@ impl Board {
             stage("parse", totals.received, text, parse_queue, ORDER_MAX, &of(2)),
             stage("resize", rows, arrow, 0, 0, &of(3)),
             stage("serialize", rows, arrow, 0, 0, &of(4)),
-            stage("publish", totals.published, arrow, publish_queue, QUEUE_MAX * sink_count, &publish),
+            stage(
+                "publish",
+                totals.published,
+                arrow,
+                publish_queue,
+                QUEUE_MAX * sink_count,
+                &publish
+            ),
         ])
     }
 }

@@ -133,9 +133,8 @@ impl Stream {
         let order = self.order.read().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(order) = order else { return false };
         let Ok(place) = order.reserve().await else { return false };
-        let lines = memchr::memchr_iter(b'\n', job.buffer.text()).count();
         self.metrics.received_bytes.inc_by(job.buffer.len as u64);
-        self.metrics.received_lines.inc_by(lines as u64);
+        self.metrics.received_lines.inc_by(job.lines);
         self.metrics.parse_queue.inc();
         let (reply, result) = oneshot::channel();
         let mut queue = self.queue.state.lock().unwrap_or_else(PoisonError::into_inner);

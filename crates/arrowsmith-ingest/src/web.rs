@@ -93,8 +93,14 @@ pub(crate) fn admin(web: &Arc<Web>) -> Router<Arc<Web>> {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/", file("text/html; charset=utf-8", include_str!("../dashboard/index.html")))
-        .route("/dashboard.css", file("text/css; charset=utf-8", include_str!("../dashboard/dashboard.css")))
-        .route("/dashboard.js", file("text/javascript; charset=utf-8", include_str!("../dashboard/dashboard.js")))
+        .route(
+            "/dashboard.css",
+            file("text/css; charset=utf-8", include_str!("../dashboard/dashboard.css")),
+        )
+        .route(
+            "/dashboard.js",
+            file("text/javascript; charset=utf-8", include_str!("../dashboard/dashboard.js")),
+        )
 }
 
 /// Lets only those in who know the token: as bearer, or `?token=` for browsers.
@@ -102,7 +108,8 @@ async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Res
     if let Some(token) = &web.admin_token {
         let tokens = std::slice::from_ref(token);
         let query = request.uri().query().unwrap_or_default();
-        let query = query.split('&').find_map(|part| part.strip_prefix("token=")).unwrap_or_default();
+        let query =
+            query.split('&').find_map(|part| part.strip_prefix("token=")).unwrap_or_default();
         if !is_known(tokens, bearer(request.headers())) && !is_known(tokens, query.as_bytes()) {
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
             return (StatusCode::UNAUTHORIZED, how, "this needs the admin token\n").into_response();

@@ -68,7 +68,8 @@ fn set(table: &mut Table, path: &[String], text: &str) -> std::result::Result<()
 
 fn element(items: &mut Vec<Value>, path: &[String], text: &str) -> std::result::Result<(), String> {
     let Some((first, rest)) = path.split_first() else { return Err("names nothing".to_owned()) };
-    let number = first.parse::<usize>().map_err(|_| format!("{first} is no number of an element"))?;
+    let number =
+        first.parse::<usize>().map_err(|_| format!("{first} is no number of an element"))?;
     if number > items.len() {
         return Err(format!("there is no element {} before {number}", items.len()));
     }
@@ -90,8 +91,9 @@ fn element(items: &mut Vec<Value>, path: &[String], text: &str) -> std::result::
 }
 
 fn value(text: &str) -> Value {
-    let parsed = format!("v = {text}").parse::<Table>().ok().and_then(|mut table| {
-        if table.len() == 1 { table.remove("v") } else { None }
-    });
+    let parsed = format!("v = {text}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| if table.len() == 1 { table.remove("v") } else { None });
     parsed.unwrap_or_else(|| Value::String(text.to_owned()))
 }

@@ -27,8 +27,17 @@ fn later_layers_win() {
     let text = format!("[limits]\nconnections = 1\ndepth = 3\n[service]\nthreads = 1\n{SMALL}");
     let environment =
         [("ARROWSMITH_INGEST_LIMITS__CONNECTIONS", "2"), ("ARROWSMITH_INGEST_LIMITS__DEPTH", "4")];
-    let config = load(&text, &environment, &["limits.depth=5", "service.memory=8MiB",
-        "limits.record_bytes=1MiB", "limits.body_bytes=2 MB"]).unwrap();
+    let config = load(
+        &text,
+        &environment,
+        &[
+            "limits.depth=5",
+            "service.memory=8MiB",
+            "limits.record_bytes=1MiB",
+            "limits.body_bytes=2 MB",
+        ],
+    )
+    .unwrap();
     assert_eq!(config.service.threads, 1);
     assert_eq!(config.limits.connections, 2);
     assert_eq!(config.limits.depth, 5);
@@ -41,9 +50,13 @@ fn lists_are_set_by_number() {
     let config = load(
         SMALL,
         &[],
-        &["stream.events.sink.0.type=directory", "stream.events.sink.0.path=out",
-          "stream.events.tcp=[\"127.0.0.1:1\"]"],
-    ).unwrap();
+        &[
+            "stream.events.sink.0.type=directory",
+            "stream.events.sink.0.path=out",
+            "stream.events.tcp=[\"127.0.0.1:1\"]",
+        ],
+    )
+    .unwrap();
     let stream = &config.streams["events"];
     assert_eq!(stream.sinks.len(), 1);
     assert_eq!(stream.tcp, ["127.0.0.1:1"]);

@@ -58,7 +58,9 @@ impl<'de> serde::Deserialize<'de> for Size {
             }
             fn visit_str<E: Error>(self, value: &str) -> Result<Size, E> {
                 let size = parse(value).map(Size);
-                size.ok_or_else(|| E::custom(format!("{value:?} is no size, as 65536 or \"64KiB\"")))
+                size.ok_or_else(|| {
+                    E::custom(format!("{value:?} is no size, as 65536 or \"64KiB\""))
+                })
             }
         }
         deserializer.deserialize_any(Sizes)

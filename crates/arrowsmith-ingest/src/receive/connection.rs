@@ -98,7 +98,10 @@ impl Receiver {
     }
 
     /// Reads until the connection or the service ends.
-    pub(crate) async fn run<T: AsyncRead + AsyncWrite + Send + Unpin>(mut self, transport: T) -> Closed {
+    pub(crate) async fn run<T: AsyncRead + AsyncWrite + Send + Unpin>(
+        mut self,
+        transport: T,
+    ) -> Closed {
         let (mut input, output) = tokio::io::split(transport);
         let closed = match &self.progress {
             None => {
@@ -234,7 +237,7 @@ impl Receiver {
                 drop(buffer);
                 self.grant_carry().await?;
             }
-            Cut::TooLong => self.too_long(buffer.text(), since),
+            Cut::TooLong => self.too_long(buffer.text(), since).await?,
         }
         Ok(bytes)
     }
@@ -251,11 +254,16 @@ impl Receiver {
         }
     }
 
-    fn too_long(&mut self, text: &[u8], since: (Instant, SystemTime)) {
+    async fn too_long(&mut self, text: &[u8], since: (Instant, SystemTime)) -> Result<(), Closed> {
+        if self.overlong.is_some() {
+            // The line before was too long as well, and its reject waits for text that follows.
+            self.send_long(Vec::new(), Some(since)).await?;
+        }
         self.carry_since = Some(since);
         // It has no end of a line, or it would have been cut.
         let (_, reject) = self.lines.pass_over(text, false, &self.sender);
         self.overlong = reject;
+        Ok(())
     }
 
     async fn grant_carry(&mut self) -> Result<(), Closed> {
@@ -304,7 +312,7 @@ impl Receiver {
                 let text = std::mem::take(&mut self.carry);
                 self.carry_grant = None;
                 let since = self.carry_since.unwrap_or((Instant::now(), SystemTime::now()));
-                self.too_long(&text, since);
+                self.too_long(&text, since).await?;
             }
         }
         Ok(count)
@@ -329,7 +337,7 @@ impl Receiver {
     ) -> Result<(), Closed> {
         buffer.compact();
         let (offset, line) = (self.lines.offset, self.lines.line);
-        self.lines.advance(buffer.text());
+        let lines = self.lines.advance(buffer.text());
         let ticket = match &self.progress {
             None => Ticket::None,
             Some(progress) => {
@@ -344,6 +352,7 @@ impl Receiver {
             buffer,
             offset,
             line,
+            lines,
             received_at,
             start,
             receive: now.saturating_duration_since(start),
@@ -364,7 +373,12 @@ impl Receiver {
             return;
         }
         if closed != Closed::End {
-            tracing::info!(sender = &*self.sender.name, why = closed.name(), bytes = text.len(), "ended in a line");
+            tracing::info!(
+                sender = &*self.sender.name,
+                why = closed.name(),
+                bytes = text.len(),
+                "ended in a line"
+            );
         }
         let since = self.carry_since.take();
         // What cannot be handed over now was never acknowledged.
@@ -373,7 +387,12 @@ impl Receiver {
 
     async fn finish(&mut self, closed: Closed) {
         self.common.metrics.closed.with_label_values(&[closed.name()]).inc();
-        tracing::debug!(sender = &*self.sender.name, why = closed.name(), bytes = self.lines.offset, "closed");
+        tracing::debug!(
+            sender = &*self.sender.name,
+            why = closed.name(),
+            bytes = self.lines.offset,
+            "closed"
+        );
     }
 
     /// Reads the first line, which has to be a token.
@@ -391,9 +410,15 @@ impl Receiver {
             }
             Err(Closed::Token)
         };
-        timeout(self.common.limits.record_seconds.duration(), read).await.map_err(|_| Closed::Slow)??;
+        timeout(self.common.limits.record_seconds.duration(), read)
+            .await
+            .map_err(|_| Closed::Slow)??;
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
-        if super::http::is_known(&self.stream.config.tokens, line) { Ok(()) } else { Err(Closed::Token) }
+        if super::http::is_known(&self.stream.config.tokens, line) {
+            Ok(())
+        } else {
+            Err(Closed::Token)
+        }
     }
 }
 

@@ -206,7 +206,9 @@ async fn read(
             }
             Cut::Whole(_) => {}
             Cut::More if count == 0 && buffer.room().is_empty() => {
-                let Some(grant) = common.memory.grant(buffer.capacity()).await else { return Ok(0) };
+                let Some(grant) = common.memory.grant(buffer.capacity()).await else {
+                    return Ok(0);
+                };
                 buffer.grow(grant);
             }
             // The line is still being written.
@@ -222,7 +224,7 @@ async fn read(
     }
     let bytes = buffer.len;
     let (offset, line) = (followed.lines.offset, followed.lines.line);
-    followed.lines.advance(buffer.text());
+    let lines = followed.lines.advance(buffer.text());
     buffer.compact();
     let now = Instant::now();
     let job = Job {
@@ -231,6 +233,7 @@ async fn read(
         buffer,
         offset,
         line,
+        lines,
         received_at,
         start,
         receive: now.saturating_duration_since(start),

@@ -65,9 +65,13 @@ impl Refusal {
         match self {
             Self::UnknownStream => "there is no stream of this name".to_owned(),
             Self::Token => "the request bears no token of this stream".to_owned(),
-            Self::Encoding(name) => format!("content-encoding {name:?}: gzip, zstd and identity are known"),
+            Self::Encoding(name) => {
+                format!("content-encoding {name:?}: gzip, zstd and identity are known")
+            }
             Self::Broken(why) => why.clone(),
-            Self::TooLarge(most) => format!("the body is larger than {most} bytes (limits.body_bytes)"),
+            Self::TooLarge(most) => {
+                format!("the body is larger than {most} bytes (limits.body_bytes)")
+            }
             Self::Pressure => "the service is busy; send it again later".to_owned(),
             Self::Slow => "the body took too long to come".to_owned(),
             Self::Stopping => "the service ends".to_owned(),
@@ -118,7 +122,8 @@ pub(crate) fn is_known(tokens: &[String], given: &[u8]) -> bool {
 
 /// The bearer token of a request.
 pub(crate) fn bearer(headers: &HeaderMap) -> &[u8] {
-    let value = headers.get(header::AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
+    let value =
+        headers.get(header::AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
     match value.split_at_checked(7) {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
         _ => &[],
@@ -152,12 +157,7 @@ fn reply(answer: &Answer) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-async fn take(
-    web: &Web,
-    name: &str,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<Answer, Refusal> {
+async fn take(web: &Web, name: &str, headers: &HeaderMap, body: Body) -> Result<Answer, Refusal> {
     let stream = web.streams.get(name).ok_or(Refusal::UnknownStream)?;
     if !stream.config.tokens.is_empty() && !is_known(&stream.config.tokens, bearer(headers)) {
         return Err(Refusal::Token);
@@ -254,6 +254,7 @@ async fn submit(
     drop(growing);
     let number = web.common.numbers.next();
     let sender = Arc::new(Sender { name: format!("http:{number}").into(), number });
+    let lines = memchr::memchr_iter(b'\n', &text).count() as u64;
     let (reply, answer) = oneshot::channel();
     let now = Instant::now();
     let job = Job {
@@ -262,6 +263,7 @@ async fn submit(
         buffer: Buffer::of(text, grant),
         offset: 0,
         line: 1,
+        lines,
         received_at,
         start,
         receive: now.saturating_duration_since(start),

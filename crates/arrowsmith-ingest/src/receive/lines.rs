@@ -57,10 +57,12 @@ impl Lines {
         }
     }
 
-    /// Notes that text was handed over.
-    pub(crate) fn advance(&mut self, text: &[u8]) {
+    /// Notes that text was handed over. Returns the line ends in it.
+    pub(crate) fn advance(&mut self, text: &[u8]) -> u64 {
+        let lines = memchr::memchr_iter(b'\n', text).count() as u64;
         self.offset += text.len() as u64;
-        self.line += memchr::memchr_iter(b'\n', text).count() as u64;
+        self.line += lines;
+        lines
     }
 
     /// Whether a line is being passed over.
@@ -79,9 +81,12 @@ impl Lines {
         let found = memchr::memchr(b'\n', text);
         let used = found.map_or(text.len(), |at| at + 1);
         let (offset, line) = (self.offset, self.line);
-        let overlong = self
-            .overlong
-            .get_or_insert_with(|| Overlong { text: Vec::new(), offset, line, bytes: 0 });
+        let overlong = self.overlong.get_or_insert_with(|| Overlong {
+            text: Vec::new(),
+            offset,
+            line,
+            bytes: 0,
+        });
         let room = OVERLONG_KEPT_BYTES - overlong.text.len();
         let body = found.unwrap_or(used);
         overlong.text.extend_from_slice(&text[..body.min(room)]);

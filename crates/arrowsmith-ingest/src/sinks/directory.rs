@@ -165,7 +165,8 @@ impl Directory {
         for entry in fs::read_dir(&self.options.path)? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let Some((number, kind)) = name.strip_prefix(&prefix).and_then(|n| n.split_once('.')) else {
+            let Some((number, kind)) = name.strip_prefix(&prefix).and_then(|n| n.split_once('.'))
+            else {
                 continue;
             };
             // Another stream may be called as this one and a number.

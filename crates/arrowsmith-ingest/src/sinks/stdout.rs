@@ -34,12 +34,15 @@ impl Stdout {
     fn write(&mut self, message: &Message) -> Result<Receipt, PublishError> {
         let writer = match &mut self.writer {
             Some((schema, writer)) if **schema == *message.schema => writer,
-            Some(_) => return Err(PublishError::fatal("standard output cannot take another schema")),
+            Some(_) => {
+                return Err(PublishError::fatal("standard output cannot take another schema"));
+            }
             empty => {
                 let options = IpcWriteOptions::default();
                 let codec = arrowsmith_message::Compression::from(self.options.compression).codec();
                 let options = options.try_with_compression(codec).map_err(PublishError::fatal)?;
-                let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(PublishError::fatal)?;
+                let file =
+                    std::io::stdout().as_fd().try_clone_to_owned().map_err(PublishError::fatal)?;
                 let file = BufWriter::with_capacity(1 << 20, File::from(file));
                 let writer = StreamWriter::try_new_with_options(file, &message.schema, options);
                 &mut empty.insert((message.schema.clone(), writer.map_err(PublishError::fatal)?)).1

@@ -68,8 +68,7 @@ pub(super) fn write(message: &Message) -> io::Result<Vec<u8>> {
     let batch = encode(&message.batch, Layout::SelfContained, Compression::None)
         .map_err(io::Error::other)?;
     let known_len = u64::try_from(known.len()).unwrap_or(u64::MAX);
-    let mut bytes =
-        Vec::with_capacity(HEADER_BYTES + 8 + known.len() + batch.len());
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + 8 + known.len() + batch.len());
     bytes.resize(HEADER_BYTES, 0);
     bytes.extend_from_slice(&known_len.to_le_bytes());
     bytes.extend_from_slice(&known);

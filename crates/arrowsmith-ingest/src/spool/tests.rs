@@ -45,7 +45,10 @@ fn what_goes_in_comes_out_in_order() {
     assert_eq!(spool.rows(), 50);
     let (first, _) = spool.next().unwrap().unwrap();
     let wanted = message(0);
-    assert_eq!((&first.batch, &first.origins, &first.key), (&wanted.batch, &wanted.origins, &wanted.key));
+    assert_eq!(
+        (&first.batch, &first.origins, &first.key),
+        (&wanted.batch, &wanted.origins, &wanted.key)
+    );
     spool.next().unwrap();
     spool.rewind();
     assert_eq!(drain(&mut spool), [0, 1, 2, 3, 4]);

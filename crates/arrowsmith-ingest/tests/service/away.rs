@@ -57,9 +57,7 @@ fn with_a_spool_they_are_answered_and_it_drains_in_order() {
         fs::remove_file(&out).unwrap();
         assert_eq!(post(&service, "/v1/s", "", &lines(1100..1200)).0, 200);
         wait_for("the spool", || service.status()["streams"][0]["sinks"][0]["spool_records"] == 0);
-        wait_for("all", || {
-            service.status()["streams"][0]["sinks"][0]["published_records"] == 1200
-        });
+        wait_for("all", || service.status()["streams"][0]["sinks"][0]["published_records"] == 1200);
         assert_eq!(post(&service, "/v1/s", "", &lines(1200..1300)).0, 200);
         wait_for("all of this run", || service.status()["totals"]["published_records"] == 300);
         let stream = service.drain().streams["s"];
@@ -73,9 +71,13 @@ fn a_full_spool_makes_senders_wait() {
     let folder = tempfile::tempdir().unwrap();
     let out = block(folder.path());
     let spool = format!("stream.s.spool.path={:?}", folder.path().join("spool"));
-    let settings =
-        [&*spool, "stream.s.spool.bytes=200000", "service.memory=4MiB",
-         "limits.record_bytes=1MiB", "limits.body_bytes=2MiB"];
+    let settings = [
+        &*spool,
+        "stream.s.spool.bytes=200000",
+        "service.memory=4MiB",
+        "limits.record_bytes=1MiB",
+        "limits.body_bytes=2MiB",
+    ];
     let service = start(folder.path(), &settings);
     let mut socket = tcp(&service);
     let all = lines(0..1_000_000);
@@ -106,6 +108,7 @@ fn two_sinks_both_get_everything() {
     assert_eq!(summary.streams["s"].published, 1000);
     assert_eq!(numbers(&folder.path().join("out")), (0..1000).collect::<Vec<_>>());
     let files = fs::read_dir(&second).unwrap();
-    let whole = files.filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "parquet"));
+    let whole =
+        files.filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "parquet"));
     assert_eq!(whole.count(), 1);
 }

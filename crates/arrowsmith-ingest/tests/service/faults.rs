@@ -48,8 +48,7 @@ fn long_records_in_small_portions_are_whole() {
 #[test]
 fn slow_and_idle_connections_are_closed() {
     let folder = tempfile::tempdir().unwrap();
-    let service =
-        start(folder.path(), &["limits.idle_seconds=1", "limits.record_seconds=0.5"]);
+    let service = start(folder.path(), &["limits.idle_seconds=1", "limits.record_seconds=0.5"]);
     let mut slow = tcp(&service);
     slow.write_all(b"{\"n\":").unwrap();
     let mut idle = tcp(&service);

@@ -8,9 +8,9 @@ use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
 use arrowsmith_ingest::{Config, Service};
 
@@ -62,7 +62,8 @@ fn batches(folder: &Path) -> Vec<RecordBatch> {
 }
 
 fn numbers(folder: &Path) -> Vec<i64> {
-    let column = |batch: &RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
+    let column =
+        |batch: &RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
     batches(folder).iter().flat_map(column).collect()
 }
 
@@ -230,7 +231,8 @@ fn what_is_seen_from_outside() {
     assert_eq!(request(&service, "GET", "/readyz", "", b"").0, 200);
     assert_eq!(request(&service, "GET", "/metrics", "", b"").0, 401);
     assert_eq!(request(&service, "GET", "/v1/status.json?token=wrong", "", b"").0, 401);
-    let (status, text) = request(&service, "GET", "/metrics", "Authorization: Bearer secret\r\n", b"");
+    let (status, text) =
+        request(&service, "GET", "/metrics", "Authorization: Bearer secret\r\n", b"");
     assert_eq!(status, 200);
     let line = r#"arrowsmith_ingest_published_records_total{sink="directory",stream="s"} 10"#;
     assert!(text.contains(line), "{text}");

@@ -42,7 +42,14 @@ impl Part {
         let file = File::options().write(true).create_new(true).open(&path)?;
         let mut writer = writer(file, schema, options)?;
         writer.get_mut().flush()?;
-        Ok(Self { path, schema: schema.clone(), started: Instant::now(), writer, whole_bytes: 0, rows: 0 })
+        Ok(Self {
+            path,
+            schema: schema.clone(),
+            started: Instant::now(),
+            writer,
+            whole_bytes: 0,
+            rows: 0,
+        })
     }
 
     /// Adds a batch; the system has it afterwards, and with `fsync` the disk.
@@ -139,7 +146,8 @@ pub(super) fn recover(path: &Path, options: &DirectoryOptions) -> io::Result<u64
     });
     match options.format {
         FileFormat::Arrow => {
-            let mut writer = writer(File::create(&temporary)?, &schema, options).map_err(io::Error::other)?;
+            let mut writer =
+                writer(File::create(&temporary)?, &schema, options).map_err(io::Error::other)?;
             for batch in batches {
                 writer.write(&batch).map_err(io::Error::other)?;
             }
@@ -154,7 +162,8 @@ pub(super) fn recover(path: &Path, options: &DirectoryOptions) -> io::Result<u64
             let parquet = ParquetOptions { codec, ..ParquetOptions::default() };
             let output = Output::create(&temporary).map_err(io::Error::other)?;
             let output = output.with_fsync(options.fsync != Fsync::Never);
-            let mut sink = Box::new(ParquetSink::new(output, &schema, &parquet).map_err(io::Error::other)?);
+            let mut sink =
+                Box::new(ParquetSink::new(output, &schema, &parquet).map_err(io::Error::other)?);
             for batch in batches {
                 sink.write(&batch).map_err(io::Error::other)?;
             }

@@ -61,7 +61,8 @@ fn values(path: &Path) -> Vec<i64> {
 #[test]
 fn files_roll_by_size_and_appear_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let options = DirectoryOptions { roll_bytes: Size(20_000), ..DirectoryOptions::new(folder.path()) };
+    let options =
+        DirectoryOptions { roll_bytes: Size(20_000), ..DirectoryOptions::new(folder.path()) };
     let mut sink = open(&options);
     for number in 0..8_u64 {
         let first = i64::try_from(number).unwrap() * 1000;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A connection without a network, for the fuzz target on the framing. Not a part of the library's face.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use arrowsmith_core::Result;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::{Semaphore, watch};
+
+use crate::config::{Config, LimitsConfig, Size, StreamConfig};
+use crate::memory::Memory;
+use crate::metrics::Metrics;
+use crate::numbers::Numbers;
+use crate::receive::Common;
+use crate::receive::connection::Receiver;
+use crate::stream::{Queue, Stream};
+
+/// Most portions of a connection: what is handed over waits, and nobody takes it away.
+pub const PORTIONS_MAX: usize = 250;
+
+/// Memory for text, in bytes; more than any input that a fuzzer makes.
+const MEMORY_BYTES: usize = 1 << 30;
+
+/// What was handed over at once.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Handed {
+    /// A line that was passed over before the text: its number, offset, and what is said of its length.
+    pub overlong: Option<(u64, u64, String)>,
+    /// Line of the first byte, from 1.
+    pub line: u64,
+    /// Offset of the first byte.
+    pub offset: u64,
+    /// Lines; the last one of a connection may have no end.
+    pub text: Vec<u8>,
+}
+
+/// What a connection hands over on which these portions come, one after another; none is empty.
+///
+/// # Errors
+/// When the parts of a service cannot be made.
+pub fn receive(portions: &[Vec<u8>], record_bytes_max: usize) -> Result<Vec<Handed>> {
+    let limits = LimitsConfig { record_bytes: Size(record_bytes_max), ..LimitsConfig::default() };
+    let config = Config { limits: limits.clone(), ..Config::default() };
+    let metrics = Arc::new(Metrics::new()?);
+    let queue = Arc::new(Queue::default());
+    let stream = StreamConfig { schema: "id: int64".to_owned(), ..StreamConfig::default() };
+    let counts = metrics.stream("s");
+    // The results are awaited by nobody; their channel has to live.
+    let (stream, _results) = Stream::new("s", &config, stream, counts, Arc::clone(&queue))?;
+    let (_go_on, stop) = watch::channel(false);
+    let common = Common {
+        limits,
+        memory: Memory::new(MEMORY_BYTES, metrics.memory_bytes.clone()),
+        growing: Memory::new(MEMORY_BYTES, metrics.memory_bytes.clone()),
+        metrics,
+        numbers: Numbers::begin(),
+        connections: Arc::new(Semaphore::new(1)),
+        stop,
+    };
+    let receiver = Receiver::new(Arc::new(common), stream, "fuzzer");
+    let transport = Portions { portions, at: 0, taken: 0, wait: false };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // A borrowed transport: the future ends before it does.
+    runtime.block_on(receiver.run(transport));
+    queue.close();
+    let jobs = std::iter::from_fn(|| queue.take(0)).flatten();
+    let handed = jobs.map(|entry| Handed {
+        overlong: entry.job.overlong.map(|reject| {
+            let position = &reject.error.position;
+            (position.line, position.offset, reject.error.found.clone())
+        }),
+        line: entry.job.line,
+        offset: entry.job.offset,
+        text: entry.job.buffer.text().to_vec(),
+    });
+    Ok(handed.collect())
+}
+
+/// Gives portions, with a wait after each; takes nothing.
+struct Portions<'a> {
+    portions: &'a [Vec<u8>],
+    at: usize,
+    taken: usize,
+    wait: bool,
+}
+
+impl AsyncRead for Portions<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if std::mem::take(&mut self.wait) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let Some(portion) = self.portions.get(self.at) else { return Poll::Ready(Ok(())) };
+        let rest = portion.get(self.taken..).unwrap_or_default();
+        let most = rest.len().min(buffer.remaining());
+        buffer.put_slice(&rest[..most]);
+        self.taken += most;
+        if most == rest.len() {
+            self.at += 1;
+            self.taken = 0;
+            self.wait = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Portions<'_> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+        text: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(text.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handed(portions: &[&str], record_bytes_max: usize) -> Vec<Handed> {
+        let portions: Vec<Vec<u8>> = portions.iter().map(|text| text.as_bytes().to_vec()).collect();
+        receive(&portions, record_bytes_max).unwrap()
+    }
+
+    #[test]
+    fn portions_come_out_as_lines() {
+        let found = handed(&["a\nb", "c\nd"], 10);
+        let texts: Vec<&[u8]> = found.iter().map(|one| &one.text[..]).collect();
+        assert_eq!(texts, [&b"a\n"[..], b"bc\n", b"d"]);
+        let places: Vec<(u64, u64)> = found.iter().map(|one| (one.line, one.offset)).collect();
+        assert_eq!(places, [(1, 0), (2, 2), (3, 5)]);
+        assert!(found.iter().all(|one| one.overlong.is_none()));
+    }
+
+    #[test]
+    fn two_overlong_lines_one_after_the_other_are_two_rejects() {
+        let long = "x".repeat(30);
+        let tail = format!("{long}\n{long}");
+        for last in ["\nok\n", "\n", ""] {
+            let found = handed(&[&long, &tail, last], 10);
+            let rejects: Vec<_> = found.iter().filter_map(|one| one.overlong.clone()).collect();
+            let expected = [(1, 0, "60 bytes".to_owned()), (2, 61, "30 bytes".to_owned())];
+            assert_eq!(rejects, expected, "{found:?}");
+        }
+    }
+}
