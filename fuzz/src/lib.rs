@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, Framing};
 use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_ingest::fuzzing::{PORTIONS_MAX, receive};
 use arrowsmith_number as number;
 use arrowsmith_pipeline::PushDecoder;
 use arrowsmith_plan::Plan;
@@ -135,6 +136,49 @@ fn push(
     let error = result.err().map(|error| Mark::from(error.as_data().expect("a data error")));
     let batch = decoder.flush().expect("arrays are sound");
     (batch.map(|batch| render::rows(&batch)).unwrap_or_default(), error)
+}
+
+/// Lines on a connection of the ingest service: a byte for the longest line, then pairs of bytes that say
+/// what comes and how much of it.
+pub fn tcp_framing(data: &[u8]) {
+    let [longest, script @ ..] = data else { return };
+    let record_bytes_max = [1, 10, 5_000, 20_000][usize::from(*longest) % 4];
+    let mut portions = vec![Vec::new()];
+    for pair in script.chunks_exact(2) {
+        let count = usize::from(pair[1]);
+        let last = portions.last_mut().expect("there is one from the start");
+        match pair[0] % 4 {
+            0 => last.extend(std::iter::repeat_n(pair[0], count)),
+            // Beyond what a connection reads at once.
+            1 => last.extend(std::iter::repeat_n(b'x', count * 64)),
+            2 => last.extend(std::iter::repeat_n(b'\n', count % 4 + 1)),
+            _ if portions.len() < PORTIONS_MAX => portions.push(Vec::new()),
+            _ => {}
+        }
+    }
+    portions.retain(|portion| !portion.is_empty());
+    let text = portions.concat();
+    let line_at = |offset: usize| {
+        let ends = text[..offset].iter().filter(|byte| **byte == b'\n').count();
+        u64::try_from(ends + 1).expect("it is short")
+    };
+    let mut at = 0;
+    for handed in receive(&portions, record_bytes_max).expect("a connection can be made") {
+        if let Some((line, offset, found)) = &handed.overlong {
+            assert_eq!((*line, *offset), (line_at(at), at as u64));
+            let rest = &text[at..];
+            let bytes = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+            assert!(bytes > record_bytes_max, "{bytes} bytes are not too many");
+            assert_eq!(*found, format!("{bytes} bytes"));
+            at = (at + bytes + 1).min(text.len());
+        }
+        let end = at + handed.text.len();
+        assert_eq!((handed.line, handed.offset), (line_at(at), at as u64));
+        assert_eq!(Some(&handed.text[..]), text.get(at..end));
+        assert!(handed.text.is_empty() || end == text.len() || handed.text.ends_with(b"\n"));
+        at = end;
+    }
+    assert_eq!(at, text.len(), "not everything was handed over");
 }
 
 /// Any text as a schema: what is read is written, and read again, as the same.

@@ -12,6 +12,7 @@ const TARGETS: &[(&str, Body)] = &[
     ("json_raw", crate::json_raw),
     ("json_random", crate::json_random),
     ("framing", crate::framing),
+    ("tcp_framing", crate::tcp_framing),
     ("number", crate::number),
     ("schema_text", crate::schema_text),
 ];
@@ -61,6 +62,11 @@ fn json_random() {
 #[test]
 fn framing() {
     run("framing", 300);
+}
+
+#[test]
+fn tcp_framing() {
+    run("tcp_framing", 1000);
 }
 
 #[test]

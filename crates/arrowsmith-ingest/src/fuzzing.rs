@@ -45,7 +45,7 @@ pub fn receive(portions: &[Vec<u8>], record_bytes_max: usize) -> Result<Vec<Hand
     let limits = LimitsConfig { record_bytes: Size(record_bytes_max), ..LimitsConfig::default() };
     let config = Config { limits: limits.clone(), ..Config::default() };
     let metrics = Arc::new(Metrics::new()?);
-    let queue = Arc::new(Queue::default());
+    let queue = Arc::new(Queue::new(1));
     let stream = StreamConfig { schema: "id: int64".to_owned(), ..StreamConfig::default() };
     let counts = metrics.stream("s");
     // The results are awaited by nobody; their channel has to live.
@@ -60,13 +60,18 @@ pub fn receive(portions: &[Vec<u8>], record_bytes_max: usize) -> Result<Vec<Hand
         connections: Arc::new(Semaphore::new(1)),
         stop,
     };
-    let receiver = Receiver::new(Arc::new(common), stream, "fuzzer");
+    let receiver = Receiver::new(Arc::new(common), Arc::clone(&stream), "fuzzer");
     let transport = Portions { portions, at: 0, taken: 0, wait: false };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // A borrowed transport: the future ends before it does.
     runtime.block_on(receiver.run(transport));
     queue.close();
-    let jobs = std::iter::from_fn(|| queue.take(0)).flatten();
+    let jobs = std::iter::from_fn(|| {
+        let group = queue.take(0)?;
+        queue.passed(&stream);
+        Some(group)
+    })
+    .flatten();
     let handed = jobs.map(|entry| Handed {
         overlong: entry.job.overlong.map(|reject| {
             let position = &reject.error.position;

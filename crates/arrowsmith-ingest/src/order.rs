@@ -44,6 +44,7 @@ impl Order {
             // Without a result, the job's records are with those of the job before.
             if let Ok(parsed) = result.blocking_recv() {
                 self.pass(parsed);
+                self.stream.passed();
             }
         }
     }

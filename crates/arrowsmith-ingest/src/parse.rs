@@ -64,7 +64,13 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
         }
         if let Some((stream, reply)) = first {
             // The receiver waits until the end of the stream.
-            drop(reply.send(parse(&mut decoders, &stream, jobs)));
+            let parsed = catch_unwind(AssertUnwindSafe(|| parse(&mut decoders, &stream, jobs)));
+            let parsed = parsed.unwrap_or_else(|_| {
+                // A bug beyond the engine: the jobs are gone, and none of them is acknowledged.
+                tracing::error!(stream = &*stream.name, "a parser panicked; its buffers are lost");
+                Parsed::default()
+            });
+            drop(reply.send(parsed));
         }
     }
 }

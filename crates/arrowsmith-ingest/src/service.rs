@@ -120,7 +120,7 @@ impl Service {
             )),
             stop: stopped,
         });
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(Queue::new(config.service.threads));
         let latency = match &config.service.latency_csv {
             Some(path) => Some(Latency::create(path).map_err(|error| Error::io(path, error))?),
             None => None,

@@ -29,7 +29,7 @@ use crate::spool::{Place, Spool};
 use crate::stream::Stream;
 
 /// Messages in the queue before a sink.
-pub(crate) const QUEUE_MAX: usize = 16;
+pub(crate) const QUEUE_MAX: usize = 4;
 
 /// Wait after the first failure, and the longest.
 const RETRY: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];

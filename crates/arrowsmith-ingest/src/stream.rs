@@ -93,6 +93,8 @@ pub(crate) struct Stream {
     /// Gone when nothing is taken any more.
     order: RwLock<Option<mpsc::Sender<oneshot::Receiver<Parsed>>>>,
     queue: Arc<Queue>,
+    /// Its place in the queue.
+    lane: usize,
 }
 
 impl Stream {
@@ -113,6 +115,7 @@ impl Stream {
             needs: RwLock::new(Needs::default()),
             compiled: RwLock::new(Arc::new(compiled)),
             order: RwLock::new(Some(order)),
+            lane: queue.add(),
             queue,
         };
         Ok((Arc::new(this), results))
@@ -137,13 +140,20 @@ impl Stream {
         self.metrics.received_lines.inc_by(job.lines);
         self.metrics.parse_queue.inc();
         let (reply, result) = oneshot::channel();
-        let mut queue = self.queue.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.queue.lock();
         // Both under one lock, so that both queues have one order.
         place.send(result);
-        queue.jobs.push_back(Entry { stream: Arc::clone(self), job, reply });
+        if let Some(lane) = queue.lanes.get_mut(self.lane) {
+            lane.jobs.push_back(Entry { stream: Arc::clone(self), job, reply });
+        }
         drop(queue);
         self.queue.filled.notify_one();
         true
+    }
+
+    /// Notes that the results of some jobs were passed on.
+    pub(crate) fn passed(&self) {
+        self.queue.passed(self);
     }
 
     /// Takes nothing any more; what is inside goes on.
@@ -159,36 +169,96 @@ pub(crate) struct Entry {
     pub(crate) reply: oneshot::Sender<Parsed>,
 }
 
-/// The jobs that wait for a parser. Bounded by the order queues of the streams and by memory.
-#[derive(Default)]
+/// The jobs that wait for a parser, by stream. Bounded by the order queues of the streams and by memory.
+///
+/// Streams take turns. A stream whose results are not passed on waits, so that parsers do not fill
+/// memory with batches ahead of its sinks, and the other streams go on.
 pub(crate) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
+    /// Results of a stream that are not passed on, at most.
+    ahead_max: usize,
 }
 
 #[derive(Default)]
 struct State {
-    jobs: VecDeque<Entry>,
+    lanes: Vec<Lane>,
+    /// The lane whose turn it is.
+    next: usize,
     closed: bool,
 }
 
+/// The jobs of one stream.
+#[derive(Default)]
+struct Lane {
+    jobs: VecDeque<Entry>,
+    ahead: usize,
+}
+
+impl State {
+    /// The next lane that has jobs and may go on.
+    fn turn(&mut self, ahead_max: usize) -> Option<&mut Lane> {
+        let count = self.lanes.len();
+        let ready = |lane: &Lane| !lane.jobs.is_empty() && lane.ahead < ahead_max;
+        let found =
+            (0..count).map(|step| (self.next + step) % count).find(|&at| ready(&self.lanes[at]))?;
+        self.next = found + 1;
+        self.lanes.get_mut(found)
+    }
+}
+
 impl Queue {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self { state: Mutex::default(), filled: Condvar::new(), ahead_max: threads + 2 }
+    }
+
+    /// A place for the jobs of another stream.
+    fn add(&self) -> usize {
+        let mut state = self.lock();
+        state.lanes.push(Lane::default());
+        state.lanes.len() - 1
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The next jobs, one after another in their stream, `bytes_max` of text together if there is more
     /// than one; waits for the first. `None` at the end.
     pub(crate) fn take(&self, bytes_max: usize) -> Option<Vec<Entry>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = loop {
-            if let Some(first) = state.jobs.pop_front() {
-                break first;
+        let mut state = self.lock();
+        loop {
+            if let Some(lane) = state.turn(self.ahead_max) {
+                lane.ahead += 1;
+                return Some(lane.group(bytes_max));
             }
-            if state.closed {
+            if state.closed && state.lanes.iter().all(|lane| lane.jobs.is_empty()) {
                 return None;
             }
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
-        };
-        let mut bytes = first.job.buffer.len;
-        let mut group = vec![first];
-        while let (Some(next), Some(first)) = (state.jobs.front(), group.first()) {
+        }
+    }
+
+    /// Notes that the results of some jobs were passed on.
+    pub(crate) fn passed(&self, stream: &Stream) {
+        if let Some(lane) = self.lock().lanes.get_mut(stream.lane) {
+            lane.ahead = lane.ahead.saturating_sub(1);
+        }
+        self.filled.notify_one();
+    }
+
+    /// Ends the parsers when they have taken everything.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.filled.notify_all();
+    }
+}
+
+impl Lane {
+    fn group(&mut self, bytes_max: usize) -> Vec<Entry> {
+        let mut group: Vec<Entry> = self.jobs.pop_front().into_iter().collect();
+        let mut bytes = group.first().map_or(0, |first| first.job.buffer.len);
+        while let (Some(next), Some(first)) = (self.jobs.front(), group.first()) {
             bytes = bytes.saturating_add(next.job.buffer.len);
             let alike = Arc::ptr_eq(&first.job.compiled, &next.job.compiled)
                 && !first.job.whole
@@ -196,15 +266,9 @@ impl Queue {
             if !alike || bytes > bytes_max {
                 break;
             }
-            group.extend(state.jobs.pop_front());
+            group.extend(self.jobs.pop_front());
         }
-        Some(group)
-    }
-
-    /// Ends the parsers when they have taken everything.
-    pub(crate) fn close(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.filled.notify_all();
+        group
     }
 }
 

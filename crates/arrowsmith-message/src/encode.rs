@@ -62,7 +62,9 @@ pub fn encode(
         Layout::SelfContained => 0,
         Layout::BatchOnly => {
             let mut dictionary = batch.schema_ref().flattened_fields().into_iter();
-            if let Some(field) = dictionary.find(|f| matches!(f.data_type(), DataType::Dictionary(..))) {
+            if let Some(field) =
+                dictionary.find(|f| matches!(f.data_type(), DataType::Dictionary(..)))
+            {
                 return Err(ArrowError::IpcError(format!(
                     "a dictionary ({}) has no place in a message without schema",
                     field.name()

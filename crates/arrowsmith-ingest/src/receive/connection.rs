@@ -28,6 +28,11 @@ const SMALL_BYTES: usize = 4 << 10;
 /// Longest wait for memory for a long line: with all of it held by lines that do not end, one has to go.
 const GROW_WAIT: Duration = Duration::from_secs(10);
 
+/// What the system holds of a connection when the end is asked for is taken: as long as bytes come within
+/// this time of each other, and no more of them than the system holds.
+const LINGER: Duration = Duration::from_millis(50);
+const LAST_BYTES_MAX: usize = 16 << 20;
+
 /// Why a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Closed {
@@ -160,8 +165,10 @@ impl Receiver {
         let stop = stopped(self.common.stop.clone());
         tokio::pin!(stop);
         let mut small = [0; SMALL_BYTES];
+        // After the end has been asked for: bytes that may still be taken.
+        let mut left: Option<usize> = None;
         loop {
-            let limit = self.wait();
+            let limit = if left.is_some() { LINGER } else { self.wait() };
             let read = async {
                 if self.carry.len() > SMALL_BYTES && !self.lines.is_passing() {
                     self.read_long(input).await
@@ -171,11 +178,15 @@ impl Receiver {
             };
             let count = tokio::select! {
                 biased;
-                () = &mut stop => return Closed::Stop,
+                () = &mut stop, if left.is_none() => {
+                    left = Some(LAST_BYTES_MAX);
+                    continue;
+                }
                 result = timeout(limit, read) => match result {
                     Ok(Ok(0)) => return Closed::End,
                     Ok(Ok(count)) => count,
                     Ok(Err(closed)) => return closed,
+                    Err(_) if left.is_some() => return Closed::Stop,
                     Err(_) if self.carry.is_empty() && !self.lines.is_passing() => return Closed::Idle,
                     Err(_) => return Closed::Slow,
                 },
@@ -188,7 +199,11 @@ impl Receiver {
                 self.take(&small[..count], input, now).await
             };
             match taken {
-                Ok(bytes) => self.rate.wait(bytes).await,
+                Ok(bytes) if left.is_some_and(|left| left < bytes) => return Closed::Stop,
+                Ok(bytes) => {
+                    left = left.map(|left| left - bytes);
+                    self.rate.wait(bytes).await;
+                }
                 Err(closed) => return closed,
             }
         }

@@ -265,6 +265,11 @@ impl Publish for Directory {
     fn needs_payload(&self) -> bool {
         false
     }
+
+    fn in_flight_max(&self) -> usize {
+        // A message is stored when it is taken.
+        1
+    }
 }
 
 /// Full parts that wait for their end, at most: then a disk that is too slow is felt.

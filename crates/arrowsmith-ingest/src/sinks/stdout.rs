@@ -77,4 +77,8 @@ impl Publish for Stdout {
     fn needs_payload(&self) -> bool {
         false
     }
+
+    fn in_flight_max(&self) -> usize {
+        1
+    }
 }
