@@ -80,6 +80,8 @@ pub(crate) struct Receiver {
     carry_grant: Option<Grant>,
     /// When the first byte of the carry came.
     carry_since: Option<(Instant, SystemTime)>,
+    /// How long the sender has been waited for since the line began: not the time that we made it wait.
+    waited: Duration,
     rate: Rate,
     overlong: Option<Box<Reject>>,
 }
@@ -96,6 +98,7 @@ impl Receiver {
             carry: Vec::new(),
             carry_grant: None,
             carry_since: None,
+            waited: Duration::ZERO,
             overlong: None,
             common,
             stream,
@@ -105,18 +108,13 @@ impl Receiver {
     /// Reads until the connection or the service ends.
     pub(crate) async fn run<T: AsyncRead + AsyncWrite + Send + Unpin>(
         mut self,
-        transport: T,
+        mut transport: T,
     ) -> Closed {
-        let (mut input, output) = tokio::io::split(transport);
         let closed = match &self.progress {
-            None => {
-                let closed = self.read(&mut input).await;
-                drop(output);
-                closed
-            }
+            None => self.read(&mut transport).await,
             Some(progress) => {
                 let progress = Arc::clone(progress);
-                let mut output = output;
+                let (mut input, mut output) = tokio::io::split(transport);
                 let mut told = None;
                 let (closed, limit) = {
                     let limit = self.common.limits.idle_seconds.duration();
@@ -176,6 +174,7 @@ impl Receiver {
                     input.read(&mut small).await.map_err(|_| Closed::Error)
                 }
             };
+            let began = Instant::now();
             let count = tokio::select! {
                 biased;
                 () = &mut stop, if left.is_none() => {
@@ -192,6 +191,9 @@ impl Receiver {
                 },
             };
             let now = (Instant::now(), SystemTime::now());
+            if !self.carry.is_empty() || self.lines.is_passing() {
+                self.waited += now.0.saturating_duration_since(began);
+            }
             let long = self.carry.len() > SMALL_BYTES && !self.lines.is_passing();
             let taken = if long {
                 self.take_long(count).await
@@ -212,10 +214,10 @@ impl Receiver {
     /// How long the next byte may take.
     fn wait(&self) -> Duration {
         let limits = &self.common.limits;
-        match self.carry_since {
-            Some((since, _)) => limits.record_seconds.duration().saturating_sub(since.elapsed()),
-            None => limits.idle_seconds.duration(),
+        if self.carry.is_empty() && !self.lines.is_passing() {
+            return limits.idle_seconds.duration();
         }
+        limits.record_seconds.duration().saturating_sub(self.waited)
     }
 
     /// Takes the first bytes, and all that is there with them, in a large buffer.
@@ -240,15 +242,16 @@ impl Receiver {
         match self.lines.cut(buffer.text(), known) {
             Cut::Whole(len) => {
                 self.carry = buffer.split_off(len);
+                self.waited = Duration::ZERO;
+                self.submit(buffer, since).await?;
                 if !self.carry.is_empty() {
                     self.carry_since = Some(now);
                     self.grant_carry().await?;
                 }
-                self.submit(buffer, since).await?;
             }
             Cut::More => {
                 self.carry = buffer.text().to_vec();
-                self.carry_since = Some(since);
+                self.carry_since = (!self.carry.is_empty()).then_some(since);
                 drop(buffer);
                 self.grant_carry().await?;
             }
@@ -265,6 +268,7 @@ impl Receiver {
             if reject.is_some() {
                 self.overlong = reject;
                 self.carry_since = None;
+                self.waited = Duration::ZERO;
             }
         }
     }
@@ -317,6 +321,7 @@ impl Receiver {
                 let rest = self.carry.split_off(len);
                 let text = std::mem::replace(&mut self.carry, rest);
                 let since = self.carry_since.take();
+                self.waited = Duration::ZERO;
                 self.send_long(text, since).await?;
                 if !self.carry.is_empty() {
                     self.carry_since = Some((Instant::now(), SystemTime::now()));
