@@ -18,6 +18,7 @@ use arrowsmith_simd::{Input, Level};
 
 use super::build::{Columns, Values};
 use super::locate;
+use super::lockstep::Lockstep;
 use super::program::{Code, Id, Program, ROOT, Step};
 use super::route::Predictor;
 use super::walk::{About, Records, Scratch, State, Stop};
@@ -51,6 +52,7 @@ impl JsonDecoder {
             not_utf8: false,
             rows: 0,
             list,
+            lockstep: Lockstep::default(),
         };
         let schema = Arc::clone(plan.schema());
         Ok(Self { schema, value_root: plan.is_value_root(), level, state })

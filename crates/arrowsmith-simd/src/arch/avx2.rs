@@ -3,6 +3,7 @@
 
 use std::arch::x86_64::*;
 
+use crate::Input;
 use crate::isa::{BracketMasks, Isa, Kernel};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
@@ -116,12 +117,24 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
+    fn equal_to(self, window: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: `self` proves AVX2.
+        unsafe { eq(load(window), byte) }
+    }
+
+    #[inline(always)]
     fn not_space(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves AVX2.
         unsafe {
             let halves = load(window);
             !(eq(halves, b' ') | eq(halves, b'\n') | eq(halves, b'\t') | eq(halves, b'\r'))
         }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, input: Input<'_>, pos: usize) {
+        // SAFETY: the address is of the input; a prefetch reads nothing that could be seen.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(input.from(pos).as_ptr().cast()) };
     }
 
     #[inline(always)]

@@ -105,6 +105,12 @@ impl Isa for Neon {
     }
 
     #[inline(always)]
+    fn equal_to(self, window: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: `self` proves NEON.
+        unsafe { eq(load(window), byte) }
+    }
+
+    #[inline(always)]
     fn not_space(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves NEON.
         unsafe {
