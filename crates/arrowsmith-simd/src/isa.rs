@@ -40,8 +40,38 @@ pub trait Isa: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The name that `ARROWSMITH_CPU` takes.
     const NAME: &'static str;
 
+    /// Whether [`Isa::gather_bits`] takes a few cycles, so that skipping in bulk pays.
+    const BULK_SKIP: bool = false;
+
     /// Runs a kernel compiled for this instruction set.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
+
+    /// The bytes that are digits.
+    fn digits(self, window: &[u8; 64]) -> u64;
+
+    /// The bits of `bits` where `mask` has ones, moved together from the lowest bit on.
+    #[inline(always)]
+    fn gather_bits(self, bits: u64, mut mask: u64) -> u64 {
+        let (mut gathered, mut to) = (0, 0);
+        while mask != 0 {
+            gathered |= (bits >> mask.trailing_zeros() & 1) << to;
+            to += 1;
+            mask &= mask - 1;
+        }
+        gathered
+    }
+
+    /// The other way round: the lowest bits of `bits` moved to where `mask` has ones.
+    #[inline(always)]
+    fn scatter_bits(self, mut bits: u64, mut mask: u64) -> u64 {
+        let mut scattered = 0;
+        while mask != 0 {
+            scattered |= if bits & 1 != 0 { mask & mask.wrapping_neg() } else { 0 };
+            bits >>= 1;
+            mask &= mask - 1;
+        }
+        scattered
+    }
 
     /// The bytes that end or interrupt a string, a bit each: `"`, `\`, and those below 0x20.
     fn string_stop(self, window: &[u8; 64]) -> u64;

@@ -57,9 +57,9 @@ pub fn has(set: u8, lane: usize) -> bool {
     set >> (lane & 7) & 1 != 0
 }
 
-/// See [`Isa::literal_lanes`].
+/// As [`Isa::literal_lanes`], without the hope that all of them have it.
 #[inline(always)]
-pub(crate) fn literal<I: Isa>(
+pub fn literal<I: Isa>(
     isa: I,
     input: Input<'_>,
     pos: &mut Positions,
@@ -139,6 +139,17 @@ pub(crate) fn ints(
     Some(values)
 }
 
+/// The byte at the position of each lane, if it is the same in all.
+#[inline(always)]
+pub fn same_byte(input: Input<'_>, pos: &Positions) -> Option<u8> {
+    let byte = input.at(pos[0]);
+    let mut same = true;
+    for lane in pos {
+        same &= input.at(*lane) == byte;
+    }
+    same.then_some(byte)
+}
+
 /// See [`Isa::float_lanes`].
 #[inline(always)]
 pub(crate) fn floats(input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u64; LANES]> {
@@ -202,6 +213,61 @@ pub fn line_feeds<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Option<Po
             bits &= bits - 1;
         }
         pos += 64;
+    }
+    None
+}
+
+/// Where the next elements of a list begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elements {
+    /// The brackets of `count` elements; the lanes after them repeat the first.
+    pub starts: Positions,
+    /// From 1 to [`LANES`].
+    pub count: usize,
+    /// Where the one after them begins; `None` if the list seems to end with them.
+    pub next: Option<usize>,
+}
+
+/// How far ahead elements are looked for, in bytes.
+const ELEMENTS_BYTES_MAX: usize = 4096;
+
+/// Guesses where the elements of a list begin that are objects (`{`) or lists (`[`), the first of them at
+/// `pos`: where `},{` or `}, {` stands, up to the first `}]`, and the like for lists. `None` if the list seems to be longer than [`ELEMENTS_BYTES_MAX`]. Texts that
+/// hold such things mislead it; the caller compares where elements really end.
+#[inline(always)]
+pub fn elements<I: Isa>(
+    isa: I,
+    input: Input<'_>,
+    pos: usize,
+    [open, close]: [u8; 2],
+) -> Option<Elements> {
+    let mut found = Elements { starts: [pos; LANES], count: 1, next: None };
+    let mut from = pos;
+    let limit = input.end().min(pos + ELEMENTS_BYTES_MAX);
+    while from < limit {
+        let window = input.window(from);
+        let close = isa.equal_to(window, close) << 1;
+        let comma = (isa.equal_to(window, b',') & close) << 1;
+        let space = (isa.equal_to(window, b' ') & comma) << 1;
+        // The three bytes that the window before had too are not looked at twice.
+        let mut opens = isa.equal_to(window, open) & (comma | space) & !7;
+        let ends = isa.equal_to(window, b']') & close;
+        // What stands before the end of the list.
+        opens &= (ends & ends.wrapping_neg()).wrapping_sub(1);
+        while opens != 0 {
+            let at = from + opens.trailing_zeros() as usize;
+            if found.count == LANES {
+                found.next = Some(at);
+                return Some(found);
+            }
+            found.starts[found.count] = at;
+            found.count += 1;
+            opens &= opens - 1;
+        }
+        if ends != 0 {
+            return Some(found);
+        }
+        from += 61;
     }
     None
 }

@@ -212,9 +212,9 @@ impl Columns {
     /// Cuts a column, and what is below it, back to its first `len` values.
     pub fn truncate(&mut self, program: &Program, id: Id, len: usize) {
         let column = &mut self.columns[id];
-        let nulls = column.nulls.as_slice();
-        let kept = nulls.partition_point(|&at| (at as usize) < len);
-        column.nulls.truncate(kept);
+        while column.nulls.last().is_some_and(|at| at as usize >= len) {
+            column.nulls.truncate(column.nulls.len() - 1);
+        }
         let mut below = len;
         match &mut column.values {
             Values::Count(count) => *count = (*count).min(len),

@@ -42,6 +42,7 @@ impl JsonDecoder {
         let columns = Columns::new(&program);
         let list = only_list(&program);
         let predictors = program.objects.iter().map(Predictor::new).collect();
+        let locksteps = program.objects.iter().map(|_| Lockstep::default()).collect();
         let state = State {
             program,
             predictors,
@@ -52,7 +53,7 @@ impl JsonDecoder {
             not_utf8: false,
             rows: 0,
             list,
-            lockstep: Lockstep::default(),
+            locksteps,
         };
         let schema = Arc::clone(plan.schema());
         Ok(Self { schema, value_root: plan.is_value_root(), level, state })

@@ -7,17 +7,23 @@
 //! the place of the others. So a field costs one decision for eight records, and one that is often
 //! missing costs no mispredicted branch.
 //!
+//! The objects of a list are read in the same way, up to eight at once, where they hold no lists of
+//! objects themselves.
+//!
 //! This changes speed and nothing else: the first surprise (a text that the script has not got, a value
 //! that fails) takes the eight records back, and the walker reads them one by one.
 
 use arrowsmith_core::{Framing, UnknownKeys};
 use arrowsmith_simd::isa::{Isa, Kernel};
-use arrowsmith_simd::lanes::{self, LANES, Literal, Positions, has};
+use arrowsmith_simd::lanes::{self, Elements, LANES, Literal, Positions, has};
 
 use super::build::Values;
-use super::program::{Code, Fast, Id, ROOT};
+use super::program::{Code, Fast, Id, ROOT, ROOT_OBJECT};
 use super::route::Follows;
 use super::walk::{Any, FAIL, Timestamp, Walker};
+
+/// Elements of a list that are worth the lanes.
+const ELEMENTS_MIN: usize = 2;
 
 /// Objects inside one another that a script follows.
 const DEPTH_MAX: usize = 16;
@@ -25,8 +31,14 @@ const DEPTH_MAX: usize = 16;
 /// Steps of a script at most.
 const STEPS_MAX: usize = 1024;
 
+/// Bytes of eight records at most: what is larger gains nothing, and does not stay in the cache.
+const GROUP_BYTES_MAX: usize = 16 << 10;
+
 /// Groups of records that are read one by one, at most, before the next try.
 const PENALTY_MAX: usize = 64;
+
+/// Numbers of a list in a list, at most.
+const ROW_MAX: usize = 4;
 
 /// All lanes.
 const ALL: u8 = u8::MAX;
@@ -53,6 +65,14 @@ struct Step {
     act: Act,
     id: Id,
     nullable: bool,
+    /// Whether some lanes did not have the text, the last time.
+    partial: bool,
+}
+
+impl Step {
+    fn new(literal: Literal, act: Act, id: Id, nullable: bool) -> Self {
+        Self { literal, act, id, nullable, partial: false }
+    }
 }
 
 /// What a record looks like.
@@ -61,11 +81,11 @@ pub(crate) struct Script {
     steps: Vec<Step>,
 }
 
-/// Whether, and when, to read records in lockstep.
+/// Whether, and when, to read objects of one kind in lockstep.
 #[derive(Debug, Default)]
 pub(crate) struct Lockstep {
     script: Option<Script>,
-    /// Records to read one by one before the next try.
+    /// Records, or lists, to read one by one before the next try.
     wait: usize,
     penalty: usize,
 }
@@ -112,7 +132,7 @@ impl<I: Isa> Kernel for Groups<'_, '_, I> {
     }
 }
 
-/// Reads a list of integers in each lane.
+/// Reads a list of integers in each lane: how many lanes that is, before one that is no such list.
 struct IntLists<'w, 'a, I> {
     walker: &'w mut Walker<'a, I>,
     id: Id,
@@ -120,74 +140,73 @@ struct IntLists<'w, 'a, I> {
 }
 
 impl<I: Isa> Kernel for IntLists<'_, '_, I> {
-    type Output = bool;
+    type Output = usize;
 
     #[inline(always)]
-    fn run<J: Isa>(self, _isa: J) -> bool {
-        for pos in self.pos {
-            let mut end = self.walker.ints(self.id, *pos);
-            if end == FAIL {
-                let isa = self.walker.isa;
-                end = isa.vectorize(Any { walker: self.walker, id: self.id, pos: *pos });
-            }
-            if end == FAIL {
-                return false;
-            }
-            *pos = end;
-        }
-        true
+    fn run<J: Isa>(self, _isa: J) -> usize {
+        self.walker.int_lists(self.id, self.pos)
     }
 }
 
 impl<I: Isa> Walker<'_, I> {
     /// Whether records of this kind may be read in lockstep at all.
     pub fn may_lockstep(&self, framing: Framing) -> bool {
-        framing == Framing::Lines && !self.careful && self.list.is_none()
+        let object = matches!(self.program.steps[ROOT].code, Code::Struct(ROOT_OBJECT));
+        framing == Framing::Lines && object && !self.careful && self.list.is_none()
+    }
+
+    /// The script of an object, if there is one, taken out of where it is kept.
+    #[inline(always)]
+    fn take_script(&mut self, object: usize, id: Id) -> Option<Script> {
+        match self.locksteps[object].script.take() {
+            Some(script) => Some(script),
+            None => self.learn_script(object, id),
+        }
     }
 
     #[inline(always)]
     fn groups(&mut self, mut pos: usize) -> (usize, usize) {
-        let mut records = 0;
-        let script = match self.lockstep.script.take() {
-            Some(script) => script,
-            None => match self.learn_script() {
-                Some(script) => script,
-                None => {
-                    self.lockstep.failed();
-                    return (0, pos);
-                }
-            },
+        let object = ROOT_OBJECT;
+        let Some(mut script) = self.take_script(object, ROOT) else {
+            self.locksteps[object].failed();
+            return (0, pos);
         };
+        let mut records = 0;
         while let Some(ends) = lanes::line_feeds(self.isa, self.input, pos) {
-            if !self.group(&script, pos, &ends) {
+            if !self.group(&mut script, pos, &ends) {
                 self.columns.truncate(self.program, ROOT, *self.rows);
-                self.lockstep.failed();
+                self.locksteps[object].failed();
                 return (records, pos);
             }
             *self.rows += LANES;
             records += LANES;
             pos = ends[LANES - 1] + 1;
-            self.lockstep.penalty = 0;
+            self.locksteps[object].penalty = 0;
         }
-        self.lockstep.script = Some(script);
-        self.lockstep.wait = LANES;
+        let lockstep = &mut self.locksteps[object];
+        lockstep.script = Some(script);
+        lockstep.wait = LANES;
         (records, pos)
     }
 
     /// Reads eight lines, which end at `ends`.
     #[inline(always)]
-    fn group(&mut self, script: &Script, start: usize, ends: &Positions) -> bool {
+    fn group(&mut self, script: &mut Script, start: usize, ends: &Positions) -> bool {
         let record_bytes_max = self.options.limits.record_bytes_max;
         let mut pos = [start; LANES];
         for lane in 1..LANES {
             pos[lane] = ends[lane - 1] + 1;
         }
+        let longest = record_bytes_max.min(GROUP_BYTES_MAX);
         for lane in 0..LANES {
-            if ends[lane] - pos[lane] > record_bytes_max {
+            if ends[lane] - pos[lane] > longest {
                 return false;
             }
         }
-        if !self.steps(script, &mut pos) {
+        if ends[LANES - 1] - start > GROUP_BYTES_MAX {
+            return false;
+        }
+        if !self.steps(script, ROOT, &mut pos) {
             return false;
         }
         for lane in 0..LANES {
@@ -198,43 +217,204 @@ impl<I: Isa> Walker<'_, I> {
         true
     }
 
+    /// Reads elements of a list of objects, the first of them at `pos`, as far as that goes in lockstep: the
+    /// position of the next one, or of the bracket after the last.
     #[inline(always)]
-    fn steps(&mut self, script: &Script, pos: &mut Positions) -> bool {
+    pub fn elements_in_lockstep(&mut self, item: Id, object: usize, mut pos: usize) -> usize {
+        if self.careful || !self.locksteps[object].due() {
+            return pos;
+        }
+        let mut script = None;
+        while let Some(elements) = lanes::elements(self.isa, self.input, pos, *b"{}")
+            && elements.count >= ELEMENTS_MIN
+        {
+            if script.is_none() {
+                script = self.take_script(object, item);
+            }
+            let Some(script) = &mut script else {
+                self.locksteps[object].failed();
+                return pos;
+            };
+            let row = self.columns.len(item);
+            let end = self.element_group(script, item, &elements);
+            if end == FAIL {
+                self.columns.truncate(self.program, item, row);
+                self.locksteps[object].failed();
+                return pos;
+            }
+            if elements.count < LANES {
+                self.columns.truncate(self.program, item, row + elements.count);
+            }
+            self.locksteps[object].penalty = 0;
+            pos = end;
+            if elements.next.is_none() {
+                break;
+            }
+        }
+        if script.is_some() {
+            self.locksteps[object].script = script;
+        }
+        pos
+    }
+
+    /// Reads these elements: where the next one begins, or the bracket after the last; else [`FAIL`].
+    #[inline(always)]
+    fn element_group(&mut self, script: &mut Script, item: Id, elements: &Elements) -> usize {
+        let mut pos = elements.starts;
+        // Lanes without an element of their own repeat the first; what they read is cut off again.
+        if !self.steps(script, item, &mut pos) {
+            return FAIL;
+        }
+        self.after_elements(elements, &pos)
+    }
+
+    /// Whether elements end, at `pos`, where others begin: where the one after them begins, or the bracket
+    /// after the last; else [`FAIL`].
+    #[inline(always)]
+    fn after_elements(&self, elements: &Elements, pos: &Positions) -> usize {
+        let Elements { starts, count, next } = *elements;
+        for lane in 0..LANES {
+            if lane + 1 < count {
+                let gap = starts[lane + 1].wrapping_sub(pos[lane]);
+                let comma = self.input.at(pos[lane]) == b',';
+                let space = gap == 1 || (gap == 2 && self.input.at(pos[lane] + 1) == b' ');
+                if !comma || !space {
+                    return FAIL;
+                }
+            }
+        }
+        let last = pos[(count - 1) & (LANES - 1)];
+        match next {
+            None if self.input.at(last) == b']' => last,
+            Some(next) if self.input.at(last) == b',' && self.space(last + 1) == next => next,
+            _ => FAIL,
+        }
+    }
+
+    /// Reads elements of a list of lists of 64-bit floating-point numbers, the first of them at `pos`, as far
+    /// as they are of one length, up to [`ROW_MAX`]: the position of the next one, or of the bracket after the
+    /// last.
+    #[inline(always)]
+    pub fn float_lists_in_lockstep(&mut self, item: Id, mut pos: usize) -> usize {
+        let step = &self.program.steps[item];
+        let Code::List(leaf) = step.code else { return pos };
+        if step.depth > self.options.limits.depth_max {
+            return pos;
+        }
+        while let Some(elements) = lanes::elements(self.isa, self.input, pos, *b"[]")
+            && elements.count >= ELEMENTS_MIN
+        {
+            let mut row = [[0; LANES]; ROW_MAX];
+            let mut at = elements.starts;
+            let Some(len) = self.float_rows(&mut at, &mut row) else { return pos };
+            let end = self.after_elements(&elements, &at);
+            let Ok([list, items]) = self.columns.columns.get_disjoint_mut([item, leaf]) else {
+                return pos;
+            };
+            let (Values::Ends(ends), Values::W64(values)) = (&mut list.values, &mut items.values)
+            else {
+                return pos;
+            };
+            if end == FAIL {
+                return pos;
+            }
+            for lane in 0..elements.count {
+                for values_of in row.iter().take(len) {
+                    values.push(values_of[lane & (LANES - 1)]);
+                }
+                ends.push(i32::try_from(values.len()).unwrap_or(i32::MAX));
+            }
+            pos = end;
+            if elements.next.is_none() {
+                break;
+            }
+        }
+        pos
+    }
+
+    /// Reads a list of numbers in each lane, all of one length, and gives that.
+    #[inline(always)]
+    fn float_rows(
+        &mut self,
+        pos: &mut Positions,
+        row: &mut [[u64; LANES]; ROW_MAX],
+    ) -> Option<usize> {
+        let (isa, input) = (self.isa, self.input);
+        for (done, values) in row.iter_mut().enumerate() {
+            // The bracket, or the comma.
+            for lane in pos.iter_mut() {
+                *lane += 1;
+            }
+            *values = isa.float_lanes(input, pos, ALL)?;
+            match lanes::same_byte(input, pos)? {
+                b',' => {}
+                b']' => {
+                    for lane in pos.iter_mut() {
+                        *lane += 1;
+                    }
+                    return Some(done + 1);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Reads an object of node `id` in each lane.
+    #[inline(always)]
+    fn steps(&mut self, script: &mut Script, id: Id, pos: &mut Positions) -> bool {
         let (isa, input) = (self.isa, self.input);
         let mut around = [ALL; DEPTH_MAX];
         let mut depth = 0_usize;
         // The lanes that have the object that is open.
         let mut inside = ALL;
-        let row = self.columns.len(ROOT);
-        if let Values::Count(count) = &mut self.columns.columns[ROOT].values {
+        let row = self.columns.len(id);
+        if let Values::Count(count) = &mut self.columns.columns[id].values {
             *count += LANES;
         }
-        for step in &script.steps {
+        for step in &mut script.steps {
             let id = step.id;
             if step.act == Act::Absent {
-                self.absent(id, row);
+                self.absent(id);
                 continue;
             }
-            let found = isa.literal_lanes(input, pos, &step.literal, inside);
+            let found = if step.partial {
+                lanes::literal(isa, input, pos, &step.literal, inside)
+            } else {
+                isa.literal_lanes(input, pos, &step.literal, inside)
+            };
+            step.partial = found != inside;
+            if step.act == Act::Close {
+                if found != inside {
+                    return false;
+                }
+                depth = depth.saturating_sub(1);
+                inside = around[depth & (DEPTH_MAX - 1)];
+                continue;
+            }
+            if let Act::Skip(outside) = step.act {
+                if !self.skip_lanes(pos, found, outside) {
+                    return false;
+                }
+                continue;
+            }
+            let nulls = if step.nullable {
+                lanes::null(input, pos, found)
+            } else if found != inside {
+                return false;
+            } else {
+                0
+            };
+            let there = found & !nulls;
             match step.act {
-                Act::Close => {
-                    if found != inside {
-                        return false;
+                Act::Value(fast) => match self.value_lanes(id, fast, pos, there) {
+                    Read::Values if step.nullable => {
+                        self.columns.columns[id].null_lanes(isa, row, !there);
                     }
-                    depth = depth.saturating_sub(1);
-                    inside = around[depth & (DEPTH_MAX - 1)];
-                }
-                Act::Skip(outside) => {
-                    if !self.skip_lanes(pos, found, outside) {
-                        return false;
-                    }
-                }
-                Act::Open => {
-                    let nulls = if step.nullable { lanes::null(input, pos, found) } else { 0 };
-                    let there = found & !nulls;
-                    if !step.nullable && found != inside {
-                        return false;
-                    }
+                    Read::Values | Read::Whole => {}
+                    Read::Failed => return false,
+                },
+                _ => {
                     let column = &mut self.columns.columns[id];
                     if let Values::Count(count) = &mut column.values {
                         *count += LANES;
@@ -246,21 +426,6 @@ impl<I: Isa> Walker<'_, I> {
                     depth += 1;
                     inside = there;
                 }
-                Act::Value(fast) => {
-                    let nulls = if step.nullable { lanes::null(input, pos, found) } else { 0 };
-                    if !step.nullable && found != inside {
-                        return false;
-                    }
-                    let there = found & !nulls;
-                    match self.value_lanes(id, fast, pos, there) {
-                        Read::Values if step.nullable => {
-                            self.columns.columns[id].null_lanes(isa, row, !there);
-                        }
-                        Read::Values | Read::Whole => {}
-                        Read::Failed => return false,
-                    }
-                }
-                Act::Absent => {}
             }
         }
         true
@@ -320,21 +485,29 @@ impl<I: Isa> Walker<'_, I> {
                 }
             }
             (Fast::Ints, _) if there == ALL => {
-                return match isa.vectorize(IntLists { walker: self, id, pos }) {
-                    true => Read::Whole,
-                    false => Read::Failed,
-                };
+                let done = isa.vectorize(IntLists { walker: self, id, pos });
+                if done == LANES {
+                    return Read::Values;
+                }
+                return self.one_by_one(id, fast, pos, there, done);
             }
             _ => {}
         }
-        self.one_by_one(id, fast, pos, there)
+        self.one_by_one(id, fast, pos, there, 0)
     }
 
-    /// As [`Walker::value_lanes`], without any hurry.
+    /// As [`Walker::value_lanes`], without any hurry, from the lane `done` on.
     #[inline(never)]
-    fn one_by_one(&mut self, id: Id, fast: Fast, pos: &mut Positions, there: u8) -> Read {
+    fn one_by_one(
+        &mut self,
+        id: Id,
+        fast: Fast,
+        pos: &mut Positions,
+        there: u8,
+        done: usize,
+    ) -> Read {
         let isa = self.isa;
-        for lane in 0..LANES {
+        for lane in done..LANES {
             if !has(there, lane) {
                 self.columns.push_null(self.program, id);
                 continue;
@@ -373,7 +546,7 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Eight nulls.
     #[inline(never)]
-    fn absent(&mut self, id: Id, _row: usize) {
+    fn absent(&mut self, id: Id) {
         for _ in 0..LANES {
             self.columns.push_null(self.program, id);
         }
@@ -382,10 +555,9 @@ impl<I: Isa> Walker<'_, I> {
     /// Lays out what the predictors know; `None` if that is not one order of fields.
     #[cold]
     #[inline(never)]
-    fn learn_script(&self) -> Option<Script> {
-        let Code::Struct(object) = self.program.steps[ROOT].code else { return None };
+    fn learn_script(&self, object: usize, id: Id) -> Option<Script> {
         let mut steps = Vec::new();
-        self.learn_object(ROOT, object, 0, &mut steps)?;
+        self.learn_object(id, object, 0, &mut steps)?;
         Some(Script { steps })
     }
 
@@ -422,16 +594,16 @@ impl<I: Isa> Walker<'_, I> {
                     let nullable = self.program.steps[id].nullable;
                     match self.program.steps[id].code {
                         Code::Struct(inner) => {
-                            steps.push(Step { literal, act: Act::Open, id, nullable });
+                            steps.push(Step::new(literal, Act::Open, id, nullable));
                             self.learn_object(id, inner, depth + 1, steps)?;
                         }
-                        _ => steps.push(Step { literal, act: Act::Value(fast), id, nullable }),
+                        _ => steps.push(Step::new(literal, Act::Value(fast), id, nullable)),
                     }
                 }
                 Follows::Unknown if self.options.unknown_keys == UnknownKeys::Error => return None,
                 Follows::Unknown => {
                     let act = Act::Skip(outside);
-                    steps.push(Step { literal, act, id, nullable: false });
+                    steps.push(Step::new(literal, act, id, false));
                 }
                 Follows::End => {
                     for field in (0..seen.len()).filter(|&field| !seen[field]) {
@@ -440,9 +612,9 @@ impl<I: Isa> Walker<'_, I> {
                             return None;
                         }
                         let (literal, act) = (Literal::new(b"")?, Act::Absent);
-                        steps.push(Step { literal, act, id, nullable: true });
+                        steps.push(Step::new(literal, act, id, true));
                     }
-                    steps.push(Step { literal, act: Act::Close, id, nullable: false });
+                    steps.push(Step::new(literal, Act::Close, id, false));
                 }
             }
         }

@@ -211,9 +211,17 @@ impl<I: Isa> Walker<'_, I> {
         if self.program.steps[id].depth > self.options.limits.depth_max {
             return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
         }
-        let mut slots = std::mem::take(&mut self.predictors[object].slots);
-        let pos = self.object_elements(item, object, &mut slots, start);
-        self.predictors[object].slots = slots;
+        let mut pos = self.space(start + 1);
+        if self.input.at(pos) == b'{' {
+            pos = self.elements_in_lockstep(item, object, pos);
+        }
+        if self.input.at(pos) == b']' {
+            pos += 1;
+        } else {
+            let mut slots = std::mem::take(&mut self.predictors[object].slots);
+            pos = self.object_elements(item, object, &mut slots, pos);
+            self.predictors[object].slots = slots;
+        }
         if pos == FAIL {
             return FAIL;
         }
@@ -224,24 +232,20 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
-    /// Reads the elements of the array at `start`; gives the position after its bracket.
+    /// Reads the elements of an array from `pos` on; gives the position after its bracket.
     #[inline(always)]
     fn object_elements(
         &mut self,
         item: Id,
         object: usize,
         slots: &mut Vec<Slot>,
-        start: usize,
+        mut pos: usize,
     ) -> usize {
         let layout = &self.program.objects[object];
         let (first_child, fields) = (layout.first, layout.keys.len());
         let depth = self.program.steps[item].depth;
         let plain = depth <= self.options.limits.depth_max;
         let mut row = self.columns.len(item);
-        let mut pos = self.space(start + 1);
-        if self.input.at(pos) == b']' {
-            return pos + 1;
-        }
         loop {
             let from = pos;
             if plain && self.input.at(from) == b'{' {

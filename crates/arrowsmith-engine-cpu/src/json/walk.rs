@@ -14,7 +14,7 @@ use arrowsmith_simd::{Buf, Input};
 
 use super::build::{Columns, Values};
 use super::lockstep::{Groups, Lockstep};
-use super::program::{Code, Fast, Id, Program, ROOT};
+use super::program::{Code, Fast, Id, Program, ROOT, ROOT_OBJECT};
 use super::route::{Follows, Predictor};
 
 /// No position.
@@ -57,7 +57,8 @@ pub(crate) struct State {
     pub rows: usize,
     /// The list that records consist of, if they do.
     pub list: Option<(Id, Id)>,
-    pub lockstep: Lockstep,
+    /// One for each object of the program.
+    pub locksteps: Vec<Lockstep>,
 }
 
 /// Room that conversions use again and again.
@@ -98,7 +99,7 @@ pub(crate) struct Walker<'a, I> {
     pub scratch: &'a mut Scratch,
     pub rows: &'a mut usize,
     pub list: Option<(Id, Id)>,
-    pub lockstep: &'a mut Lockstep,
+    pub locksteps: &'a mut [Lockstep],
     pub careful: bool,
     /// Whether a line feed ends a record.
     pub lines: bool,
@@ -135,7 +136,7 @@ impl Kernel for Records<'_> {
             scratch: &mut self.state.scratch,
             rows: &mut self.state.rows,
             list: self.state.list,
-            lockstep: &mut self.state.lockstep,
+            locksteps: &mut self.state.locksteps,
             careful: self.state.careful,
             lines: self.framing == Framing::Lines,
             fault: Stop { kind: ErrorKind::Syntax, pos: 0, about },
@@ -263,7 +264,7 @@ impl<I: Isa> Walker<'_, I> {
                 }
             }
 
-            if lockstep && self.lockstep.due() {
+            if lockstep && self.locksteps[ROOT_OBJECT].due() {
                 let isa = self.isa;
                 let (records, next) = isa.vectorize(Groups { walker: self, pos });
                 if records > 0 {

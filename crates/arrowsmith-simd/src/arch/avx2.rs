@@ -117,6 +117,18 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
+    fn digits(self, window: &[u8; 64]) -> u64 {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let (zero, nine) = (_mm256_set1_epi8(b'0'.cast_signed()), _mm256_set1_epi8(9));
+            let halves = load(window);
+            let (low, high) = (_mm256_sub_epi8(halves[0], zero), _mm256_sub_epi8(halves[1], zero));
+            let (low_max, high_max) = (_mm256_max_epu8(low, nine), _mm256_max_epu8(high, nine));
+            top_bits(_mm256_cmpeq_epi8(low_max, nine), _mm256_cmpeq_epi8(high_max, nine))
+        }
+    }
+
+    #[inline(always)]
     fn equal_to(self, window: &[u8; 64], byte: u8) -> u64 {
         // SAFETY: `self` proves AVX2.
         unsafe { eq(load(window), byte) }

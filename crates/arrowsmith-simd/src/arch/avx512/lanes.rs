@@ -12,6 +12,8 @@
 
 use std::arch::x86_64::*;
 
+use arrowsmith_number::nearest_f64;
+
 use crate::lanes::{self, LANES, Literal, Positions};
 use crate::{Buf, Input};
 
@@ -287,7 +289,21 @@ pub(super) unsafe fn ints(
     }
 }
 
-/// See [`crate::isa::Isa::float_lanes`]: up to six digits before the point, and seven after it.
+/// Ten to the power of `count`, which is at most eight.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn power_of_ten(count: __m512i) -> __m512i {
+    // SAFETY: the caller has AVX-512.
+    unsafe {
+        let powers = _mm512_loadu_si512(POWERS.as_ptr().cast());
+        _mm512_permutex2var_epi64(powers, count, _mm512_set1_epi64(100_000_000))
+    }
+}
+
+/// See [`crate::isa::Isa::float_lanes`]: up to six digits before the point, and fifteen after it, nineteen
+/// in all.
 ///
 /// # Safety
 /// The CPU has AVX-512 with VBMI2 and VPOPCNTDQ.
@@ -300,45 +316,79 @@ pub(super) unsafe fn floats(
     // SAFETY: the caller's; what is loaded is readable.
     unsafe {
         let at = load_positions(pos);
-        if !readable(input, at, 32) {
+        if !readable(input, at, 48) {
             return lanes::floats(input, pos, set);
         }
         let (mut low, mut high) = load16(input, pos);
         let (negative, at) = minus(low, at, set);
-        if negative != 0 {
-            let mut from = [0; LANES];
-            store_positions(&mut from, at);
-            (low, high) = load16(input, &from);
-        }
+        // What a sign costs at the end of the second word is not looked at.
+        let eight = _mm512_set1_epi64(8);
+        low = _mm512_mask_shrdv_epi64(low, negative, high, eight);
+        high = _mm512_mask_srlv_epi64(high, negative, high, eight);
         let digits = less_zeros(low);
         let bits = digit_bits(digits);
         let point = _mm512_and_si512(_mm512_srlv_epi64(low, bits), _mm512_set1_epi64(0xFF));
         let point = _mm512_cmpeq_epi64_mask(point, _mm512_set1_epi64(i64::from(b'.')));
         // What follows the point moves to the start of the lane.
         let after = _mm512_add_epi64(bits, _mm512_set1_epi64(8));
-        let fraction = less_zeros(_mm512_shrdv_epi64(low, high, after));
-        let places = _mm512_maskz_mov_epi64(point, digit_bits(fraction));
+        let mut fraction = less_zeros(_mm512_shrdv_epi64(low, high, after));
+        let mut places = _mm512_maskz_mov_epi64(point, digit_bits(fraction));
         let mut wrong = not_whole(digits, bits);
         wrong |= _mm512_cmpgt_epu64_mask(bits, _mm512_set1_epi64(48));
         wrong |= _mm512_mask_testn_epi64_mask(point, places, places);
-        wrong |= _mm512_cmpeq_epi64_mask(places, _mm512_set1_epi64(64));
         if wrong & set != 0 {
             return lanes::floats(input, pos, set);
         }
-        let count = _mm512_srli_epi64::<3>(places);
-        let power = _mm512_permutexvar_epi64(count, _mm512_loadu_si512(POWERS.as_ptr().cast()));
-        let whole = _mm512_mullo_epi64(convert(digits, bits), power);
-        let mantissa = _mm512_add_epi64(whole, convert(fraction, places));
-        let powers = _mm512_loadu_pd(POWERS_F64.as_ptr());
-        let divisor = _mm512_permutexvar_pd(count, powers);
-        // Both are exact, so that the quotient is rounded once.
-        let value = _mm512_castpd_si512(_mm512_div_pd(_mm512_cvtepu64_pd(mantissa), divisor));
+        let mut mantissa = convert(digits, bits);
+        let long = _mm512_cmpeq_epi64_mask(places, _mm512_set1_epi64(64)) & set;
+        if long != 0 {
+            let begin = _mm512_add_epi64(at, _mm512_srli_epi64::<3>(after));
+            let mut from = [0; LANES];
+            store_positions(&mut from, begin);
+            let (first, second) = load16(input, &from);
+            fraction = less_zeros(first);
+            let second = less_zeros(second);
+            let more = _mm512_maskz_mov_epi64(long, digit_bits(second));
+            let all = _mm512_add_epi64(_mm512_add_epi64(bits, places), more);
+            let mut wrong = _mm512_cmpgt_epu64_mask(all, _mm512_set1_epi64(19 * 8));
+            wrong |= _mm512_cmpeq_epi64_mask(more, _mm512_set1_epi64(64));
+            if wrong & set != 0 {
+                return lanes::floats(input, pos, set);
+            }
+            let power = power_of_ten(_mm512_srli_epi64::<3>(places));
+            mantissa = _mm512_mullo_epi64(mantissa, power);
+            mantissa = _mm512_add_epi64(mantissa, convert(fraction, places));
+            places = _mm512_add_epi64(places, more);
+            let power = power_of_ten(_mm512_srli_epi64::<3>(more));
+            mantissa = _mm512_mullo_epi64(mantissa, power);
+            mantissa = _mm512_add_epi64(mantissa, convert(second, more));
+        } else {
+            let power = power_of_ten(_mm512_srli_epi64::<3>(places));
+            mantissa = _mm512_mullo_epi64(mantissa, power);
+            mantissa = _mm512_add_epi64(mantissa, convert(fraction, places));
+        }
         let sign = _mm512_maskz_mov_epi64(negative, _mm512_set1_epi64(i64::MIN));
-        let value = _mm512_maskz_or_epi64(set, value, sign);
+        let values = if long == 0 {
+            let powers = _mm512_loadu_pd(POWERS_F64.as_ptr());
+            let divisor = _mm512_permutexvar_pd(_mm512_srli_epi64::<3>(places), powers);
+            // Both are exact, so that the quotient is rounded once.
+            let value = _mm512_div_pd(_mm512_cvtepu64_pd(mantissa), divisor);
+            to_array(_mm512_maskz_or_epi64(set, _mm512_castpd_si512(value), sign))
+        } else {
+            let mantissa = to_array(_mm512_maskz_mov_epi64(set, mantissa));
+            let places = to_array(_mm512_srli_epi64::<3>(places));
+            let sign = to_array(sign);
+            let mut values = [0; LANES];
+            for lane in 0..LANES {
+                let exponent = -(places[lane].cast_signed());
+                values[lane] = nearest_f64(mantissa[lane], exponent)?.to_bits() | sign[lane];
+            }
+            values
+        };
         let len = _mm512_srli_epi64::<3>(_mm512_add_epi64(bits, places));
         let len = _mm512_mask_add_epi64(len, point, len, _mm512_set1_epi64(1));
         store_positions(pos, _mm512_mask_add_epi64(at, set, at, len));
-        Some(to_array(value))
+        Some(values)
     }
 }
 

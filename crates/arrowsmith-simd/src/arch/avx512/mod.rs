@@ -62,6 +62,29 @@ unsafe fn eq(window: __m512i, byte: u8) -> u64 {
 impl Isa for Avx512 {
     const NAME: &'static str = "avx512";
 
+    const BULK_SKIP: bool = true;
+
+    #[inline(always)]
+    fn digits(self, window: &[u8; 64]) -> u64 {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let less = _mm512_sub_epi8(load(window), _mm512_set1_epi8(b'0'.cast_signed()));
+            _mm512_cmple_epu8_mask(less, _mm512_set1_epi8(9))
+        }
+    }
+
+    #[inline(always)]
+    fn gather_bits(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: `self` proves BMI2.
+        unsafe { _pext_u64(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn scatter_bits(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: `self` proves BMI2.
+        unsafe { _pdep_u64(bits, mask) }
+    }
+
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         #[target_feature(
