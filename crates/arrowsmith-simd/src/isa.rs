@@ -101,7 +101,8 @@ pub trait Isa: Copy + Send + Sync + std::fmt::Debug + 'static {
     #[inline(always)]
     fn prefetch(self, _input: Input<'_>, _pos: usize) {}
 
-    /// Takes the literal in those of `lanes` where it stands: these.
+    /// Takes the literal in those of `lanes` where it stands: these. `all` is a guess whether that is all
+    /// eight.
     #[inline(always)]
     fn literal_lanes(
         self,
@@ -109,6 +110,7 @@ pub trait Isa: Copy + Send + Sync + std::fmt::Debug + 'static {
         pos: &mut Positions,
         literal: &Literal,
         lanes: u8,
+        _all: bool,
     ) -> u8 {
         lanes::literal(self, input, pos, literal, lanes)
     }
@@ -128,24 +130,14 @@ pub trait Isa: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Takes a number in each of these lanes, as the bits of an `f64`; the others are 0. See
     /// [`crate::lanes`].
     #[inline(always)]
-    fn float_lanes(
-        self,
-        input: Input<'_>,
-        pos: &mut Positions,
-        lanes: u8,
-    ) -> Option<[u64; LANES]> {
+    fn float_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u64; LANES]> {
         lanes::floats(input, pos, lanes)
     }
 
     /// Takes a date `"YYYY-MM-DD"` in each of these lanes, as days since 1970-01-01 in two's
     /// complement; the others are 0. See [`crate::lanes`].
     #[inline(always)]
-    fn date_lanes(
-        self,
-        input: Input<'_>,
-        pos: &mut Positions,
-        lanes: u8,
-    ) -> Option<[u32; LANES]> {
+    fn date_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u32; LANES]> {
         lanes::dates(input, pos, lanes)
     }
 

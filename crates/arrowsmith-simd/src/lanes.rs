@@ -10,6 +10,8 @@
 //! another one (`None`), nothing has happened, and the caller reads lane by lane. That a number is
 //! over where its digits end is left to the caller, who compares the text after it.
 
+#![expect(clippy::needless_range_loop, reason = "a lane is a place in several arrays")]
+
 use arrowsmith_number::{parse_date32, parse_f64, parse_i64, parse_u64};
 
 use crate::isa::Isa;
@@ -57,9 +59,9 @@ pub fn has(set: u8, lane: usize) -> bool {
     set >> (lane & 7) & 1 != 0
 }
 
-/// As [`Isa::literal_lanes`], without the hope that all of them have it.
+/// See [`Isa::literal_lanes`].
 #[inline(always)]
-pub fn literal<I: Isa>(
+pub(crate) fn literal<I: Isa>(
     isa: I,
     input: Input<'_>,
     pos: &mut Positions,

@@ -205,12 +205,7 @@ fn begins_number(text: &[u8]) -> bool {
 /// # Errors
 /// The first fault in the text: `syntax`, `control-character`, `invalid-escape`, `depth-exceeded`.
 #[inline(always)]
-pub fn value<I: Isa>(
-    isa: I,
-    input: Input<'_>,
-    pos: usize,
-    rules: Rules,
-) -> Result<usize, Fault> {
+pub fn value<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
     if !matches!(input.at(pos), b'{' | b'[') {
         return scalar(isa, input, pos, rules);
     }
@@ -224,12 +219,7 @@ pub fn value<I: Isa>(
 
 /// As [`value`], token by token.
 #[inline(always)]
-fn walk<I: Isa>(
-    isa: I,
-    input: Input<'_>,
-    mut pos: usize,
-    rules: Rules,
-) -> Result<usize, Fault> {
+fn walk<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, rules: Rules) -> Result<usize, Fault> {
     // One bit a level: whether it is an object. The innermost is bit `depth - 1`.
     let mut objects = [0_u64; DEPTH_MAX / 64];
     let mut depth = 0;

@@ -13,6 +13,8 @@
 //! This changes speed and nothing else: the first surprise (a text that the script has not got, a value
 //! that fails) takes the eight records back, and the walker reads them one by one.
 
+#![expect(clippy::needless_range_loop, reason = "a lane is a place in several arrays")]
+
 use arrowsmith_core::{Framing, UnknownKeys};
 use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::lanes::{self, Elements, LANES, Literal, Positions, has};
@@ -378,11 +380,7 @@ impl<I: Isa> Walker<'_, I> {
                 self.absent(id);
                 continue;
             }
-            let found = if step.partial {
-                lanes::literal(isa, input, pos, &step.literal, inside)
-            } else {
-                isa.literal_lanes(input, pos, &step.literal, inside)
-            };
+            let found = isa.literal_lanes(input, pos, &step.literal, inside, !step.partial);
             step.partial = found != inside;
             if step.act == Act::Close {
                 if found != inside {
@@ -438,7 +436,8 @@ impl<I: Isa> Walker<'_, I> {
         let values = &mut self.columns.columns[id].values;
         match (fast, values) {
             (Fast::Utf8, Values::Text(text)) => {
-                if text.push_lanes(isa, input, pos, there) {
+                let read = text.push_lanes(isa, input, pos, there);
+                if read {
                     return Read::Values;
                 }
             }
@@ -638,4 +637,3 @@ impl<I: Isa> Kernel for SkipOne<'_, '_, I> {
         self.walker.skip(pos, self.outside, false)
     }
 }
-

@@ -108,9 +108,10 @@ impl Isa for Neon {
     fn digits(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves NEON.
         unsafe {
-            bits(load(window).map(|quarter| {
-                vcleq_u8(vsubq_u8(quarter, vdupq_n_u8(b'0')), vdupq_n_u8(9))
-            }))
+            bits(
+                load(window)
+                    .map(|quarter| vcleq_u8(vsubq_u8(quarter, vdupq_n_u8(b'0')), vdupq_n_u8(9))),
+            )
         }
     }
 

@@ -96,8 +96,7 @@ pub(super) fn container<I: Isa>(
     rules: Rules,
 ) -> Option<usize> {
     let mut stack = Stack { objects: 0, depth: 0, depth_max: rules.depth.min(64) };
-    let mut carry =
-        Carry { string: 0, escape: false, hex: 0, scalar: 0, last: Tokens::default() };
+    let mut carry = Carry { string: 0, escape: false, hex: 0, scalar: 0, last: Tokens::default() };
     let mut at = pos;
     while at < input.end() {
         match window(isa, input, at, rules, &mut stack, &mut carry)? {

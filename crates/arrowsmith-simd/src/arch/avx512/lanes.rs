@@ -61,27 +61,38 @@ pub(super) unsafe fn literal(
     pos: &mut Positions,
     literal: &Literal,
     set: u8,
+    all: bool,
 ) -> u8 {
     // SAFETY: the caller has AVX-512; a window is read where `readable` allows it.
     unsafe {
         let at = load_positions(pos);
-        if set != u8::MAX || !readable(input, at, 64) {
+        if !readable(input, at, 64) {
             return lanes::literal(isa, input, pos, literal, set);
         }
         let text = super::load(&literal.bytes);
         let start = input.from(0).as_ptr();
-        // What differs in any lane.
-        let mut differs = _mm512_setzero_si512();
-        for lane in pos.iter() {
-            let window = _mm512_loadu_si512(start.add(*lane).cast());
-            differs = _mm512_ternarylogic_epi64::<0xF6>(differs, window, text);
-        }
-        if _mm512_mask_test_epi8_mask(literal.mask, differs, differs) != 0 {
-            return lanes::literal(isa, input, pos, literal, set);
-        }
         let len = _mm512_set1_epi64(literal.len.cast_signed() as i64);
-        store_positions(pos, _mm512_add_epi64(at, len));
-        set
+        if all && set == u8::MAX {
+            // What differs in any lane.
+            let mut differs = _mm512_setzero_si512();
+            for lane in pos.iter() {
+                let window = _mm512_loadu_si512(start.add(*lane).cast());
+                differs = _mm512_ternarylogic_epi64::<0xF6>(differs, window, text);
+            }
+            if _mm512_mask_test_epi8_mask(literal.mask, differs, differs) == 0 {
+                store_positions(pos, _mm512_add_epi64(at, len));
+                return set;
+            }
+        }
+        let mut found = 0;
+        for (lane, from) in pos.iter().enumerate() {
+            let window = _mm512_loadu_si512(start.add(*from).cast());
+            let differs = _mm512_mask_cmpneq_epi8_mask(literal.mask, window, text);
+            found |= u8::from(differs == 0) << lane;
+        }
+        found &= set;
+        store_positions(pos, _mm512_mask_add_epi64(at, found, at, len));
+        found
     }
 }
 
@@ -147,10 +158,7 @@ unsafe fn load16(input: Input<'_>, pos: &Positions) -> (__m512i, __m512i) {
         let (first, last) = (join(a, b), join(c, d));
         let even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
         let odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-        (
-            _mm512_permutex2var_epi64(first, even, last),
-            _mm512_permutex2var_epi64(first, odd, last),
-        )
+        (_mm512_permutex2var_epi64(first, even, last), _mm512_permutex2var_epi64(first, odd, last))
     }
 }
 
@@ -402,11 +410,7 @@ const fn word(text: [u8; 8]) -> i64 {
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-pub(super) unsafe fn dates(
-    input: Input<'_>,
-    pos: &mut Positions,
-    set: u8,
-) -> Option<[u32; LANES]> {
+pub(super) unsafe fn dates(input: Input<'_>, pos: &mut Positions, set: u8) -> Option<[u32; LANES]> {
     // SAFETY: the caller has AVX-512; what is loaded is readable.
     unsafe {
         let at = load_positions(pos);
@@ -430,7 +434,10 @@ pub(super) unsafe fn dates(
         let digits = _mm512_and_si512(low, _mm512_set1_epi64(word([0, 15, 15, 15, 15, 0, 15, 15])));
         let digits = _mm512_or_si512(
             _mm512_srli_epi64::<8>(_mm512_and_si512(digits, _mm512_set1_epi64(0xFF_FFFF_FFFF))),
-            _mm512_and_si512(_mm512_srli_epi64::<16>(digits), _mm512_set1_epi64(0xFFFF_u64.cast_signed() << 32)),
+            _mm512_and_si512(
+                _mm512_srli_epi64::<16>(digits),
+                _mm512_set1_epi64(0xFFFF_u64.cast_signed() << 32),
+            ),
         );
         let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
         let weights = _mm512_set1_epi64(word([100, 0, 1, 0, 1, 0, 0, 0]));
@@ -482,16 +489,19 @@ unsafe fn days_from_civil(year: __m256i, month: __m256i, day: __m256i) -> (__m25
     // SAFETY: the caller has AVX-512.
     unsafe {
         let century = by_100(year);
-        let is_century = _mm256_cmpeq_epi32_mask(_mm256_mullo_epi32(century, _mm256_set1_epi32(100)), year);
+        let is_century =
+            _mm256_cmpeq_epi32_mask(_mm256_mullo_epi32(century, _mm256_set1_epi32(100)), year);
         let of_leap = _mm256_mask_mov_epi32(year, is_century, century);
         let leap = _mm256_testn_epi32_mask(of_leap, _mm256_set1_epi32(3));
         let odd = _mm256_add_epi32(month, _mm256_srli_epi32::<3>(month));
-        let mut length = _mm256_add_epi32(_mm256_and_si256(odd, _mm256_set1_epi32(1)), _mm256_set1_epi32(30));
+        let mut length =
+            _mm256_add_epi32(_mm256_and_si256(odd, _mm256_set1_epi32(1)), _mm256_set1_epi32(30));
         let february = _mm256_cmpeq_epi32_mask(month, _mm256_set1_epi32(2));
         length = _mm256_mask_mov_epi32(length, february, _mm256_set1_epi32(28));
         length = _mm256_mask_mov_epi32(length, february & leap, _mm256_set1_epi32(29));
         let one = _mm256_set1_epi32(1);
-        let mut valid = _mm256_cmplt_epu32_mask(_mm256_sub_epi32(month, one), _mm256_set1_epi32(12));
+        let mut valid =
+            _mm256_cmplt_epu32_mask(_mm256_sub_epi32(month, one), _mm256_set1_epi32(12));
         valid &= _mm256_cmplt_epu32_mask(_mm256_sub_epi32(day, one), length);
         valid &= _mm256_test_epi32_mask(year, year);
 
@@ -504,7 +514,10 @@ unsafe fn days_from_civil(year: __m256i, month: __m256i, day: __m256i) -> (__m25
         days = _mm256_add_epi32(days, _mm256_srli_epi32::<2>(year));
         days = _mm256_sub_epi32(days, century);
         days = _mm256_add_epi32(days, _mm256_srli_epi32::<2>(century));
-        let of_year = _mm256_add_epi32(_mm256_mullo_epi32(month, _mm256_set1_epi32(153)), _mm256_set1_epi32(2));
+        let of_year = _mm256_add_epi32(
+            _mm256_mullo_epi32(month, _mm256_set1_epi32(153)),
+            _mm256_set1_epi32(2),
+        );
         days = _mm256_add_epi32(days, by_5(of_year));
         days = _mm256_add_epi32(days, day);
         (_mm256_sub_epi32(days, _mm256_set1_epi32(719_469)), valid)

@@ -176,9 +176,10 @@ impl Isa for Avx512 {
         pos: &mut Positions,
         literal: &Literal,
         lanes: u8,
+        all: bool,
     ) -> u8 {
         // SAFETY: `self` proves AVX-512.
-        unsafe { lanes::literal(self, input, pos, literal, lanes) }
+        unsafe { lanes::literal(self, input, pos, literal, lanes, all) }
     }
 
     #[inline(always)]
@@ -194,23 +195,13 @@ impl Isa for Avx512 {
     }
 
     #[inline(always)]
-    fn float_lanes(
-        self,
-        input: Input<'_>,
-        pos: &mut Positions,
-        lanes: u8,
-    ) -> Option<[u64; LANES]> {
+    fn float_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u64; LANES]> {
         // SAFETY: `self` proves AVX-512.
         unsafe { lanes::floats(input, pos, lanes) }
     }
 
     #[inline(always)]
-    fn date_lanes(
-        self,
-        input: Input<'_>,
-        pos: &mut Positions,
-        lanes: u8,
-    ) -> Option<[u32; LANES]> {
+    fn date_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u32; LANES]> {
         // SAFETY: `self` proves AVX-512.
         unsafe { lanes::dates(input, pos, lanes) }
     }
