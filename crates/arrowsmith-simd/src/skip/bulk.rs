@@ -189,6 +189,9 @@ fn window<I: Isa>(
     }
 
     let mut rest = starts & bytes_used;
+    if rest != 0 {
+        rest &= !plain_words(isa, bytes, words, starts, carry.scalar, bytes_used);
+    }
     while rest != 0 {
         let from = at + rest.trailing_zeros() as usize;
         let end = match input.at(from) {
@@ -248,6 +251,41 @@ fn brackets(
         rest &= rest - 1;
     }
     Some((objects, None))
+}
+
+/// The starts of numbers and literals that need no second look: all that end in the window, if they are
+/// plain integers, `true`, `false` and `null`; else none. `scalar` is whether the window begins inside
+/// one, which was looked at before.
+#[inline(always)]
+fn plain_words<I: Isa>(
+    isa: I,
+    bytes: &[u8; 64],
+    words: u64,
+    starts: u64,
+    scalar: u64,
+    used: u64,
+) -> u64 {
+    let is = |byte: u8| isa.equal_to(bytes, byte);
+    let (u, l, e) = (is(b'u'), is(b'l'), is(b'e'));
+    let four = starts
+        & ((is(b'n') & u >> 1 & l >> 2 & l >> 3) | (is(b't') & is(b'r') >> 1 & u >> 2 & e >> 3));
+    let five = starts & is(b'f') & is(b'a') >> 1 & l >> 2 & is(b's') >> 3 & e >> 4;
+    let either = four | five;
+    let literals = either | either << 1 | either << 2 | either << 3 | five << 4;
+
+    let digits = isa.digits(bytes) & words;
+    let minus = is(b'-') & starts;
+    let first_digits = digits & (starts | minus << 1);
+    let mut wrong = words & !(digits | literals | minus);
+    wrong |= (four << 4 | five << 5) & words;
+    wrong |= (is(b'0') & first_digits) << 1 & digits;
+    wrong |= minus << 1 & !digits;
+
+    // The one that the window begins in, and the one that it ends in.
+    let first = if scalar != 0 { words & !words.wrapping_add(1) } else { 0 };
+    let last_start = if words >> 63 != 0 { 63 - starts.leading_zeros().min(63) } else { 64 };
+    let last = u64::MAX.checked_shl(last_start).unwrap_or(0);
+    if wrong & !first & !last & used == 0 { starts & !last } else { 0 }
 }
 
 /// The escapes of a window that JSON has not got, and what should be hexadecimal digits and is not.
