@@ -234,7 +234,7 @@ pub struct Elements {
 const ELEMENTS_BYTES_MAX: usize = 4096;
 
 /// Guesses where the elements of a list begin that are objects (`{`) or lists (`[`), the first of them at
-/// `pos`: where `},{` or `}, {` stands, up to the first `}]`, and the like for lists. `None` if the list seems to be longer than [`ELEMENTS_BYTES_MAX`]. Texts that
+/// `pos`: where `},{` or `}, {` stands, up to the first `}]`, and the like for lists. `None` if its end and eight of them are further than 4 KiB away. Texts that
 /// hold such things mislead it; the caller compares where elements really end.
 #[inline(always)]
 pub fn elements<I: Isa>(
