@@ -226,6 +226,15 @@ impl<T: ArrowNativeType> Buf<T> {
         self.len += values.len();
     }
 
+    /// Appends the elements of an array, whose number the compiler knows.
+    #[inline(always)]
+    pub fn extend_array<const N: usize>(&mut self, values: &[T; N]) {
+        let to = self.spare(N);
+        // SAFETY: there is room for N elements, in another allocation than theirs.
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), to, N) };
+        self.len += N;
+    }
+
     /// Makes room for `additional` more elements.
     #[inline(always)]
     pub fn reserve(&mut self, additional: usize) {
@@ -312,6 +321,19 @@ impl BitBuffer {
         if self.len & 63 == 0 {
             self.words.push(self.partial);
             self.partial = 0;
+        }
+    }
+
+    /// Appends eight bits, the lowest first.
+    #[inline(always)]
+    pub fn push_byte(&mut self, byte: u8) {
+        let at = self.len & 63;
+        self.partial |= u64::from(byte) << at;
+        self.len += 8;
+        if at >= 56 {
+            self.words.push(self.partial);
+            // What did not fit: nothing if the byte was whole.
+            self.partial = u64::from(byte) >> (64 - at);
         }
     }
 
