@@ -316,8 +316,9 @@ impl Sink {
                         }
                         error => {
                             work.waiting.push_front(task);
-                            self.finish_in_flight(work).await;
-                            self.failed(work, &error);
+                            if self.finish_in_flight(work).await {
+                                self.failed(work, &error);
+                            }
                         }
                     }
                 }
@@ -334,18 +335,18 @@ impl Sink {
         work.waiting.remove(first)
     }
 
-    /// Takes the receipts that are ready, before what is in flight is given up.
-    async fn finish_in_flight(&mut self, work: &mut Work) {
-        while let Some((_, receipt, _)) = work.in_flight.front_mut() {
-            let Ok(result) = timeout(Duration::ZERO, receipt).await else { return };
-            let ok = result.is_ok();
+    /// Takes the receipts that are ready, before what is in flight is given up. `false` when one of them
+    /// has made the sink fail already.
+    async fn finish_in_flight(&mut self, work: &mut Work) -> bool {
+        while work.away.is_none()
+            && let Some((_, receipt, _)) = work.in_flight.front_mut()
+        {
+            let Ok(result) = timeout(Duration::ZERO, receipt).await else { return true };
             if let Some((task, _, started)) = work.in_flight.pop_front() {
                 self.settle(work, task, started, result);
             }
-            if !ok {
-                return;
-            }
         }
+        work.away.is_none()
     }
 
     /// What a receipt says.
@@ -374,7 +375,8 @@ impl Sink {
                 }
             }
             Err(error) => {
-                work.waiting.push_front(task);
+                // Back to where it was, before those behind it: what is older has to go first again.
+                work.in_flight.push_front((task, arrowsmith_message::done(), started));
                 return self.failed(work, &error);
             }
         }
@@ -538,3 +540,6 @@ impl Sink {
         End { unpublished }
     }
 }
+
+#[cfg(test)]
+mod tests;

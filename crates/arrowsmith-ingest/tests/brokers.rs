@@ -19,7 +19,7 @@ fn start(settings: &[String]) -> Service {
     let mut all: Vec<String> = [
         "service.http=\"127.0.0.1:0\"",
         "service.drain_seconds=60",
-        "stream.s.schema=\"id: uint64!\"",
+        "stream.s.schema=\"id: uint64 not null\"",
         "stream.s.tcp=[\"127.0.0.1:0\"]",
     ]
     .map(str::to_owned)

@@ -29,7 +29,7 @@ fn a_line_that_is_too_long_is_one_reject() {
 #[test]
 fn long_records_in_small_portions_are_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let service = start(folder.path(), &["stream.s.schema=\"n: int64!, t: string\""]);
+    let service = start(folder.path(), &["stream.s.schema=\"n: int64 not null, t: utf8\""]);
     let mut socket = tcp(&service);
     let mut text = Vec::new();
     for n in 0..6 {

@@ -23,7 +23,7 @@ fn config(folder: &Path, settings: &[&str]) -> Config {
         "service.http=\"127.0.0.1:0\"".to_owned(),
         "service.threads=2".to_owned(),
         "service.drain_seconds=10".to_owned(),
-        "stream.s.schema=\"n: int64!\"".to_owned(),
+        "stream.s.schema=\"n: int64 not null\"".to_owned(),
         "stream.s.tcp=[\"127.0.0.1:0\"]".to_owned(),
         format!("stream.s.rejects={:?}", folder.join("rejects")),
         "stream.s.sink.0.type=directory".to_owned(),
@@ -270,7 +270,9 @@ fn another_schema_is_taken_without_dropping_a_connection() {
     let mut socket = tcp(&service);
     socket.write_all(b"{\"n\":1,\"m\":7}\n").unwrap();
     wait_for("the first", || service.status()["totals"]["published_records"] == 1);
-    service.reload(config(folder.path(), &["stream.s.schema=\"n: int64!, m: int64\""])).unwrap();
+    service
+        .reload(config(folder.path(), &["stream.s.schema=\"n: int64 not null, m: int64\""]))
+        .unwrap();
     socket.write_all(b"{\"n\":2,\"m\":8}\n").unwrap();
     wait_for("the second", || service.status()["totals"]["published_records"] == 2);
     assert!(service.drain().is_complete());
@@ -282,7 +284,8 @@ fn another_schema_is_taken_without_dropping_a_connection() {
 #[test]
 fn messages_are_cut_and_a_row_that_fits_in_none_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = ["stream.s.schema=\"n: int64!, t: string\"", "stream.s.message_bytes=20000"];
+    let settings =
+        ["stream.s.schema=\"n: int64 not null, t: utf8\"", "stream.s.message_bytes=20000"];
     let service = start(folder.path(), &settings);
     let mut socket = tcp(&service);
     let large = format!("{{\"n\":-1,\"t\":\"{}\"}}\n", "x".repeat(30_000));

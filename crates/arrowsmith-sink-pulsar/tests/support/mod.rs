@@ -133,7 +133,8 @@ impl Broker {
             ask["url"] = json!(format!("pulsar://127.0.0.1:{}", self.port));
         }
         ask["out"] = json!(out);
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/read_back.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../arrowsmith-sink-pulsar/tests/support/read_back.py");
         let read = Command::new(&self.python).arg(script).arg(ask.to_string()).output().unwrap();
         let errors = String::from_utf8_lossy(&read.stderr);
         assert!(read.status.success(), "{errors}");

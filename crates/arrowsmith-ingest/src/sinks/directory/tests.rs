@@ -91,7 +91,7 @@ fn a_torn_part_is_completed_up_to_its_last_whole_batch() {
     let mut sink = open(&options);
     let mut whole = Vec::new();
     for number in 0..3 {
-        now_or(sink.publish(&message(number, 0..100))).unwrap();
+        drop(now_or(sink.publish(&message(number, 0..100))).unwrap());
         whole.push(sink.part.as_ref().unwrap().bytes());
     }
     let name = files(folder.path()).remove(0);
@@ -114,7 +114,7 @@ fn parquet_is_made_of_the_part() {
     let options =
         DirectoryOptions { format: FileFormat::Parquet, ..DirectoryOptions::new(folder.path()) };
     let mut sink = open(&options);
-    now_or(sink.publish(&message(5, 0..100))).unwrap();
+    drop(now_or(sink.publish(&message(5, 0..100))).unwrap());
     now_or(Box::new(sink).close()).unwrap();
     let names = files(folder.path());
     assert_eq!(names, ["s-00000000000000000005.parquet"]);
