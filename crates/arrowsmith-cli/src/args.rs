@@ -33,7 +33,7 @@ pub enum Command {
     Convert(Box<ConvertArgs>),
     Infer(InferArgs),
     Inspect(InspectArgs),
-    Generate(GenerateArgs),
+    Generate(Box<GenerateArgs>),
     Ingest(IngestArgs),
     Bench(BenchArgs),
 }

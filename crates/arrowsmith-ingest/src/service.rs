@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use crate::config::{Config, StreamConfig};
 use crate::latency::Latency;
 use crate::memory::Memory;
-use crate::metrics::{Metrics, SinkMetrics};
+use crate::metrics::Metrics;
 use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::receive::{Common, follow, tcp};
@@ -28,7 +28,7 @@ use crate::rejects::Rejects;
 use crate::sink::{End, QUEUE_MAX, Sink};
 use crate::sinks::Needs;
 use crate::spool::Spool;
-use crate::status::{Board, LastRejects};
+use crate::status::{Board, LastRejects, Shown};
 use crate::stream::{Compiled, Queue, Stream, group_bytes};
 use crate::web::{self, Web};
 use crate::{otlp, parse, tls};
@@ -309,8 +309,7 @@ impl Service {
             let [term, int, hup] = kinds.map(signal);
             (term?, int?, hup?)
         };
-        loop {
-            let Some(runtime) = &self.runtime else { break };
+        while let Some(runtime) = &self.runtime {
             let got = runtime.block_on(async {
                 tokio::select! {
                     _ = term.recv() => Signal::End,
@@ -442,7 +441,7 @@ struct Parts<'a> {
     last_rejects: Arc<LastRejects>,
     orders: Vec<JoinHandle<()>>,
     sinks: Vec<(String, JoinHandle<End>)>,
-    board: Vec<(Arc<Stream>, Vec<(String, Arc<SinkMetrics>)>)>,
+    board: Vec<Shown>,
 }
 
 impl Parts<'_> {

@@ -56,12 +56,15 @@ impl LastRejects {
     }
 }
 
+/// A stream, and its sinks by name.
+pub(crate) type Shown = (Arc<Stream>, Vec<(String, Arc<SinkMetrics>)>);
+
 /// What the state is made of.
 pub(crate) struct Board {
     pub(crate) started: Instant,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) memory_bytes_max: usize,
-    pub(crate) streams: Vec<(Arc<Stream>, Vec<(String, Arc<SinkMetrics>)>)>,
+    pub(crate) streams: Vec<Shown>,
     pub(crate) rejects: Arc<LastRejects>,
 }
 

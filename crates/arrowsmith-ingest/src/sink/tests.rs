@@ -115,8 +115,7 @@ fn publish(failing: &[usize], spool: bool) -> Vec<u64> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     assert_eq!(runtime.block_on(sink.run()).unpublished, 0);
-    let stored = store.0.lock().unwrap().stored.clone();
-    stored
+    std::mem::take(&mut store.0.lock().unwrap().stored)
 }
 
 #[test]
