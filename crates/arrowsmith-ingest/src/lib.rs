@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ingest service: JSON over TCP, HTTP and files → Arrow → sinks, with nothing lost.
 //!
-//! Five stages: **receive** ([`receive`]) takes bytes and cuts them into buffers of whole lines;
+//! Five stages: **receive** takes bytes and cuts them into buffers of whole lines;
 //! **parse**, **resize** and **serialize** make batches and messages of them on the parser threads;
 //! **publish** brings messages to every sink of the stream, through a spool where that is asked for.
 //! Each stage is bounded, and waiting reaches the sender. It parses nothing itself: engines do.
