@@ -27,6 +27,7 @@ mod runs;
 mod service;
 mod sink;
 pub mod sinks;
+mod skipping;
 mod spool;
 mod status;
 mod stream;

@@ -11,13 +11,16 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use arrowsmith_core::{Chunk, DataError, Decoder, ErrorKind, Framing, Position, Reject, Report};
+use arrowsmith_core::{
+    Chunk, DataError, Decoder, ErrorKind, Framing, OnError, Position, Reject, Report,
+};
 
 use crate::job::{Answer, Job, Pending, Ticket};
 use crate::metrics::observe;
 use crate::resize::{Draft, resize};
 use crate::runs::Runs;
 use crate::sinks::Needs;
+use crate::skipping::Skipping;
 use crate::stream::{Compiled, Entry, Queue, Stream};
 
 /// Rejects that the answer to a request tells, at most.
@@ -135,7 +138,11 @@ fn decode(
         std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
         std::collections::hash_map::Entry::Vacant(new) => {
             let decoder = compiled.engine.decoder(&compiled.plan, &compiled.options);
-            new.insert(decoder.map_err(|error| error.to_string())?)
+            let decoder = decoder.map_err(|error| error.to_string())?;
+            new.insert(match compiled.options.on_error {
+                OnError::Fail => Box::new(Skipping(decoder)),
+                _ => decoder,
+            })
         }
     };
     let mut reports = Vec::with_capacity(jobs.len());

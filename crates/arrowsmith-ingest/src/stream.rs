@@ -46,9 +46,11 @@ impl Compiled {
             EngineName::Reference => Arc::new(arrowsmith_engine_reference::ReferenceEngine),
         };
         let mut options = DecodeOptions::default();
-        options.on_error = match config.on_error {
-            OnErrorConfig::Reject => OnError::Skip,
-            OnErrorConfig::Null => OnError::Null,
+        options.on_error = match (config.on_error, config.engine) {
+            // It can only stop at a bad record; the parsers go on behind it.
+            (OnErrorConfig::Reject, EngineName::Reference) => OnError::Fail,
+            (OnErrorConfig::Reject, EngineName::Cpu) => OnError::Skip,
+            (OnErrorConfig::Null, _) => OnError::Null,
         };
         if config.unknown_keys_are_errors {
             options.unknown_keys = UnknownKeys::Error;

@@ -185,6 +185,21 @@ fn bad_records_are_told_with_their_place() {
 }
 
 #[test]
+fn the_reference_engine_gives_the_same_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = start(folder.path(), &["stream.s.engine=reference"]);
+    let mut socket = tcp(&service);
+    socket.write_all(&lines(0..1000)).unwrap();
+    socket.write_all(b"{\"n\":\"x\"}\n\xff\xfe\n").unwrap();
+    socket.write_all(&lines(1000..1010)).unwrap();
+    drop(socket);
+    wait_for("all", || service.status()["totals"]["received_records"] == 1012);
+    let stream = service.drain().streams["s"];
+    assert_eq!((stream.received, stream.published, stream.rejected), (1012, 1010, 2));
+    assert_eq!(numbers(&folder.path().join("out")), (0..1010).collect::<Vec<_>>());
+}
+
+#[test]
 fn requests_are_answered_when_they_are_stored() {
     let folder = tempfile::tempdir().unwrap();
     let service = start(folder.path(), &["limits.body_bytes=100000"]);
