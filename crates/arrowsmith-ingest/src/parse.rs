@@ -59,7 +59,7 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
     while let Some(group) = queue.take(bytes_max) {
         let mut jobs = Vec::with_capacity(group.len());
         let mut first = None;
-        for Entry { stream, job, reply } in group {
+        for Entry { stream, job, reply, .. } in group {
             stream.metrics.parse_queue.dec();
             // A reply that is dropped says that the results are with those of the job before.
             first.get_or_insert((stream, reply));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Limits, OnError, Result, UnknownKeys};
 use arrowsmith_plan::{Engine, Plan};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::config::{Config, EngineName, OnErrorConfig, OrderConfig, StreamConfig};
 use crate::job::Job;
@@ -22,6 +22,13 @@ use crate::sinks::Needs;
 
 /// Jobs of a stream that are with parsers or wait, at most.
 pub(crate) const ORDER_MAX: usize = 1024;
+
+/// Text that waits for a parser, at most, in bytes for each parser thread: a stream's receivers run ahead
+/// only so far that parsers find the text in the processor's cache, and what is late is so by little.
+const AHEAD_BYTES_MAX: usize = 4 * CHUNK_BYTES;
+
+/// Granularity of that bound, in bytes: permits of a semaphore are counted in 32 bits.
+const UNIT_BYTES: usize = 1 << 10;
 
 /// Columns that tell the order, with [`OrderConfig::Column`].
 pub(crate) const ORDER_COLUMNS: [&str; 2] = ["_connection", "_sequence"];
@@ -97,6 +104,8 @@ pub(crate) struct Stream {
     queue: Arc<Queue>,
     /// Its place in the queue.
     lane: usize,
+    /// For text that waits there.
+    room: Arc<Semaphore>,
 }
 
 impl Stream {
@@ -118,6 +127,7 @@ impl Stream {
             compiled: RwLock::new(Arc::new(compiled)),
             order: RwLock::new(Some(order)),
             lane: queue.add(),
+            room: Arc::new(Semaphore::new(queue.threads * AHEAD_BYTES_MAX / UNIT_BYTES)),
             queue,
         };
         Ok((Arc::new(this), results))
@@ -137,6 +147,10 @@ impl Stream {
     pub(crate) async fn submit(self: &Arc<Self>, job: Job) -> bool {
         let order = self.order.read().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(order) = order else { return false };
+        // More than there can be room for goes alone.
+        let most = self.queue.threads * AHEAD_BYTES_MAX / UNIT_BYTES;
+        let units = u32::try_from((job.buffer.len / UNIT_BYTES).min(most)).unwrap_or(u32::MAX);
+        let Ok(room) = Arc::clone(&self.room).acquire_many_owned(units).await else { return false };
         let Ok(place) = order.reserve().await else { return false };
         self.metrics.received_bytes.inc_by(job.buffer.len as u64);
         self.metrics.received_lines.inc_by(job.lines);
@@ -146,7 +160,7 @@ impl Stream {
         // Both under one lock, so that both queues have one order.
         place.send(result);
         if let Some(lane) = queue.lanes.get_mut(self.lane) {
-            lane.jobs.push_back(Entry { stream: Arc::clone(self), job, reply });
+            lane.jobs.push_back(Entry { stream: Arc::clone(self), job, reply, _room: room });
         }
         drop(queue);
         self.queue.filled.notify_one();
@@ -169,6 +183,7 @@ pub(crate) struct Entry {
     pub(crate) stream: Arc<Stream>,
     pub(crate) job: Job,
     pub(crate) reply: oneshot::Sender<Parsed>,
+    _room: OwnedSemaphorePermit,
 }
 
 /// The jobs that wait for a parser, by stream. Bounded by the order queues of the streams and by memory.
@@ -178,6 +193,7 @@ pub(crate) struct Entry {
 pub(crate) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
+    threads: usize,
     /// Results of a stream that are not passed on, at most.
     ahead_max: usize,
 }
@@ -211,7 +227,8 @@ impl State {
 
 impl Queue {
     pub(crate) fn new(threads: usize) -> Self {
-        Self { state: Mutex::default(), filled: Condvar::new(), ahead_max: threads + 2 }
+        let threads = threads.max(1);
+        Self { state: Mutex::default(), filled: Condvar::new(), threads, ahead_max: threads + 2 }
     }
 
     /// A place for the jobs of another stream.
