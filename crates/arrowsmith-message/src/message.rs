@@ -22,7 +22,7 @@ pub struct Message {
     /// The rows. For a sink that writes batches itself, as files do.
     pub batch: RecordBatch,
     /// The batch as Arrow IPC, in the layout of the stream's configuration. Empty unless a sink of the
-    /// stream asked for it ([`Publish::needs_payload`]).
+    /// stream asked for it ([`crate::Publish::needs_payload`]).
     pub payload: Bytes,
     /// Number of the message in its stream: greater than that of any message before it, also of earlier
     /// runs of the service, and the same when it is published again.
