@@ -456,6 +456,7 @@ impl Parts<'_> {
         let mut shown = Vec::new();
         for (number, sink) in stream.sinks.iter().enumerate() {
             let sink_name = sink.name(number);
+            needs = needs.and(sink.needs());
             let metrics = Arc::new(self.metrics.sink(name, &sink_name));
             shown.push((sink_name.clone(), Arc::clone(&metrics)));
             let spool = match &stream.spool {
@@ -469,7 +470,7 @@ impl Parts<'_> {
             };
             let open = match self.runtime.block_on(sink.open(name, Arc::clone(&schema))) {
                 Ok(open) => {
-                    needs = needs.and(&*open);
+                    needs = needs.and(Needs::of(&*open));
                     Some(open)
                 }
                 Err(error @ arrowsmith_message::PublishError::Fatal(_)) => {

@@ -481,7 +481,7 @@ impl Sink {
                         .needs
                         .read()
                         .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    let needs: Needs = needs.and(&*sink);
+                    let needs: Needs = needs.and(Needs::of(&*sink));
                     *self.stream.needs.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
                         needs;
                     self.open = Some(sink);

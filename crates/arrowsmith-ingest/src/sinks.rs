@@ -30,11 +30,16 @@ impl Default for Needs {
 }
 
 impl Needs {
-    pub(crate) fn and(self, sink: &dyn Publish) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Self {
-            payload: self.payload || sink.needs_payload(),
-            message_bytes_max: self.message_bytes_max.min(sink.message_bytes_max()),
+            payload: self.payload || other.payload,
+            message_bytes_max: self.message_bytes_max.min(other.message_bytes_max),
         }
+    }
+
+    /// Those of a sink that is open.
+    pub(crate) fn of(sink: &dyn Publish) -> Self {
+        Self { payload: sink.needs_payload(), message_bytes_max: sink.message_bytes_max() }
     }
 }
 
@@ -95,6 +100,22 @@ impl SinkConfig {
             Self::Pulsar(options) => options.check().map_err(|error| error.to_string()),
             #[cfg(feature = "flight")]
             Self::Flight(options) => options.check().map_err(|error| error.to_string()),
+        }
+    }
+
+    /// What it asks of messages, as far as its options tell: also of those that are made before it can be
+    /// opened.
+    pub(crate) fn needs(&self) -> Needs {
+        match self {
+            Self::Directory(_) | Self::Stdout(_) => Needs::default(),
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(options) => {
+                Needs { payload: true, message_bytes_max: options.payload_bytes_max() }
+            }
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => {
+                Needs { payload: true, message_bytes_max: options.message_bytes_max }
+            }
         }
     }
 

@@ -174,6 +174,12 @@ impl Default for PulsarOptions {
 }
 
 impl PulsarOptions {
+    /// Largest payload that surely fits into a message, unless the broker has a smaller limit.
+    #[must_use]
+    pub fn payload_bytes_max(&self) -> usize {
+        crate::producer::payload_bytes_max(self.message_bytes_max)
+    }
+
     /// Checks what can be checked without a broker, files included.
     ///
     /// # Errors

@@ -111,7 +111,12 @@ impl Receiver {
         mut transport: T,
     ) -> Closed {
         let closed = match &self.progress {
-            None => self.read(&mut transport).await,
+            None => {
+                let closed = self.read(&mut transport).await;
+                // With TLS, only this tells an end in order from one that somebody cut off.
+                drop(timeout(LINGER, transport.shutdown()).await);
+                closed
+            }
             Some(progress) => {
                 let progress = Arc::clone(progress);
                 let (mut input, mut output) = tokio::io::split(transport);
