@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet files as cases: random ones, those of the corpora, broken ones, and the properties that
+//! every reader of them has to have. It knows readers by the trait [`Reader`] only, and holds them to
+//! the `parquet` crate, which takes part as [`ParquetRs`].
+
+pub mod broken;
+pub mod corpora;
+pub mod properties;
+pub mod random;
+mod reference;
+
+use std::ops::Range;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+
+pub use reference::ParquetRs;
+
+/// What is asked of a reader.
+#[derive(Debug, Clone, Default)]
+pub struct Ask {
+    /// Rows in a batch, at most; none: as the reader likes.
+    pub batch_rows: Option<usize>,
+    /// Top-level columns, by their place in the file, in rising order; none: all.
+    pub columns: Option<Vec<usize>>,
+    /// Row groups, in rising order; none: all.
+    pub row_groups: Option<Vec<usize>>,
+    /// Rows of what is left then, in rising order and not overlapping; none: all.
+    pub rows: Option<Vec<Range<usize>>>,
+}
+
+/// Batches of one schema.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// Their schema.
+    pub schema: SchemaRef,
+    /// The rows, in order.
+    pub batches: Vec<RecordBatch>,
+}
+
+impl Rows {
+    /// All rows as one batch, held to Arrow's rules on the way.
+    ///
+    /// # Errors
+    /// A batch that is not sound, or not of the schema.
+    pub fn concat(&self) -> Result<RecordBatch, String> {
+        for batch in &self.batches {
+            if batch.schema() != self.schema {
+                return Err(format!("a batch of {:?}, not {:?}", batch.schema(), self.schema));
+            }
+            for column in batch.columns() {
+                column.to_data().validate_full().map_err(|error| error.to_string())?;
+            }
+        }
+        arrow_select::concat::concat_batches(&self.schema, &self.batches)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Something that reads Parquet.
+pub trait Reader {
+    /// For messages.
+    fn name(&self) -> &str;
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// What the reader says to the file or to what is asked of it.
+    fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String>;
+}
+
+/// The first thing in which two readings differ, in words: type, nulls, or value of a row.
+#[must_use]
+pub fn difference(found: &RecordBatch, expected: &RecordBatch) -> Option<String> {
+    if found.num_columns() != expected.num_columns() {
+        return Some(format!("{} columns, not {}", found.num_columns(), expected.num_columns()));
+    }
+    let fields = found.schema_ref().fields().iter().zip(expected.schema_ref().fields());
+    for (field, wanted) in fields {
+        if field != wanted {
+            return Some(format!("the field {field:?}, not {wanted:?}"));
+        }
+    }
+    if found.num_rows() != expected.num_rows() {
+        return Some(format!("{} rows, not {}", found.num_rows(), expected.num_rows()));
+    }
+    let columns = found.columns().iter().zip(expected.columns());
+    for (field, (column, wanted)) in found.schema_ref().fields().iter().zip(columns) {
+        if column.to_data() == wanted.to_data() {
+            continue;
+        }
+        let name = field.name();
+        let differs =
+            |row: &usize| column.slice(*row, 1).to_data() != wanted.slice(*row, 1).to_data();
+        let Some(row) = (0..column.len()).find(differs) else {
+            return Some(format!("{name}: equal row by row, but not as a whole"));
+        };
+        let show = |array: &dyn arrow_array::Array| {
+            let mut text = String::new();
+            crate::render::value(&mut text, array, row);
+            text.chars().take(300).collect::<String>()
+        };
+        let (column, wanted) = (show(column.as_ref()), show(wanted.as_ref()));
+        return Some(format!("{name}, row {row}: {column}, not {wanted}"));
+    }
+    None
+}
