@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod contest;
 mod corpus;
 mod definition;
 mod engine;
@@ -38,6 +39,7 @@ mod input;
 mod install;
 pub mod json;
 mod machine;
+pub mod parquet;
 mod peer;
 mod reference;
 mod report;
@@ -51,4 +53,4 @@ pub use error::BenchError;
 pub use json::Options;
 pub use reference::ArrowJson;
 pub use report::html;
-pub use result::{Machine, NotMeasured, Report, Row};
+pub use result::{FileInfo, Machine, NotMeasured, Report, Row};
