@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 17] = [
+const LAYERS: [&str; 18] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-simd",
@@ -17,6 +17,7 @@ const LAYERS: [&str; 17] = [
     "arrowsmith-plan",
     "arrowsmith-workload",
     "arrowsmith-json",
+    "arrowsmith-parquet",
     "arrowsmith-source",
     "arrowsmith-engine-cpu",
     "arrowsmith-engine-reference",
