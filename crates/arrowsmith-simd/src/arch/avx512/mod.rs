@@ -6,6 +6,7 @@ mod stream;
 
 use std::arch::x86_64::*;
 
+use crate::column::ColumnIsa;
 use crate::ints::IntList;
 use crate::isa::{BracketMasks, Isa, Kernel};
 use crate::stream::{ListStream, StreamProgress};
@@ -56,6 +57,8 @@ unsafe fn eq(window: __m512i, byte: u8) -> u64 {
     // SAFETY: the caller has AVX-512.
     unsafe { _mm512_cmpeq_epi8_mask(window, _mm512_set1_epi8(byte.cast_signed())) }
 }
+
+impl ColumnIsa for Avx512 {}
 
 impl Isa for Avx512 {
     const NAME: &'static str = "avx512";

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an instruction set may do better for columns; the defaults are plain Rust, and say what has
+//! to be computed.
+//!
+//! Every method writes the whole of `out`. Where one is unsafe, the caller has checked what is
+//! noted there, once for many values.
+
+use std::mem::MaybeUninit;
+
+/// The per-value loops of the column decoders.
+pub trait ColumnIsa: Copy {
+    /// Takes bit-packed integers apart, `width` bits each, 32 at most, lowest bits first. `packed`
+    /// holds at least `out.len() * width` bits.
+    #[inline(always)]
+    fn unpack32(self, packed: &[u8], width: u32, out: &mut [MaybeUninit<u32>]) {
+        for (i, out) in out.iter_mut().enumerate() {
+            #[expect(clippy::cast_possible_truncation, reason = "32 bits at most")]
+            out.write(bits_at(packed, i * width as usize, width) as u32);
+        }
+    }
+
+    /// As [`ColumnIsa::unpack32`], for up to eight bits.
+    #[inline(always)]
+    fn unpack8(self, packed: &[u8], width: u32, out: &mut [MaybeUninit<u8>]) {
+        for (i, out) in out.iter_mut().enumerate() {
+            #[expect(clippy::cast_possible_truncation, reason = "eight bits at most")]
+            out.write(bits_at(packed, i * width as usize, width) as u8);
+        }
+    }
+
+    /// Adds up bit-packed differences, `width` bits each, and `least` to each of them, onto
+    /// `last`; returns the last sum. Sums wrap around.
+    #[inline(always)]
+    fn sum64(
+        self,
+        packed: &[u8],
+        width: u32,
+        least: i64,
+        mut last: i64,
+        out: &mut [MaybeUninit<i64>],
+    ) -> i64 {
+        for (i, out) in out.iter_mut().enumerate() {
+            let difference = bits_at(packed, i * width as usize, width).cast_signed();
+            last = last.wrapping_add(difference).wrapping_add(least);
+            out.write(last);
+        }
+        last
+    }
+
+    /// As [`ColumnIsa::sum64`], 32 bits wide.
+    #[inline(always)]
+    fn sum32(
+        self,
+        packed: &[u8],
+        width: u32,
+        least: i32,
+        mut last: i32,
+        out: &mut [MaybeUninit<i32>],
+    ) -> i32 {
+        for (i, out) in out.iter_mut().enumerate() {
+            #[expect(clippy::cast_possible_truncation, reason = "32 bits at most")]
+            let difference = bits_at(packed, i * width as usize, width) as i32;
+            last = last.wrapping_add(difference).wrapping_add(least);
+            out.write(last);
+        }
+        last
+    }
+
+    /// Writes `start` plus the sum of the lengths up to and including each. The caller has seen to it
+    /// that the lengths are not negative and that no sum exceeds 31 bits.
+    #[inline(always)]
+    fn ends32(self, lengths: &[i32], mut start: i32, out: &mut [MaybeUninit<i32>]) {
+        for (length, out) in lengths.iter().zip(out) {
+            start = start.wrapping_add(*length);
+            out.write(start);
+        }
+    }
+
+    /// The greatest of the numbers, or 0.
+    #[inline(always)]
+    fn max32(self, numbers: &[u32]) -> u32 {
+        let mut max = 0;
+        for &number in numbers {
+            max = max.max(number);
+        }
+        max
+    }
+
+    /// All bits that are set in any of the numbers.
+    #[inline(always)]
+    fn or32(self, numbers: &[i32]) -> i32 {
+        let mut bits = 0;
+        for &number in numbers {
+            bits |= number;
+        }
+        bits
+    }
+
+    /// Looks values up.
+    ///
+    /// # Safety
+    /// Every index is less than the length of `values`, and there are as many as in `out`.
+    #[inline(always)]
+    unsafe fn gather<T: Copy>(self, values: &[T], indices: &[u32], out: &mut [MaybeUninit<T>]) {
+        for (&index, out) in indices.iter().zip(out) {
+            // SAFETY: the caller's.
+            out.write(unsafe { *values.get_unchecked(index as usize) });
+        }
+    }
+
+    /// Puts the first elements of `dense` where a bit of `mask` is set, zeros elsewhere. `T` is a
+    /// plain number for which zero bytes are a value.
+    ///
+    /// # Safety
+    /// `dense` has 64 elements that can be read, and `out` room for 64.
+    #[inline(always)]
+    unsafe fn spread<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
+        let mut from = 0;
+        for i in 0..64 {
+            let bit = mask >> i & 1;
+            // SAFETY: the caller's; `from <= i`. Zero is a value of `T`.
+            unsafe {
+                let value =
+                    if bit == 1 { dense.add(from).read_unaligned() } else { std::mem::zeroed() };
+                out.add(i).write(value);
+            }
+            from += usize::from(bit == 1);
+        }
+    }
+
+    /// For each bit of `mask`, from the lowest: the element of `dense` at the number of bits set up to and
+    /// including it.
+    ///
+    /// # Safety
+    /// `dense` has as many elements as bits are set, and one; 65 can be read. `out` has room for 64.
+    #[inline(always)]
+    unsafe fn spread_ends<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
+        let mut rank = 0;
+        for i in 0..64 {
+            rank += (mask >> i & 1) as usize;
+            // SAFETY: the caller's.
+            unsafe { out.add(i).write(*dense.add(rank)) };
+        }
+    }
+
+    /// Joins `WIDTH` streams of `stride` bytes that follow one another in `streams`: the first byte
+    /// of every value, the second, and so on. `out` holds whole values, those from value `at` on.
+    ///
+    /// # Panics
+    /// Never, if the streams hold `at` and as many values as `out`.
+    #[inline(always)]
+    fn join<const WIDTH: usize>(
+        self,
+        streams: &[u8],
+        stride: usize,
+        at: usize,
+        out: &mut [MaybeUninit<u8>],
+    ) {
+        for (i, value) in out.chunks_exact_mut(WIDTH).enumerate() {
+            for (k, byte) in value.iter_mut().enumerate() {
+                byte.write(streams[k * stride + at + i]);
+            }
+        }
+    }
+
+    /// The levels that are at least `least`, a bit each.
+    #[inline(always)]
+    fn at_least(self, levels: &[u8; 64], least: u8) -> u64 {
+        let mut bits = 0;
+        for (i, &level) in levels.iter().enumerate() {
+            bits |= u64::from(level >= least) << i;
+        }
+        bits
+    }
+
+    /// The bits of `bits` where `mask` is set, moved together to the low end.
+    #[inline(always)]
+    fn pext(self, bits: u64, mut mask: u64) -> u64 {
+        if mask == u64::MAX {
+            return bits;
+        }
+        let (mut out, mut to) = (0, 0);
+        while mask != 0 {
+            out |= (bits >> mask.trailing_zeros() & 1) << to;
+            to += 1;
+            mask &= mask - 1;
+        }
+        out
+    }
+
+    /// The low bits of `bits` moved to where `mask` is set.
+    #[inline(always)]
+    fn pdep(self, mut bits: u64, mut mask: u64) -> u64 {
+        if mask == u64::MAX {
+            return bits;
+        }
+        let mut out = 0;
+        while mask != 0 {
+            out |= (bits & 1) << mask.trailing_zeros();
+            bits >>= 1;
+            mask &= mask - 1;
+        }
+        out
+    }
+
+    /// For each bit of `slots`, from the lowest: `start` plus the number of bits of `counted` below
+    /// it. Writes as many numbers as `slots` has bits, and may write up to 64.
+    ///
+    /// # Safety
+    /// `out` has room for 64.
+    #[inline(always)]
+    unsafe fn ranks(self, mut slots: u64, counted: u64, start: i32, out: *mut i32) {
+        let mut to = 0;
+        while slots != 0 {
+            let below = (slots & slots.wrapping_neg()) - 1;
+            let rank = (counted & below).count_ones().cast_signed();
+            // SAFETY: the caller's; at most 64 bits are set.
+            unsafe { out.add(to).write(start.wrapping_add(rank)) };
+            to += 1;
+            slots &= slots - 1;
+        }
+    }
+
+    /// Copies `from` to `to`, of the same length, past the cache where the CPU can.
+    #[inline(always)]
+    fn stream(self, from: &[u8], to: &mut [MaybeUninit<u8>]) {
+        let len = from.len().min(to.len());
+        // SAFETY: both are `len` bytes long, and one is borrowed exclusively.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), len) };
+    }
+
+    /// Orders stores past the cache before later ones.
+    #[inline(always)]
+    fn fence(self) {}
+
+    /// Whether no byte has its top bit set.
+    #[inline(always)]
+    fn is_ascii(self, text: &[u8]) -> bool {
+        text.is_ascii()
+    }
+}
+
+/// The `width` bits from bit `bit` on, 64 at most; bits beyond the data are zero.
+#[inline(always)]
+pub(super) fn bits_at(packed: &[u8], bit: usize, width: u32) -> u64 {
+    let (byte, shift) = (bit / 8, bit & 7);
+    let mask = if width == 0 { 0 } else { u64::MAX >> (64 - width) };
+    if let Some(word) = packed.get(byte..).and_then(<[u8]>::first_chunk::<8>)
+        && shift + width as usize <= 64
+    {
+        return u64::from_le_bytes(*word) >> shift & mask;
+    }
+    let mut word = [0; 16];
+    let rest = packed.get(byte..).unwrap_or_default();
+    let len = rest.len().min(16);
+    word[..len].copy_from_slice(&rest[..len]);
+    #[expect(clippy::cast_possible_truncation, reason = "masked to the width")]
+    let bits = (u128::from_le_bytes(word) >> shift) as u64;
+    bits & mask
+}
