@@ -84,12 +84,7 @@ macro_rules! casts {
     ($($from:ty => $($to:ty),+;)+) => {$($(
         impl CastFrom<$from> for $to {
             #[inline(always)]
-            #[expect(
-                clippy::allow_attributes,
-                clippy::as_conversions,
-                reason = "one list for casts that truncate and those that do not"
-            )]
-            #[allow(clippy::cast_possible_truncation)]
+            #[allow(clippy::cast_possible_truncation, reason = "only some of the casts do")]
             fn cast_from(value: $from) -> Self {
                 value as $to
             }
