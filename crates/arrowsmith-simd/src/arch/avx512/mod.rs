@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! AVX-512 with VBMI2, GFNI and BITALG: a window is one register.
 
+mod column;
 mod ints;
 mod stream;
 
 use std::arch::x86_64::*;
 
-use crate::column::ColumnIsa;
 use crate::ints::IntList;
 use crate::isa::{BracketMasks, Isa, Kernel};
 use crate::stream::{ListStream, StreamProgress};
@@ -57,8 +57,6 @@ unsafe fn eq(window: __m512i, byte: u8) -> u64 {
     // SAFETY: the caller has AVX-512.
     unsafe { _mm512_cmpeq_epi8_mask(window, _mm512_set1_epi8(byte.cast_signed())) }
 }
-
-impl ColumnIsa for Avx512 {}
 
 impl Isa for Avx512 {
     const NAME: &'static str = "avx512";

@@ -1,0 +1,781 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Columns under AVX-512: bits apart, sums, nulls and streams a register at a time.
+//!
+//! * Bit-packed integers: one byte permutation puts the bytes of each value into its lane, a shift by
+//!   lane and a mask do the rest. Above 57 of 64 bits a value may span nine bytes; a double shift takes
+//!   the ninth from a second permutation.
+//! * Sums: a register is summed up in a logarithmic number of steps; what is carried from one to the next
+//!   is a single addition.
+//! * Loads are masked to the bytes that belong to the values, so that nothing is read beyond.
+
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+
+use super::Avx512;
+use crate::column::ColumnIsa;
+
+/// For each width: the bytes of each lane, and by how much it is shifted.
+#[repr(C, align(64))]
+struct Lanes<T, const N: usize, const WIDTHS: usize> {
+    bytes: [[u8; 64]; WIDTHS],
+    shift: [[T; N]; WIDTHS],
+}
+
+macro_rules! lanes {
+    ($name:ident, $type:ty, $lanes:literal, $widths:literal) => {
+        static $name: Lanes<$type, $lanes, $widths> = {
+            let mut table = Lanes { bytes: [[0; 64]; $widths], shift: [[0; $lanes]; $widths] };
+            let mut width = 0;
+            while width < $widths {
+                let mut lane = 0;
+                while lane < $lanes {
+                    let bit = lane * width;
+                    let mut byte = 0;
+                    while byte < 64 / $lanes {
+                        let from = (bit / 8 + byte) & 63;
+                        #[expect(clippy::cast_possible_truncation, reason = "less than 64")]
+                        {
+                            table.bytes[width][lane * (64 / $lanes) + byte] = from as u8;
+                        }
+                        byte += 1;
+                    }
+                    table.shift[width][lane] = (bit % 8) as $type;
+                    lane += 1;
+                }
+                width += 1;
+            }
+            table
+        };
+    };
+}
+
+lanes!(LANES64, u64, 8, 65);
+#[expect(clippy::cast_possible_truncation, reason = "less than eight")]
+mod narrow {
+    use super::Lanes;
+    lanes!(LANES32, u32, 16, 33);
+    pub(super) static TABLE: &Lanes<u32, 16, 33> = &LANES32;
+}
+
+/// For up to eight bits: each group of eight lanes gets the bytes of its eight values, and each of
+/// these lanes its bits.
+#[repr(C, align(64))]
+struct Bytes {
+    bytes: [[u8; 64]; 9],
+    shift: [[u8; 64]; 9],
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "less than 64")]
+static LANES8: Bytes = {
+    let mut table = Bytes { bytes: [[0; 64]; 9], shift: [[0; 64]; 9] };
+    let mut width = 0;
+    while width < 9 {
+        let mut lane = 0;
+        while lane < 64 {
+            table.bytes[width][lane] = ((lane / 8 * width + lane % 8) & 63) as u8;
+            table.shift[width][lane] = (lane % 8 * width) as u8;
+            lane += 1;
+        }
+        width += 1;
+    }
+    table
+};
+
+/// A table of numbers made at compile time, as a register.
+macro_rules! table {
+    ($type:ty, $n:literal, $i:ident => $e:expr) => {{
+        const TABLE: [$type; $n] = {
+            let mut table = [0; $n];
+            let mut $i = 0;
+            while $i < $n {
+                table[$i] = $e;
+                $i += 1;
+            }
+            table
+        };
+        _mm512_loadu_si512(TABLE.as_ptr().cast())
+    }};
+}
+
+/// The lowest `count` bits.
+#[inline(always)]
+fn low(count: usize) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "cut to the lanes")]
+fn low8(count: usize) -> __mmask8 {
+    low(count) as __mmask8
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "cut to the lanes")]
+fn low16(count: usize) -> __mmask16 {
+    low(count) as __mmask16
+}
+
+/// Bit-packed values to eight lanes.
+#[derive(Clone, Copy)]
+struct Unpack64 {
+    width: usize,
+    bytes: __m512i,
+    next: __m512i,
+    shift: __m512i,
+    mask: __m512i,
+    load: __mmask64,
+}
+
+impl Unpack64 {
+    /// # Safety
+    /// The CPU has AVX-512; `width` is at most 64.
+    #[inline(always)]
+    unsafe fn new(width: usize) -> Self {
+        // SAFETY: the caller's.
+        unsafe {
+            let bytes = _mm512_load_si512(LANES64.bytes[width].as_ptr().cast());
+            Self {
+                width,
+                bytes,
+                next: _mm512_add_epi8(bytes, _mm512_set1_epi8(8)),
+                shift: _mm512_load_si512(LANES64.shift[width].as_ptr().cast()),
+                mask: _mm512_set1_epi64(low(width).cast_signed()),
+                load: low(width),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As many bytes can be read as `load` has bits.
+    #[inline(always)]
+    unsafe fn get(&self, from: *const u8, load: __mmask64) -> __m512i {
+        // SAFETY: the caller's; what is masked out is not read.
+        unsafe {
+            let packed = _mm512_maskz_loadu_epi8(load, from.cast());
+            let low = _mm512_permutexvar_epi8(self.bytes, packed);
+            let values = if self.width <= 57 {
+                _mm512_srlv_epi64(low, self.shift)
+            } else {
+                let high = _mm512_permutexvar_epi8(self.next, packed);
+                _mm512_shrdv_epi64(low, high, self.shift)
+            };
+            _mm512_and_si512(values, self.mask)
+        }
+    }
+}
+
+/// Bit-packed values to sixteen lanes.
+#[derive(Clone, Copy)]
+struct Unpack32 {
+    width: usize,
+    bytes: __m512i,
+    next: __m512i,
+    shift: __m512i,
+    mask: __m512i,
+    load: __mmask64,
+}
+
+impl Unpack32 {
+    /// # Safety
+    /// The CPU has AVX-512; `width` is at most 32.
+    #[inline(always)]
+    unsafe fn new(width: usize) -> Self {
+        // SAFETY: the caller's.
+        unsafe {
+            let bytes = _mm512_load_si512(narrow::TABLE.bytes[width].as_ptr().cast());
+            #[expect(clippy::cast_possible_truncation, reason = "32 bits at most")]
+            let mask = low(width) as u32;
+            Self {
+                width,
+                bytes,
+                next: _mm512_add_epi8(bytes, _mm512_set1_epi8(4)),
+                shift: _mm512_load_si512(narrow::TABLE.shift[width].as_ptr().cast()),
+                mask: _mm512_set1_epi32(mask.cast_signed()),
+                load: low(2 * width),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As many bytes can be read as `load` has bits.
+    #[inline(always)]
+    unsafe fn get(&self, from: *const u8, load: __mmask64) -> __m512i {
+        // SAFETY: the caller's; what is masked out is not read.
+        unsafe {
+            let packed = _mm512_maskz_loadu_epi8(load, from.cast());
+            let low = _mm512_permutexvar_epi8(self.bytes, packed);
+            let values = if self.width <= 25 {
+                _mm512_srlv_epi32(low, self.shift)
+            } else {
+                let high = _mm512_permutexvar_epi8(self.next, packed);
+                _mm512_shrdv_epi32(low, high, self.shift)
+            };
+            _mm512_and_si512(values, self.mask)
+        }
+    }
+}
+
+/// Each lane plus all lanes below it.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn scan64(lanes: __m512i) -> __m512i {
+    // SAFETY: the caller's.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let lanes = _mm512_add_epi64(lanes, _mm512_alignr_epi64::<7>(lanes, zero));
+        let lanes = _mm512_add_epi64(lanes, _mm512_alignr_epi64::<6>(lanes, zero));
+        _mm512_add_epi64(lanes, _mm512_alignr_epi64::<4>(lanes, zero))
+    }
+}
+
+/// As [`scan64`], of sixteen lanes.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn scan32(lanes: __m512i) -> __m512i {
+    // SAFETY: the caller's.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32::<15>(lanes, zero));
+        let lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32::<14>(lanes, zero));
+        let lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32::<12>(lanes, zero));
+        _mm512_add_epi32(lanes, _mm512_alignr_epi32::<8>(lanes, zero))
+    }
+}
+
+/// The lowest lane.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn first64(lanes: __m512i) -> i64 {
+    // SAFETY: the caller's.
+    unsafe { _mm_cvtsi128_si64(_mm512_castsi512_si128(lanes)) }
+}
+
+/// As [`first64`], 32 bits wide.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn first32(lanes: __m512i) -> i32 {
+    // SAFETY: the caller's.
+    unsafe { _mm_cvtsi128_si32(_mm512_castsi512_si128(lanes)) }
+}
+
+/// Fails if `packed` does not hold `count` values of `width` bits; no caller lets it come to that.
+#[inline(always)]
+fn holds(packed: &[u8], width: usize, count: usize, max: usize) {
+    assert!(width <= max && packed.len() >= (count * width).div_ceil(8));
+}
+
+impl ColumnIsa for Avx512 {
+    #[inline(always)]
+    fn unpack32(self, packed: &[u8], width: u32, out: &mut [MaybeUninit<u32>]) {
+        let (width, len) = (width as usize, out.len());
+        holds(packed, width, len, 32);
+        // SAFETY: `self` proves AVX-512; `packed` holds the bits of all values.
+        unsafe {
+            let unpack = Unpack32::new(width);
+            let (mut from, mut to) = (packed.as_ptr(), out.as_mut_ptr());
+            for _ in 0..len / 16 {
+                _mm512_storeu_si512(to.cast(), unpack.get(from, unpack.load));
+                (from, to) = (from.add(2 * width), to.add(16));
+            }
+            let rest = len & 15;
+            if rest > 0 {
+                let values = unpack.get(from, low((rest * width).div_ceil(8)));
+                _mm512_mask_storeu_epi32(to.cast(), low16(rest), values);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn unpack8(self, packed: &[u8], width: u32, out: &mut [MaybeUninit<u8>]) {
+        let (width, len) = (width as usize, out.len());
+        holds(packed, width, len, 8);
+        // SAFETY: `self` proves AVX-512; `packed` holds the bits of all values.
+        unsafe {
+            let bytes = _mm512_load_si512(LANES8.bytes[width].as_ptr().cast());
+            let shift = _mm512_load_si512(LANES8.shift[width].as_ptr().cast());
+            let mask = _mm512_set1_epi8(low(width).to_le_bytes()[0].cast_signed());
+            let (mut from, mut to) = (packed.as_ptr(), out.as_mut_ptr());
+            let mut left = len;
+            while left > 0 {
+                let count = left.min(64);
+                let load = low((count * width).div_ceil(8));
+                let packed = _mm512_maskz_loadu_epi8(load, from.cast());
+                let groups = _mm512_permutexvar_epi8(bytes, packed);
+                let values = _mm512_and_si512(_mm512_multishift_epi64_epi8(shift, groups), mask);
+                _mm512_mask_storeu_epi8(to.cast(), low(count), values);
+                (from, to) = (from.add(8 * width), to.wrapping_add(64));
+                left -= count;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sum64(
+        self,
+        packed: &[u8],
+        width: u32,
+        least: i64,
+        last: i64,
+        out: &mut [MaybeUninit<i64>],
+    ) -> i64 {
+        let (width, len) = (width as usize, out.len());
+        holds(packed, width, len, 64);
+        // SAFETY: `self` proves AVX-512; `packed` holds the bits of all values.
+        unsafe {
+            let unpack = Unpack64::new(width);
+            let least = _mm512_set1_epi64(least);
+            let top = _mm512_set1_epi64(7);
+            let mut carry = _mm512_set1_epi64(last);
+            let (mut from, mut to) = (packed.as_ptr(), out.as_mut_ptr());
+            for _ in 0..len / 8 {
+                let values = _mm512_add_epi64(unpack.get(from, unpack.load), least);
+                let sums = scan64(values);
+                _mm512_storeu_si512(to.cast(), _mm512_add_epi64(sums, carry));
+                carry = _mm512_add_epi64(carry, _mm512_permutexvar_epi64(top, sums));
+                (from, to) = (from.add(width), to.add(8));
+            }
+            let rest = len & 7;
+            if rest > 0 {
+                let values = unpack.get(from, low((rest * width).div_ceil(8)));
+                let values = _mm512_maskz_add_epi64(low8(rest), values, least);
+                let sums = scan64(values);
+                let ends = _mm512_add_epi64(sums, carry);
+                _mm512_mask_storeu_epi64(to.cast(), low8(rest), ends);
+                carry = _mm512_add_epi64(carry, _mm512_permutexvar_epi64(top, sums));
+            }
+            first64(carry)
+        }
+    }
+
+    #[inline(always)]
+    fn sum32(
+        self,
+        packed: &[u8],
+        width: u32,
+        least: i32,
+        last: i32,
+        out: &mut [MaybeUninit<i32>],
+    ) -> i32 {
+        let (width, len) = (width as usize, out.len());
+        holds(packed, width, len, 32);
+        // SAFETY: `self` proves AVX-512; `packed` holds the bits of all values.
+        unsafe {
+            let unpack = Unpack32::new(width);
+            let least = _mm512_set1_epi32(least);
+            let top = _mm512_set1_epi32(15);
+            let mut carry = _mm512_set1_epi32(last);
+            let (mut from, mut to) = (packed.as_ptr(), out.as_mut_ptr());
+            for _ in 0..len / 16 {
+                let values = _mm512_add_epi32(unpack.get(from, unpack.load), least);
+                let sums = scan32(values);
+                _mm512_storeu_si512(to.cast(), _mm512_add_epi32(sums, carry));
+                carry = _mm512_add_epi32(carry, _mm512_permutexvar_epi32(top, sums));
+                (from, to) = (from.add(2 * width), to.add(16));
+            }
+            let rest = len & 15;
+            if rest > 0 {
+                let values = unpack.get(from, low((rest * width).div_ceil(8)));
+                let values = _mm512_maskz_add_epi32(low16(rest), values, least);
+                let sums = scan32(values);
+                let ends = _mm512_add_epi32(sums, carry);
+                _mm512_mask_storeu_epi32(to.cast(), low16(rest), ends);
+                carry = _mm512_add_epi32(carry, _mm512_permutexvar_epi32(top, sums));
+            }
+            first32(carry)
+        }
+    }
+
+    #[inline(always)]
+    fn ends32(self, lengths: &[i32], start: i32, out: &mut [MaybeUninit<i32>]) {
+        let len = lengths.len().min(out.len());
+        // SAFETY: `self` proves AVX-512; loads and stores are within both, or masked.
+        unsafe {
+            let top = _mm512_set1_epi32(15);
+            let mut carry = _mm512_set1_epi32(start);
+            let (mut from, mut to) = (lengths.as_ptr(), out.as_mut_ptr());
+            for _ in 0..len / 16 {
+                let sums = scan32(_mm512_loadu_si512(from.cast()));
+                _mm512_storeu_si512(to.cast(), _mm512_add_epi32(sums, carry));
+                carry = _mm512_add_epi32(carry, _mm512_permutexvar_epi32(top, sums));
+                (from, to) = (from.add(16), to.add(16));
+            }
+            let rest = low16(len & 15);
+            let sums = scan32(_mm512_maskz_loadu_epi32(rest, from));
+            _mm512_mask_storeu_epi32(to.cast(), rest, _mm512_add_epi32(sums, carry));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn spread<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
+        // SAFETY: `self` proves AVX-512; 64 elements of both belong to the caller.
+        unsafe {
+            let mut from = dense.cast::<u8>();
+            let to = out.cast::<u8>();
+            match size_of::<T>() {
+                1 => {
+                    let values = _mm512_maskz_expand_epi8(mask, _mm512_loadu_si512(from.cast()));
+                    _mm512_storeu_si512(to.cast(), values);
+                }
+                2 => {
+                    for i in 0..2 {
+                        #[expect(clippy::cast_possible_truncation, reason = "32 lanes")]
+                        let lanes = (mask >> (32 * i)) as u32;
+                        let values = _mm512_loadu_si512(from.cast());
+                        let values = _mm512_maskz_expand_epi16(lanes, values);
+                        _mm512_storeu_si512(to.add(64 * i).cast(), values);
+                        from = from.add(2 * lanes.count_ones() as usize);
+                    }
+                }
+                4 => {
+                    for i in 0..4 {
+                        #[expect(clippy::cast_possible_truncation, reason = "16 lanes")]
+                        let lanes = (mask >> (16 * i)) as __mmask16;
+                        let values = _mm512_loadu_si512(from.cast());
+                        let values = _mm512_maskz_expand_epi32(lanes, values);
+                        _mm512_storeu_si512(to.add(64 * i).cast(), values);
+                        from = from.add(4 * lanes.count_ones() as usize);
+                    }
+                }
+                8 => {
+                    for i in 0..8 {
+                        #[expect(clippy::cast_possible_truncation, reason = "eight lanes")]
+                        let lanes = (mask >> (8 * i)) as __mmask8;
+                        let values = _mm512_loadu_si512(from.cast());
+                        let values = _mm512_maskz_expand_epi64(lanes, values);
+                        _mm512_storeu_si512(to.add(64 * i).cast(), values);
+                        from = from.add(8 * lanes.count_ones() as usize);
+                    }
+                }
+                16 => {
+                    for i in 0..16 {
+                        // Each bit twice: a value is two lanes.
+                        let bits = _pdep_u64(mask >> (4 * i), 0x55);
+                        #[expect(clippy::cast_possible_truncation, reason = "eight lanes")]
+                        let lanes = (bits * 3) as __mmask8;
+                        let values = _mm512_loadu_si512(from.cast());
+                        let values = _mm512_maskz_expand_epi64(lanes, values);
+                        _mm512_storeu_si512(to.add(64 * i).cast(), values);
+                        from = from.add(8 * lanes.count_ones() as usize);
+                    }
+                }
+                _ => crate::arch::portable::Portable.spread(dense, mask, out),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn spread_ends<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
+        // SAFETY: `self` proves AVX-512. Each group loads 16 or 8 elements and one more from a place
+        // that is at most as far on as rows were passed; the caller has 65.
+        unsafe {
+            let mut from = dense.cast::<u8>();
+            let to = out.cast::<u8>();
+            match size_of::<T>() {
+                4 => {
+                    let through = table!(u32, 16, i => (2 << i) - 1);
+                    for i in 0..4 {
+                        #[expect(clippy::cast_possible_truncation, reason = "16 lanes")]
+                        let lanes = (mask >> (16 * i)) as u16;
+                        let bits = _mm512_set1_epi32(i32::from(lanes));
+                        let ranks = _mm512_popcnt_epi32(_mm512_and_si512(bits, through));
+                        let low = _mm512_loadu_si512(from.cast());
+                        let high = _mm512_set1_epi32(from.add(64).cast::<i32>().read_unaligned());
+                        let ends = _mm512_permutex2var_epi32(low, ranks, high);
+                        _mm512_storeu_si512(to.add(64 * i).cast(), ends);
+                        from = from.add(4 * lanes.count_ones() as usize);
+                    }
+                }
+                8 => {
+                    let through = table!(u64, 8, i => (2 << i) - 1);
+                    for i in 0..8 {
+                        let lanes = mask >> (8 * i) & 0xFF;
+                        let bits = _mm512_set1_epi64(lanes.cast_signed());
+                        let ranks = _mm512_popcnt_epi64(_mm512_and_si512(bits, through));
+                        let low = _mm512_loadu_si512(from.cast());
+                        let high = _mm512_set1_epi64(from.add(64).cast::<i64>().read_unaligned());
+                        let ends = _mm512_permutex2var_epi64(low, ranks, high);
+                        _mm512_storeu_si512(to.add(64 * i).cast(), ends);
+                        from = from.add(8 * lanes.count_ones() as usize);
+                    }
+                }
+                _ => crate::arch::portable::Portable.spread_ends(dense, mask, out),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn join<const WIDTH: usize>(
+        self,
+        streams: &[u8],
+        stride: usize,
+        at: usize,
+        out: &mut [MaybeUninit<u8>],
+    ) {
+        let count = out.len() / WIDTH;
+        assert!(at + count <= stride && stride * WIDTH <= streams.len());
+        let mut done = 0;
+        // SAFETY: `self` proves AVX-512; 64 values from `done` on are in every stream and in `out`.
+        unsafe {
+            let from = streams.as_ptr().add(at);
+            let to = out.as_mut_ptr().cast::<u8>();
+            while done + 64 <= count {
+                let (from, to) = (from.add(done), to.add(done * WIDTH));
+                match WIDTH {
+                    2 => join2(from, stride, to),
+                    4 => join4(from, stride, to),
+                    8 => join8(from, stride, to),
+                    16 => join16(from, stride, to),
+                    _ => break,
+                }
+                done += 64;
+            }
+        }
+        let out = &mut out[done * WIDTH..];
+        crate::arch::portable::Portable.join::<WIDTH>(streams, stride, at + done, out);
+    }
+
+    #[inline(always)]
+    fn at_least(self, levels: &[u8; 64], least: u8) -> u64 {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let least = _mm512_set1_epi8(least.cast_signed());
+            _mm512_cmpge_epu8_mask(super::load(levels), least)
+        }
+    }
+
+    #[inline(always)]
+    fn pext(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: `self` proves BMI2.
+        unsafe { _pext_u64(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn pdep(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: `self` proves BMI2.
+        unsafe { _pdep_u64(bits, mask) }
+    }
+
+    #[inline(always)]
+    unsafe fn ranks(self, slots: u64, counted: u64, mut start: i32, mut out: *mut i32) {
+        // SAFETY: `self` proves AVX-512. The groups before have written 16 lanes each at most, and so
+        // there is room for all lanes of the next.
+        unsafe {
+            let below = table!(u32, 16, i => (1 << i) - 1);
+            for i in 0..4 {
+                #[expect(clippy::cast_possible_truncation, reason = "16 lanes")]
+                let (slots, counted) = ((slots >> (16 * i)) as u16, (counted >> (16 * i)) as u16);
+                let bits = _mm512_set1_epi32(i32::from(counted));
+                let ranks = _mm512_popcnt_epi32(_mm512_and_si512(bits, below));
+                let ranks = _mm512_add_epi32(ranks, _mm512_set1_epi32(start));
+                let ranks = _mm512_maskz_compress_epi32(slots, ranks);
+                _mm512_storeu_si512(out.cast(), ranks);
+                out = out.add(slots.count_ones() as usize);
+                start = start.wrapping_add(counted.count_ones().cast_signed());
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn stream(self, from: &[u8], to: &mut [MaybeUninit<u8>]) {
+        let len = from.len().min(to.len());
+        // SAFETY: `self` proves AVX-512; both are `len` long, and masks cut the ends.
+        unsafe {
+            let (mut from, mut to) = (from.as_ptr(), to.as_mut_ptr().cast::<u8>());
+            let head = to.align_offset(64).min(len);
+            let values = _mm512_maskz_loadu_epi8(low(head), from.cast());
+            _mm512_mask_storeu_epi8(to.cast(), low(head), values);
+            (from, to) = (from.add(head), to.add(head));
+            let mut left = len - head;
+            while left >= 256 {
+                let a = _mm512_loadu_si512(from.cast());
+                let b = _mm512_loadu_si512(from.add(64).cast());
+                let c = _mm512_loadu_si512(from.add(128).cast());
+                let d = _mm512_loadu_si512(from.add(192).cast());
+                _mm512_stream_si512(to.cast(), a);
+                _mm512_stream_si512(to.add(64).cast(), b);
+                _mm512_stream_si512(to.add(128).cast(), c);
+                _mm512_stream_si512(to.add(192).cast(), d);
+                (from, to) = (from.add(256), to.add(256));
+                left -= 256;
+            }
+            while left >= 64 {
+                _mm512_stream_si512(to.cast(), _mm512_loadu_si512(from.cast()));
+                (from, to) = (from.add(64), to.add(64));
+                left -= 64;
+            }
+            let values = _mm512_maskz_loadu_epi8(low(left), from.cast());
+            _mm512_mask_storeu_epi8(to.cast(), low(left), values);
+        }
+    }
+
+    #[inline(always)]
+    fn fence(self) {
+        // SAFETY: every CPU with AVX-512 has it.
+        unsafe { _mm_sfence() };
+    }
+
+    #[inline(always)]
+    fn is_ascii(self, text: &[u8]) -> bool {
+        // SAFETY: `self` proves AVX-512; loads are within the text, or masked.
+        unsafe {
+            let mut all = _mm512_setzero_si512();
+            let (windows, rest) = text.as_chunks::<64>();
+            for window in windows {
+                all = _mm512_or_si512(all, super::load(window));
+            }
+            let rest = _mm512_maskz_loadu_epi8(low(rest.len()), rest.as_ptr().cast());
+            _mm512_movepi8_mask(_mm512_or_si512(all, rest)) == 0
+        }
+    }
+}
+
+/// The 64 bytes of stream `k`.
+///
+/// # Safety
+/// The CPU has AVX-512, and they can be read.
+#[inline(always)]
+unsafe fn stream_of(from: *const u8, stride: usize, k: usize) -> __m512i {
+    // SAFETY: the caller's.
+    unsafe { _mm512_loadu_si512(from.add(k * stride).cast()) }
+}
+
+/// 64 values of two bytes.
+///
+/// # Safety
+/// The CPU has AVX-512; 64 bytes of each stream can be read, and 128 written.
+#[inline(always)]
+unsafe fn join2(from: *const u8, stride: usize, to: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe {
+        let (a, b) = (stream_of(from, stride, 0), stream_of(from, stride, 1));
+        let low = table!(u8, 64, i => (i / 2 + i % 2 * 64) as u8);
+        let high = table!(u8, 64, i => (32 + i / 2 + i % 2 * 64) as u8);
+        _mm512_storeu_si512(to.cast(), _mm512_permutex2var_epi8(a, low, b));
+        _mm512_storeu_si512(to.add(64).cast(), _mm512_permutex2var_epi8(a, high, b));
+    }
+}
+
+/// 64 values of four bytes.
+///
+/// # Safety
+/// As [`join2`], of four streams and 256 bytes.
+#[inline(always)]
+unsafe fn join4(from: *const u8, stride: usize, to: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe {
+        let (a, b) = (stream_of(from, stride, 0), stream_of(from, stride, 1));
+        let (c, d) = (stream_of(from, stride, 2), stream_of(from, stride, 3));
+        // Pairs of bytes within each quarter, then fours; then the quarters go to their places.
+        let (ab_low, ab_high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpackhi_epi8(a, b));
+        let (cd_low, cd_high) = (_mm512_unpacklo_epi8(c, d), _mm512_unpackhi_epi8(c, d));
+        let x = [
+            _mm512_unpacklo_epi16(ab_low, cd_low),
+            _mm512_unpackhi_epi16(ab_low, cd_low),
+            _mm512_unpacklo_epi16(ab_high, cd_high),
+            _mm512_unpackhi_epi16(ab_high, cd_high),
+        ];
+        store_quarters(x, to, 64);
+    }
+}
+
+/// Transposes the quarters of four registers, and stores them `step` bytes apart.
+///
+/// # Safety
+/// The CPU has AVX-512, and the bytes can be written.
+#[inline(always)]
+unsafe fn store_quarters(x: [__m512i; 4], to: *mut u8, step: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        let low01 = _mm512_shuffle_i64x2::<0x44>(x[0], x[1]);
+        let high01 = _mm512_shuffle_i64x2::<0xEE>(x[0], x[1]);
+        let low23 = _mm512_shuffle_i64x2::<0x44>(x[2], x[3]);
+        let high23 = _mm512_shuffle_i64x2::<0xEE>(x[2], x[3]);
+        _mm512_storeu_si512(to.cast(), _mm512_shuffle_i64x2::<0x88>(low01, low23));
+        _mm512_storeu_si512(to.add(step).cast(), _mm512_shuffle_i64x2::<0xDD>(low01, low23));
+        _mm512_storeu_si512(to.add(2 * step).cast(), _mm512_shuffle_i64x2::<0x88>(high01, high23));
+        _mm512_storeu_si512(to.add(3 * step).cast(), _mm512_shuffle_i64x2::<0xDD>(high01, high23));
+    }
+}
+
+/// Within each quarter: the bytes of eight streams, value by value; two values a quarter, values 0 and 1
+/// of each quarter's sixteen in the first register.
+///
+/// # Safety
+/// The CPU has AVX-512; 64 bytes of eight streams can be read.
+#[inline(always)]
+unsafe fn eights(from: *const u8, stride: usize) -> [__m512i; 8] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut fours = [_mm512_setzero_si512(); 8];
+        let mut half = 0;
+        while half < 2 {
+            let k = 4 * half;
+            let (a, b) = (stream_of(from, stride, k), stream_of(from, stride, k + 1));
+            let (c, d) = (stream_of(from, stride, k + 2), stream_of(from, stride, k + 3));
+            let (ab_low, ab_high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpackhi_epi8(a, b));
+            let (cd_low, cd_high) = (_mm512_unpacklo_epi8(c, d), _mm512_unpackhi_epi8(c, d));
+            fours[k] = _mm512_unpacklo_epi16(ab_low, cd_low);
+            fours[k + 1] = _mm512_unpackhi_epi16(ab_low, cd_low);
+            fours[k + 2] = _mm512_unpacklo_epi16(ab_high, cd_high);
+            fours[k + 3] = _mm512_unpackhi_epi16(ab_high, cd_high);
+            half += 1;
+        }
+        [
+            _mm512_unpacklo_epi32(fours[0], fours[4]),
+            _mm512_unpackhi_epi32(fours[0], fours[4]),
+            _mm512_unpacklo_epi32(fours[1], fours[5]),
+            _mm512_unpackhi_epi32(fours[1], fours[5]),
+            _mm512_unpacklo_epi32(fours[2], fours[6]),
+            _mm512_unpackhi_epi32(fours[2], fours[6]),
+            _mm512_unpacklo_epi32(fours[3], fours[7]),
+            _mm512_unpackhi_epi32(fours[3], fours[7]),
+        ]
+    }
+}
+
+/// 64 values of eight bytes.
+///
+/// # Safety
+/// As [`join2`], of eight streams and 512 bytes.
+#[inline(always)]
+unsafe fn join8(from: *const u8, stride: usize, to: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe {
+        let [a, b, c, d, e, f, g, h] = eights(from, stride);
+        store_quarters([a, b, c, d], to, 128);
+        store_quarters([e, f, g, h], to.add(64), 128);
+    }
+}
+
+/// 64 values of sixteen bytes.
+///
+/// # Safety
+/// As [`join2`], of sixteen streams and 1,024 bytes.
+#[inline(always)]
+unsafe fn join16(from: *const u8, stride: usize, to: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe {
+        let low = eights(from, stride);
+        let high = eights(from.add(8 * stride), stride);
+        let mut i = 0;
+        while i < 4 {
+            let k = 2 * i;
+            let x = [
+                _mm512_unpacklo_epi64(low[k], high[k]),
+                _mm512_unpackhi_epi64(low[k], high[k]),
+                _mm512_unpacklo_epi64(low[k + 1], high[k + 1]),
+                _mm512_unpackhi_epi64(low[k + 1], high[k + 1]),
+            ];
+            store_quarters(x, to.add(64 * i), 256);
+            i += 1;
+        }
+    }
+}
