@@ -67,7 +67,8 @@ fn text<D: DecodeStrings>(
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
     set_pool_bytes_max(1 << 30);
-    let levels = Level::available();
+    let forced = std::env::var_os("ARROWSMITH_CPU").map(|_| vec![Level::get()]);
+    let levels = forced.unwrap_or_else(Level::available);
 
     let numbers: Vec<i64> = random(1).take(PAGE).map(|r| (r % 2047) as i64).collect();
     let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -241,7 +242,8 @@ fn main() {
             "levels 1 bit (levels/ns)",
             Box::new(|l, p| {
                 let mut bits = BitBuffer::default();
-                (0..p).for_each(|_| assert!(h(&valid_runs, 1).bits(l, PAGE, &mut bits).unwrap() > 0));
+                (0..p)
+                    .for_each(|_| assert!(h(&valid_runs, 1).bits(l, PAGE, &mut bits).unwrap() > 0));
                 black_box(bits.take()).len()
             }),
         ),

@@ -341,6 +341,48 @@ impl<T: ArrowNativeType> Buf<T> {
     }
 }
 
+/// Appends many short pieces to a [`BitBuffer`], without a branch that depends on their length.
+#[derive(Debug)]
+pub(crate) struct BitWriter<'a> {
+    buffer: &'a mut BitBuffer,
+    to: *mut u64,
+    partial: u64,
+    shift: usize,
+    /// Bits that may still be appended.
+    left: usize,
+    /// Words that are full.
+    full: usize,
+}
+
+impl BitWriter<'_> {
+    /// Appends `count` bits, 64 at most and not more than are left; the others of `bits` are zero.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, bits: u64, count: usize) {
+        assert!(count <= 64 && count <= self.left);
+        self.left -= count;
+        self.partial |= bits << self.shift;
+        // SAFETY: room was made for all words that `left` allows, and one more.
+        unsafe { self.to.add(self.full).write(self.partial) };
+        let end = self.shift + count;
+        // In two steps, as a shift by 64 is none.
+        let rest = bits >> 1 >> (63 - self.shift);
+        self.partial = if end >= 64 { rest } else { self.partial };
+        self.full += end >> 6;
+        self.shift = end & 63;
+    }
+}
+
+impl Drop for BitWriter<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let buffer = &mut *self.buffer;
+        // SAFETY: these words were written.
+        unsafe { buffer.words.advance(self.full) };
+        buffer.len = buffer.words.len() * 64 + self.shift;
+        buffer.partial = self.partial;
+    }
+}
+
 /// A growable bit map, least significant bit first as Arrow has it.
 #[derive(Debug, Default)]
 pub struct BitBuffer {
@@ -393,6 +435,16 @@ impl BitBuffer {
             self.words.push(self.partial);
             self.partial = if shift == 0 { 0 } else { bits >> (64 - shift) };
         }
+    }
+
+    /// Appends up to `bits` bits without looking for room each time.
+    #[inline(always)]
+    pub(crate) fn writer(&mut self, bits: usize) -> BitWriter<'_> {
+        // Whole words, the partial one, and one that may be written and does not count.
+        let words = bits / 64 + 2;
+        let to = self.words.spare(words);
+        let shift = self.len & 63;
+        BitWriter { partial: self.partial, shift, to, left: bits, full: 0, buffer: self }
     }
 
     /// Appends `bit` `count` times.

@@ -45,6 +45,17 @@ pub(super) trait DeltaInt: Copy {
         last: Self,
         out: &mut [MaybeUninit<Self>],
     ) -> Self;
+    /// # Safety
+    /// As [`ColumnIsa::block64`](super::ColumnIsa::block64) has it.
+    unsafe fn block<I: Isa>(
+        isa: I,
+        packed: &[u8],
+        widths: &[u8],
+        miniblock: usize,
+        least: Self,
+        last: Self,
+        out: &mut [MaybeUninit<Self>],
+    ) -> Self;
 }
 
 impl DeltaInt for i64 {
@@ -67,6 +78,19 @@ impl DeltaInt for i64 {
         out: &mut [MaybeUninit<i64>],
     ) -> i64 {
         isa.sum64(packed, width, least, last, out)
+    }
+    #[inline(always)]
+    unsafe fn block<I: Isa>(
+        isa: I,
+        packed: &[u8],
+        widths: &[u8],
+        miniblock: usize,
+        least: i64,
+        last: i64,
+        out: &mut [MaybeUninit<i64>],
+    ) -> i64 {
+        // SAFETY: the caller's.
+        unsafe { isa.block64(packed, widths, miniblock, least, last, out) }
     }
 }
 
@@ -91,6 +115,19 @@ impl DeltaInt for i32 {
         out: &mut [MaybeUninit<i32>],
     ) -> i32 {
         isa.sum32(packed, width, least, last, out)
+    }
+    #[inline(always)]
+    unsafe fn block<I: Isa>(
+        isa: I,
+        packed: &[u8],
+        widths: &[u8],
+        miniblock: usize,
+        least: i32,
+        last: i32,
+        out: &mut [MaybeUninit<i32>],
+    ) -> i32 {
+        // SAFETY: the caller's.
+        unsafe { isa.block32(packed, widths, miniblock, least, last, out) }
     }
 }
 
@@ -185,6 +222,48 @@ impl<'a> Delta<'a> {
         Ok(())
     }
 
+    /// Writes the values of whole blocks, as far as they are there; says how many. At the begin of a
+    /// block.
+    #[inline(always)]
+    fn blocks<I: Isa, T: DeltaInt>(
+        &mut self,
+        isa: I,
+        last: &mut T,
+        out: &mut [MaybeUninit<T>],
+    ) -> Result<usize> {
+        let (data, miniblock) = (self.data, self.miniblock);
+        let block = miniblock.saturating_mul(self.miniblocks);
+        if !miniblock.is_multiple_of(32) || block > out.len() {
+            return Ok(0);
+        }
+        let (mut pos, mut sum, mut at) = (self.pos, *last, 0);
+        while out.len() - at >= block {
+            let mut next = pos;
+            let least = varint::signed(data, &mut next)?;
+            let Some(rest) = data.get(next..) else { break };
+            let Some((widths, packed)) = rest.split_at_checked(self.miniblocks) else { break };
+            let (mut bits, mut widest) = (0, 0);
+            for &width in widths {
+                bits += usize::from(width);
+                widest = widest.max(width);
+            }
+            // A block that is cut off, or wrong, is for the way of single miniblocks.
+            let len = bits * (miniblock / 8);
+            if len > packed.len() || u32::from(widest) > T::BITS {
+                break;
+            }
+            // SAFETY: the widths and lengths were just checked.
+            sum = unsafe {
+                let (packed, out) = (&packed[..len], &mut out[at..at + block]);
+                T::block(isa, packed, widths, miniblock, T::wrap(least), sum, out)
+            };
+            at += block;
+            pos = next + self.miniblocks + len;
+        }
+        (self.pos, *last) = (pos, sum);
+        Ok(at)
+    }
+
     /// Writes the next values.
     #[inline(always)]
     pub(super) fn take<I: Isa, T: DeltaInt>(
@@ -205,6 +284,12 @@ impl<'a> Delta<'a> {
         }
         while at < out.len() {
             if self.taken == self.miniblock {
+                if self.widths_left == 0 {
+                    at += self.blocks(isa, &mut last, &mut out[at..])?;
+                    if at == out.len() {
+                        break;
+                    }
+                }
                 self.next(T::BITS)?;
             }
             let (width, taken) = (self.width as usize, self.taken);

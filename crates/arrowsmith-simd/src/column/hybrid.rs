@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use super::isa::bits_at;
 use super::read::{Decode, Scratch};
 use super::{CHUNK, ColumnError, Result, varint};
+use crate::buffer::BitWriter;
 use crate::isa::{Isa, Kernel, Level};
 use crate::{BitBuffer, Buf};
 
@@ -25,6 +26,53 @@ enum Run<'a> {
     Same { value: u32, left: usize },
     /// Packed values, those before `at` being used up.
     Packed { bytes: &'a [u8], at: usize, left: usize },
+}
+
+/// A type that packed values are read as.
+trait Packed: Copy + Ord {
+    /// What a value is that is too great.
+    const ERROR: ColumnError;
+    fn from_bits(bits: u32) -> Option<Self>;
+    fn fill<I: Isa>(isa: I, value: Self, out: &mut [MaybeUninit<Self>]);
+    fn unpack<I: Isa>(isa: I, packed: &[u8], width: u32, out: &mut [MaybeUninit<Self>]);
+}
+
+impl Packed for u32 {
+    const ERROR: ColumnError = ColumnError::Index;
+
+    #[inline(always)]
+    fn from_bits(bits: u32) -> Option<Self> {
+        Some(bits)
+    }
+
+    #[inline(always)]
+    fn fill<I: Isa>(isa: I, value: u32, out: &mut [MaybeUninit<u32>]) {
+        isa.fill32(value, out);
+    }
+
+    #[inline(always)]
+    fn unpack<I: Isa>(isa: I, packed: &[u8], width: u32, out: &mut [MaybeUninit<u32>]) {
+        isa.unpack32(packed, width, out);
+    }
+}
+
+impl Packed for u8 {
+    const ERROR: ColumnError = ColumnError::Level;
+
+    #[inline(always)]
+    fn from_bits(bits: u32) -> Option<Self> {
+        Self::try_from(bits).ok()
+    }
+
+    #[inline(always)]
+    fn fill<I: Isa>(isa: I, value: u8, out: &mut [MaybeUninit<u8>]) {
+        isa.fill8(value, out);
+    }
+
+    #[inline(always)]
+    fn unpack<I: Isa>(isa: I, packed: &[u8], width: u32, out: &mut [MaybeUninit<u8>]) {
+        isa.unpack8(packed, width, out);
+    }
 }
 
 /// A piece of a run.
@@ -121,27 +169,84 @@ impl<'a> Hybrid<'a> {
         }
     }
 
-    /// Writes the next values.
+    /// Writes runs for as long as they are whole: in the data, and in `out`. Returns how many values.
     #[inline(always)]
-    pub(super) fn decode32<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<u32>]) -> Result<()> {
+    fn whole_runs<I: Isa, T: Packed>(
+        &mut self,
+        isa: I,
+        max: T,
+        out: &mut [MaybeUninit<T>],
+    ) -> Result<usize> {
+        if let Run::Same { left: 1.., .. } | Run::Packed { left: 1.., .. } = self.run {
+            return Ok(0);
+        }
+        let (data, width) = (self.data, self.width as usize);
+        let value_len = width.div_ceil(8);
+        let mask = if width == 32 { u32::MAX } else { (1 << (8 * value_len).min(31)) - 1 };
+        let mask = if value_len == 4 { u32::MAX } else { mask };
+        let (mut pos, mut at) = (self.pos, 0);
+        // A header of one byte and the longest value.
+        while let Some(&[header, v0, v1, v2, v3]) = data.get(pos..).and_then(<[u8]>::first_chunk) {
+            if header >= 0x80 {
+                break;
+            }
+            let size = usize::from(header >> 1);
+            let room = &mut out[at..];
+            if header & 1 == 0 {
+                let value = T::from_bits(u32::from_le_bytes([v0, v1, v2, v3]) & mask);
+                let (Some(value), true) = (value, size <= room.len()) else { break };
+                if value > max {
+                    return Err(T::ERROR);
+                }
+                T::fill(isa, value, &mut room[..size]);
+                pos += 1 + value_len;
+                at += size;
+            } else {
+                let Some(bytes) = data.get(pos + 1..pos + 1 + size * width) else { break };
+                if 8 * size > room.len() {
+                    break;
+                }
+                T::unpack(isa, bytes, self.width, &mut room[..8 * size]);
+                pos += 1 + size * width;
+                at += 8 * size;
+            }
+        }
+        self.pos = pos;
+        Ok(at)
+    }
+
+    /// Writes the next values. Those in runs are compared with `max`; those that are packed are not.
+    #[inline(always)]
+    fn decode<I: Isa, T: Packed>(
+        &mut self,
+        isa: I,
+        max: T,
+        out: &mut [MaybeUninit<T>],
+    ) -> Result<()> {
         let width = self.width;
         let mut at = 0;
         while at < out.len() {
+            at += self.whole_runs(isa, max, &mut out[at..])?;
+            if at == out.len() {
+                break;
+            }
             let out = &mut out[at..];
             at += match self.piece(out.len().min(CHUNK))? {
                 Piece::Same(value, count) => {
-                    out[..count].fill(MaybeUninit::new(value));
+                    let value = T::from_bits(value).filter(|value| *value <= max);
+                    T::fill(isa, value.ok_or(T::ERROR)?, &mut out[..count]);
                     count
                 }
                 Piece::Packed(bytes, count) => {
-                    isa.unpack32(bytes, width, &mut out[..count]);
+                    T::unpack(isa, bytes, width, &mut out[..count]);
                     count
                 }
                 Piece::Middle(bytes, skip, count) => {
                     for (i, out) in out[..count].iter_mut().enumerate() {
                         let bits = bits_at(bytes, (skip + i) * width as usize, width);
                         #[expect(clippy::cast_possible_truncation, reason = "32 bits at most")]
-                        out.write(bits as u32);
+                        let value = T::from_bits(bits as u32);
+                        out.write(value.ok_or(T::ERROR)?);
                     }
                     count
                 }
@@ -150,37 +255,10 @@ impl<'a> Hybrid<'a> {
         Ok(())
     }
 
-    /// Writes the next values, each at most `max`.
+    /// Writes the next values.
     #[inline(always)]
-    fn decode8<I: Isa>(&mut self, isa: I, max: u8, out: &mut [MaybeUninit<u8>]) -> Result<()> {
-        let width = self.width;
-        let mut at = 0;
-        while at < out.len() {
-            let out = &mut out[at..];
-            at += match self.piece(out.len().min(CHUNK))? {
-                Piece::Same(value, count) => {
-                    let value = u8::try_from(value).map_err(|_| ColumnError::Level)?;
-                    if value > max {
-                        return Err(ColumnError::Level);
-                    }
-                    out[..count].fill(MaybeUninit::new(value));
-                    count
-                }
-                Piece::Packed(bytes, count) => {
-                    isa.unpack8(bytes, width, &mut out[..count]);
-                    count
-                }
-                Piece::Middle(bytes, skip, count) => {
-                    for (i, out) in out[..count].iter_mut().enumerate() {
-                        let bits = bits_at(bytes, (skip + i) * width as usize, width);
-                        #[expect(clippy::cast_possible_truncation, reason = "eight bits at most")]
-                        out.write(bits as u8);
-                    }
-                    count
-                }
-            };
-        }
-        Ok(())
+    pub(super) fn decode32<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<u32>]) -> Result<()> {
+        self.decode(isa, u32::MAX, out)
     }
 
     /// Appends the next `count` levels, each at most `max`.
@@ -226,8 +304,8 @@ impl Kernel for Levels<'_, '_> {
         while left > 0 {
             let count = left.min(CHUNK);
             let room = self.out.room(count);
-            self.hybrid.decode8(isa, max, room)?;
-            // SAFETY: `decode8` has written all of the room.
+            self.hybrid.decode(isa, max, room)?;
+            // SAFETY: `decode` has written all of the room.
             unsafe { self.out.advance(count) };
             if check {
                 let levels = self.out.as_slice();
@@ -257,15 +335,26 @@ impl Kernel for Bits<'_, '_> {
     #[inline(always)]
     fn run<I: Isa>(self, _isa: I) -> Result<usize> {
         let Self { hybrid, count, out } = self;
+        let mut out = out.writer(count);
         let mut left = count;
         let mut ones = 0;
         while left > 0 {
+            let (more, set) = hybrid.short_runs(left, &mut out);
+            left -= more;
+            ones += set;
+            if left == 0 {
+                break;
+            }
             match hybrid.piece(left.min(1 << 32))? {
                 Piece::Same(value, count) => {
                     if value > 1 {
                         return Err(ColumnError::Level);
                     }
-                    out.push_run(value == 1, count);
+                    let bits = if value == 1 { u64::MAX } else { 0 };
+                    for at in (0..count).step_by(64) {
+                        let len = (count - at).min(64);
+                        out.put(bits & (u64::MAX >> (64 - len)), len);
+                    }
                     ones += if value == 1 { count } else { 0 };
                     left -= count;
                 }
@@ -273,20 +362,54 @@ impl Kernel for Bits<'_, '_> {
                     for at in (0..count).step_by(64) {
                         let len = (count - at).min(64);
                         let bits = bits_at(bytes, at, 64) & (u64::MAX >> (64 - len));
-                        out.push_bits(bits, len);
+                        out.put(bits, len);
                         ones += bits.count_ones() as usize;
                     }
                     left -= count;
                 }
                 Piece::Middle(bytes, skip, count) => {
                     let bits = bits_at(bytes, skip, 64) & ((1 << count) - 1);
-                    out.push_bits(bits, count);
+                    out.put(bits, count);
                     ones += bits.count_ones() as usize;
                     left -= count;
                 }
             }
         }
         Ok(ones)
+    }
+}
+
+impl Hybrid<'_> {
+    /// Appends runs of single bits for as long as they are short and whole. Writers choose between
+    /// the two kinds of run by chance, as it were, and so which one it is decides a select, not a branch.
+    /// Returns how many bits, and how many of them are set.
+    #[inline(always)]
+    fn short_runs(&mut self, wanted: usize, out: &mut BitWriter<'_>) -> (usize, usize) {
+        if let Run::Same { left: 1.., .. } | Run::Packed { left: 1.., .. } = self.run {
+            return (0, 0);
+        }
+        let (mut pos, mut count, mut ones) = (self.pos, 0, 0);
+        while let Some(word) = self.data.get(pos..).and_then(<[u8]>::first_chunk) {
+            let word = u64::from_le_bytes(*word);
+            let header = (word & 0xFF) as usize;
+            let size = header >> 1;
+            let packed = header & 1 == 1;
+            // Seven groups, and the header, are a word.
+            let value = word >> 8 & 0xFF;
+            let limit = if packed { 7 } else { 63 };
+            let len = if packed { 8 * size } else { size };
+            if size > limit || len > wanted - count || (!packed && value > 1) {
+                break;
+            }
+            let bits = if packed { word >> 8 } else { value.wrapping_neg() };
+            let bits = bits & ((1 << len) - 1);
+            out.put(bits, len);
+            ones += bits.count_ones() as usize;
+            count += len;
+            pos += if packed { 1 + size } else { 2 };
+        }
+        self.pos = pos;
+        (count, ones)
     }
 }
 
@@ -304,7 +427,7 @@ impl<'a> Indices<'a> {
     }
 }
 
-// SAFETY: `Hybrid::decode32` writes all of `out`, or fails.
+// SAFETY: `Hybrid::decode` writes all of `out`, or fails.
 unsafe impl Decode<u32> for Indices<'_> {
     #[inline(always)]
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<u32>]) -> Result<()> {

@@ -7,6 +7,8 @@
 
 use std::mem::MaybeUninit;
 
+use super::strings::{Offset, Prefixed};
+
 /// The per-value loops of the column decoders.
 pub trait ColumnIsa: Copy {
     /// Takes bit-packed integers apart, `width` bits each, 32 at most, lowest bits first. `packed`
@@ -25,6 +27,22 @@ pub trait ColumnIsa: Copy {
         for (i, out) in out.iter_mut().enumerate() {
             #[expect(clippy::cast_possible_truncation, reason = "eight bits at most")]
             out.write(bits_at(packed, i * width as usize, width) as u8);
+        }
+    }
+
+    /// Fills with a value; runs are short, more often than not.
+    #[inline(always)]
+    fn fill32(self, value: u32, out: &mut [MaybeUninit<u32>]) {
+        for out in out {
+            out.write(value);
+        }
+    }
+
+    /// As [`ColumnIsa::fill32`], of bytes.
+    #[inline(always)]
+    fn fill8(self, value: u8, out: &mut [MaybeUninit<u8>]) {
+        for out in out {
+            out.write(value);
         }
     }
 
@@ -62,6 +80,54 @@ pub trait ColumnIsa: Copy {
             let difference = bits_at(packed, i * width as usize, width) as i32;
             last = last.wrapping_add(difference).wrapping_add(least);
             out.write(last);
+        }
+        last
+    }
+
+    /// As [`ColumnIsa::sum64`], for miniblocks of `miniblock` values, one after another in `packed`, with
+    /// a width each.
+    ///
+    /// # Safety
+    /// The widths are at most 64, `miniblock` is a multiple of 32, `packed` holds all bits, and there
+    /// is room for all values.
+    #[inline(always)]
+    unsafe fn block64(
+        self,
+        mut packed: &[u8],
+        widths: &[u8],
+        miniblock: usize,
+        least: i64,
+        mut last: i64,
+        mut out: &mut [MaybeUninit<i64>],
+    ) -> i64 {
+        for &width in widths {
+            let (room, rest) = out.split_at_mut(miniblock);
+            last = self.sum64(packed, u32::from(width), least, last, room);
+            packed = &packed[miniblock / 8 * usize::from(width)..];
+            out = rest;
+        }
+        last
+    }
+
+    /// As [`ColumnIsa::block64`], 32 bits wide.
+    ///
+    /// # Safety
+    /// As there; the widths are at most 32.
+    #[inline(always)]
+    unsafe fn block32(
+        self,
+        mut packed: &[u8],
+        widths: &[u8],
+        miniblock: usize,
+        least: i32,
+        mut last: i32,
+        mut out: &mut [MaybeUninit<i32>],
+    ) -> i32 {
+        for &width in widths {
+            let (room, rest) = out.split_at_mut(miniblock);
+            last = self.sum32(packed, u32::from(width), least, last, room);
+            packed = &packed[miniblock / 8 * usize::from(width)..];
+            out = rest;
         }
         last
     }
@@ -141,6 +207,47 @@ pub trait ColumnIsa: Copy {
             // SAFETY: the caller's.
             unsafe { out.add(i).write(*dense.add(rank)) };
         }
+    }
+
+    /// Writes whole strings and where each ends. Returns how many bytes were written and how many of the
+    /// source were used, and the length of the last string; `None` if a prefix is longer than the
+    /// string before.
+    ///
+    /// # Safety
+    /// `room` is the sum of all prefixes and suffixes, and can be written at `to`; the source is at
+    /// least as long as all suffixes. There are as many of each as `ends`.
+    #[inline(always)]
+    unsafe fn join_prefixes<O: Offset>(
+        self,
+        texts: &Prefixed<'_>,
+        ends: &mut [MaybeUninit<O>],
+        to: *mut u8,
+        _room: usize,
+    ) -> Option<(usize, usize, usize)> {
+        let (mut before, mut before_len) = (texts.before.as_ptr(), texts.before.len());
+        let (mut len, mut pos) = (0, 0);
+        let lengths = texts.prefixes.iter().zip(texts.suffixes);
+        for ((&prefix, &suffix), end) in lengths.zip(ends) {
+            let prefix = prefix.cast_unsigned() as usize;
+            let suffix = suffix.cast_unsigned() as usize;
+            if prefix > before_len {
+                return None;
+            }
+            // SAFETY: the caller's. The prefix lies within the string before, which ends where this one
+            // begins, or is elsewhere.
+            unsafe {
+                let start = to.add(len);
+                std::ptr::copy_nonoverlapping(before, start, prefix);
+                let own = texts.source.as_ptr().add(pos);
+                std::ptr::copy_nonoverlapping(own, start.add(prefix), suffix);
+                before = start;
+            }
+            before_len = prefix + suffix;
+            len += before_len;
+            pos += suffix;
+            end.write(O::wrap(texts.base + len));
+        }
+        Some((len, pos, before_len))
     }
 
     /// Joins `WIDTH` streams of `stride` bytes that follow one another in `streams`: the first byte

@@ -37,7 +37,7 @@ pub use read::{Decode, DecodeBytes, Rows, plain_bits, read, read_bytes, skip, sp
 pub use split::{Split, SplitBytes};
 pub use strings::{
     DecodeStrings, DeltaLengthStrings, DeltaStrings, DictionaryStrings, Offset, PlainStrings,
-    StringDictionary, Strings, TextRoom,
+    Prefixed, StringDictionary, Strings, TextRoom,
 };
 
 /// Rows that are decoded at a time.

@@ -14,7 +14,11 @@ use crate::{BitBuffer, Buf};
 /// # Safety
 /// When [`Decode::decode`] returns `Ok`, it has written all of `out`.
 pub unsafe trait Decode<T> {
-    /// Writes the next values; at most [`CHUNK`] and one at a time, fewer only at the end of a call.
+    /// Whether values come so fast that it pays to write large buffers past the cache, by way of a
+    /// scratch. Slower decoders do better with stores that the CPU overlaps with their work.
+    const STREAMS: bool = false;
+
+    /// Writes the next values.
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<T>]) -> Result<()>;
 
     /// The bytes of the next `count` values, if they are stored as they are: to be copied at once.
@@ -170,11 +174,17 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             unsafe { self.out.advance(count) };
             return Ok(());
         }
+        if let (Rows::All(count), false) = (self.rows, D::STREAMS && streams) {
+            self.decoder.decode(isa, self.out.room(count))?;
+            // SAFETY: all of the room was written.
+            unsafe { self.out.advance(count) };
+            return Ok(());
+        }
         while at < total {
             // One more in the first chunk: delta encodings hold the first value apart, and so each
             // later chunk begins where a miniblock may.
             let count = (CHUNK + usize::from(at == 0)).min(total - at);
-            if streams {
+            if D::STREAMS && streams {
                 let mut scratch = Scratch::<T, { CHUNK + 1 }>::new();
                 chunk(isa, self.decoder, self.rows, at, scratch.room(count))?;
                 // SAFETY: `chunk` has written `count` values.
@@ -187,7 +197,7 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             unsafe { self.out.advance(count) };
             at += count;
         }
-        if streams {
+        if D::STREAMS && streams {
             isa.fence();
         }
         Ok(())

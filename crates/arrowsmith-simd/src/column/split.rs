@@ -26,6 +26,8 @@ impl<'a> Split<'a> {
 
 // SAFETY: `join` writes all of `out`.
 unsafe impl<T: ArrowNativeType> Decode<T> for Split<'_> {
+    const STREAMS: bool = true;
+
     #[inline(always)]
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<T>]) -> Result<()> {
         let (stride, at) = (self.data.len() / size_of::<T>(), self.at);

@@ -45,6 +45,10 @@ impl Offset for i64 {
 pub struct TextRoom<'a> {
     bytes: &'a mut Buf<u8>,
     max: usize,
+    /// Whether the strings have to be UTF-8.
+    utf8: bool,
+    /// Up to where these are known to be ASCII.
+    ascii: usize,
 }
 
 impl TextRoom<'_> {
@@ -62,6 +66,10 @@ impl TextRoom<'_> {
     #[inline(always)]
     fn extend<I: Isa>(&mut self, isa: I, bytes: &[u8]) -> Result<()> {
         self.reserve(bytes.len())?;
+        // The source is in the cache now and the copy may not be later.
+        if self.utf8 && self.ascii == self.bytes.len() && isa.is_ascii(bytes) {
+            self.ascii += bytes.len();
+        }
         let streams = self.bytes.streams();
         let room = self.bytes.room(bytes.len());
         if streams {
@@ -238,8 +246,9 @@ impl<O: Offset, D: DecodeStrings> Kernel for Read<'_, '_, O, D> {
         let mut at = 0;
         while at < total {
             let count = (CHUNK + usize::from(at == 0)).min(total - at);
-            let mut text = TextRoom { bytes, max: *bytes_max };
-            let before = text.bytes.len();
+            let before = bytes.len();
+            let checks = *utf8 && !decoder.is_utf8();
+            let mut text = TextRoom { bytes, max: *bytes_max, utf8: checks, ascii: before };
             let valid = match rows {
                 Rows::All(_) => count,
                 Rows::Valid { bits, from, .. } => bits.count_ones(from + at, from + at + count),
@@ -263,7 +272,7 @@ impl<O: Offset, D: DecodeStrings> Kernel for Read<'_, '_, O, D> {
             }
             // SAFETY: `count` ends were written.
             unsafe { offsets.advance(count) };
-            if *utf8 && !decoder.is_utf8() {
+            if checks && text.ascii < text.bytes.len() {
                 let offsets = offsets.as_slice();
                 check_utf8(isa, bytes.as_slice(), before, &offsets[offsets.len() - count..])?;
             }
@@ -511,6 +520,21 @@ impl<'a> DeltaStrings<'a> {
     }
 }
 
+/// Strings that begin with a part of the one before.
+#[derive(Debug, Clone, Copy)]
+pub struct Prefixed<'a> {
+    /// How much each has of the one before; not negative.
+    pub prefixes: &'a [i32],
+    /// How much is its own; not negative.
+    pub suffixes: &'a [i32],
+    /// What is their own, one after another.
+    pub source: &'a [u8],
+    /// The string before the first.
+    pub before: &'a [u8],
+    /// What to add to each end.
+    pub base: usize,
+}
+
 // SAFETY: an end is written for each string; they do not decrease.
 unsafe impl DecodeStrings for DeltaStrings<'_> {
     #[inline(always)]
@@ -543,31 +567,11 @@ unsafe impl DecodeStrings for DeltaStrings<'_> {
             text.reserve(total)?;
             let base = text.bytes.len();
             let to = text.bytes.spare(total);
-            // Where the string before is, and its length.
-            let (mut before, mut before_len) = (self.last.as_ptr(), self.last.len());
-            let (mut len, mut pos) = (0, 0);
-            for (i, end) in ends.iter_mut().enumerate() {
-                let prefix = prefixes[i].cast_unsigned() as usize;
-                let suffix = suffixes[i].cast_unsigned() as usize;
-                if prefix > before_len {
-                    return Err(ColumnError::Length);
-                }
-                // SAFETY: the sums of both lengths were reserved and compared with the source; the
-                // prefix lies within the string before, which ends where this one begins or is
-                // elsewhere.
-                unsafe {
-                    let start = to.add(len);
-                    std::ptr::copy_nonoverlapping(before, start, prefix);
-                    let from = source.as_ptr().add(pos);
-                    let room = (total - len - prefix).min(source.len() - pos);
-                    copy_short(from, start.add(prefix), suffix, room);
-                    before = start;
-                }
-                before_len = prefix + suffix;
-                len += before_len;
-                pos += suffix;
-                end.write(O::wrap(base + len));
-            }
+            // SAFETY: the sums of both lengths were reserved and compared with the source.
+            let (len, pos, before_len) = unsafe {
+                let texts = Prefixed { prefixes, suffixes, source, before: &self.last, base };
+                isa.join_prefixes(&texts, ends, to, total).ok_or(ColumnError::Length)?
+            };
             // SAFETY: `len` bytes were written, the last `before_len` of them being the last string.
             unsafe { text.bytes.advance(len) };
             let bytes = text.bytes.as_slice();
@@ -586,6 +590,7 @@ pub struct StringDictionary {
     bytes: Buf<u8>,
     /// Where each begins, and its length.
     entries: Vec<(u32, u32)>,
+    longest: usize,
     utf8: bool,
 }
 
@@ -607,12 +612,84 @@ impl StringDictionary {
             let end = u32::try_from(ends[1].as_usize()).map_err(|_| ColumnError::Offset)?;
             entries.push((start, end - start));
         }
-        Ok(Self { bytes, entries, utf8: strings.utf8 && !strings.failed })
+        let longest = entries.iter().map(|entry| entry.1).max().unwrap_or(0) as usize;
+        Ok(Self { bytes, entries, longest, utf8: strings.utf8 && !strings.failed })
     }
 
     /// Entries.
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Appends entries.
+    ///
+    /// # Safety
+    /// Every index is less than their number.
+    #[inline(always)]
+    unsafe fn copy<O: Offset>(
+        &self,
+        indices: &[u32],
+        ends: &mut [MaybeUninit<O>],
+        text: &mut TextRoom<'_>,
+    ) -> Result<()> {
+        // SAFETY: the caller's; `copy_as` is told of room that is there, and `N` is as long as any.
+        let len = unsafe {
+            if self.longest <= 16 && text.bytes.has_room(16 * indices.len()) {
+                self.copy_as::<16, O>(indices, ends, text)
+            } else if self.longest <= 32 && text.bytes.has_room(32 * indices.len()) {
+                self.copy_as::<32, O>(indices, ends, text)
+            } else if self.longest <= 64 && text.bytes.has_room(64 * indices.len()) {
+                self.copy_as::<64, O>(indices, ends, text)
+            } else {
+                let mut total = 0;
+                for &index in indices {
+                    total += self.entries.get_unchecked(index as usize).1 as usize;
+                }
+                text.reserve(total)?;
+                self.copy_as::<0, O>(indices, ends, text)
+            }
+        };
+        if len > text.max - text.bytes.len().min(text.max) {
+            return Err(ColumnError::Offset);
+        }
+        // SAFETY: `len` bytes were written.
+        unsafe { text.bytes.advance(len) };
+        Ok(())
+    }
+
+    /// Writes entries, `N` bytes at a time, or as many as each has if `N` is 0; says how many count.
+    ///
+    /// # Safety
+    /// Every index is less than the number of entries, which have `N` bytes at most. There is room for
+    /// `N` bytes for each, or exactly for all.
+    #[inline(always)]
+    unsafe fn copy_as<const N: usize, O: Offset>(
+        &self,
+        indices: &[u32],
+        ends: &mut [MaybeUninit<O>],
+        text: &mut TextRoom<'_>,
+    ) -> usize {
+        let base = text.bytes.len();
+        let to = text.bytes.spare(0);
+        let from = self.bytes.as_slice().as_ptr();
+        let mut len = 0;
+        for (&index, end) in indices.iter().zip(ends) {
+            // SAFETY: the entry lies within the dictionary's bytes, which are padded; the room is the
+            // caller's.
+            unsafe {
+                let (start, length) = *self.entries.get_unchecked(index as usize);
+                let (from, to) = (from.add(start as usize), to.add(len));
+                if N == 0 {
+                    std::ptr::copy_nonoverlapping(from, to, length as usize);
+                } else {
+                    let entry = from.cast::<[u8; N]>().read_unaligned();
+                    to.cast::<[u8; N]>().write_unaligned(entry);
+                }
+                len += length as usize;
+            }
+            end.write(O::wrap(base + len));
+        }
+        len
     }
 
     /// Whether there are none.
@@ -652,29 +729,8 @@ unsafe impl DecodeStrings for DictionaryStrings<'_, '_> {
         let entries = self.dictionary.entries.as_slice();
         for ends in ends.chunks_mut(CHUNK + 1) {
             let indices = indices(isa, &mut self.hybrid, entries.len(), &mut scratch, ends.len())?;
-            let mut total = 0;
-            for &index in indices {
-                // SAFETY: `indices` has compared them with the number of entries.
-                total += unsafe { entries.get_unchecked(index as usize) }.1 as usize;
-            }
-            text.reserve(total)?;
-            let base = text.bytes.len();
-            let to = text.bytes.spare(total);
-            let from = self.dictionary.bytes.as_slice().as_ptr();
-            let mut len = 0;
-            for (&index, end) in indices.iter().zip(ends) {
-                // SAFETY: the index is in range; the entry lies within the dictionary's bytes, which
-                // are padded, and `total` bytes were reserved.
-                unsafe {
-                    let (start, length) = *entries.get_unchecked(index as usize);
-                    let length = length as usize;
-                    copy_short(from.add(start as usize), to.add(len), length, total - len);
-                    len += length;
-                }
-                end.write(O::wrap(base + len));
-            }
-            // SAFETY: `total` bytes were written.
-            unsafe { text.bytes.advance(total) };
+            // SAFETY: `indices` has compared them with the number of entries.
+            unsafe { self.dictionary.copy(indices, ends, text)? };
         }
         Ok(())
     }

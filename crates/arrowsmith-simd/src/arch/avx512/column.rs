@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::Avx512;
-use crate::column::ColumnIsa;
+use crate::column::{ColumnIsa, Offset, Prefixed};
 
 /// For each width: the bytes of each lane, and by how much it is shifted.
 #[repr(C, align(64))]
@@ -97,22 +97,40 @@ macro_rules! table {
     }};
 }
 
-/// The lowest `count` bits.
+/// The lowest `count` bits, all from 64 to 255.
+///
+/// # Safety
+/// The CPU has BMI2.
 #[inline(always)]
-fn low(count: usize) -> u64 {
-    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+unsafe fn low(count: usize) -> u64 {
+    debug_assert!(count < 256);
+    #[expect(clippy::cast_possible_truncation, reason = "only the low eight bits count")]
+    // SAFETY: the caller's.
+    unsafe {
+        _bzhi_u64(u64::MAX, count as u32)
+    }
 }
 
+/// As [`low`], of eight bits.
+///
+/// # Safety
+/// The CPU has BMI2.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "cut to the lanes")]
-fn low8(count: usize) -> __mmask8 {
-    low(count) as __mmask8
+unsafe fn low8(count: usize) -> __mmask8 {
+    // SAFETY: the caller's.
+    unsafe { low(count) as __mmask8 }
 }
 
+/// As [`low`], of sixteen bits.
+///
+/// # Safety
+/// The CPU has BMI2.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "cut to the lanes")]
-fn low16(count: usize) -> __mmask16 {
-    low(count) as __mmask16
+unsafe fn low16(count: usize) -> __mmask16 {
+    // SAFETY: the caller's.
+    unsafe { low(count) as __mmask16 }
 }
 
 /// Bit-packed values to eight lanes.
@@ -318,6 +336,46 @@ impl ColumnIsa for Avx512 {
     }
 
     #[inline(always)]
+    fn fill32(self, value: u32, out: &mut [MaybeUninit<u32>]) {
+        let len = out.len();
+        // SAFETY: `self` proves AVX-512; stores are within `out`, or masked.
+        unsafe {
+            let values = _mm512_set1_epi32(value.cast_signed());
+            let to = out.as_mut_ptr();
+            if len < 16 {
+                _mm512_mask_storeu_epi32(to.cast(), low16(len), values);
+                return;
+            }
+            let mut at = 0;
+            while at + 16 < len {
+                _mm512_storeu_si512(to.add(at).cast(), values);
+                at += 16;
+            }
+            _mm512_storeu_si512(to.add(len - 16).cast(), values);
+        }
+    }
+
+    #[inline(always)]
+    fn fill8(self, value: u8, out: &mut [MaybeUninit<u8>]) {
+        let len = out.len();
+        // SAFETY: `self` proves AVX-512; stores are within `out`, or masked.
+        unsafe {
+            let values = _mm512_set1_epi8(value.cast_signed());
+            let to = out.as_mut_ptr();
+            if len < 64 {
+                _mm512_mask_storeu_epi8(to.cast(), low(len), values);
+                return;
+            }
+            let mut at = 0;
+            while at + 64 < len {
+                _mm512_storeu_si512(to.add(at).cast(), values);
+                at += 64;
+            }
+            _mm512_storeu_si512(to.add(len - 64).cast(), values);
+        }
+    }
+
+    #[inline(always)]
     fn sum64(
         self,
         packed: &[u8],
@@ -388,6 +446,76 @@ impl ColumnIsa for Avx512 {
                 let ends = _mm512_add_epi32(sums, carry);
                 _mm512_mask_storeu_epi32(to.cast(), low16(rest), ends);
                 carry = _mm512_add_epi32(carry, _mm512_permutexvar_epi32(top, sums));
+            }
+            first32(carry)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn block64(
+        self,
+        packed: &[u8],
+        widths: &[u8],
+        miniblock: usize,
+        least: i64,
+        last: i64,
+        out: &mut [MaybeUninit<i64>],
+    ) -> i64 {
+        // SAFETY: `self` proves AVX-512; the caller has checked widths and lengths.
+        unsafe {
+            let least = _mm512_set1_epi64(least);
+            let top = _mm512_set1_epi64(7);
+            let mut carry = _mm512_set1_epi64(last);
+            let (mut from, mut to) = (packed.as_ptr(), out.as_mut_ptr());
+            for &width in widths {
+                let unpack = Unpack64::new(usize::from(width));
+                // Two of them at a time: 32 values divide every miniblock.
+                for _ in 0..miniblock / 16 {
+                    let a = unpack.get(from, unpack.load);
+                    let b = unpack.get(from.add(unpack.width), unpack.load);
+                    let a = scan64(_mm512_add_epi64(a, least));
+                    let b = scan64(_mm512_add_epi64(b, least));
+                    _mm512_storeu_si512(to.cast(), _mm512_add_epi64(a, carry));
+                    carry = _mm512_add_epi64(carry, _mm512_permutexvar_epi64(top, a));
+                    _mm512_storeu_si512(to.add(8).cast(), _mm512_add_epi64(b, carry));
+                    carry = _mm512_add_epi64(carry, _mm512_permutexvar_epi64(top, b));
+                    (from, to) = (from.add(2 * unpack.width), to.add(16));
+                }
+            }
+            first64(carry)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn block32(
+        self,
+        packed: &[u8],
+        widths: &[u8],
+        miniblock: usize,
+        least: i32,
+        last: i32,
+        out: &mut [MaybeUninit<i32>],
+    ) -> i32 {
+        // SAFETY: `self` proves AVX-512; the caller has checked widths and lengths.
+        unsafe {
+            let least = _mm512_set1_epi32(least);
+            let top = _mm512_set1_epi32(15);
+            let mut carry = _mm512_set1_epi32(last);
+            let (mut from, mut to) = (packed.as_ptr(), out.as_mut_ptr());
+            for &width in widths {
+                let unpack = Unpack32::new(usize::from(width));
+                // Two of them at a time: 32 values divide every miniblock.
+                for _ in 0..miniblock / 32 {
+                    let a = unpack.get(from, unpack.load);
+                    let b = unpack.get(from.add(2 * unpack.width), unpack.load);
+                    let a = scan32(_mm512_add_epi32(a, least));
+                    let b = scan32(_mm512_add_epi32(b, least));
+                    _mm512_storeu_si512(to.cast(), _mm512_add_epi32(a, carry));
+                    carry = _mm512_add_epi32(carry, _mm512_permutexvar_epi32(top, a));
+                    _mm512_storeu_si512(to.add(16).cast(), _mm512_add_epi32(b, carry));
+                    carry = _mm512_add_epi32(carry, _mm512_permutexvar_epi32(top, b));
+                    (from, to) = (from.add(4 * unpack.width), to.add(32));
+                }
             }
             first32(carry)
         }
@@ -509,6 +637,58 @@ impl ColumnIsa for Avx512 {
                 _ => crate::arch::portable::Portable.spread_ends(dense, mask, out),
             }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn join_prefixes<O: Offset>(
+        self,
+        texts: &Prefixed<'_>,
+        ends: &mut [MaybeUninit<O>],
+        to: *mut u8,
+        room: usize,
+    ) -> Option<(usize, usize, usize)> {
+        let (mut before, mut before_len) = (texts.before.as_ptr(), texts.before.len());
+        let (mut len, mut pos) = (0, 0);
+        let lengths = texts.prefixes.iter().zip(texts.suffixes);
+        // SAFETY: `self` proves AVX-512; the sums of the lengths are the caller's.
+        unsafe {
+            // The first 64 bytes of the string before stay in a register: it need not be read from
+            // where it has only just been written.
+            let mut text = _mm512_maskz_loadu_epi8(low(before_len.min(64)), before.cast());
+            for ((&prefix, &suffix), end) in lengths.zip(ends) {
+                let prefix = prefix.cast_unsigned() as usize;
+                let suffix = suffix.cast_unsigned() as usize;
+                if prefix > before_len {
+                    return None;
+                }
+                let total = prefix + suffix;
+                let start = to.add(len);
+                let own = texts.source.as_ptr().add(pos);
+                if total <= 64 {
+                    // Loads from as far before its own part as the prefix is long.
+                    let mask = low(total) & !low(prefix);
+                    text = _mm512_mask_loadu_epi8(text, mask, own.wrapping_sub(prefix).cast());
+                    // Shorter stores cross fewer cache lines.
+                    if total <= 32 && room - len >= 32 {
+                        _mm256_storeu_si256(start.cast(), _mm512_castsi512_si256(text));
+                    } else if room - len >= 64 {
+                        _mm512_storeu_si512(start.cast(), text);
+                    } else {
+                        _mm512_mask_storeu_epi8(start.cast(), low(total), text);
+                    }
+                } else {
+                    std::ptr::copy_nonoverlapping(before, start, prefix);
+                    std::ptr::copy_nonoverlapping(own, start.add(prefix), suffix);
+                    text = _mm512_loadu_si512(start.cast());
+                }
+                before = start;
+                before_len = total;
+                len += total;
+                pos += suffix;
+                end.write(O::wrap(texts.base + len));
+            }
+        }
+        Some((len, pos, before_len))
     }
 
     #[inline(always)]
