@@ -27,7 +27,8 @@ pub struct Delta<'a> {
     widths: usize,
     widths_left: usize,
     /// The miniblock that was begun: where it is, its width, and how many of its values were taken.
-    packed: &'a [u8],
+    packed: usize,
+    packed_len: usize,
     width: u32,
     taken: usize,
 }
@@ -161,10 +162,31 @@ impl<'a> Delta<'a> {
             least: 0,
             widths: 0,
             widths_left: 0,
-            packed: &[],
+            packed: 0,
+            packed_len: 0,
             width: 0,
             taken: size(miniblock)?,
         })
+    }
+
+    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    pub(super) fn over<'b>(&self, data: &'b [u8]) -> Delta<'b> {
+        Delta {
+            data,
+            pos: self.pos,
+            miniblock: self.miniblock,
+            miniblocks: self.miniblocks,
+            left: self.left,
+            first: self.first,
+            last: self.last,
+            least: self.least,
+            widths: self.widths,
+            widths_left: self.widths_left,
+            packed: self.packed,
+            packed_len: self.packed_len,
+            width: self.width,
+            taken: self.taken,
+        }
     }
 
     /// Values that were not taken yet, as the header says; the data may hold fewer.
@@ -216,7 +238,8 @@ impl<'a> Delta<'a> {
         // The last miniblock may be cut off behind its last value.
         let rest = self.data.get(self.pos..).unwrap_or_default();
         let len = (self.miniblock / 8).saturating_mul(self.width as usize).min(rest.len());
-        self.packed = &rest[..len];
+        self.packed = self.pos;
+        self.packed_len = len;
         self.pos += len;
         self.taken = 0;
         Ok(())
@@ -293,16 +316,18 @@ impl<'a> Delta<'a> {
                 self.next(T::BITS)?;
             }
             let (width, taken) = (self.width as usize, self.taken);
+            let packed = self.data.get(self.packed..self.packed + self.packed_len);
+            let packed = packed.unwrap_or_default();
             let least = T::wrap(self.least);
             let count = (self.miniblock - taken).min(out.len() - at);
             // Cannot overflow: a width that is not zero has bytes for the values taken, and a chunk
             // is short.
-            if width > 0 && self.packed.len() < ((taken + count) * width).div_ceil(8) {
+            if width > 0 && packed.len() < ((taken + count) * width).div_ceil(8) {
                 return Err(ColumnError::Truncated);
             }
             let head = count.min(taken.wrapping_neg() & 7);
             for i in taken..taken + head {
-                let difference = bits_at(self.packed, i * width, self.width).cast_signed();
+                let difference = bits_at(packed, i * width, self.width).cast_signed();
                 last = T::wrap(last.widen().wrapping_add(difference).wrapping_add(least.widen()));
                 out[at].write(last);
                 at += 1;
@@ -310,7 +335,7 @@ impl<'a> Delta<'a> {
             let body = count - head;
             if body > 0 {
                 let start = (taken + head) / 8 * width;
-                let packed = self.packed.get(start..).unwrap_or_default();
+                let packed = packed.get(start..).unwrap_or_default();
                 last = T::sum(isa, packed, self.width, least, last, &mut out[at..at + body]);
                 at += body;
             }

@@ -13,17 +13,28 @@ use crate::isa::Isa;
 pub struct Gather<'a, 'd, T> {
     hybrid: Hybrid<'a>,
     values: &'d [T],
+    past_cache: bool,
 }
 
 impl<'a, 'd, T> Gather<'a, 'd, T> {
     /// Indices into `values`.
     pub fn new(hybrid: Hybrid<'a>, values: &'d [T]) -> Self {
-        Self { hybrid, values }
+        Self { hybrid, values, past_cache: false }
+    }
+
+    /// The indices that were not taken yet.
+    pub fn into_hybrid(self) -> Hybrid<'a> {
+        self.hybrid
     }
 }
 
 // SAFETY: `gather` writes all of `out`, which is given to it piece by piece.
 unsafe impl<T: Copy> Decode<T> for Gather<'_, '_, T> {
+    #[inline(always)]
+    fn past_cache(&mut self, past: bool) {
+        self.past_cache = past;
+    }
+
     #[inline(always)]
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<T>]) -> Result<()> {
         let mut scratch = Scratch::new();
@@ -31,7 +42,7 @@ unsafe impl<T: Copy> Decode<T> for Gather<'_, '_, T> {
             let len = self.values.len();
             let indices = indices(isa, &mut self.hybrid, len, &mut scratch, out.len())?;
             // SAFETY: `indices` has compared them with the length.
-            unsafe { isa.gather(self.values, indices, out) };
+            unsafe { isa.gather(self.values, indices, out, self.past_cache) };
         }
         Ok(())
     }

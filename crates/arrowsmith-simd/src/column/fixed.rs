@@ -34,6 +34,8 @@ fn take<'a>(data: &mut &'a [u8], len: usize) -> Result<&'a [u8]> {
 
 // SAFETY: as many bytes are copied as `out` has, and every pattern of bytes is a number.
 unsafe impl<T: ArrowNativeType> Decode<T> for Plain<'_> {
+    const STREAMS: bool = true;
+
     #[inline(always)]
     fn decode<I: Isa>(&mut self, _isa: I, out: &mut [MaybeUninit<T>]) -> Result<()> {
         let out = bytes_mut(out);
@@ -43,7 +45,8 @@ unsafe impl<T: ArrowNativeType> Decode<T> for Plain<'_> {
 
     #[inline(always)]
     fn as_plain(&mut self, count: usize) -> Option<Result<&[u8]>> {
-        Some(take(&mut self.data, count.saturating_mul(size_of::<T>())))
+        let data = self.data;
+        Some(take(&mut self.data, count.saturating_mul(size_of::<T>())).map(|_| data))
     }
 }
 

@@ -162,12 +162,18 @@ pub trait ColumnIsa: Copy {
         bits
     }
 
-    /// Looks values up.
+    /// Looks values up, and writes them past the cache where the CPU can, if so told.
     ///
     /// # Safety
     /// Every index is less than the length of `values`, and there are as many as in `out`.
     #[inline(always)]
-    unsafe fn gather<T: Copy>(self, values: &[T], indices: &[u32], out: &mut [MaybeUninit<T>]) {
+    unsafe fn gather<T: Copy>(
+        self,
+        values: &[T],
+        indices: &[u32],
+        out: &mut [MaybeUninit<T>],
+        _past_cache: bool,
+    ) {
         for (&index, out) in indices.iter().zip(out) {
             // SAFETY: the caller's.
             out.write(unsafe { *values.get_unchecked(index as usize) });

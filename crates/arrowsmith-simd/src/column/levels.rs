@@ -37,16 +37,16 @@ pub struct ListShape {
 }
 
 impl Levels<'_> {
-    /// The 64 definition levels and repetition levels from entry `at` on, zeros beyond the end.
+    /// The 64 levels from entry `at` on, zeros beyond the end, which `spare` is for.
     #[inline(always)]
-    fn window(levels: &[u8], at: usize) -> [u8; 64] {
+    fn window<'w>(levels: &'w [u8], at: usize, spare: &'w mut [u8; 64]) -> &'w [u8; 64] {
         let rest = levels.get(at..).unwrap_or_default();
         if let Some(window) = rest.first_chunk::<64>() {
-            return *window;
+            return window;
         }
-        let mut window = [0; 64];
-        window[..rest.len()].copy_from_slice(rest);
-        window
+        spare.fill(0);
+        spare[..rest.len()].copy_from_slice(rest);
+        spare
     }
 }
 
@@ -151,18 +151,20 @@ impl Kernel for Validity<'_, '_> {
     type Output = (usize, usize);
 
     #[inline(always)]
-    fn run<I: Isa>(mut self, isa: I) -> (usize, usize) {
+    fn run<I: Isa>(self, isa: I) -> (usize, usize) {
+        let mut spare = ([0; 64], [0; 64]);
+        let mut out = self.out.map(|out| out.writer(self.entries));
         let (mut slots, mut valid) = (0, 0);
         let mut at = 0;
         while at < self.entries {
             let used = u64::MAX >> (64 - (self.entries - at).min(64));
-            let definition = Levels::window(self.levels.definition, at);
-            let repetition = Levels::window(self.levels.repetition, at);
-            let slot = self.slots.mask(isa, &definition, &repetition) & used;
-            let set = slot & isa.at_least(&definition, self.valid);
+            let definition = Levels::window(self.levels.definition, at, &mut spare.0);
+            let repetition = Levels::window(self.levels.repetition, at, &mut spare.1);
+            let slot = self.slots.mask(isa, definition, repetition) & used;
+            let set = slot & isa.at_least(definition, self.valid);
             let count = slot.count_ones() as usize;
-            if let Some(out) = &mut self.out {
-                out.push_bits(isa.pext(set, slot), count);
+            if let Some(out) = &mut out {
+                out.put(isa.pext(set, slot), count);
             }
             slots += count;
             valid += set.count_ones() as usize;
@@ -186,13 +188,14 @@ impl Kernel for Starts<'_, '_> {
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) {
         let Self { levels, entries, shape, elements, out } = self;
+        let mut spare = ([0; 64], [0; 64]);
         let mut at = 0;
         while at < entries {
             let used = u64::MAX >> (64 - (entries - at).min(64));
-            let definition = Levels::window(levels.definition, at);
-            let repetition = Levels::window(levels.repetition, at);
-            let slots = shape.slots.mask(isa, &definition, &repetition) & used;
-            let inside = shape.elements.mask(isa, &definition, &repetition) & used;
+            let definition = Levels::window(levels.definition, at, &mut spare.0);
+            let repetition = Levels::window(levels.repetition, at, &mut spare.1);
+            let slots = shape.slots.mask(isa, definition, repetition) & used;
+            let inside = shape.elements.mask(isa, definition, repetition) & used;
             // The caller of the kernel has seen to it that they can be counted.
             #[expect(clippy::cast_possible_truncation, reason = "at most `i32::MAX`")]
             let start = *elements as i32;
@@ -226,10 +229,11 @@ impl Kernel for FindRow<'_> {
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Option<usize> {
         let mut left = self.row;
+        let mut spare = [0; 64];
         for at in (0..self.repetition.len()).step_by(64) {
             let used = u64::MAX >> (64 - (self.repetition.len() - at).min(64));
-            let window = Levels::window(self.repetition, at);
-            let mut rows = !isa.at_least(&window, 1) & used;
+            let window = Levels::window(self.repetition, at, &mut spare);
+            let mut rows = !isa.at_least(window, 1) & used;
             let count = rows.count_ones() as usize;
             if left < count {
                 for _ in 0..left {

@@ -4,7 +4,7 @@
 //! A *decoder* ([`Plain`], [`Delta`], [`Indices`], [`Split`], …) stands over the values of one page
 //! and yields them in order; [`read`] takes the next rows out of it, spreads them over the rows that
 //! are not null, and appends them to a [`Buf`](crate::Buf). Strings go to [`Strings`], which keeps
-//! offsets and bytes. [`levels`] makes validity and list offsets from levels.
+//! offsets and bytes, or to [`Views`]. [`levels`] makes validity and list offsets from levels.
 //!
 //! ```text
 //! for each chunk of 1,024 rows, small enough for the first cache level:
@@ -27,6 +27,7 @@ mod read;
 mod split;
 mod strings;
 mod varint;
+mod views;
 
 pub use delta::Delta;
 pub use dictionary::{Gather, GatherBytes};
@@ -39,6 +40,7 @@ pub use strings::{
     DecodeStrings, DeltaLengthStrings, DeltaStrings, DictionaryStrings, Offset, PlainStrings,
     Prefixed, StringDictionary, Strings, TextRoom,
 };
+pub use views::{ViewDictionary, ViewPage, Views};
 
 /// Rows that are decoded at a time.
 pub(crate) const CHUNK: usize = 1024;

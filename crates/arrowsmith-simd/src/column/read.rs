@@ -21,7 +21,11 @@ pub unsafe trait Decode<T> {
     /// Writes the next values.
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<T>]) -> Result<()>;
 
-    /// The bytes of the next `count` values, if they are stored as they are: to be copied at once.
+    /// Says whether what is decoded next goes to memory that is larger than the cache.
+    #[inline(always)]
+    fn past_cache(&mut self, _past: bool) {}
+
+    /// The bytes of the next `count` values, and perhaps more, if they are stored as they are.
     #[inline(always)]
     fn as_plain(&mut self, _count: usize) -> Option<Result<&[u8]>> {
         None
@@ -155,15 +159,13 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
         let total = self.rows.len();
         self.out.reserve(total);
         let streams = self.out.streams();
+        self.decoder.past_cache(streams && matches!(self.rows, Rows::All(_)));
         let mut at = 0;
         if let Rows::All(count) = self.rows
             && let Some(plain) = self.decoder.as_plain(count)
         {
-            let plain = plain?;
             let room = bytes_mut(self.out.room(count));
-            if plain.len() != room.len() {
-                return Err(ColumnError::Truncated);
-            }
+            let plain = plain?.get(..room.len()).ok_or(ColumnError::Truncated)?;
             if streams {
                 isa.stream(plain, room);
                 isa.fence();
@@ -178,12 +180,15 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             self.decoder.decode(isa, self.out.room(count))?;
             // SAFETY: all of the room was written.
             unsafe { self.out.advance(count) };
+            if streams {
+                isa.fence();
+            }
             return Ok(());
         }
         while at < total {
             // One more in the first chunk: delta encodings hold the first value apart, and so each
             // later chunk begins where a miniblock may.
-            let count = (CHUNK + usize::from(at == 0)).min(total - at);
+            let count = (CHUNK + usize::from(at == 0 && !D::STREAMS)).min(total - at);
             if D::STREAMS && streams {
                 let mut scratch = Scratch::<T, { CHUNK + 1 }>::new();
                 chunk(isa, self.decoder, self.rows, at, scratch.room(count))?;
@@ -197,7 +202,7 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             unsafe { self.out.advance(count) };
             at += count;
         }
-        if D::STREAMS && streams {
+        if streams {
             isa.fence();
         }
         Ok(())
@@ -225,7 +230,17 @@ fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
     }
     // 64 more, so that a group may be loaded whole wherever it begins.
     let mut dense = Scratch::<T, { CHUNK + 1 + 64 }>::new();
-    decoder.decode(isa, dense.room(valid))?;
+    if let Some(plain) = decoder.as_plain(valid) {
+        let plain = plain?;
+        if plain.len() >= (valid + 64) * size_of::<T>() {
+            spread(isa, plain.as_ptr().cast(), bits, first, out);
+            return Ok(());
+        }
+        let plain = plain.get(..valid * size_of::<T>()).ok_or(ColumnError::Truncated)?;
+        bytes_mut(dense.room(valid)).write_copy_of_slice(plain);
+    } else {
+        decoder.decode(isa, dense.room(valid))?;
+    }
     spread(isa, dense.as_ptr(), bits, first, out);
     Ok(())
 }
@@ -255,7 +270,8 @@ fn spread<I: Isa, T: ArrowNativeType>(
                 isa.spread(dense, mask, group.0.as_mut_ptr().cast::<T>());
                 out[at..].copy_from_slice(group.room(rest));
             }
-            dense = dense.add(mask.count_ones() as usize);
+            // Need not be aligned: a plain page lies where it lies.
+            dense = dense.wrapping_byte_add(mask.count_ones() as usize * size_of::<T>());
         }
         at += 64;
     }

@@ -185,6 +185,12 @@ impl<O: Offset> Strings<O> {
         self.offsets.push_n(last, count);
     }
 
+    /// Takes offsets and bytes out, and says whether all strings are known to be UTF-8.
+    pub(super) fn take_parts(&mut self) -> Result<(OffsetBuffer<O>, Buffer, bool)> {
+        let (offsets, bytes) = self.take()?;
+        Ok((offsets, bytes, self.utf8))
+    }
+
     fn take(&mut self) -> Result<(OffsetBuffer<O>, Buffer)> {
         if self.failed {
             return Err(ColumnError::Utf8);

@@ -269,6 +269,56 @@ proptest! {
     }
 
     #[test]
+    fn views(strings in strings(), step in 1..3000_usize, nulls in any::<u64>()) {
+        let valid: Vec<bool> =
+            (0..strings.len()).map(|i| nulls.rotate_left((i * 7 % 64) as u32) % 3 > 0).collect();
+        let dense: Vec<Vec<u8>> =
+            strings.iter().zip(&valid).filter(|p| *p.1).map(|p| p.0.clone()).collect();
+        let plain = encode::plain_strings(&dense);
+        let lengths = encode::delta_length(&dense, 32);
+        let mut entries = dense.clone();
+        entries.sort();
+        entries.dedup();
+        let indices: Vec<u32> = dense.iter()
+            .map(|s| u32::try_from(entries.binary_search(s).unwrap()).unwrap()).collect();
+        let indices = encode::hybrid(&indices, 9, &[(true, 7), (false, 3)]);
+        let mask = bits(&valid);
+        for level in Level::available() {
+            let mut words = Strings::<i32>::new(true, 0, 0, usize::MAX);
+            let entries_plain = encode::plain_strings(&entries);
+            words.read(level, &mut PlainStrings::new(&entries_plain), Rows::All(entries.len())).unwrap();
+            let mut dictionary = ViewDictionary::new(&mut words).unwrap();
+            let mut views = Views::new(true, 0);
+            let mut first = ViewPage::plain(plain.clone().into());
+            let mut second = ViewPage::delta_length(lengths.clone().into()).unwrap();
+            let mut hybrid = Hybrid::new(&indices, 9).unwrap();
+            let steps = || (0..strings.len()).step_by(step).map(|from| {
+                Rows::Valid { bits: &mask, from, to: (from + step).min(strings.len()) }
+            });
+            steps().for_each(|rows| views.read(level, &mut first, rows).unwrap());
+            steps().for_each(|rows| views.read(level, &mut second, rows).unwrap());
+            for rows in steps() {
+                views.read_dictionary(level, &mut hybrid, &mut dictionary, rows).unwrap();
+            }
+            for rows in steps() {
+                let mut other = Strings::<i32>::new(true, 0, 0, usize::MAX);
+                other.read(level, &mut PlainStrings::new(&plain), Rows::All(0)).unwrap();
+                other.push_nulls(rows.len());
+                views.append(&mut other).unwrap();
+            }
+            let array = views.take_strings(None).unwrap();
+            array.to_data().validate_full().unwrap();
+            for row in 0..strings.len() * 4 {
+                let i = row % strings.len();
+                let there = valid[i] && row < 3 * strings.len();
+                let expected = if there { strings[i].as_slice() } else { &[] };
+                prop_assert_eq!(array.value(row).as_bytes(), expected);
+            }
+            prop_assert_eq!(array.len(), 4 * strings.len());
+        }
+    }
+
+    #[test]
     fn booleans((values, valid) in prop::collection::vec(any::<bool>(), 0..900).prop_flat_map(|v| {
         let len = v.len();
         (Just(v), validity(len))

@@ -84,6 +84,7 @@ static LANES8: Bytes = {
 /// A table of numbers made at compile time, as a register.
 macro_rules! table {
     ($type:ty, $n:literal, $i:ident => $e:expr) => {{
+        #[allow(clippy::cast_possible_truncation, reason = "small numbers")]
         const TABLE: [$type; $n] = {
             let mut table = [0; $n];
             let mut $i = 0;
@@ -538,6 +539,58 @@ impl ColumnIsa for Avx512 {
             let rest = low16(len & 15);
             let sums = scan32(_mm512_maskz_loadu_epi32(rest, from));
             _mm512_mask_storeu_epi32(to.cast(), rest, _mm512_add_epi32(sums, carry));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn gather<T: Copy>(
+        self,
+        values: &[T],
+        indices: &[u32],
+        out: &mut [MaybeUninit<T>],
+        past_cache: bool,
+    ) {
+        let portable = crate::arch::portable::Portable;
+        let size = size_of::<T>();
+        // The instruction's indices are signed.
+        if !matches!(size, 4 | 8 | 16) || values.len() >= 1 << 31 {
+            // SAFETY: the caller's.
+            return unsafe { portable.gather(values, indices, out, false) };
+        }
+        let len = indices.len().min(out.len());
+        let misaligned = out.as_ptr().addr() & 63;
+        let past = past_cache && misaligned.is_multiple_of(size);
+        let head = if past { (64 - misaligned) % 64 / size } else { 0 }.min(len);
+        // SAFETY: `self` proves AVX-512; all indices are less than the number of values. Stores past the
+        // cache are aligned, as values before were written one by one.
+        unsafe {
+            portable.gather(values, &indices[..head], &mut out[..head], false);
+            let mut done = head;
+            let base = values.as_ptr();
+            while done + 64 / size <= len {
+                let (at, to) = (indices.as_ptr().add(done), out.as_mut_ptr().add(done));
+                let found = match size {
+                    4 => _mm512_i32gather_epi32::<4>(_mm512_loadu_si512(at.cast()), base.cast()),
+                    8 => _mm512_i32gather_epi64::<8>(_mm256_loadu_si256(at.cast()), base.cast()),
+                    _ => {
+                        let [a, b, c, d] = at.cast::<[u32; 4]>().read_unaligned();
+                        let a = _mm_loadu_si128(base.add(a as usize).cast());
+                        let b = _mm_loadu_si128(base.add(b as usize).cast());
+                        let c = _mm_loadu_si128(base.add(c as usize).cast());
+                        let d = _mm_loadu_si128(base.add(d as usize).cast());
+                        let low = _mm256_set_m128i(b, a);
+                        let high = _mm256_set_m128i(d, c);
+                        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+                    }
+                };
+                if past {
+                    _mm512_stream_si512(to.cast(), found);
+                } else {
+                    _mm512_storeu_si512(to.cast(), found);
+                }
+                done += 64 / size;
+            }
+            portable.gather(values, &indices[done..len], &mut out[done..len], false);
         }
     }
 
