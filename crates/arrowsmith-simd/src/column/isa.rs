@@ -15,18 +15,20 @@ pub trait ColumnIsa: Copy {
     /// holds at least `out.len() * width` bits.
     #[inline(always)]
     fn unpack32(self, packed: &[u8], width: u32, out: &mut [MaybeUninit<u32>]) {
-        for (i, out) in out.iter_mut().enumerate() {
+        let mut bits = Bits::new(packed, width, out.len());
+        for out in out {
             #[expect(clippy::cast_possible_truncation, reason = "32 bits at most")]
-            out.write(bits_at(packed, i * width as usize, width) as u32);
+            out.write(bits.next() as u32);
         }
     }
 
     /// As [`ColumnIsa::unpack32`], for up to eight bits.
     #[inline(always)]
     fn unpack8(self, packed: &[u8], width: u32, out: &mut [MaybeUninit<u8>]) {
-        for (i, out) in out.iter_mut().enumerate() {
+        let mut bits = Bits::new(packed, width, out.len());
+        for out in out {
             #[expect(clippy::cast_possible_truncation, reason = "eight bits at most")]
-            out.write(bits_at(packed, i * width as usize, width) as u8);
+            out.write(bits.next() as u8);
         }
     }
 
@@ -57,8 +59,9 @@ pub trait ColumnIsa: Copy {
         mut last: i64,
         out: &mut [MaybeUninit<i64>],
     ) -> i64 {
-        for (i, out) in out.iter_mut().enumerate() {
-            let difference = bits_at(packed, i * width as usize, width).cast_signed();
+        let mut bits = Bits::new(packed, width, out.len());
+        for out in out {
+            let difference = bits.next().cast_signed();
             last = last.wrapping_add(difference).wrapping_add(least);
             out.write(last);
         }
@@ -75,9 +78,10 @@ pub trait ColumnIsa: Copy {
         mut last: i32,
         out: &mut [MaybeUninit<i32>],
     ) -> i32 {
-        for (i, out) in out.iter_mut().enumerate() {
+        let mut bits = Bits::new(packed, width, out.len());
+        for out in out {
             #[expect(clippy::cast_possible_truncation, reason = "32 bits at most")]
-            let difference = bits_at(packed, i * width as usize, width) as i32;
+            let difference = bits.next() as i32;
             last = last.wrapping_add(difference).wrapping_add(least);
             out.write(last);
         }
@@ -190,11 +194,11 @@ pub trait ColumnIsa: Copy {
         let mut from = 0;
         for i in 0..64 {
             let bit = mask >> i & 1;
-            // SAFETY: the caller's; `from <= i`. Zero is a value of `T`.
+            // SAFETY: the caller's; `from` is at most the number of bits that are set, and at most
+            // `i`. Zero is a value of `T`. Loading first leaves a select, and no branch.
             unsafe {
-                let value =
-                    if bit == 1 { dense.add(from).read_unaligned() } else { std::mem::zeroed() };
-                out.add(i).write(value);
+                let value = dense.add(from).read_unaligned();
+                out.add(i).write(if bit == 1 { value } else { std::mem::zeroed() });
             }
             from += usize::from(bit == 1);
         }
@@ -228,7 +232,7 @@ pub trait ColumnIsa: Copy {
         texts: &Prefixed<'_>,
         ends: &mut [MaybeUninit<O>],
         to: *mut u8,
-        _room: usize,
+        room: usize,
     ) -> Option<(usize, usize, usize)> {
         let (mut before, mut before_len) = (texts.before.as_ptr(), texts.before.len());
         let (mut len, mut pos) = (0, 0);
@@ -243,9 +247,11 @@ pub trait ColumnIsa: Copy {
             // begins, or is elsewhere.
             unsafe {
                 let start = to.add(len);
-                std::ptr::copy_nonoverlapping(before, start, prefix);
+                // What is copied too much is overwritten, or beyond what counts.
+                copy(before, start, prefix, (room - len).min(texts.before.len() + len));
                 let own = texts.source.as_ptr().add(pos);
-                std::ptr::copy_nonoverlapping(own, start.add(prefix), suffix);
+                let left = (room - len - prefix).min(texts.source.len() - pos);
+                copy(own, start.add(prefix), suffix, left);
                 before = start;
             }
             before_len = prefix + suffix;
@@ -350,6 +356,65 @@ pub trait ColumnIsa: Copy {
     #[inline(always)]
     fn is_ascii(self, text: &[u8]) -> bool {
         text.is_ascii()
+    }
+}
+
+/// Copies `len` bytes, sixteen at a time where that many more can be read and written.
+///
+/// # Safety
+/// `len` bytes can be read and written, and `room` if that is more.
+#[inline(always)]
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize, room: usize) {
+    let padded = len.next_multiple_of(16);
+    // SAFETY: the caller's.
+    unsafe {
+        if len <= 64 && padded <= room {
+            let mut at = 0;
+            while at < len {
+                let piece = from.add(at).cast::<MaybeUninit<[u8; 16]>>().read_unaligned();
+                to.add(at).cast::<MaybeUninit<[u8; 16]>>().write_unaligned(piece);
+                at += 16;
+            }
+        } else {
+            std::ptr::copy_nonoverlapping(from, to, len);
+        }
+    }
+}
+
+/// Takes bit-packed values one by one, a word at a time where a word is left.
+struct Bits<'a> {
+    packed: &'a [u8],
+    width: u32,
+    bit: usize,
+    /// Bits before which a whole word can be read, and a value lies in it.
+    fast: usize,
+    mask: u64,
+}
+
+impl<'a> Bits<'a> {
+    /// Over `count` values.
+    ///
+    /// # Panics
+    /// If there are fewer; no caller lets it come to that.
+    #[inline(always)]
+    fn new(packed: &'a [u8], width: u32, count: usize) -> Self {
+        assert!(width <= 64 && packed.len() >= (count * width as usize).div_ceil(8));
+        let fast = if width <= 57 { packed.len().saturating_sub(7) * 8 } else { 0 };
+        let mask = if width == 0 { 0 } else { u64::MAX >> (64 - width) };
+        Self { packed, width, bit: 0, fast, mask }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> u64 {
+        let bit = self.bit;
+        self.bit += self.width as usize;
+        if bit < self.fast {
+            // SAFETY: eight bytes from there on are in the slice.
+            let word =
+                unsafe { self.packed.as_ptr().add(bit / 8).cast::<[u8; 8]>().read_unaligned() };
+            return u64::from_le_bytes(word) >> (bit & 7) & self.mask;
+        }
+        bits_at(self.packed, bit, self.width)
     }
 }
 

@@ -241,6 +241,8 @@ fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
     } else {
         decoder.decode(isa, dense.room(valid))?;
     }
+    // Looked at behind the last value, if only to be left out.
+    dense.room(valid + 1)[valid].write(T::default());
     spread(isa, dense.as_ptr(), bits, first, out);
     Ok(())
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! AVX2: windows as two 32-byte halves; integers eight digits a word.
 
+mod column;
+
 use std::arch::x86_64::*;
 
-use crate::column::ColumnIsa;
 use crate::isa::{BracketMasks, Isa, Kernel};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
@@ -77,8 +78,6 @@ unsafe fn stops(half: __m256i) -> __m256i {
         _mm256_or_si256(_mm256_or_si256(quote, backslash), control)
     }
 }
-
-impl ColumnIsa for Avx2 {}
 
 impl Isa for Avx2 {
     const NAME: &'static str = "avx2";
