@@ -277,7 +277,7 @@ impl<'a> Delta<'a> {
             }
             // SAFETY: the widths and lengths were just checked.
             sum = unsafe {
-                let (packed, out) = (&packed[..len], &mut out[at..at + block]);
+                let out = &mut out[at..at + block];
                 T::block(isa, packed, widths, miniblock, T::wrap(least), sum, out)
             };
             at += block;
@@ -316,13 +316,13 @@ impl<'a> Delta<'a> {
                 self.next(T::BITS)?;
             }
             let (width, taken) = (self.width as usize, self.taken);
-            let packed = self.data.get(self.packed..self.packed + self.packed_len);
-            let packed = packed.unwrap_or_default();
+            // To the end of the data: kernels like to load more than they use.
+            let packed = self.data.get(self.packed..).unwrap_or_default();
             let least = T::wrap(self.least);
             let count = (self.miniblock - taken).min(out.len() - at);
             // Cannot overflow: a width that is not zero has bytes for the values taken, and a chunk
             // is short.
-            if width > 0 && packed.len() < ((taken + count) * width).div_ceil(8) {
+            if width > 0 && self.packed_len < ((taken + count) * width).div_ceil(8) {
                 return Err(ColumnError::Truncated);
             }
             let head = count.min(taken.wrapping_neg() & 7);

@@ -119,7 +119,8 @@ impl<'a> Hybrid<'a> {
             // The last group may be cut off behind its last value.
             let len = count.saturating_mul(self.width as usize).min(rest.len());
             self.pos += len;
-            self.run = Run::Packed { bytes: &rest[..len], at: 0, left: count.saturating_mul(8) };
+            // To the end of the data: kernels like to load more than they use.
+            self.run = Run::Packed { bytes: rest, at: 0, left: count.saturating_mul(8) };
         } else {
             let len = self.width.div_ceil(8) as usize;
             let Some(bytes) = self.data.get(self.pos..self.pos + len) else {
@@ -202,8 +203,8 @@ impl<'a> Hybrid<'a> {
                 pos += 1 + value_len;
                 at += size;
             } else {
-                let Some(bytes) = data.get(pos + 1..pos + 1 + size * width) else { break };
-                if 8 * size > room.len() {
+                let bytes = data.get(pos + 1..).unwrap_or_default();
+                if size * width > bytes.len() || 8 * size > room.len() {
                     break;
                 }
                 T::unpack(isa, bytes, self.width, &mut room[..8 * size]);

@@ -107,7 +107,7 @@ pub trait ColumnIsa: Copy {
         for &width in widths {
             let (room, rest) = out.split_at_mut(miniblock);
             last = self.sum64(packed, u32::from(width), least, last, room);
-            packed = &packed[miniblock / 8 * usize::from(width)..];
+            packed = packed.get(miniblock / 8 * usize::from(width)..).unwrap_or_default();
             out = rest;
         }
         last
@@ -130,7 +130,7 @@ pub trait ColumnIsa: Copy {
         for &width in widths {
             let (room, rest) = out.split_at_mut(miniblock);
             last = self.sum32(packed, u32::from(width), least, last, room);
-            packed = &packed[miniblock / 8 * usize::from(width)..];
+            packed = packed.get(miniblock / 8 * usize::from(width)..).unwrap_or_default();
             out = rest;
         }
         last

@@ -270,6 +270,35 @@ impl ColumnIsa for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn spread<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
+        // Lanes of four bytes that make a value, and where their first bits are in a byte.
+        let (lanes, places) = match size_of::<T>() {
+            4 => (1, 0xFF),
+            8 => (2, 0x55),
+            16 => (4, 0x11),
+            // SAFETY: the caller's.
+            _ => return unsafe { Portable.spread(dense, mask, out) },
+        };
+        let (mut from, mut to) = (dense.cast::<u8>(), out.cast::<u8>());
+        // SAFETY: `self` proves AVX2 and BMI2; 64 elements of both belong to the caller.
+        unsafe {
+            for i in 0..8 * lanes {
+                let values = mask >> (8 / lanes * i) & (0xFF >> (8 - 8 / lanes));
+                let set = _pdep_u64(values, places) * ((1 << lanes) - 1);
+                // A byte for each lane: all ones where there is a value, and from which lane it comes.
+                let there = _pdep_u64(set, 0x0101_0101_0101_0101) * 0xFF;
+                let source = _pdep_u64(0x0706_0504_0302_0100, there);
+                let source = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(source.cast_signed()));
+                let there = _mm256_cvtepi8_epi32(_mm_cvtsi64_si128(there.cast_signed()));
+                let found = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from.cast()), source);
+                _mm256_storeu_si256(to.cast(), _mm256_and_si256(found, there));
+                from = from.add(4 * set.count_ones() as usize);
+                to = to.add(32);
+            }
+        }
+    }
+
+    #[inline(always)]
     fn join<const WIDTH: usize>(
         self,
         streams: &[u8],
