@@ -11,6 +11,9 @@ use super::strings::{Offset, Prefixed};
 
 /// The per-value loops of the column decoders.
 pub trait ColumnIsa: Copy {
+    /// Whether kernels that are told to write past the cache do so.
+    const STORES_PAST_CACHE: bool = false;
+
     /// Takes bit-packed integers apart, `width` bits each, 32 at most, lowest bits first. `packed`
     /// holds at least `out.len() * width` bits.
     #[inline(always)]
@@ -263,7 +266,8 @@ pub trait ColumnIsa: Copy {
     }
 
     /// Joins `WIDTH` streams of `stride` bytes that follow one another in `streams`: the first byte
-    /// of every value, the second, and so on. `out` holds whole values, those from value `at` on.
+    /// of every value, the second, and so on. `out` holds whole values, those from value `at` on; it is
+    /// written past the cache where the CPU can, if so told.
     ///
     /// # Panics
     /// Never, if the streams hold `at` and as many values as `out`.
@@ -274,6 +278,7 @@ pub trait ColumnIsa: Copy {
         stride: usize,
         at: usize,
         out: &mut [MaybeUninit<u8>],
+        _past_cache: bool,
     ) {
         for (i, value) in out.chunks_exact_mut(WIDTH).enumerate() {
             for (k, byte) in value.iter_mut().enumerate() {

@@ -176,7 +176,10 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             unsafe { self.out.advance(count) };
             return Ok(());
         }
-        if let (Rows::All(count), false) = (self.rows, D::STREAMS && streams) {
+        // Dense values are written past the cache by the kernel itself, where there is one.
+        let dense = matches!(self.rows, Rows::All(_));
+        let staged = streams && D::STREAMS && !(dense && I::STORES_PAST_CACHE);
+        if let (Rows::All(count), false) = (self.rows, staged) {
             self.decoder.decode(isa, self.out.room(count))?;
             // SAFETY: all of the room was written.
             unsafe { self.out.advance(count) };
@@ -188,8 +191,8 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
         while at < total {
             // One more in the first chunk: delta encodings hold the first value apart, and so each
             // later chunk begins where a miniblock may.
-            let count = (CHUNK + usize::from(at == 0 && !D::STREAMS)).min(total - at);
-            if D::STREAMS && streams {
+            let count = (CHUNK + usize::from(at == 0 && !staged)).min(total - at);
+            if staged {
                 let mut scratch = Scratch::<T, { CHUNK + 1 }>::new();
                 chunk(isa, self.decoder, self.rows, at, scratch.room(count))?;
                 // SAFETY: `chunk` has written `count` values.

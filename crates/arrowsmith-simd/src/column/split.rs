@@ -14,13 +14,14 @@ use crate::isa::Isa;
 pub struct Split<'a> {
     data: &'a [u8],
     at: usize,
+    past_cache: bool,
 }
 
 impl<'a> Split<'a> {
     /// Over the streams of a page. Their number is the size of the type that is read; each is as long as
     /// the page has values.
     pub fn new(data: &'a [u8]) -> Self {
-        Self { data, at: 0 }
+        Self { data, at: 0, past_cache: false }
     }
 }
 
@@ -29,19 +30,24 @@ unsafe impl<T: ArrowNativeType> Decode<T> for Split<'_> {
     const STREAMS: bool = true;
 
     #[inline(always)]
+    fn past_cache(&mut self, past: bool) {
+        self.past_cache = past;
+    }
+
+    #[inline(always)]
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<T>]) -> Result<()> {
         let (stride, at) = (self.data.len() / size_of::<T>(), self.at);
         if out.len() > stride - at.min(stride) {
             return Err(ColumnError::Truncated);
         }
         self.at += out.len();
-        let out = bytes_mut(out);
+        let (out, past) = (bytes_mut(out), self.past_cache);
         match size_of::<T>() {
-            1 => isa.join::<1>(self.data, stride, at, out),
-            2 => isa.join::<2>(self.data, stride, at, out),
-            4 => isa.join::<4>(self.data, stride, at, out),
-            8 => isa.join::<8>(self.data, stride, at, out),
-            16 => isa.join::<16>(self.data, stride, at, out),
+            1 => isa.join::<1>(self.data, stride, at, out, past),
+            2 => isa.join::<2>(self.data, stride, at, out, past),
+            4 => isa.join::<4>(self.data, stride, at, out, past),
+            8 => isa.join::<8>(self.data, stride, at, out, past),
+            16 => isa.join::<16>(self.data, stride, at, out, past),
             _ => return Err(ColumnError::Width),
         }
         Ok(())
@@ -87,10 +93,10 @@ unsafe impl DecodeBytes for SplitBytes<'_> {
         }
         self.at += count;
         match self.width {
-            2 => isa.join::<2>(self.data, stride, at, out),
-            4 => isa.join::<4>(self.data, stride, at, out),
-            8 => isa.join::<8>(self.data, stride, at, out),
-            16 => isa.join::<16>(self.data, stride, at, out),
+            2 => isa.join::<2>(self.data, stride, at, out, false),
+            4 => isa.join::<4>(self.data, stride, at, out, false),
+            8 => isa.join::<8>(self.data, stride, at, out, false),
+            16 => isa.join::<16>(self.data, stride, at, out, false),
             width => {
                 for (k, stream) in self.data.chunks_exact(stride).take(width).enumerate() {
                     let stream = &stream[at..at + count];

@@ -305,6 +305,7 @@ impl ColumnIsa for Avx2 {
         stride: usize,
         at: usize,
         out: &mut [MaybeUninit<u8>],
+        _past_cache: bool,
     ) {
         let count = out.len() / WIDTH;
         assert!(at + count <= stride && stride * WIDTH <= streams.len());
@@ -336,7 +337,7 @@ impl ColumnIsa for Avx2 {
                 }
             }
         }
-        Portable.join::<WIDTH>(streams, stride, at + done, &mut out[done * WIDTH..]);
+        Portable.join::<WIDTH>(streams, stride, at + done, &mut out[done * WIDTH..], false);
     }
 
     #[inline(always)]

@@ -292,6 +292,8 @@ fn holds(packed: &[u8], width: usize, count: usize, max: usize) {
 }
 
 impl ColumnIsa for Avx512 {
+    const STORES_PAST_CACHE: bool = true;
+
     #[inline(always)]
     fn unpack32(self, packed: &[u8], width: u32, out: &mut [MaybeUninit<u32>]) {
         let (width, len) = (width as usize, out.len());
@@ -751,28 +753,29 @@ impl ColumnIsa for Avx512 {
         stride: usize,
         at: usize,
         out: &mut [MaybeUninit<u8>],
+        past_cache: bool,
     ) {
         let count = out.len() / WIDTH;
         assert!(at + count <= stride && stride * WIDTH <= streams.len());
-        let mut done = 0;
-        // SAFETY: `self` proves AVX-512; 64 values from `done` on are in every stream and in `out`.
+        let misaligned = out.as_ptr().addr() & 63;
+        let past = past_cache && misaligned.is_multiple_of(WIDTH);
+        let head = if past { (64 - misaligned) % 64 / WIDTH } else { 0 }.min(count);
+        let portable = crate::arch::portable::Portable;
+        portable.join::<WIDTH>(streams, stride, at, &mut out[..head * WIDTH], false);
+        let body = (count - head) / 64 * 64;
+        // SAFETY: `self` proves AVX-512; the values of the body are in every stream and in `out`, which is
+        // aligned there if it is written past the cache.
         unsafe {
-            let from = streams.as_ptr().add(at);
-            let to = out.as_mut_ptr().cast::<u8>();
-            while done + 64 <= count {
-                let (from, to) = (from.add(done), to.add(done * WIDTH));
-                match WIDTH {
-                    2 => join2(from, stride, to),
-                    4 => join4(from, stride, to),
-                    8 => join8(from, stride, to),
-                    16 => join16(from, stride, to),
-                    _ => break,
-                }
-                done += 64;
+            let from = streams.as_ptr().add(at + head);
+            let to = out.as_mut_ptr().cast::<u8>().add(head * WIDTH);
+            if past {
+                join_all::<WIDTH, true>(from, stride, body, to);
+            } else {
+                join_all::<WIDTH, false>(from, stride, body, to);
             }
         }
-        let out = &mut out[done * WIDTH..];
-        crate::arch::portable::Portable.join::<WIDTH>(streams, stride, at + done, out);
+        let done = head + body;
+        portable.join::<WIDTH>(streams, stride, at + done, &mut out[done * WIDTH..], false);
     }
 
     #[inline(always)]
@@ -880,19 +883,71 @@ unsafe fn stream_of(from: *const u8, stride: usize, k: usize) -> __m512i {
     unsafe { _mm512_loadu_si512(from.add(k * stride).cast()) }
 }
 
+/// Stores a register, past the cache or not.
+///
+/// # Safety
+/// The CPU has AVX-512; 64 bytes can be written, which are aligned if past the cache.
+#[inline(always)]
+unsafe fn store<const PAST: bool>(to: *mut u8, values: __m512i) {
+    // SAFETY: the caller's.
+    unsafe {
+        if PAST {
+            _mm512_stream_si512(to.cast(), values);
+        } else {
+            _mm512_storeu_si512(to.cast(), values);
+        }
+    }
+}
+
+/// `count` values, a multiple of 64.
+///
+/// # Safety
+/// As [`join2`] and [`store`], for all values.
+#[inline(always)]
+unsafe fn join_all<const WIDTH: usize, const PAST: bool>(
+    from: *const u8,
+    stride: usize,
+    count: usize,
+    to: *mut u8,
+) {
+    for done in (0..count).step_by(64) {
+        // SAFETY: the caller's.
+        unsafe {
+            let (from, to) = (from.add(done), to.add(done * WIDTH));
+            match WIDTH {
+                2 => join2::<PAST>(from, stride, to),
+                4 => join4::<PAST>(from, stride, to),
+                8 => join8::<PAST>(from, stride, to),
+                16 => join16::<PAST>(from, stride, to),
+                _ => join1::<PAST>(from, to),
+            }
+        }
+    }
+}
+
+/// 64 values of one byte.
+///
+/// # Safety
+/// As [`join2`], of one stream and 64 bytes.
+#[inline(always)]
+unsafe fn join1<const PAST: bool>(from: *const u8, to: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe { store::<PAST>(to, stream_of(from, 0, 0)) }
+}
+
 /// 64 values of two bytes.
 ///
 /// # Safety
 /// The CPU has AVX-512; 64 bytes of each stream can be read, and 128 written.
 #[inline(always)]
-unsafe fn join2(from: *const u8, stride: usize, to: *mut u8) {
+unsafe fn join2<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
     // SAFETY: the caller's.
     unsafe {
         let (a, b) = (stream_of(from, stride, 0), stream_of(from, stride, 1));
         let low = table!(u8, 64, i => (i / 2 + i % 2 * 64) as u8);
         let high = table!(u8, 64, i => (32 + i / 2 + i % 2 * 64) as u8);
-        _mm512_storeu_si512(to.cast(), _mm512_permutex2var_epi8(a, low, b));
-        _mm512_storeu_si512(to.add(64).cast(), _mm512_permutex2var_epi8(a, high, b));
+        store::<PAST>(to, _mm512_permutex2var_epi8(a, low, b));
+        store::<PAST>(to.add(64), _mm512_permutex2var_epi8(a, high, b));
     }
 }
 
@@ -901,7 +956,7 @@ unsafe fn join2(from: *const u8, stride: usize, to: *mut u8) {
 /// # Safety
 /// As [`join2`], of four streams and 256 bytes.
 #[inline(always)]
-unsafe fn join4(from: *const u8, stride: usize, to: *mut u8) {
+unsafe fn join4<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
     // SAFETY: the caller's.
     unsafe {
         let (a, b) = (stream_of(from, stride, 0), stream_of(from, stride, 1));
@@ -915,7 +970,7 @@ unsafe fn join4(from: *const u8, stride: usize, to: *mut u8) {
             _mm512_unpacklo_epi16(ab_high, cd_high),
             _mm512_unpackhi_epi16(ab_high, cd_high),
         ];
-        store_quarters(x, to, 64);
+        store_quarters::<PAST>(x, to, 64);
     }
 }
 
@@ -924,17 +979,17 @@ unsafe fn join4(from: *const u8, stride: usize, to: *mut u8) {
 /// # Safety
 /// The CPU has AVX-512, and the bytes can be written.
 #[inline(always)]
-unsafe fn store_quarters(x: [__m512i; 4], to: *mut u8, step: usize) {
+unsafe fn store_quarters<const PAST: bool>(x: [__m512i; 4], to: *mut u8, step: usize) {
     // SAFETY: the caller's.
     unsafe {
         let low01 = _mm512_shuffle_i64x2::<0x44>(x[0], x[1]);
         let high01 = _mm512_shuffle_i64x2::<0xEE>(x[0], x[1]);
         let low23 = _mm512_shuffle_i64x2::<0x44>(x[2], x[3]);
         let high23 = _mm512_shuffle_i64x2::<0xEE>(x[2], x[3]);
-        _mm512_storeu_si512(to.cast(), _mm512_shuffle_i64x2::<0x88>(low01, low23));
-        _mm512_storeu_si512(to.add(step).cast(), _mm512_shuffle_i64x2::<0xDD>(low01, low23));
-        _mm512_storeu_si512(to.add(2 * step).cast(), _mm512_shuffle_i64x2::<0x88>(high01, high23));
-        _mm512_storeu_si512(to.add(3 * step).cast(), _mm512_shuffle_i64x2::<0xDD>(high01, high23));
+        store::<PAST>(to, _mm512_shuffle_i64x2::<0x88>(low01, low23));
+        store::<PAST>(to.add(step), _mm512_shuffle_i64x2::<0xDD>(low01, low23));
+        store::<PAST>(to.add(2 * step), _mm512_shuffle_i64x2::<0x88>(high01, high23));
+        store::<PAST>(to.add(3 * step), _mm512_shuffle_i64x2::<0xDD>(high01, high23));
     }
 }
 
@@ -979,12 +1034,12 @@ unsafe fn eights(from: *const u8, stride: usize) -> [__m512i; 8] {
 /// # Safety
 /// As [`join2`], of eight streams and 512 bytes.
 #[inline(always)]
-unsafe fn join8(from: *const u8, stride: usize, to: *mut u8) {
+unsafe fn join8<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
     // SAFETY: the caller's.
     unsafe {
         let [a, b, c, d, e, f, g, h] = eights(from, stride);
-        store_quarters([a, b, c, d], to, 128);
-        store_quarters([e, f, g, h], to.add(64), 128);
+        store_quarters::<PAST>([a, b, c, d], to, 128);
+        store_quarters::<PAST>([e, f, g, h], to.add(64), 128);
     }
 }
 
@@ -993,7 +1048,7 @@ unsafe fn join8(from: *const u8, stride: usize, to: *mut u8) {
 /// # Safety
 /// As [`join2`], of sixteen streams and 1,024 bytes.
 #[inline(always)]
-unsafe fn join16(from: *const u8, stride: usize, to: *mut u8) {
+unsafe fn join16<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
     // SAFETY: the caller's.
     unsafe {
         let low = eights(from, stride);
@@ -1007,7 +1062,7 @@ unsafe fn join16(from: *const u8, stride: usize, to: *mut u8) {
                 _mm512_unpacklo_epi64(low[k + 1], high[k + 1]),
                 _mm512_unpackhi_epi64(low[k + 1], high[k + 1]),
             ];
-            store_quarters(x, to.add(64 * i), 256);
+            store_quarters::<PAST>(x, to.add(64 * i), 256);
             i += 1;
         }
     }
