@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod parquet;
+
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, Framing};

@@ -136,7 +136,7 @@ class Polars:
     def run(self):
         import polars as pl
 
-        return pl.read_parquet(self.path, rechunk=False)
+        return pl.read_parquet(self.path)
 
     def table(self, result):
         return result.to_arrow()
@@ -151,7 +151,7 @@ class PolarsMemory(Polars):
     def run(self):
         import polars as pl
 
-        return pl.read_parquet(self.bytes, rechunk=False)
+        return pl.read_parquet(self.bytes)
 
 
 class DuckDb:
