@@ -142,6 +142,18 @@ fn main() {
             Box::new(|l, p| fixed::<i64, _>(l, p, || Delta::new(&delta_time).unwrap())),
         ),
         ("delta i32", Box::new(|l, p| fixed::<i32, _>(l, p, || Delta::new(&delta32).unwrap()))),
+        (
+            "decimal 7 bytes",
+            Box::new(|l, p| fixed::<i128, _>(l, p, || BigEndian::new(PlainBytes::new(&bytes, 7)))),
+        ),
+        (
+            "int96",
+            Box::new(|l, p| fixed::<i64, _>(l, p, || Int96::new(&bytes16, TimeUnit::Microsecond))),
+        ),
+        (
+            "i32 as i64",
+            Box::new(|l, p| fixed::<i64, _>(l, p, || Cast::<i32, _>::new(Plain::new(&bytes4)))),
+        ),
         ("split f32", Box::new(|l, p| fixed::<f32, _>(l, p, || Split::new(&split4)))),
         ("split f64", Box::new(|l, p| fixed::<f64, _>(l, p, || Split::new(&split8)))),
         ("split 16 bytes", Box::new(|l, p| fixed::<i128, _>(l, p, || Split::new(&split16)))),

@@ -155,8 +155,12 @@ unsafe impl<S: ArrowNativeType, T: CastFrom<S>, D: Decode<S>> Decode<T> for Cast
 #[derive(Debug, Clone)]
 pub struct BigEndian<D> {
     decoder: D,
+    /// A chunk of strings, and 16 bytes that may be loaded with the last one.
     buffer: Vec<MaybeUninit<u8>>,
 }
+
+/// The longest byte string that is read as a number.
+const NUMBER_BYTES_MAX: usize = 4096;
 
 impl<D: DecodeBytes> BigEndian<D> {
     /// Over byte strings of one size.
@@ -166,9 +170,12 @@ impl<D: DecodeBytes> BigEndian<D> {
 }
 
 /// A number that a decimal may be stored as.
-pub trait Decimal: Sized {
+pub trait Decimal: Sized + Default {
     /// From big-endian two's complement of any length; `None` if it does not fit.
     fn from_big_endian(bytes: &[u8]) -> Option<Self>;
+
+    /// From a number of 128 bits; `None` if it does not fit.
+    fn from_i128(value: i128) -> Option<Self>;
 }
 
 /// Sign-extends or cuts to `N` bytes.
@@ -186,12 +193,26 @@ fn extend<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     fits.then_some(out)
 }
 
+macro_rules! narrow {
+    (i256, $value:expr) => {
+        Some(i256::from_i128($value))
+    };
+    ($to:ty, $value:expr) => {
+        <$to>::try_from($value).ok()
+    };
+}
+
 macro_rules! decimals {
-    ($($to:ty),+) => {$(
+    ($($to:tt),+) => {$(
         impl Decimal for $to {
             #[inline(always)]
             fn from_big_endian(bytes: &[u8]) -> Option<Self> {
                 extend(bytes).map(Self::from_be_bytes)
+            }
+
+            #[inline(always)]
+            fn from_i128(value: i128) -> Option<Self> {
+                narrow!($to, value)
             }
         }
     )+};
@@ -204,22 +225,46 @@ unsafe impl<T: Decimal, D: DecodeBytes> Decode<T> for BigEndian<D> {
     #[inline(always)]
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<T>]) -> Result<()> {
         let width = self.decoder.width();
-        if width == 0 {
+        if width == 0 || width > NUMBER_BYTES_MAX {
             return Err(ColumnError::Length);
         }
-        let len = out.len().checked_mul(width).ok_or(ColumnError::Offset)?;
-        if self.buffer.len() < len {
-            self.buffer.resize(len, MaybeUninit::uninit());
+        if self.buffer.is_empty() {
+            self.buffer.resize(CHUNK * width + 16, MaybeUninit::new(0));
         }
-        let strings = &mut self.buffer[..len];
-        self.decoder.decode(isa, strings)?;
-        // SAFETY: just written.
-        let strings = unsafe { std::slice::from_raw_parts(strings.as_ptr().cast::<u8>(), len) };
-        for (bytes, out) in strings.chunks_exact(width).zip(out) {
-            out.write(T::from_big_endian(bytes).ok_or(ColumnError::Range)?);
+        for out in out.chunks_mut(CHUNK) {
+            let len = out.len() * width;
+            self.decoder.decode(isa, &mut self.buffer[..len])?;
+            // SAFETY: zeros at first, and then what decoders have written.
+            let strings = unsafe {
+                let ptr = self.buffer.as_ptr().cast::<u8>();
+                std::slice::from_raw_parts(ptr, self.buffer.len())
+            };
+            if width <= 16 {
+                short::<T>(strings, width, out)?;
+            } else {
+                for (bytes, out) in strings.chunks_exact(width).zip(out) {
+                    out.write(T::from_big_endian(bytes).ok_or(ColumnError::Range)?);
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// Numbers of up to 16 bytes: each is loaded with what follows it, which is shifted out. `strings` has 16
+/// bytes more than these.
+#[inline(always)]
+fn short<T: Decimal>(strings: &[u8], width: usize, out: &mut [MaybeUninit<T>]) -> Result<()> {
+    let mut fits = true;
+    for (i, out) in out.iter_mut().enumerate() {
+        let Some(bytes) = strings.get(i * width..).and_then(<[u8]>::first_chunk::<16>) else {
+            return Err(ColumnError::Truncated);
+        };
+        let value = T::from_i128(i128::from_be_bytes(*bytes) >> (128 - 8 * width));
+        fits &= value.is_some();
+        out.write(value.unwrap_or_default());
+    }
+    if fits { Ok(()) } else { Err(ColumnError::Range) }
 }
 
 /// Reads strings of any length, given by their offsets, as big-endian decimals, and appends them.
@@ -278,19 +323,25 @@ const UNIX_JULIAN_DAY: i64 = 2_440_588;
 unsafe impl Decode<i64> for Int96<'_> {
     #[inline(always)]
     fn decode<I: Isa>(&mut self, _isa: I, out: &mut [MaybeUninit<i64>]) -> Result<()> {
-        let data = take(&mut self.data, out.len().saturating_mul(12))?;
-        let (per_day, nanos_per): (i64, i64) = match self.unit {
-            TimeUnit::Second => (86_400, 1_000_000_000),
-            TimeUnit::Millisecond => (86_400_000, 1_000_000),
-            TimeUnit::Microsecond => (86_400_000_000, 1_000),
-            TimeUnit::Nanosecond => (86_400_000_000_000, 1),
-        };
-        for (bytes, out) in data.as_chunks::<12>().0.iter().zip(out) {
-            let [n0, n1, n2, n3, n4, n5, n6, n7, d0, d1, d2, d3] = *bytes;
-            let nanos = i64::from_le_bytes([n0, n1, n2, n3, n4, n5, n6, n7]);
-            let day = i64::from(i32::from_le_bytes([d0, d1, d2, d3])) - UNIX_JULIAN_DAY;
-            out.write(day.wrapping_mul(per_day).wrapping_add(nanos / nanos_per));
+        let data = take(&mut self.data, out.len().saturating_mul(12))?.as_chunks().0;
+        match self.unit {
+            TimeUnit::Second => instants::<1_000_000_000>(data, out),
+            TimeUnit::Millisecond => instants::<1_000_000>(data, out),
+            TimeUnit::Microsecond => instants::<1_000>(data, out),
+            TimeUnit::Nanosecond => instants::<1>(data, out),
         }
         Ok(())
+    }
+}
+
+/// Instants in units of so many nanoseconds.
+#[inline(always)]
+fn instants<const NANOS: i64>(data: &[[u8; 12]], out: &mut [MaybeUninit<i64>]) {
+    for (bytes, out) in data.iter().zip(out) {
+        let [n0, n1, n2, n3, n4, n5, n6, n7, d0, d1, d2, d3] = *bytes;
+        let nanos = i64::from_le_bytes([n0, n1, n2, n3, n4, n5, n6, n7]);
+        let day = i64::from(i32::from_le_bytes([d0, d1, d2, d3])) - UNIX_JULIAN_DAY;
+        let start = day.wrapping_mul(86_400_000_000_000 / NANOS);
+        out.write(start.wrapping_add(nanos / NANOS));
     }
 }

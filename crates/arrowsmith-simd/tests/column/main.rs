@@ -269,6 +269,39 @@ proptest! {
     }
 
     #[test]
+    fn big_endian(width in 1..40_usize, count in 0..70_usize, seed in any::<u64>(), small in any::<bool>()) {
+        let mut data: Vec<u8> = (0..width * count)
+            .map(|i| (seed.wrapping_mul(i as u64 | 1) >> 23) as u8).collect();
+        if small {
+            for value in data.chunks_exact_mut(width) {
+                let sign = if value[width - 1] >= 0x80 { 0xFF } else { 0 };
+                value[..width - 1].fill(sign);
+            }
+        }
+        let naive: Vec<arrow_buffer::i256> = data.chunks_exact(width).map(|bytes| {
+            let sign = if bytes[0] >= 0x80 { 0xFF } else { 0 };
+            let mut wide = [sign; 40];
+            wide[40 - width..].copy_from_slice(bytes);
+            arrow_buffer::i256::from_be_bytes(wide[8..].try_into().unwrap())
+        }).collect();
+        for level in Level::available() {
+            let decoder = || BigEndian::new(PlainBytes::new(&data, width));
+            let wide = read_all::<arrow_buffer::i256, _>(level, decoder(), None, count, 33);
+            if width <= 32 || small {
+                prop_assert_eq!(wide, Ok(naive.clone()));
+            }
+            let fits: Option<Vec<i128>> = naive.iter().map(|value| value.to_i128()).collect();
+            if width <= 32 || small {
+                let got = read_all::<i128, _>(level, decoder(), None, count, 33);
+                prop_assert_eq!(got.ok(), fits.clone());
+                let fits: Option<Vec<i32>> =
+                    fits.and_then(|f| f.iter().map(|value| i32::try_from(*value).ok()).collect());
+                prop_assert_eq!(read_all::<i32, _>(level, decoder(), None, count, 33).ok(), fits);
+            }
+        }
+    }
+
+    #[test]
     fn views(strings in strings(), step in 1..3000_usize, nulls in any::<u64>()) {
         let valid: Vec<bool> =
             (0..strings.len()).map(|i| nulls.rotate_left((i * 7 % 64) as u32) % 3 > 0).collect();
