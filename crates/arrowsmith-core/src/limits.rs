@@ -15,8 +15,8 @@ pub struct Limits {
     pub memory_bytes_max: usize,
     /// Largest footer of a columnar file, in bytes. Default 256 MiB.
     pub metadata_bytes_max: usize,
-    /// Largest page of a columnar file after decompression, in bytes. Default 1 GiB: what writers make
-    /// by default is at most a few MiB, but some put a whole row group into one page.
+    /// Largest page of a columnar file after decompression, in bytes. Default 2 GiB - 1, which is the most that
+    /// Parquet can say: writers put a whole row group into one page. Memory is taken as it is filled.
     pub page_bytes_max: usize,
 }
 
@@ -59,7 +59,7 @@ impl Default for Limits {
             record_bytes_max: 128 << 20,
             memory_bytes_max: 256 << 20,
             metadata_bytes_max: 256 << 20,
-            page_bytes_max: 1 << 30,
+            page_bytes_max: (2 << 30) - 1,
         }
     }
 }

@@ -9,19 +9,27 @@
 
 pub mod codec;
 pub mod file;
+pub mod filter;
 pub mod footer;
 mod header;
+pub mod index;
 pub mod options;
 pub mod pages;
 pub mod plan;
+pub mod predicate;
+mod prune;
 mod schema;
 mod thrift;
 
 pub use codec::PageBuffers;
 pub use file::{File, Tail};
+pub use filter::Filter;
 pub use header::{Encoding, LevelEncoding};
+pub use index::{PageLocation, page_locations};
 pub use options::{Columns, ListForm, ReadOptions, StringForm};
 pub use pages::{DataPage, DictionaryPage, Levels, Page, PageInfo, Pages};
 pub use plan::{
     Column, Conversion, Leaf, List, ListKind, Map, Physical, ReadPlan, RepeatedLevels, Struct,
 };
+pub use predicate::{Comparison, Literal, Predicate};
+pub use prune::RowSelection;

@@ -162,6 +162,12 @@ impl Pages {
         let owed = usize::try_from(chunk.num_values()).map_err(|_| {
             place(Error::file(FileErrorKind::Corrupt, "a negative number of values"))
         })?;
+        let max_rep = chunk.column_descr().max_rep_level();
+        let rows = file.row_group_rows(row_group)?;
+        if max_rep == 0 && owed != rows {
+            let message = format!("{owed} values of a column that does not repeat, {rows} rows");
+            return Err(place(Error::file(FileErrorKind::Corrupt, message)));
+        }
         let codec = chunk.compression();
         buffers.choose(codec).map_err(place)?;
         let level = |level: i16| u16::try_from(level).unwrap_or(0);
@@ -174,7 +180,7 @@ impl Pages {
             end: range.end,
             compressed: codec != Compression::UNCOMPRESSED,
             max_def: level(chunk.column_descr().max_def_level()),
-            max_rep: level(chunk.column_descr().max_rep_level()),
+            max_rep: level(max_rep),
             owed: Some(owed),
             ordinal: 0,
             data_seen: false,
