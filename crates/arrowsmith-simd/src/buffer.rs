@@ -288,10 +288,10 @@ impl<T: ArrowNativeType> Buf<T> {
         unsafe { std::slice::from_raw_parts_mut(ptr.cast(), additional) }
     }
 
-    /// Whether there is room for `additional` more elements.
+    /// How many more elements there is room for.
     #[inline(always)]
-    pub(crate) fn has_room(&self, additional: usize) -> bool {
-        self.capacity - self.len >= additional
+    pub(crate) fn room_left(&self) -> usize {
+        self.capacity - self.len
     }
 
     /// Whether the buffer is so large that writing past the cache pays.

@@ -201,7 +201,7 @@ impl Kernel for Starts<'_, '_> {
             let start = *elements as i32;
             let count = slots.count_ones() as usize;
             out.reserve(count);
-            if out.has_room(64) {
+            if out.room_left() >= 64 {
                 // SAFETY: there is room for 64.
                 unsafe { isa.ranks(slots, inside, start, out.spare(64)) };
             } else {

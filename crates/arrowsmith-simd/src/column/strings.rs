@@ -393,22 +393,30 @@ unsafe impl DecodeStrings for PlainStrings<'_> {
         let lengths = ends.len().checked_mul(4).ok_or(ColumnError::Truncated)?;
         let room = data.len().checked_sub(lengths).ok_or(ColumnError::Truncated)?;
         let base = text.bytes.len();
-        let fits = text.max - base.min(text.max);
-        text.bytes.reserve(room.min(fits));
-        let room_used = room.min(fits);
-        let to = text.bytes.spare(room_used);
-        let (mut pos, mut len) = (0, 0);
+        let most = room.min(text.max - base.min(text.max));
+        // What is left may be the lengths of strings that are not read now: the buffer, which may have
+        // been made for the strings alone, grows only if these do not fit.
+        let mut limit = most.min(text.bytes.room_left());
+        let mut to = text.bytes.spare(0);
+        let (mut pos, mut len, mut counted) = (0, 0, 0);
         for end in ends {
-            // SAFETY: `pos` is `len` and four for each string before; see above.
+            // SAFETY: `pos` is `len` and four for each string before; see above. There is room for
+            // `limit` bytes at `to`, of which `len` were written.
             unsafe {
                 let length = data.as_ptr().add(pos).cast::<[u8; 4]>().read_unaligned();
                 let length = u32::from_le_bytes(length) as usize;
-                let left = room_used - len;
-                if length > left {
-                    let beyond = length > room - len;
-                    return Err(if beyond { ColumnError::Length } else { ColumnError::Offset });
+                if length > limit - len {
+                    if length > most - len {
+                        let beyond = length > room - len;
+                        return Err(if beyond { ColumnError::Length } else { ColumnError::Offset });
+                    }
+                    text.bytes.advance(len - counted);
+                    counted = len;
+                    limit = most;
+                    to = text.bytes.spare(most - len).wrapping_sub(len);
                 }
-                copy_short(data.as_ptr().add(pos + 4), to.add(len), length, left);
+                let from = data.as_ptr().add(pos + 4);
+                copy_short(from, to.wrapping_add(len), length, limit - len);
                 pos += 4 + length;
                 len += length;
             }
@@ -416,7 +424,7 @@ unsafe impl DecodeStrings for PlainStrings<'_> {
         }
         self.data = &data[pos..];
         // SAFETY: `len` bytes were written.
-        unsafe { text.bytes.advance(len) };
+        unsafe { text.bytes.advance(len - counted) };
         Ok(())
     }
 }
@@ -640,11 +648,11 @@ impl StringDictionary {
     ) -> Result<()> {
         // SAFETY: the caller's; `copy_as` is told of room that is there, and `N` is as long as any.
         let len = unsafe {
-            if self.longest <= 16 && text.bytes.has_room(16 * indices.len()) {
+            if self.longest <= 16 && text.bytes.room_left() >= 16 * indices.len() {
                 self.copy_as::<16, O>(indices, ends, text)
-            } else if self.longest <= 32 && text.bytes.has_room(32 * indices.len()) {
+            } else if self.longest <= 32 && text.bytes.room_left() >= 32 * indices.len() {
                 self.copy_as::<32, O>(indices, ends, text)
-            } else if self.longest <= 64 && text.bytes.has_room(64 * indices.len()) {
+            } else if self.longest <= 64 && text.bytes.room_left() >= 64 * indices.len() {
                 self.copy_as::<64, O>(indices, ends, text)
             } else {
                 let mut total = 0;
