@@ -287,6 +287,7 @@ pub struct BenchArgs {
 #[derive(Debug, Subcommand)]
 pub enum BenchSuite {
     Json(JsonBenchArgs),
+    Parquet(ParquetBenchArgs),
 }
 
 /// JSON to Arrow, beside pyarrow, polars, DuckDB, arrow-json, simdjson and others
@@ -331,6 +332,58 @@ pub struct JsonBenchArgs {
     /// Where the public files of the real-… workloads are
     #[arg(long, value_name = "DIR")]
     pub corpora_dir: Option<PathBuf>,
+}
+
+/// Parquet to Arrow, beside pyarrow, polars, DuckDB and the parquet crate
+///
+/// All read the same files from the page cache, taking turns; files are made from a seed. Peers are
+/// installed into a folder of their own; one that cannot be is reported as not measured. Without --json
+/// and --report the JSON result goes to standard output.
+#[derive(Debug, Args)]
+pub struct ParquetBenchArgs {
+    /// Write an HTML page with plots
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Arrow output of each workload, and the largest of the plots [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub size: Option<u64>,
+
+    /// Timed readings by each engine [default: 7]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+
+    /// Only these workloads or plots: int64-plain,taxi-snappy,output-size,page-size,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+
+    /// Only these engines: arrowsmith-cpu,pyarrow,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub engines: Vec<String>,
+
+    /// Thread counts [default: one, and all there are]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub threads: Vec<NonZeroUsize>,
+
+    /// Small files, one round, one thread, no peers that need an installation
+    #[arg(long, conflicts_with_all = ["size", "rounds", "threads"])]
+    pub quick: bool,
+
+    /// Where peers are installed [default: .bench]
+    #[arg(long, value_name = "DIR")]
+    pub peers_dir: Option<PathBuf>,
+
+    /// Where the files are made [default: parquet, among the peers]
+    #[arg(long, value_name = "DIR")]
+    pub files_dir: Option<PathBuf>,
+
+    /// Keep the files for the next run
+    #[arg(long)]
+    pub keep_files: bool,
 }
 
 fn codec(name: &str) -> Result<Codec, String> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench`: arrowsmith-bench with this command's own engine among the others.
+//! `arrowsmith bench`: arrowsmith-bench with this command's own engines among the others.
 //!
 //! The engine takes part through the library's reader, as any user would use it: threads, order and
 //! batches included.
@@ -15,13 +15,14 @@ use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
 
-use crate::args::{BenchArgs, BenchSuite, JsonBenchArgs};
+use crate::args::{BenchArgs, BenchSuite, JsonBenchArgs, ParquetBenchArgs};
 use crate::failure::{Failure, Outcome};
 use crate::size::display;
 
 pub fn run(args: &BenchArgs) -> Outcome {
     match &args.suite {
         BenchSuite::Json(args) => json(args),
+        BenchSuite::Parquet(args) => parquet(args),
     }
 }
 
@@ -39,16 +40,42 @@ fn json(args: &JsonBenchArgs) -> Outcome {
     let engines: Vec<Box<dyn InProcess>> = vec![Box::new(Cpu)];
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::json::run(&options, engines, &mut progress).map_err(failure)?;
-    if let Some(path) = &args.json {
-        write(path, &(to_json(&report)? + "\n"))?;
+    finish(&report, args.json.as_deref(), args.report.as_deref())
+}
+
+fn parquet(args: &ParquetBenchArgs) -> Outcome {
+    let default = arrowsmith_bench::parquet::Options::default();
+    let mut options = arrowsmith_bench::parquet::Options {
+        size_bytes: args.size,
+        rounds: args.rounds,
+        workloads: args.workloads.clone(),
+        engines: args.engines.clone(),
+        threads: args.threads.clone(),
+        peers_dir: args.peers_dir.clone().unwrap_or(default.peers_dir),
+        files_dir: args.files_dir.clone(),
+        keep_files: args.keep_files,
+    };
+    if args.quick {
+        options = options.quick();
     }
-    if let Some(path) = &args.report {
-        write(path, &arrowsmith_bench::html(&report))?;
+    let mut progress = |line: &str| eprintln!("{line}");
+    let report =
+        arrowsmith_bench::parquet::run(&options, Vec::new(), &mut progress).map_err(failure)?;
+    finish(&report, args.json.as_deref(), args.report.as_deref())
+}
+
+/// Writes what was asked for; a wrong result of ours is a failure.
+fn finish(report: &Report, json: Option<&Path>, html: Option<&Path>) -> Outcome {
+    if let Some(path) = json {
+        write(path, &(to_json(report)? + "\n"))?;
     }
-    if args.json.is_none() && args.report.is_none() {
-        write(Path::new("-"), &(to_json(&report)? + "\n"))?;
+    if let Some(path) = html {
+        write(path, &arrowsmith_bench::html(report))?;
     }
-    print_rows(&report);
+    if json.is_none() && html.is_none() {
+        write(Path::new("-"), &(to_json(report)? + "\n"))?;
+    }
+    print_rows(report);
     match report.rows.iter().find(|row| !row.valid && row.kind == "ours") {
         Some(row) => Err(Failure::Work(Error::Config(format!(
             "{} on {}: the result is not the expected one: {}",
@@ -80,7 +107,7 @@ fn print_rows(report: &Report) {
             .as_ref()
             .map_or_else(String::new, |ratio| format!(", {:.1} x the fastest peer", ratio.median));
         eprintln!(
-            "{:<16} {:<24} {:>2} threads {:>8.3} GB/s of {}{ratio}",
+            "{:<24} {:<24} {:>2} threads {:>8.3} GB/s of {}{ratio}",
             row.workload,
             row.engine,
             row.threads,
@@ -90,7 +117,7 @@ fn print_rows(report: &Report) {
     }
     for missing in &report.not_measured {
         eprintln!(
-            "{:<16} {:<24} not measured: {}",
+            "{:<24} {:<24} not measured: {}",
             missing.workload, missing.engine, missing.reason
         );
     }

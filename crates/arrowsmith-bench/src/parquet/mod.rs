@@ -33,6 +33,9 @@ use reference::ParquetRs;
 const SMALL_BYTES: u64 = 8 << 20;
 const SMALL_ROUNDS: u32 = 5;
 
+/// Output of a workload in a quick run.
+const QUICK_BYTES: u64 = 1 << 20;
+
 /// The program that the Python peers of this suite are in.
 const PYTHON_PROGRAM: &str = "parquet_peer.py";
 
@@ -91,6 +94,27 @@ impl Default for Options {
             peers_dir: PathBuf::from(".bench"),
             files_dir: None,
             keep_files: false,
+        }
+    }
+}
+
+impl Options {
+    /// The same for a run that shows that everything works: small files, one round, one thread, and of
+    /// the engines those that need no installation, unless others are named.
+    #[must_use]
+    pub fn quick(self) -> Self {
+        let mut engines = self.engines;
+        if engines.is_empty() {
+            let definition = Definition::parquet().map(|definition| definition.engines);
+            let here = definition.into_iter().flatten().filter(|engine| engine.peer.is_none());
+            engines = here.map(|engine| engine.name).collect();
+        }
+        Self {
+            size_bytes: Some(QUICK_BYTES),
+            rounds: Some(1),
+            engines,
+            threads: vec![NonZeroUsize::MIN],
+            ..self
         }
     }
 }
@@ -231,8 +255,9 @@ impl Suite {
     ) -> Result<(), BenchError> {
         progress(&format!("{}: making the file", workload.name));
         let file = File::make(workload, self.seed, size_bytes, self.group_bytes, &self.files_dir)?;
-        let threads = if figure.is_some() { &self.threads[..1] } else { &self.threads[..] };
-        for threads in threads.to_vec() {
+        let threads = self.threads.clone();
+        let count = if figure.is_some() { 1 } else { threads.len() };
+        for threads in threads.into_iter().take(count) {
             let (rows, failures) = self.compete(workload, &file, threads, figure, progress);
             self.rows.extend(rows);
             for (engine, reason) in failures {

@@ -26,7 +26,7 @@ struct Ours {
 }
 
 impl Ours {
-    fn new(wrong: bool) -> (Box<dyn Engine>, Rc<Cell<usize>>) {
+    fn boxed(wrong: bool) -> (Box<dyn Engine>, Rc<Cell<usize>>) {
         let released = Rc::new(Cell::new(0));
         (Box::new(Self { wrong, released: Rc::clone(&released) }), released)
     }
@@ -97,7 +97,7 @@ fn a_wrong_result_is_marked_and_memory_is_released_where_it_is_to_be_fresh() {
     let folder = tempfile::tempdir().unwrap();
     let engines = ["arrowsmith-cpu", "arrowsmith-cpu-fresh", "parquet-rs"];
     for wrong in [false, true] {
-        let (ours, released) = Ours::new(wrong);
+        let (ours, released) = Ours::boxed(wrong);
         let asked = options(folder.path(), &["int64-delta"], &engines);
         let report = run(&asked, vec![ours], &mut |_| ()).unwrap();
         let valid: Vec<bool> = report.rows.iter().map(|row| row.valid).collect();

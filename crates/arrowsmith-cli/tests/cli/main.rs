@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod bench;
+mod bench_parquet;
 mod convert;
 mod data;
 mod generate;

@@ -3,6 +3,12 @@
 //! them with the `parquet` crate. All of it follows from a seed, so that a failure is repeated by its
 //! number.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "only tests run the generator, and a fault of its own is to be seen at once"
+)]
+
 mod schema;
 mod values;
 mod write;
