@@ -7,7 +7,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::strings::{Offset, Prefixed};
+use super::{Offset, Prefixed};
 
 /// The per-value loops of the column decoders.
 pub trait ColumnIsa: Copy {

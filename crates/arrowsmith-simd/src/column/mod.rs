@@ -18,6 +18,7 @@
 //! Nothing here knows pages, schemas or compression.
 
 mod delta;
+mod delta_strings;
 mod dictionary;
 mod fixed;
 mod hybrid;
@@ -25,21 +26,21 @@ mod isa;
 pub mod levels;
 mod read;
 mod split;
+mod string_dictionary;
 mod strings;
 mod varint;
 mod views;
 
 pub use delta::Delta;
+pub use delta_strings::{DeltaLengthStrings, DeltaStrings, Prefixed};
 pub use dictionary::{Gather, GatherBytes};
 pub use fixed::{BigEndian, Cast, CastFrom, Decimal, Int96, Plain, PlainBytes, TimeUnit, decimals};
 pub use hybrid::{Hybrid, Indices, packed_levels};
 pub use isa::ColumnIsa;
 pub use read::{Decode, DecodeBytes, Rows, plain_bits, read, read_bytes, skip, spread_bits};
 pub use split::{Split, SplitBytes};
-pub use strings::{
-    DecodeStrings, DeltaLengthStrings, DeltaStrings, DictionaryStrings, Offset, PlainStrings,
-    Prefixed, StringDictionary, Strings, TextRoom,
-};
+pub use string_dictionary::{DictionaryStrings, StringDictionary};
+pub use strings::{DecodeStrings, Offset, PlainStrings, Strings, TextRoom};
 pub use views::{ViewDictionary, ViewPage, Views};
 
 /// Rows that are decoded at a time.

@@ -6,9 +6,8 @@ use std::mem::MaybeUninit;
 use arrow_array::{GenericBinaryArray, GenericStringArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 
-use super::hybrid::indices;
 use super::read::{Rows, Scratch};
-use super::{CHUNK, ColumnError, Delta, Hybrid, Result};
+use super::{CHUNK, ColumnError, Result};
 use crate::Buf;
 use crate::isa::{Isa, Kernel, Level};
 
@@ -43,8 +42,8 @@ impl Offset for i64 {
 /// Where the bytes of strings go, and how many there may be.
 #[derive(Debug)]
 pub struct TextRoom<'a> {
-    bytes: &'a mut Buf<u8>,
-    max: usize,
+    pub(super) bytes: &'a mut Buf<u8>,
+    pub(super) max: usize,
     /// Whether the strings have to be UTF-8.
     utf8: bool,
     /// Up to where these are known to be ASCII.
@@ -54,7 +53,7 @@ pub struct TextRoom<'a> {
 impl TextRoom<'_> {
     /// Makes room for `additional` more bytes.
     #[inline(always)]
-    fn reserve(&mut self, additional: usize) -> Result<()> {
+    pub(super) fn reserve(&mut self, additional: usize) -> Result<()> {
         if additional > self.max - self.bytes.len().min(self.max) {
             return Err(ColumnError::Offset);
         }
@@ -64,7 +63,7 @@ impl TextRoom<'_> {
 
     /// Appends bytes.
     #[inline(always)]
-    fn extend<I: Isa>(&mut self, isa: I, bytes: &[u8]) -> Result<()> {
+    pub(super) fn extend<I: Isa>(&mut self, isa: I, bytes: &[u8]) -> Result<()> {
         self.reserve(bytes.len())?;
         // The source is in the cache now and the copy may not be later.
         if self.utf8 && self.ascii == self.bytes.len() && isa.is_ascii(bytes) {
@@ -183,6 +182,11 @@ impl<O: Offset> Strings<O> {
     pub fn push_nulls(&mut self, count: usize) {
         let last = self.offsets.last().unwrap_or_else(|| O::wrap(0));
         self.offsets.push_n(last, count);
+    }
+
+    /// Whether all strings so far are known to be UTF-8.
+    pub(super) fn is_utf8(&self) -> bool {
+        self.utf8 && !self.failed
     }
 
     /// Takes offsets and bytes out, and says whether all strings are known to be UTF-8.
@@ -425,327 +429,6 @@ unsafe impl DecodeStrings for PlainStrings<'_> {
         self.data = &data[pos..];
         // SAFETY: `len` bytes were written.
         unsafe { text.bytes.advance(len - counted) };
-        Ok(())
-    }
-}
-
-/// Stands over strings whose lengths come first, delta-encoded.
-#[derive(Debug, Clone)]
-pub struct DeltaLengthStrings<'a> {
-    lengths: Delta<'a>,
-    text: &'a [u8],
-}
-
-impl<'a> DeltaLengthStrings<'a> {
-    /// Over the values of a page.
-    ///
-    /// # Errors
-    /// What is wrong with the headers of the lengths.
-    pub fn new(data: &'a [u8]) -> Result<Self> {
-        let lengths = Delta::new(data)?;
-        let text = lengths.find_rest::<i32>()?;
-        Ok(Self { lengths, text })
-    }
-
-    /// Strings that were not taken yet.
-    pub fn left(&self) -> usize {
-        self.lengths.left()
-    }
-}
-
-/// Lengths to ends; returns their sum.
-#[inline(always)]
-fn ends_of<I: Isa, O: Offset>(
-    isa: I,
-    lengths: &[i32],
-    base: usize,
-    ends: &mut [MaybeUninit<O>],
-) -> Result<usize> {
-    let bits = isa.or32(lengths);
-    if bits < 0 {
-        return Err(ColumnError::Length);
-    }
-    // So small that no sum of a chunk can overflow.
-    if size_of::<O>() == 4 && bits < 1 << 19 && base < 1 << 30 {
-        let ends32 = ends.as_mut_ptr().cast::<MaybeUninit<i32>>();
-        // SAFETY: `O` is `i32`.
-        let ends32 = unsafe { std::slice::from_raw_parts_mut(ends32, ends.len()) };
-        isa.ends32(lengths, <i32 as Offset>::wrap(base), ends32);
-        // SAFETY: `ends32` has written all of them.
-        let last = ends.last().map_or(base, |end| unsafe { end.assume_init() }.as_usize());
-        return Ok(last - base);
-    }
-    let mut end = base;
-    for (&length, out) in lengths.iter().zip(ends) {
-        end = end.saturating_add(length.cast_unsigned() as usize);
-        out.write(O::wrap(end));
-    }
-    if end > O::MAX {
-        return Err(ColumnError::Offset);
-    }
-    Ok(end - base)
-}
-
-// SAFETY: `ends_of` writes all ends, of lengths that are not negative.
-unsafe impl DecodeStrings for DeltaLengthStrings<'_> {
-    #[inline(always)]
-    fn decode<I: Isa, O: Offset>(
-        &mut self,
-        isa: I,
-        ends: &mut [MaybeUninit<O>],
-        text: &mut TextRoom<'_>,
-    ) -> Result<()> {
-        let mut scratch = Scratch::<i32, { CHUNK + 1 }>::new();
-        for ends in ends.chunks_mut(CHUNK + 1) {
-            self.lengths.take(isa, scratch.room(ends.len()))?;
-            // SAFETY: just written.
-            let lengths = unsafe { scratch.filled(ends.len()) };
-            let total = ends_of(isa, lengths, text.bytes.len(), ends)?;
-            let (bytes, rest) = self.text.split_at_checked(total).ok_or(ColumnError::Length)?;
-            text.extend(isa, bytes)?;
-            self.text = rest;
-        }
-        Ok(())
-    }
-}
-
-/// Stands over strings of which each begins with a part of the one before.
-#[derive(Debug, Clone)]
-pub struct DeltaStrings<'a> {
-    prefixes: Delta<'a>,
-    suffixes: DeltaLengthStrings<'a>,
-    last: Vec<u8>,
-}
-
-impl<'a> DeltaStrings<'a> {
-    /// Over the values of a page.
-    ///
-    /// # Errors
-    /// What is wrong with the headers of the lengths.
-    pub fn new(data: &'a [u8]) -> Result<Self> {
-        let prefixes = Delta::new(data)?;
-        let suffixes = DeltaLengthStrings::new(prefixes.find_rest::<i32>()?)?;
-        Ok(Self { prefixes, suffixes, last: Vec::new() })
-    }
-
-    /// Strings that were not taken yet.
-    pub fn left(&self) -> usize {
-        self.suffixes.left()
-    }
-}
-
-/// Strings that begin with a part of the one before.
-#[derive(Debug, Clone, Copy)]
-pub struct Prefixed<'a> {
-    /// How much each has of the one before; not negative.
-    pub prefixes: &'a [i32],
-    /// How much is its own; not negative.
-    pub suffixes: &'a [i32],
-    /// What is their own, one after another.
-    pub source: &'a [u8],
-    /// The string before the first.
-    pub before: &'a [u8],
-    /// What to add to each end.
-    pub base: usize,
-}
-
-// SAFETY: an end is written for each string; they do not decrease.
-unsafe impl DecodeStrings for DeltaStrings<'_> {
-    #[inline(always)]
-    fn decode<I: Isa, O: Offset>(
-        &mut self,
-        isa: I,
-        ends: &mut [MaybeUninit<O>],
-        text: &mut TextRoom<'_>,
-    ) -> Result<()> {
-        let mut prefixes = Scratch::<i32, { CHUNK + 1 }>::new();
-        let mut suffixes = Scratch::<i32, { CHUNK + 1 }>::new();
-        for ends in ends.chunks_mut(CHUNK + 1) {
-            let count = ends.len();
-            self.prefixes.take(isa, prefixes.room(count))?;
-            self.suffixes.lengths.take(isa, suffixes.room(count))?;
-            // SAFETY: just written.
-            let (prefixes, suffixes) = unsafe { (prefixes.filled(count), suffixes.filled(count)) };
-            if isa.or32(prefixes) < 0 || isa.or32(suffixes) < 0 {
-                return Err(ColumnError::Length);
-            }
-            let (mut total, mut new) = (0_usize, 0_usize);
-            for (&prefix, &suffix) in prefixes.iter().zip(suffixes) {
-                total += prefix.cast_unsigned() as usize + suffix.cast_unsigned() as usize;
-                new += suffix.cast_unsigned() as usize;
-            }
-            let source = self.suffixes.text;
-            if new > source.len() {
-                return Err(ColumnError::Length);
-            }
-            text.reserve(total)?;
-            let base = text.bytes.len();
-            let to = text.bytes.spare(total);
-            // SAFETY: the sums of both lengths were reserved and compared with the source.
-            let (len, pos, before_len) = unsafe {
-                let texts = Prefixed { prefixes, suffixes, source, before: &self.last, base };
-                isa.join_prefixes(&texts, ends, to, total).ok_or(ColumnError::Length)?
-            };
-            // SAFETY: `len` bytes were written, the last `before_len` of them being the last string.
-            unsafe { text.bytes.advance(len) };
-            let bytes = text.bytes.as_slice();
-            self.last.clear();
-            self.last.extend_from_slice(&bytes[bytes.len() - before_len..]);
-            self.suffixes.text = &source[pos..];
-        }
-        Ok(())
-    }
-}
-
-/// The strings of a dictionary, made for being copied.
-#[derive(Debug)]
-pub struct StringDictionary {
-    /// The strings one after another, and readable bytes behind them.
-    bytes: Buf<u8>,
-    /// Where each begins, and its length.
-    entries: Vec<(u32, u32)>,
-    longest: usize,
-    utf8: bool,
-}
-
-/// Readable bytes behind the strings of a dictionary.
-const DICTIONARY_PADDING: usize = 64;
-
-impl StringDictionary {
-    /// From strings, which are UTF-8 if `strings` was made to check that.
-    ///
-    /// # Errors
-    /// [`ColumnError::Offset`] if there are 4 GiB or more.
-    pub fn new<O: Offset>(strings: &Strings<O>) -> Result<Self> {
-        let mut bytes = Buf::with_capacity(strings.bytes().len() + DICTIONARY_PADDING);
-        bytes.extend(strings.bytes());
-        bytes.push_n(0, DICTIONARY_PADDING);
-        let mut entries = Vec::with_capacity(strings.len());
-        for ends in strings.offsets().windows(2) {
-            let start = u32::try_from(ends[0].as_usize()).map_err(|_| ColumnError::Offset)?;
-            let end = u32::try_from(ends[1].as_usize()).map_err(|_| ColumnError::Offset)?;
-            entries.push((start, end - start));
-        }
-        let longest = entries.iter().map(|entry| entry.1).max().unwrap_or(0) as usize;
-        Ok(Self { bytes, entries, longest, utf8: strings.utf8 && !strings.failed })
-    }
-
-    /// Entries.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Appends entries.
-    ///
-    /// # Safety
-    /// Every index is less than their number.
-    #[inline(always)]
-    unsafe fn copy<O: Offset>(
-        &self,
-        indices: &[u32],
-        ends: &mut [MaybeUninit<O>],
-        text: &mut TextRoom<'_>,
-    ) -> Result<()> {
-        // SAFETY: the caller's; `copy_as` is told of room that is there, and `N` is as long as any.
-        let len = unsafe {
-            if self.longest <= 16 && text.bytes.room_left() >= 16 * indices.len() {
-                self.copy_as::<16, O>(indices, ends, text)
-            } else if self.longest <= 32 && text.bytes.room_left() >= 32 * indices.len() {
-                self.copy_as::<32, O>(indices, ends, text)
-            } else if self.longest <= 64 && text.bytes.room_left() >= 64 * indices.len() {
-                self.copy_as::<64, O>(indices, ends, text)
-            } else {
-                let mut total = 0;
-                for &index in indices {
-                    total += self.entries.get_unchecked(index as usize).1 as usize;
-                }
-                text.reserve(total)?;
-                self.copy_as::<0, O>(indices, ends, text)
-            }
-        };
-        if len > text.max - text.bytes.len().min(text.max) {
-            return Err(ColumnError::Offset);
-        }
-        // SAFETY: `len` bytes were written.
-        unsafe { text.bytes.advance(len) };
-        Ok(())
-    }
-
-    /// Writes entries, `N` bytes at a time, or as many as each has if `N` is 0; says how many count.
-    ///
-    /// # Safety
-    /// Every index is less than the number of entries, which have `N` bytes at most. There is room for
-    /// `N` bytes for each, or exactly for all.
-    #[inline(always)]
-    unsafe fn copy_as<const N: usize, O: Offset>(
-        &self,
-        indices: &[u32],
-        ends: &mut [MaybeUninit<O>],
-        text: &mut TextRoom<'_>,
-    ) -> usize {
-        let base = text.bytes.len();
-        let to = text.bytes.spare(0);
-        let from = self.bytes.as_slice().as_ptr();
-        let mut len = 0;
-        for (&index, end) in indices.iter().zip(ends) {
-            // SAFETY: the entry lies within the dictionary's bytes, which are padded; the room is the
-            // caller's.
-            unsafe {
-                let (start, length) = *self.entries.get_unchecked(index as usize);
-                let (from, to) = (from.add(start as usize), to.add(len));
-                if N == 0 {
-                    std::ptr::copy_nonoverlapping(from, to, length as usize);
-                } else {
-                    let entry = from.cast::<[u8; N]>().read_unaligned();
-                    to.cast::<[u8; N]>().write_unaligned(entry);
-                }
-                len += length as usize;
-            }
-            end.write(O::wrap(base + len));
-        }
-        len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-}
-
-/// Looks each index up in a dictionary of strings.
-#[derive(Debug, Clone)]
-pub struct DictionaryStrings<'a, 'd> {
-    hybrid: Hybrid<'a>,
-    dictionary: &'d StringDictionary,
-}
-
-impl<'a, 'd> DictionaryStrings<'a, 'd> {
-    /// Indices into `dictionary`.
-    pub fn new(hybrid: Hybrid<'a>, dictionary: &'d StringDictionary) -> Self {
-        Self { hybrid, dictionary }
-    }
-}
-
-// SAFETY: an end is written for each string; they do not decrease.
-unsafe impl DecodeStrings for DictionaryStrings<'_, '_> {
-    fn is_utf8(&self) -> bool {
-        self.dictionary.utf8
-    }
-
-    #[inline(always)]
-    fn decode<I: Isa, O: Offset>(
-        &mut self,
-        isa: I,
-        ends: &mut [MaybeUninit<O>],
-        text: &mut TextRoom<'_>,
-    ) -> Result<()> {
-        let mut scratch = Scratch::new();
-        let entries = self.dictionary.entries.as_slice();
-        for ends in ends.chunks_mut(CHUNK + 1) {
-            let indices = indices(isa, &mut self.hybrid, entries.len(), &mut scratch, ends.len())?;
-            // SAFETY: `indices` has compared them with the number of entries.
-            unsafe { self.dictionary.copy(indices, ends, text)? };
-        }
         Ok(())
     }
 }

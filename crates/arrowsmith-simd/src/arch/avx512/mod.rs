@@ -2,6 +2,8 @@
 //! AVX-512 with VBMI2, GFNI and BITALG: a window is one register.
 
 mod column;
+mod column_bits;
+mod column_join;
 mod ints;
 mod stream;
 
