@@ -108,7 +108,7 @@ pub fn decompressor(codec: Compression) -> Result<Box<dyn Decompressor>> {
     Ok(match codec {
         Compression::UNCOMPRESSED => Box::new(Stored),
         Compression::SNAPPY => Box::new(snappy::Snappy::default()),
-        Compression::GZIP(_) => Box::new(gzip::Gzip::default()),
+        Compression::GZIP(_) => Box::new(gzip::Gzip),
         Compression::BROTLI(_) => Box::new(brotli::Brotli),
         Compression::ZSTD(_) => Box::new(zstandard::Zstd::new()?),
         Compression::LZ4 => Box::new(lz4::Lz4Hadoop),

@@ -32,7 +32,7 @@ pub struct RowSelection {
 impl RowSelection {
     /// All rows from 0.
     pub fn all(rows: usize) -> Self {
-        Self::from_ranges([0..rows])
+        Self::from_ranges(std::iter::once(0..rows))
     }
 
     /// These ranges, in any order; empty ones are left out, others joined where they meet.

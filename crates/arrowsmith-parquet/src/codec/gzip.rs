@@ -9,7 +9,6 @@ use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use super::{Decompressor, corrupt};
 
 /// See the module.
-#[derive(Default)]
 pub(super) struct Gzip;
 
 impl Decompressor for Gzip {
