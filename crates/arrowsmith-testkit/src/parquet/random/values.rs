@@ -275,7 +275,7 @@ fn strings(rng: &mut Rng, len: usize, text: bool) -> (Vec<i32>, Vec<u8>) {
     let make = |rng: &mut Rng| {
         let mut string = b"a-common-start-of-20"[..prefix].to_vec();
         for _ in 0..rng.below(longest + 1) {
-            string.extend_from_slice(if rng.one_in(3) { rng.pick(pieces) } else { b"x" });
+            string.extend_from_slice(if rng.one_in(3) { rng.pick::<&[u8]>(pieces) } else { b"x" });
         }
         string
     };
