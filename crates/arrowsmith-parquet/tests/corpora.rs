@@ -124,7 +124,9 @@ fn theirs(
                         let bits = 16 - max.leading_zeros();
                         (num_values * bits).div_ceil(8) as usize
                     } else {
-                        let (length, behind) = rest.split_first_chunk::<4>().unwrap();
+                        let Some((length, behind)) = rest.split_first_chunk::<4>() else {
+                            return rest.to_vec();
+                        };
                         rest = behind;
                         u32::from_le_bytes(*length) as usize
                     };

@@ -46,7 +46,7 @@ fn batch(rows: i64, noise: &[u8]) -> RecordBatch {
         Some(parents.into()),
     )
     .unwrap();
-    let f32s = floats.iter().map(|value| value.map(|value| value as f32 / 10.0));
+    let f32s = values.iter().map(|value| value.map(|value| f32::from(small(value)) / 40.0));
     let unsigned = |value: i64| value.cast_unsigned().to_le_bytes();
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("i", Arc::new(Int64Array::from(values.clone()))),
