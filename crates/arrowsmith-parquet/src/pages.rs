@@ -333,6 +333,14 @@ impl Pages {
                 }
                 PageKind::Dictionary => {}
                 PageKind::DataV1 { .. } | PageKind::DataV2 { .. } => {
+                    if let PageKind::DataV2 { nulls, rows, .. } = header.kind
+                        && nulls.max(rows) > header.count
+                    {
+                        let count = header.count;
+                        return Err(corrupt(format!(
+                            "a page of {count} values with {nulls} nulls and {rows} rows"
+                        )));
+                    }
                     if let Some(owed) = self.owed
                         && header.count > owed
                     {

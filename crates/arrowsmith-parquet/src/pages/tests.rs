@@ -183,6 +183,26 @@ fn any_changed_byte_is_an_error_or_a_page() {
 }
 
 #[test]
+fn a_page_has_no_more_nulls_than_values() {
+    let bytes = file(small_pages(WriterVersion::PARQUET_2_0, Compression::UNCOMPRESSED));
+    // Behind the page header's sizes and its checksum: DataPageHeaderV2 {1: 100, 2: 15, 3: 100, …}.
+    let counts = [0x15, 200, 1, 0x15, 30, 0x15, 200, 1];
+    let at = bytes.windows(counts.len()).position(|window| window == counts).unwrap();
+    for (place, value) in [(4, 0x7e), (6, 202)] {
+        let mut changed = bytes.to_vec();
+        changed[at + place] = value;
+        if place == 4 {
+            // 15 nulls become 63, which is fine.
+            assert!(Pages::new(&open(&changed.into()), 0, 0).unwrap().next().is_ok());
+        } else {
+            let error = Pages::new(&open(&changed.into()), 0, 0).unwrap().next().unwrap_err();
+            assert_eq!(kind(&error), FileErrorKind::Corrupt, "{error}");
+            assert!(error.to_string().contains("101 rows"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn files_that_are_none_are_refused() {
     let open = |bytes: &[u8]| File::open(Bytes::copy_from_slice(bytes), &Limits::default());
     assert_eq!(kind(&open(b"").unwrap_err()), FileErrorKind::Format);
