@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-simd",
@@ -22,6 +22,7 @@ const LAYERS: [&str; 18] = [
     "arrowsmith-engine-cpu",
     "arrowsmith-engine-reference",
     "arrowsmith-sink-ipc",
+    "arrowsmith-sink-json",
     "arrowsmith-sink-parquet",
     "arrowsmith-pipeline",
     "arrowsmith",
