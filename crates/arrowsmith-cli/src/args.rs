@@ -12,7 +12,8 @@ use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
 use clap::{Args, Parser, Subcommand};
 
 pub use self::values::{
-    BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, To, Unknown,
+    BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, Strings, TimestampUnit,
+    To, Unknown,
 };
 use crate::progress::When;
 use crate::size;
@@ -34,10 +35,10 @@ pub enum Command {
     Bench(BenchArgs),
 }
 
-/// Convert JSON to Arrow or Parquet
+/// Convert JSON or Parquet to Arrow, Parquet or JSON
 ///
-/// Without --schema the schema is inferred from the first records. The output appears under its name
-/// only when it is whole.
+/// What the input is, its name or its first bytes say. JSON without --schema has its schema inferred from the first
+/// records. The output appears under its name only when it is whole.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// The file to write, or `-` for standard output (an Arrow stream, unless --to says otherwise)
@@ -74,6 +75,9 @@ pub struct ConvertArgs {
     pub bad: BadInputArgs,
 
     #[command(flatten)]
+    pub parquet: ParquetArgs,
+
+    #[command(flatten)]
     pub out: OutputArgs,
 
     #[command(flatten)]
@@ -84,11 +88,11 @@ pub struct ConvertArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
-    /// Files, glob patterns, or `-` for standard input; all are of one schema
+    /// Files, glob patterns, folders of Parquet files, or `-` for standard input; all are of one schema
     #[arg(required = true, value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<String>,
 
-    /// How records follow one another
+    /// What the input is: Parquet, or JSON whose records follow one another like this
     #[arg(long, value_enum, default_value_t = Format::Auto, value_name = "FORMAT")]
     pub format: Format,
 
@@ -113,7 +117,7 @@ pub struct InputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What decodes: `reference` is arrow-json, slower, and refuses some options
+    /// What decodes: `reference` is arrow-json or the parquet crate, slower; arrow-json refuses some options
     #[arg(long, value_enum, default_value_t = Engine::Cpu)]
     pub engine: Engine,
 
@@ -151,6 +155,47 @@ pub struct BadInputArgs {
     pub unknown_keys: Unknown,
 }
 
+/// What is read of Parquet files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Parquet input")]
+pub struct ParquetArgs {
+    /// Only rows for which this holds: `fare > 10 and (zone = 'A' or zone is null)`
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub condition: Option<String>,
+
+    /// Stop after so many rows
+    #[arg(long, value_name = "ROWS")]
+    pub limit: Option<u64>,
+
+    /// Only these row groups, in this order, of a single file: `0,3,5`
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub row_groups: Vec<usize>,
+
+    /// Columns to read as dictionaries, as paths: `a,b.c`, or `*`
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub dictionary_columns: Vec<String>,
+
+    /// The form of strings and binary values
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub strings: Option<Strings>,
+
+    /// The unit of all timestamps
+    #[arg(long, value_enum, value_name = "UNIT")]
+    pub timestamp_unit: Option<TimestampUnit>,
+
+    /// Ignore the Arrow schema that the writer has put into the file
+    #[arg(long)]
+    pub ignore_arrow_schema: bool,
+
+    /// Hold pages to their checksums
+    #[arg(long)]
+    pub verify_checksums: bool,
+
+    /// Types of columns that come from folders' names: `year: int32, zone: utf8` [default: inferred]
+    #[arg(long, value_name = "SCHEMA")]
+    pub partition_types: Option<String>,
+}
+
 /// What is written.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -159,7 +204,7 @@ pub struct OutputArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<To>,
 
-    /// Rows of every batch but the last [default: what a MiB of JSON gives]
+    /// Rows of every batch but the last [default: what a MiB of JSON gives; of Parquet 131072 or fewer]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch_rows: Option<u32>,
 
@@ -219,7 +264,8 @@ pub struct Records(pub Option<NonZeroU64>);
 
 /// Show what is in an Arrow or Parquet file
 ///
-/// Prints the schema, the batches or row groups, and where the bytes are. Reads metadata only.
+/// Prints the schema, the batches or row groups, and where the bytes are. Reads metadata only; with --pages
+/// of Parquet the headers of pages too.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// An Arrow IPC file or stream, or a Parquet file; `-` for an Arrow stream on standard input
@@ -228,6 +274,10 @@ pub struct InspectArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+
+    /// Parquet: show every page
+    #[arg(long)]
+    pub pages: bool,
 }
 
 /// Write deterministic test data

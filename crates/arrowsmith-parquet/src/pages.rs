@@ -225,7 +225,10 @@ impl Pages {
     /// # Errors
     /// A header that is not one, or that contradicts the chunk.
     pub fn peek(&mut self) -> Result<Option<PageInfo>> {
-        let header = self.header().map_err(|error| self.place(error))?;
+        let header = match self.header() {
+            Ok(header) => header.copied(),
+            Err(error) => return Err(self.place(error)),
+        };
         Ok(header.map(|header| PageInfo {
             dictionary: header.kind == PageKind::Dictionary,
             count: header.count,
@@ -242,7 +245,9 @@ impl Pages {
     /// # Errors
     /// As [`Pages::peek`].
     pub fn skip(&mut self) -> Result<()> {
-        if let Some(header) = self.header().map_err(|error| self.place(error))? {
+        if self.peek()?.is_some()
+            && let Some(header) = self.header
+        {
             self.pass(&header);
         }
         Ok(())
@@ -288,10 +293,14 @@ impl Pages {
 
     /// The header of the next page that matters, checked against the bytes that are here.
     #[inline]
-    fn header(&mut self) -> Result<Option<PageHeader>> {
-        if self.header.is_some() {
-            return Ok(self.header);
+    fn header(&mut self) -> Result<Option<&PageHeader>> {
+        if self.header.is_none() {
+            self.header = self.read_header()?;
         }
+        Ok(self.header.as_ref())
+    }
+
+    fn read_header(&mut self) -> Result<Option<PageHeader>> {
         loop {
             if self.owed == Some(0) {
                 return Ok(None);
@@ -351,8 +360,7 @@ impl Pages {
                     }
                 }
             }
-            self.header = Some(header);
-            return Ok(self.header);
+            return Ok(Some(header));
         }
     }
 
@@ -370,7 +378,7 @@ impl Pages {
 
     /// Reads the next page: checks and decompresses it, and finds its parts.
     fn read(&mut self) -> Result<Option<Found>> {
-        let Some(header) = self.header()? else { return Ok(None) };
+        let Some(&header) = self.header()? else { return Ok(None) };
         let start = self.at + header.header_bytes;
         let end = start + header.compressed_bytes;
         if self.verify_checksums

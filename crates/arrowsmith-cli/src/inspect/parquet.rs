@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet: schema, row groups and columns, from the footer.
+//! Parquet: schema, columns, and a tree of row groups, column chunks and pages, from the footer and, where
+//! they are asked for, the headers of pages.
+
+mod chunk;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
+use std::path::Path;
 
-use parquet::arrow::{ARROW_SCHEMA_META_KEY, parquet_to_arrow_schema};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use arrowsmith::Limits;
+use arrowsmith::parquet::{File, ReadOptions, ReadPlan, open_file};
+use parquet::arrow::ARROW_SCHEMA_META_KEY;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use serde::Serialize;
 
-use super::table::Table;
-use super::{Report, invalid};
+use self::chunk::Chunk;
+use super::Report;
+use super::table::{ROWS_MAX, Table};
+use crate::failure::Outcome;
 use crate::schema;
 use crate::size::{display, grouped};
 
@@ -35,6 +40,7 @@ struct RowGroup {
     rows: u64,
     bytes_compressed: u64,
     bytes_uncompressed: u64,
+    columns: Vec<Chunk>,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,14 +57,13 @@ struct Column {
     bytes_uncompressed: u64,
 }
 
-pub fn file(file: &File) -> io::Result<ParquetReport> {
-    let bytes = file.metadata()?.len();
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(file).map_err(io_error)?;
+pub fn file(path: &Path, pages: bool) -> Outcome<ParquetReport> {
+    let file = open_file(path.into(), &Limits::default())?;
+    let plan = ReadPlan::new(&file, &ReadOptions::default())?;
+    let metadata = file.metadata();
     let about = metadata.file_metadata();
-    let arrow = parquet_to_arrow_schema(about.schema_descr(), about.key_value_metadata());
     let pairs = about.key_value_metadata().into_iter().flatten();
     let pairs = pairs.filter(|pair| pair.key != ARROW_SCHEMA_META_KEY);
-    let row_groups: Vec<RowGroup> = metadata.row_groups().iter().map(row_group).collect();
     let mut columns: Vec<Column> = Vec::new();
     for group in metadata.row_groups() {
         for (index, chunk) in group.columns().iter().enumerate() {
@@ -68,13 +73,17 @@ pub fn file(file: &File) -> io::Result<ParquetReport> {
             }
         }
     }
+    let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
+    for index in 0..metadata.num_row_groups() {
+        row_groups.push(row_group(&file, &plan, index, pages)?);
+    }
     Ok(ParquetReport {
         format: "parquet",
-        bytes,
+        bytes: file.file_bytes(),
         rows: unsigned(about.num_rows()),
         version: about.version(),
         created_by: about.created_by().map(str::to_owned),
-        schema: schema::text(&arrow.map_err(io_error)?),
+        schema: schema::text(&plan.schema),
         metadata: pairs
             .map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default()))
             .collect(),
@@ -83,12 +92,18 @@ pub fn file(file: &File) -> io::Result<ParquetReport> {
     })
 }
 
-fn row_group(group: &RowGroupMetaData) -> RowGroup {
-    RowGroup {
+fn row_group(file: &File, plan: &ReadPlan, index: usize, pages: bool) -> Outcome<RowGroup> {
+    let group: &RowGroupMetaData = file.metadata().row_group(index);
+    let mut columns = Vec::with_capacity(group.num_columns());
+    for leaf in plan.fields.iter().flat_map(|column| column.leaves()) {
+        columns.push(Chunk::new(file, index, leaf, pages)?);
+    }
+    Ok(RowGroup {
         rows: unsigned(group.num_rows()),
         bytes_compressed: unsigned(group.compressed_size()),
         bytes_uncompressed: unsigned(group.total_byte_size()),
-    }
+        columns,
+    })
 }
 
 impl Column {
@@ -129,16 +144,6 @@ fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
 
-fn io_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(source) => match source.downcast::<io::Error>() {
-            Ok(source) => *source,
-            Err(source) => invalid(source.to_string()),
-        },
-        other => invalid(other.to_string()),
-    }
-}
-
 impl Report for ParquetReport {
     fn text(&self) -> String {
         let mut text = format!("Parquet file, {}, version {}", display(self.bytes), self.version);
@@ -152,16 +157,6 @@ impl Report for ParquetReport {
         ));
         text.push_str(&schema::section(&self.schema));
         if !self.row_groups.is_empty() {
-            let mut table = Table::new(&["#row group", "#rows", "#bytes", "#uncompressed"]);
-            for (index, group) in self.row_groups.iter().enumerate() {
-                table.push(vec![
-                    index.to_string(),
-                    grouped(group.rows),
-                    grouped(group.bytes_compressed),
-                    grouped(group.bytes_uncompressed),
-                ]);
-            }
-            text.push_str(&format!("\nrow groups:\n{}", table.text()));
             let headings = [
                 "column",
                 "type",
@@ -186,6 +181,22 @@ impl Report for ParquetReport {
                 ]);
             }
             text.push_str(&format!("\ncolumns:\n{}", table.text()));
+        }
+        for (index, group) in self.row_groups.iter().enumerate().take(ROWS_MAX) {
+            text.push_str(&format!(
+                "\nrow group {index}: {} rows, {} ({} uncompressed)\n",
+                grouped(group.rows),
+                display(group.bytes_compressed),
+                display(group.bytes_uncompressed)
+            ));
+            let last = group.columns.len().saturating_sub(1);
+            for (place, chunk) in group.columns.iter().enumerate() {
+                chunk.tree(place == last, &mut text);
+            }
+        }
+        if self.row_groups.len() > ROWS_MAX {
+            let more = self.row_groups.len() - ROWS_MAX;
+            text.push_str(&format!("\nand {more} more row groups (--json has all)\n"));
         }
         text
     }

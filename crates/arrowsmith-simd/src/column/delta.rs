@@ -170,7 +170,7 @@ impl<'a> Delta<'a> {
     }
 
     /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
-    pub(super) fn over<'b>(&self, data: &'b [u8]) -> Delta<'b> {
+    pub fn over<'b>(&self, data: &'b [u8]) -> Delta<'b> {
         Delta {
             data,
             pos: self.pos,

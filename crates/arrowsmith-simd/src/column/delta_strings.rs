@@ -13,7 +13,9 @@ use crate::isa::Isa;
 #[derive(Debug, Clone)]
 pub struct DeltaLengthStrings<'a> {
     lengths: Delta<'a>,
-    text: &'a [u8],
+    data: &'a [u8],
+    /// Where the next string begins.
+    at: usize,
 }
 
 impl<'a> DeltaLengthStrings<'a> {
@@ -23,8 +25,18 @@ impl<'a> DeltaLengthStrings<'a> {
     /// What is wrong with the headers of the lengths.
     pub fn new(data: &'a [u8]) -> Result<Self> {
         let lengths = Delta::new(data)?;
-        let text = lengths.find_rest::<i32>()?;
-        Ok(Self { lengths, text })
+        let at = data.len() - lengths.find_rest::<i32>()?.len();
+        Ok(Self { lengths, data, at })
+    }
+
+    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    pub fn over<'b>(&self, data: &'b [u8]) -> DeltaLengthStrings<'b> {
+        DeltaLengthStrings { lengths: self.lengths.over(data), data, at: self.at }
+    }
+
+    /// The strings that were not taken yet.
+    fn text(&self) -> &'a [u8] {
+        self.data.get(self.at..).unwrap_or_default()
     }
 
     /// Strings that were not taken yet.
@@ -81,9 +93,9 @@ unsafe impl DecodeStrings for DeltaLengthStrings<'_> {
             // SAFETY: just written.
             let lengths = unsafe { scratch.filled(ends.len()) };
             let total = ends_of(isa, lengths, text.bytes.len(), ends)?;
-            let (bytes, rest) = self.text.split_at_checked(total).ok_or(ColumnError::Length)?;
+            let bytes = self.text().get(..total).ok_or(ColumnError::Length)?;
             text.extend(isa, bytes)?;
-            self.text = rest;
+            self.at += total;
         }
         Ok(())
     }
@@ -94,6 +106,8 @@ unsafe impl DecodeStrings for DeltaLengthStrings<'_> {
 pub struct DeltaStrings<'a> {
     prefixes: Delta<'a>,
     suffixes: DeltaLengthStrings<'a>,
+    /// Where the suffixes begin.
+    at: usize,
     last: Vec<u8>,
 }
 
@@ -104,8 +118,15 @@ impl<'a> DeltaStrings<'a> {
     /// What is wrong with the headers of the lengths.
     pub fn new(data: &'a [u8]) -> Result<Self> {
         let prefixes = Delta::new(data)?;
-        let suffixes = DeltaLengthStrings::new(prefixes.find_rest::<i32>()?)?;
-        Ok(Self { prefixes, suffixes, last: Vec::new() })
+        let rest = prefixes.find_rest::<i32>()?;
+        let suffixes = DeltaLengthStrings::new(rest)?;
+        Ok(Self { prefixes, suffixes, at: data.len() - rest.len(), last: Vec::new() })
+    }
+
+    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    pub fn over<'b>(self, data: &'b [u8]) -> DeltaStrings<'b> {
+        let suffixes = self.suffixes.over(data.get(self.at..).unwrap_or_default());
+        DeltaStrings { prefixes: self.prefixes.over(data), suffixes, at: self.at, last: self.last }
     }
 
     /// Strings that were not taken yet.
@@ -154,7 +175,7 @@ unsafe impl DecodeStrings for DeltaStrings<'_> {
                 total += prefix.cast_unsigned() as usize + suffix.cast_unsigned() as usize;
                 new += suffix.cast_unsigned() as usize;
             }
-            let source = self.suffixes.text;
+            let source = self.suffixes.text();
             if new > source.len() {
                 return Err(ColumnError::Length);
             }
@@ -171,7 +192,7 @@ unsafe impl DecodeStrings for DeltaStrings<'_> {
             let bytes = text.bytes.as_slice();
             self.last.clear();
             self.last.extend_from_slice(&bytes[bytes.len() - before_len..]);
-            self.suffixes.text = &source[pos..];
+            self.suffixes.at += pos;
         }
         Ok(())
     }

@@ -67,6 +67,11 @@ impl<'a, 'd> GatherBytes<'a, 'd> {
         }
         Ok(Self { hybrid, values, width })
     }
+
+    /// The indices that were not taken yet.
+    pub fn into_hybrid(self) -> Hybrid<'a> {
+        self.hybrid
+    }
 }
 
 // SAFETY: each chunk of `out` is written as a whole.

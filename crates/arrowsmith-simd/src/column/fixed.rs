@@ -128,8 +128,8 @@ impl<S, D> Cast<S, D> {
     }
 
     /// The decoder.
-    pub fn inner(&self) -> &D {
-        &self.decoder
+    pub fn into_inner(self) -> D {
+        self.decoder
     }
 }
 
@@ -166,6 +166,11 @@ impl<D: DecodeBytes> BigEndian<D> {
     /// Over byte strings of one size.
     pub fn new(decoder: D) -> Self {
         Self { decoder, buffer: Vec::new() }
+    }
+
+    /// The decoder.
+    pub fn into_inner(self) -> D {
+        self.decoder
     }
 }
 

@@ -16,16 +16,16 @@ pub struct Hybrid<'a> {
     data: &'a [u8],
     pos: usize,
     width: u32,
-    run: Run<'a>,
+    run: Run,
 }
 
 /// What is left of a run.
 #[derive(Debug, Clone, Copy)]
-enum Run<'a> {
+enum Run {
     /// So many times a value.
     Same { value: u32, left: usize },
-    /// Packed values, those before `at` being used up.
-    Packed { bytes: &'a [u8], at: usize, left: usize },
+    /// Packed values that begin at byte `start`, those before `at` being used up.
+    Packed { start: usize, at: usize, left: usize },
 }
 
 /// A type that packed values are read as.
@@ -109,6 +109,11 @@ impl<'a> Hybrid<'a> {
         }
     }
 
+    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    pub fn over<'b>(&self, data: &'b [u8]) -> Hybrid<'b> {
+        Hybrid { data, pos: self.pos, width: self.width, run: self.run }
+    }
+
     /// Reads the header of the next run.
     #[inline(always)]
     fn next_run(&mut self) -> Result<()> {
@@ -118,9 +123,9 @@ impl<'a> Hybrid<'a> {
             let rest = self.data.get(self.pos..).unwrap_or_default();
             // The last group may be cut off behind its last value.
             let len = count.saturating_mul(self.width as usize).min(rest.len());
+            let start = self.pos;
             self.pos += len;
-            // To the end of the data: kernels like to load more than they use.
-            self.run = Run::Packed { bytes: rest, at: 0, left: count.saturating_mul(8) };
+            self.run = Run::Packed { start, at: 0, left: count.saturating_mul(8) };
         } else {
             let len = self.width.div_ceil(8) as usize;
             let Some(bytes) = self.data.get(self.pos..self.pos + len) else {
@@ -144,11 +149,12 @@ impl<'a> Hybrid<'a> {
                     *left -= count;
                     return Ok(Piece::Same(*value, count));
                 }
-                Run::Packed { bytes, at, left } if *left > 0 => {
+                Run::Packed { start, at, left } if *left > 0 => {
                     let width = self.width as usize;
                     let skip = *at & 7;
-                    let start = (*at / 8) * width;
-                    let rest = bytes.get(start..).unwrap_or_default();
+                    let start = *start + (*at / 8) * width;
+                    // To the end of the data: kernels like to load more than they use.
+                    let rest = self.data.get(start..).unwrap_or_default();
                     let mut count = wanted.min(*left);
                     if skip > 0 {
                         count = count.min(8 - skip);
@@ -425,6 +431,11 @@ impl<'a> Indices<'a> {
     /// Indices into a dictionary of `len` entries.
     pub fn new(hybrid: Hybrid<'a>, len: usize) -> Self {
         Self { hybrid, len }
+    }
+
+    /// The indices that were not taken yet.
+    pub fn into_hybrid(self) -> Hybrid<'a> {
+        self.hybrid
     }
 }
 

@@ -23,6 +23,12 @@ impl<'a> Split<'a> {
     pub fn new(data: &'a [u8]) -> Self {
         Self { data, at: 0, past_cache: false }
     }
+
+    /// From value `at` on.
+    #[must_use]
+    pub fn from(self, at: usize) -> Self {
+        Self { at, ..self }
+    }
 }
 
 // SAFETY: `join` writes all of `out`.
@@ -72,6 +78,12 @@ impl<'a> SplitBytes<'a> {
             return Err(ColumnError::Length);
         }
         Ok(Self { data, width, at: 0 })
+    }
+
+    /// From value `at` on.
+    #[must_use]
+    pub fn from(self, at: usize) -> Self {
+        Self { at, ..self }
     }
 }
 

@@ -137,6 +137,11 @@ impl<'a, 'd> DictionaryStrings<'a, 'd> {
     pub fn new(hybrid: Hybrid<'a>, dictionary: &'d StringDictionary) -> Self {
         Self { hybrid, dictionary }
     }
+
+    /// The indices that were not taken yet.
+    pub fn into_hybrid(self) -> Hybrid<'a> {
+        self.hybrid
+    }
 }
 
 // SAFETY: an end is written for each string; they do not decrease.

@@ -380,6 +380,11 @@ impl<'a> PlainStrings<'a> {
     pub fn new(data: &'a [u8]) -> Self {
         Self { data }
     }
+
+    /// What was not taken yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.data
+    }
 }
 
 // SAFETY: an end is written for each string; they do not decrease.
