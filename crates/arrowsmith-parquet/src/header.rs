@@ -7,7 +7,7 @@
 
 use arrowsmith_core::{Error, FileErrorKind, Result};
 
-use crate::thrift::{FALSE, I32, Reader, STRUCT, TRUE, ThriftError};
+use crate::thrift::{I32, Reader, STRUCT, TRUE, ThriftError};
 
 /// How the values of a page are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,14 +106,11 @@ pub(crate) struct PageHeader {
 }
 
 /// The numbers of a header's inner structure, as they come.
+#[derive(Default)]
 struct Inner {
-    /// By field number; [`MISSING`] where there is none.
-    numbers: [i32; 8],
-    compressed: bool,
+    numbers: [Option<i32>; 8],
+    compressed: Option<bool>,
 }
-
-/// A number that is not there. Negative, as no number of a header may be.
-const MISSING: i32 = -1;
 
 /// Why a header cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,26 +155,22 @@ impl PageHeader {
     /// Reads the header at the start of `bytes`.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, HeaderError> {
         let mut reader = Reader::new(bytes);
-        let (mut code, mut uncompressed, mut compressed) = (MISSING, MISSING, MISSING);
-        let mut crc = None;
-        let mut inner_field = 0;
-        let mut inner = Inner { numbers: [MISSING; 8], compressed: true };
+        let (mut code, mut uncompressed, mut compressed, mut crc) = (None, None, None, None);
+        let mut inner = None;
         let mut last = 0;
         while let Some((number, kind)) = reader.field(&mut last)? {
             match (number, kind) {
-                (1, I32) => code = reader.i32()?,
-                (2, I32) => uncompressed = reader.i32()?,
-                (3, I32) => compressed = reader.i32()?,
+                (1, I32) => code = Some(reader.i32()?),
+                (2, I32) => uncompressed = Some(reader.i32()?),
+                (3, I32) => compressed = Some(reader.i32()?),
                 (4, I32) => crc = Some(reader.i32()?.cast_unsigned()),
-                (5 | 7 | 8, STRUCT) => {
-                    inner_field = number;
-                    read_inner(&mut reader, &mut inner)?;
-                }
+                (5 | 7 | 8, STRUCT) => inner = Some((number, read_inner(&mut reader)?)),
                 _ => reader.skip(kind)?,
             }
         }
-        let size =
-            |value: i32, name| usize::try_from(value).map_err(|_| HeaderError::Missing(name));
+        let size = |value: Option<i32>, name| {
+            value.and_then(|value| usize::try_from(value).ok()).ok_or(HeaderError::Missing(name))
+        };
         let mut header = Self {
             kind: PageKind::Other,
             uncompressed_bytes: size(uncompressed, "uncompressed size")?,
@@ -187,18 +180,20 @@ impl PageHeader {
             encoding: Encoding::Plain,
             header_bytes: reader.at(),
         };
-        let field = match (code, inner_field) {
-            (0, 5) | (2, 7) | (3, 8) => inner_field,
+        let code = code.ok_or(HeaderError::Missing("type"))?;
+        let (field, inner) = match (code, inner) {
+            (0, Some((5, inner))) => (5, inner),
+            (2, Some((7, inner))) => (7, inner),
+            (3, Some((8, inner))) => (8, inner),
             (0 | 2 | 3, _) => return Err(HeaderError::Missing("structure of its type")),
-            (MISSING, _) => return Err(HeaderError::Missing("type")),
             _ => return Ok(header),
         };
         header.count = size(inner.numbers[1], "number of values")?;
         match field {
             5 => {
                 let level = |code| match code {
-                    3 => Some(LevelEncoding::Rle),
-                    4 => Some(LevelEncoding::BitPacked),
+                    Some(3) => Some(LevelEncoding::Rle),
+                    Some(4) => Some(LevelEncoding::BitPacked),
                     _ => None,
                 };
                 let definition = level(inner.numbers[3]);
@@ -213,16 +208,16 @@ impl PageHeader {
                     rows: size(inner.numbers[3], "number of rows")?,
                     definition_bytes: size(inner.numbers[5], "length of definition levels")?,
                     repetition_bytes: size(inner.numbers[6], "length of repetition levels")?,
-                    compressed: inner.compressed,
+                    compressed: inner.compressed.unwrap_or(true),
                 };
             }
             _ => {
                 header.kind = PageKind::Dictionary;
                 header.encoding = match inner.numbers[2] {
                     // PLAIN_DICTIONARY of a dictionary page means plain values.
-                    0 | 2 => Encoding::Plain,
-                    MISSING => return Err(HeaderError::Missing("encoding")),
-                    code => return Err(HeaderError::Encoding(code)),
+                    Some(0 | 2) => Encoding::Plain,
+                    Some(code) => return Err(HeaderError::Encoding(code)),
+                    None => return Err(HeaderError::Missing("encoding")),
                 };
             }
         }
@@ -230,23 +225,22 @@ impl PageHeader {
     }
 }
 
-fn data_encoding(code: i32) -> Result<Encoding, HeaderError> {
-    Encoding::of_data_page(code).ok_or(match code {
-        MISSING => HeaderError::Missing("encoding"),
-        code => HeaderError::Encoding(code),
-    })
+fn data_encoding(code: Option<i32>) -> Result<Encoding, HeaderError> {
+    let code = code.ok_or(HeaderError::Missing("encoding"))?;
+    Encoding::of_data_page(code).ok_or(HeaderError::Encoding(code))
 }
 
 /// The integers of `DataPageHeader`, `DictionaryPageHeader` or `DataPageHeaderV2` by field number. They
 /// share their layout but for the one Boolean that matters, field 7 of the last.
-fn read_inner(reader: &mut Reader<'_>, inner: &mut Inner) -> Result<(), HeaderError> {
+fn read_inner(reader: &mut Reader<'_>) -> Result<Inner, HeaderError> {
+    let mut inner = Inner::default();
     let mut last = 0;
     while let Some((number, kind)) = reader.field(&mut last)? {
         match (number, kind) {
-            (1..=6, I32) => inner.numbers[usize::from(number.unsigned_abs())] = reader.i32()?,
-            (7, TRUE | FALSE) => inner.compressed = kind == TRUE,
+            (1..=6, I32) => inner.numbers[usize::from(number.unsigned_abs())] = Some(reader.i32()?),
+            (7, 1 | 2) => inner.compressed = Some(kind == TRUE),
             _ => reader.skip(kind)?,
         }
     }
-    Ok(())
+    Ok(inner)
 }

@@ -225,10 +225,7 @@ impl Pages {
     /// # Errors
     /// A header that is not one, or that contradicts the chunk.
     pub fn peek(&mut self) -> Result<Option<PageInfo>> {
-        let header = match self.header() {
-            Ok(header) => header.copied(),
-            Err(error) => return Err(self.place(error)),
-        };
+        let header = self.header().map_err(|error| self.place(error))?;
         Ok(header.map(|header| PageInfo {
             dictionary: header.kind == PageKind::Dictionary,
             count: header.count,
@@ -245,9 +242,7 @@ impl Pages {
     /// # Errors
     /// As [`Pages::peek`].
     pub fn skip(&mut self) -> Result<()> {
-        if self.peek()?.is_some()
-            && let Some(header) = self.header
-        {
+        if let Some(header) = self.header().map_err(|error| self.place(error))? {
             self.pass(&header);
         }
         Ok(())
@@ -293,14 +288,10 @@ impl Pages {
 
     /// The header of the next page that matters, checked against the bytes that are here.
     #[inline]
-    fn header(&mut self) -> Result<Option<&PageHeader>> {
-        if self.header.is_none() {
-            self.header = self.read_header()?;
+    fn header(&mut self) -> Result<Option<PageHeader>> {
+        if self.header.is_some() {
+            return Ok(self.header);
         }
-        Ok(self.header.as_ref())
-    }
-
-    fn read_header(&mut self) -> Result<Option<PageHeader>> {
         loop {
             if self.owed == Some(0) {
                 return Ok(None);
@@ -360,7 +351,8 @@ impl Pages {
                     }
                 }
             }
-            return Ok(Some(header));
+            self.header = Some(header);
+            return Ok(self.header);
         }
     }
 
@@ -378,7 +370,7 @@ impl Pages {
 
     /// Reads the next page: checks and decompresses it, and finds its parts.
     fn read(&mut self) -> Result<Option<Found>> {
-        let Some(&header) = self.header()? else { return Ok(None) };
+        let Some(header) = self.header()? else { return Ok(None) };
         let start = self.at + header.header_bytes;
         let end = start + header.compressed_bytes;
         if self.verify_checksums

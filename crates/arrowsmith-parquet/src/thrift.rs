@@ -67,25 +67,17 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
-    #[inline(always)]
+    #[inline]
     fn byte(&mut self) -> Result<u8> {
         let byte = *self.bytes.get(self.at).ok_or(ThriftError::Truncated)?;
         self.at += 1;
         Ok(byte)
     }
 
-    #[inline(always)]
+    #[inline]
     fn varint(&mut self) -> Result<u64> {
-        // Most numbers of a page's header take one byte.
-        match self.byte()? {
-            short @ 0..0x80 => Ok(u64::from(short)),
-            first => self.varint_from(first),
-        }
-    }
-
-    fn varint_from(&mut self, first: u8) -> Result<u64> {
-        let mut value = u64::from(first & 0x7f);
-        let mut shift = 7;
+        let mut value = 0;
+        let mut shift = 0;
         loop {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7f) << shift;
@@ -100,14 +92,14 @@ impl<'a> Reader<'a> {
     }
 
     /// An integer of any width.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn i64(&mut self) -> Result<i64> {
         let value = self.varint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
     /// An integer of up to 32 bits.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn i32(&mut self) -> Result<i32> {
         i32::try_from(self.i64()?).map_err(|_| ThriftError::Malformed)
     }
@@ -125,7 +117,7 @@ impl<'a> Reader<'a> {
 
     /// The next field of a structure: its number and type; none at the structure's end. `last` is the
     /// number of the field before, 0 at the start.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn field(&mut self, last: &mut i16) -> Result<Option<(i16, u8)>> {
         let byte = self.byte()?;
         if byte == 0 {
