@@ -17,6 +17,7 @@
 //! ```
 
 mod reader;
+mod report;
 
 pub use arrowsmith_pipeline::parquet::format::{
     Column, Columns, Comparison, File, Leaf, ListForm, Literal, Pages, Predicate, ReadOptions,
@@ -24,6 +25,9 @@ pub use arrowsmith_pipeline::parquet::format::{
 };
 pub use arrowsmith_pipeline::parquet::{ColumnNote, Engine, Explanation, open_file};
 pub use reader::{ParquetReader, ReaderBuilder};
+pub use report::{
+    ChunkReport, ColumnReport, FileReport, PageReport, RowGroupReport, describe,
+};
 
 pub use crate::stream::BatchStream;
 
