@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decodes a workload that is in memory, chunk by chunk, dropping each batch: `json_bench WORKLOAD
-//! [MAX_VALUES] [MIB] [CHUNK_KIB]`. For profiling; `arrowsmith bench json` is the benchmark.
+//! [MAX_VALUES] [MIB] [CHUNK_KIB]`, or `json_bench FILE.jsonl SCHEMA` with a schema file. For profiling;
+//! `arrowsmith bench json` is the benchmark.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -8,20 +9,29 @@ use std::time::Instant;
 
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
 use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_plan::load::load_schema;
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_workload::{Generator, Workload};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
     let number = |i: usize, default: usize| args.get(i).map_or(Ok(default), |a| a.parse::<usize>());
-    let workload: Workload = args.get(1).map_or("battery", |s| s).parse()?;
-    let max_values = u32::try_from(number(2, 64)?)?;
-    let (mib, chunk) = (number(3, 128)?, number(4, 1024)? << 10);
-    let mut text = Vec::new();
-    Generator::new(workload, 42, max_values).fill(mib << 20, &mut text);
+    let name = args.get(1).map_or("battery", |s| s);
+    let (mut chunk, mut max_values) = (1024 << 10, 0);
+    let (mut text, schema) = if name.ends_with(".jsonl") {
+        let schema = Arc::new(load_schema(args.get(2).ok_or("which schema?")?)?);
+        (std::fs::read(name)?, schema)
+    } else {
+        let workload: Workload = name.parse()?;
+        max_values = u32::try_from(number(2, 64)?)?;
+        chunk = number(4, 1024)? << 10;
+        let mut text = Vec::new();
+        Generator::new(workload, 42, max_values).fill(number(3, 128)? << 20, &mut text);
+        (text, Arc::new(workload.schema()))
+    };
     let len = text.len();
     text.resize(len + 128, 0);
-    let plan = Arc::new(Plan::new(Arc::new(workload.schema()))?);
+    let plan = Arc::new(Plan::new(schema)?);
     let engine = CpuEngine::default();
     let mut decoder = engine.decoder(&plan, &DecodeOptions::default())?;
     let mut times = Vec::new();
@@ -52,7 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rate = |t: f64| len as f64 / t / 1e9;
     println!(
         "{:12} {max_values:4} {:8} best {:5.2} GB/s, median {:5.2}, {rows} rows",
-        args.get(1).map_or("battery", |s| s),
+        name,
         engine.level_name(),
         rate(times[0]),
         rate(times[times.len() / 2]),

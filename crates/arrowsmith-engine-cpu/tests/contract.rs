@@ -128,3 +128,16 @@ fn random_faults() {
         }
     }
 }
+
+#[test]
+fn records_that_look_alike() {
+    for seed in 0..seeds() / 4 {
+        let options = random::options(&mut Rng::new(seed));
+        let case = random::case(seed, Profile::Alike);
+        let broken = random::broken_case(seed, Profile::Alike);
+        for engine in engines() {
+            check(seed, &case, &options, &engine);
+            check(seed, &broken, &options, &engine);
+        }
+    }
+}

@@ -262,6 +262,15 @@ impl<T: ArrowNativeType> Buf<T> {
         self.len += values.len();
     }
 
+    /// Appends the elements of an array, whose number the compiler knows.
+    #[inline(always)]
+    pub fn extend_array<const N: usize>(&mut self, values: &[T; N]) {
+        let to = self.spare(N);
+        // SAFETY: there is room for N elements, in another allocation than theirs.
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), to, N) };
+        self.len += N;
+    }
+
     /// Makes room for `additional` more elements.
     #[inline(always)]
     pub fn reserve(&mut self, additional: usize) {

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use crate::arch;
 use crate::column::ColumnIsa;
 use crate::ints::{IntList, int_list_scalar};
+use crate::lanes::{self, LANES, Literal, Positions};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
@@ -40,14 +41,47 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The name that `ARROWSMITH_CPU` takes.
     const NAME: &'static str;
 
+    /// Whether [`Isa::gather_bits`] takes a few cycles, so that skipping in bulk pays.
+    const BULK_SKIP: bool = false;
+
     /// Runs a kernel compiled for this instruction set.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
+
+    /// The bytes that are digits.
+    fn digits(self, window: &[u8; 64]) -> u64;
+
+    /// The bits of `bits` where `mask` has ones, moved together from the lowest bit on.
+    #[inline(always)]
+    fn gather_bits(self, bits: u64, mut mask: u64) -> u64 {
+        let (mut gathered, mut to) = (0, 0);
+        while mask != 0 {
+            gathered |= (bits >> mask.trailing_zeros() & 1) << to;
+            to += 1;
+            mask &= mask - 1;
+        }
+        gathered
+    }
+
+    /// The other way round: the lowest bits of `bits` moved to where `mask` has ones.
+    #[inline(always)]
+    fn scatter_bits(self, mut bits: u64, mut mask: u64) -> u64 {
+        let mut scattered = 0;
+        while mask != 0 {
+            scattered |= if bits & 1 != 0 { mask & mask.wrapping_neg() } else { 0 };
+            bits >>= 1;
+            mask &= mask - 1;
+        }
+        scattered
+    }
 
     /// The bytes that end or interrupt a string, a bit each: `"`, `\`, and those below 0x20.
     fn string_stop(self, window: &[u8; 64]) -> u64;
 
     /// The brackets and what strings are made of.
     fn bracket_masks(self, window: &[u8; 64]) -> BracketMasks;
+
+    /// The bytes that are `byte`.
+    fn equal_to(self, window: &[u8; 64], byte: u8) -> u64;
 
     /// The bytes that are not JSON white space.
     fn not_space(self, window: &[u8; 64]) -> u64;
@@ -62,6 +96,56 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
     #[inline(always)]
     fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
         int_list_scalar(input, pos, out, signed)
+    }
+
+    /// Asks for the cache line at `pos`, if there is one.
+    #[inline(always)]
+    fn prefetch(self, _input: Input<'_>, _pos: usize) {}
+
+    /// Takes the literal in those of `lanes` where it stands: these. `all` is a guess whether that is all
+    /// eight.
+    #[inline(always)]
+    fn literal_lanes(
+        self,
+        input: Input<'_>,
+        pos: &mut Positions,
+        literal: &Literal,
+        lanes: u8,
+        _all: bool,
+    ) -> u8 {
+        lanes::literal(self, input, pos, literal, lanes)
+    }
+
+    /// Takes an integer in each of these lanes; the others are 0. See [`crate::lanes`].
+    #[inline(always)]
+    fn int_lanes(
+        self,
+        input: Input<'_>,
+        pos: &mut Positions,
+        lanes: u8,
+        signed: bool,
+    ) -> Option<[u64; LANES]> {
+        lanes::ints(input, pos, lanes, signed)
+    }
+
+    /// Takes a number in each of these lanes, as the bits of an `f64`; the others are 0. See
+    /// [`crate::lanes`].
+    #[inline(always)]
+    fn float_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u64; LANES]> {
+        lanes::floats(input, pos, lanes)
+    }
+
+    /// Takes a date `"YYYY-MM-DD"` in each of these lanes, as days since 1970-01-01 in two's
+    /// complement; the others are 0. See [`crate::lanes`].
+    #[inline(always)]
+    fn date_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u32; LANES]> {
+        lanes::dates(input, pos, lanes)
+    }
+
+    /// Appends the number of each of these lanes, counted from `first`.
+    #[inline(always)]
+    fn index_lanes(self, out: &mut Buf<u32>, first: u32, lanes: u8) {
+        lanes::indices(out, first, lanes);
     }
 
     /// Reads records that are one array of integers; see [`crate::stream`]. None of them, unless there

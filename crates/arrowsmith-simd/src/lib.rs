@@ -7,6 +7,7 @@
 //! * [`isa`]: one token type per instruction set; holding one proves that the CPU has it.
 //! * [`ints`]: arrays of integers, many numbers per instruction.
 //! * [`stream`]: whole records that are nothing but one array of integers, 4 KiB at a time.
+//! * [`lanes`]: the same place of eight records at once.
 //! * [`skip`]: values that nobody asked for.
 //! * [`column`]: encoded columns, as Parquet has them, to Arrow buffers.
 //!
@@ -19,6 +20,7 @@ pub mod column;
 pub mod input;
 pub mod ints;
 pub mod isa;
+pub mod lanes;
 pub mod skip;
 pub mod stream;
 pub mod text;

@@ -4,6 +4,8 @@
 //! [`value`] checks the full grammar of JSON, depth and escapes included, but not UTF-8 and lone
 //! surrogates. [`balanced`] only matches brackets outside strings, and is several times as fast.
 
+mod bulk;
+
 use arrowsmith_core::ErrorKind;
 
 use crate::Input;
@@ -75,15 +77,15 @@ pub fn string<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Result<usize,
 
 /// Skips the number at `pos`; `None` if it breaks the grammar.
 #[inline(always)]
-pub fn number(input: Input<'_>, mut pos: usize) -> Option<usize> {
+pub fn number<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Option<usize> {
     pos += usize::from(input.at(pos) == b'-');
     let start = pos;
-    pos = digits(input, pos);
+    pos = digits(isa, input, pos);
     if pos == start || (input.at(start) == b'0' && pos - start > 1) {
         return None;
     }
     if input.at(pos) == b'.' {
-        let end = digits(input, pos + 1);
+        let end = digits(isa, input, pos + 1);
         if end == pos + 1 {
             return None;
         }
@@ -92,7 +94,7 @@ pub fn number(input: Input<'_>, mut pos: usize) -> Option<usize> {
     if input.at(pos) | 0x20 == b'e' {
         pos += 1;
         pos += usize::from(matches!(input.at(pos), b'+' | b'-'));
-        let end = digits(input, pos);
+        let end = digits(isa, input, pos);
         if end == pos {
             return None;
         }
@@ -102,12 +104,16 @@ pub fn number(input: Input<'_>, mut pos: usize) -> Option<usize> {
     (!matches!(input.at(pos), b'.' | b'+' | b'-' | b'e' | b'E' | b'0'..=b'9')).then_some(pos)
 }
 
+/// Where the digits from `pos` on end.
 #[inline(always)]
-fn digits(input: Input<'_>, mut pos: usize) -> usize {
-    while input.at(pos).is_ascii_digit() {
-        pos += 1;
+fn digits<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> usize {
+    loop {
+        let count = isa.digits(input.window(pos)).trailing_ones() as usize;
+        pos += count;
+        if count < 64 {
+            return pos;
+        }
     }
-    pos
 }
 
 /// Skips the literal at `pos`; `None` if it is not spelled `true`, `false` or `null`.
@@ -130,7 +136,7 @@ pub fn literal(input: Input<'_>, pos: usize) -> Option<usize> {
 fn scalar<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
     let end = match input.at(pos) {
         b'"' => return string(isa, input, pos + 1),
-        b'-' | b'0'..=b'9' => number(input, pos),
+        b'-' | b'0'..=b'9' => number(isa, input, pos),
         _ => literal(input, pos),
     };
     match end {
@@ -199,12 +205,21 @@ fn begins_number(text: &[u8]) -> bool {
 /// # Errors
 /// The first fault in the text: `syntax`, `control-character`, `invalid-escape`, `depth-exceeded`.
 #[inline(always)]
-pub fn value<I: Isa>(
-    isa: I,
-    input: Input<'_>,
-    mut pos: usize,
-    rules: Rules,
-) -> Result<usize, Fault> {
+pub fn value<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
+    if !matches!(input.at(pos), b'{' | b'[') {
+        return scalar(isa, input, pos, rules);
+    }
+    if I::BULK_SKIP
+        && let Some(end) = bulk::container(isa, input, pos, rules)
+    {
+        return Ok(end);
+    }
+    walk(isa, input, pos, rules)
+}
+
+/// As [`value`], token by token.
+#[inline(always)]
+fn walk<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, rules: Rules) -> Result<usize, Fault> {
     // One bit a level: whether it is an object. The innermost is bit `depth - 1`.
     let mut objects = [0_u64; DEPTH_MAX / 64];
     let mut depth = 0;

@@ -10,7 +10,11 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrowsmith_core::ErrorKind;
 
 use crate::isa::Isa;
+use crate::lanes::{self, LANES, Positions};
 use crate::{Buf, Input};
+
+/// What a lane reads that has no string.
+static QUOTES: [u8; 64] = [b'"'; 64];
 
 /// What is wrong, and at which byte of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +114,22 @@ impl TextBuf {
         &mut self,
         isa: I,
         input: Input<'_>,
+        pos: usize,
+    ) -> Result<usize, Fault> {
+        let read = self.copy_json(isa, input, pos);
+        match read {
+            Ok(_) => self.end(),
+            Err(_) => self.drop_partial(),
+        }
+        read
+    }
+
+    /// As [`TextBuf::push_json`], without an end; what was copied before a fault stays.
+    #[inline(always)]
+    fn copy_json<I: Isa>(
+        &mut self,
+        isa: I,
+        input: Input<'_>,
         mut pos: usize,
     ) -> Result<usize, Fault> {
         loop {
@@ -127,30 +147,86 @@ impl TextBuf {
                 continue;
             }
             match window[count & 63] {
-                b'"' => {
-                    self.end();
-                    return Ok(pos + 1);
-                }
+                b'"' => return Ok(pos + 1),
                 b'\\' => {}
-                _ => {
-                    self.drop_partial();
-                    return Err(Fault { kind: ErrorKind::ControlCharacter, pos });
-                }
+                _ => return Err(Fault { kind: ErrorKind::ControlCharacter, pos }),
             }
-            match unescape(input, pos) {
-                Ok((escaped, end)) => {
-                    let mut utf8 = [0; 4];
-                    for &byte in escaped.encode_utf8(&mut utf8).as_bytes() {
-                        self.bytes.push(byte);
-                    }
-                    pos = end;
-                }
-                Err(fault) => {
-                    self.drop_partial();
-                    return Err(fault);
-                }
+            let (escaped, end) = unescape(input, pos)?;
+            let mut utf8 = [0; 4];
+            for &byte in escaped.encode_utf8(&mut utf8).as_bytes() {
+                self.bytes.push(byte);
             }
+            pos = end;
         }
+    }
+
+    /// Appends the JSON strings of these lanes, and an empty one for each of the others; each position
+    /// goes from the opening quote to behind the closing one. `false`, with nothing changed, if one of
+    /// them is no string, or not a whole one.
+    #[inline(always)]
+    pub fn push_lanes<I: Isa>(
+        &mut self,
+        isa: I,
+        input: Input<'_>,
+        pos: &mut Positions,
+        lanes: u8,
+    ) -> bool {
+        if lanes == u8::MAX {
+            self.push_eight::<I, true>(isa, input, pos, lanes)
+        } else {
+            self.push_eight::<I, false>(isa, input, pos, lanes)
+        }
+    }
+
+    #[inline(always)]
+    fn push_eight<I: Isa, const ALL: bool>(
+        &mut self,
+        isa: I,
+        input: Input<'_>,
+        pos: &mut Positions,
+        lanes: u8,
+    ) -> bool {
+        let before = self.bytes.len();
+        let mut next = *pos;
+        let mut ends = [0; LANES];
+        let mut to = self.bytes.spare(LANES * 64);
+        let mut room = LANES;
+        for lane in 0..LANES {
+            // A lane that is not there reads an empty string.
+            let there = ALL || lanes::has(lanes, lane);
+            let from = pos[lane];
+            let text = if there { input.window(from + 1) } else { &QUOTES };
+            let quote = if there { input.at(from) } else { b'"' };
+            let stop = isa.string_stop(text);
+            // SAFETY: there is room for `LANES` windows from `to` on, each of 64 bytes; `room` are left,
+            // at least one for each lane to come.
+            unsafe { to.copy_from_nonoverlapping(text.as_ptr(), 64) };
+            let count = stop.trailing_zeros() as usize;
+            if quote != b'"' || stop == 0 || text[count & 63] != b'"' {
+                // Long, or with an escape, or nothing of the kind.
+                next[lane] = match quote {
+                    b'"' => self.copy_json(isa, input, from + 1).unwrap_or(0),
+                    _ => 0,
+                };
+                if next[lane] == 0 {
+                    self.bytes.truncate(before);
+                    return false;
+                }
+                to = self.bytes.spare(room * 64);
+            } else {
+                // SAFETY: 64 bytes were written to the spare room, and `count` is less.
+                unsafe {
+                    self.bytes.advance(count);
+                    to = to.add(count);
+                }
+                next[lane] += if there { count + 2 } else { 0 };
+            }
+            room -= 1;
+            ends[lane] = i32::try_from(self.bytes.len()).unwrap_or(i32::MAX);
+        }
+        self.offsets.extend_array(&ends);
+        *pos = next;
+        true
     }
 
     /// Whether everything appended so far is UTF-8, string by string.

@@ -21,7 +21,7 @@ use arrow_buffer::{
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::{FloatWidth, IntWidth};
-use arrowsmith_simd::{BitBuffer, Buf, TextBuf};
+use arrowsmith_simd::{BitBuffer, Buf, Isa, TextBuf};
 
 use super::program::{Code, Id, Program, base_type};
 
@@ -88,6 +88,13 @@ impl Column {
             Code::List(_) | Code::Map(..) => Values::Ends(ends()),
         };
         Self { values, nulls: Buf::default() }
+    }
+
+    /// Makes these of the eight values from `first` on null.
+    #[inline(always)]
+    pub fn null_lanes<I: Isa>(&mut self, isa: I, first: usize, lanes: u8) {
+        // A chunk is shorter than 4 GiB, and so is the number of its values.
+        isa.index_lanes(&mut self.nulls, u32::try_from(first).unwrap_or(u32::MAX), lanes);
     }
 
     /// Values that are complete.
@@ -205,9 +212,9 @@ impl Columns {
     /// Cuts a column, and what is below it, back to its first `len` values.
     pub fn truncate(&mut self, program: &Program, id: Id, len: usize) {
         let column = &mut self.columns[id];
-        let nulls = column.nulls.as_slice();
-        let kept = nulls.partition_point(|&at| (at as usize) < len);
-        column.nulls.truncate(kept);
+        while column.nulls.last().is_some_and(|at| at as usize >= len) {
+            column.nulls.truncate(column.nulls.len() - 1);
+        }
         let mut below = len;
         match &mut column.values {
             Values::Count(count) => *count = (*count).min(len),

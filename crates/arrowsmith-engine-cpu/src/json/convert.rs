@@ -12,10 +12,10 @@ use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth};
 use arrowsmith_simd::isa::Isa;
 use arrowsmith_simd::skip;
 use arrowsmith_simd::text::Fault;
-use arrowsmith_simd::{Buf, ints};
+use arrowsmith_simd::{Buf, Input, ints};
 
 use super::build::Values;
-use super::program::{Code, Id};
+use super::program::{Code, Fast, Id};
 use super::walk::{About, FAIL, Walker};
 
 /// In place of a number of elements: a null.
@@ -76,6 +76,34 @@ fn text_error(error: TextError) -> ErrorKind {
         TextError::Inexact => ErrorKind::Inexact,
         _ => ErrorKind::InvalidValue,
     }
+}
+
+/// Appends the integers of the array at `pos`, which goes behind it: how many. `None`, with nothing
+/// changed, if the kernel does not read it to its end.
+#[inline(always)]
+fn int_list<I: Isa>(
+    isa: I,
+    input: Input<'_>,
+    pos: &mut usize,
+    values: &mut Buf<u64>,
+    signed: bool,
+) -> Option<usize> {
+    match input.word(*pos).to_le_bytes() {
+        [b'[', b']', ..] => {
+            *pos += 2;
+            return Some(0);
+        }
+        [b'[', ..] => {}
+        _ => return None,
+    }
+    let before = values.len();
+    let read = isa.int_list(input, *pos + 1, values, signed);
+    if !read.closed {
+        values.truncate(before);
+        return None;
+    }
+    *pos = read.pos;
+    Some(values.len() - before)
 }
 
 impl<I: Isa> Walker<'_, I> {
@@ -226,39 +254,53 @@ impl<I: Isa> Walker<'_, I> {
 
     /// An array of 64-bit integers that a kernel reads to its end; else [`FAIL`], with nothing changed.
     #[inline(always)]
-    pub fn ints(&mut self, id: Id, pos: usize) -> usize {
+    pub fn ints(&mut self, id: Id, mut pos: usize) -> usize {
+        let positions = std::slice::from_mut(&mut pos);
+        if self.int_lists(id, positions) == 1 { pos } else { FAIL }
+    }
+
+    /// Arrays of 64-bit integers, one after another, that a kernel reads to their ends: how many, up to the
+    /// first that it does not.
+    #[inline(always)]
+    pub fn int_lists(&mut self, id: Id, positions: &mut [usize]) -> usize {
         let step = &self.program.steps[id];
         let (item, len) = match step.code {
             Code::List(item) => (item, None),
             Code::FixedList(item, len) => (item, Some(len)),
-            _ => return FAIL,
+            _ => return 0,
         };
-        if self.input.at(pos) != b'[' || step.depth > self.options.limits.depth_max {
-            return FAIL;
-        }
+        let (isa, input) = (self.isa, self.input);
         let signed = self.program.steps[item].code == Code::Int(IntWidth::I64);
         let Ok([list, items]) = self.columns.columns.get_disjoint_mut([id, item]) else {
-            return FAIL;
+            return 0;
         };
-        let Values::W64(values) = &mut items.values else { return FAIL };
-        let before = values.len();
-        let read = if self.input.at(pos + 1) == b']' {
-            ints::IntList { pos: pos + 2, closed: true }
-        } else {
-            self.isa.int_list(self.input, pos + 1, values, signed)
-        };
-        let count = values.len() - before;
-        match (&mut list.values, len) {
-            (Values::Ends(ends), None) if read.closed => {
-                ends.push(i32::try_from(values.len()).unwrap_or(i32::MAX));
-            }
-            (Values::Count(lists), Some(len)) if read.closed && count == len => *lists += 1,
-            _ => {
-                values.truncate(before);
-                return FAIL;
-            }
+        let Values::W64(values) = &mut items.values else { return 0 };
+        if step.depth > self.options.limits.depth_max {
+            return 0;
         }
-        read.pos
+        match (&mut list.values, len) {
+            (Values::Ends(ends), None) => {
+                for (done, pos) in positions.iter_mut().enumerate() {
+                    if int_list(isa, input, pos, values, signed).is_none() {
+                        return done;
+                    }
+                    ends.push(i32::try_from(values.len()).unwrap_or(i32::MAX));
+                }
+            }
+            (Values::Count(lists), Some(len)) => {
+                for (done, pos) in positions.iter_mut().enumerate() {
+                    let (from, before) = (*pos, values.len());
+                    if int_list(isa, input, pos, values, signed) != Some(len) {
+                        values.truncate(before);
+                        *pos = from;
+                        return done;
+                    }
+                    *lists += 1;
+                }
+            }
+            _ => return 0,
+        }
+        positions.len()
     }
 
     /// An array of 64-bit floating-point numbers, separated by nothing but commas; else [`FAIL`], with
@@ -328,6 +370,12 @@ impl<I: Isa> Walker<'_, I> {
             pos = self.space(list.pos);
         }
         let fast = self.program.fast(item);
+        if fast == Fast::Floats && self.input.at(pos) == b'[' {
+            pos = self.float_lists_in_lockstep(item, pos);
+            if self.input.at(pos) == b']' {
+                return Some((self.columns.len(item) - before, pos + 1));
+            }
+        }
         loop {
             pos = self.value_or_null(item, fast, pos);
             if pos == FAIL {
@@ -568,7 +616,7 @@ impl<I: Isa> Walker<'_, I> {
 
     /// A number that is no number is that before anything else.
     fn number_fault(&self, pos: usize, error: NumberError) -> ErrorKind {
-        match skip::number(self.input, pos) {
+        match skip::number(self.isa, self.input, pos) {
             Some(_) => number_error(error),
             None if self.options.allow_nan && self.nan_word(pos) => ErrorKind::WrongType,
             None => ErrorKind::Syntax,

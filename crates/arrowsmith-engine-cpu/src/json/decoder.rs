@@ -18,6 +18,7 @@ use arrowsmith_simd::{Input, Level};
 
 use super::build::{Columns, Values};
 use super::locate;
+use super::lockstep::Lockstep;
 use super::program::{Code, Id, Program, ROOT, Step};
 use super::route::Predictor;
 use super::walk::{About, Records, Scratch, State, Stop};
@@ -41,6 +42,7 @@ impl JsonDecoder {
         let columns = Columns::new(&program);
         let list = only_list(&program);
         let predictors = program.objects.iter().map(Predictor::new).collect();
+        let locksteps = program.objects.iter().map(|_| Lockstep::default()).collect();
         let state = State {
             program,
             predictors,
@@ -51,6 +53,7 @@ impl JsonDecoder {
             not_utf8: false,
             rows: 0,
             list,
+            locksteps,
         };
         let schema = Arc::clone(plan.schema());
         Ok(Self { schema, value_root: plan.is_value_root(), level, state })

@@ -7,6 +7,7 @@ mod build;
 mod convert;
 mod decoder;
 mod locate;
+mod lockstep;
 mod program;
 mod route;
 mod walk;

@@ -133,6 +133,9 @@ pub(crate) struct Program {
 /// Node of the record.
 pub(crate) const ROOT: Id = 0;
 
+/// Its object, if it is one.
+pub(crate) const ROOT_OBJECT: usize = 0;
+
 impl Program {
     pub fn new(plan: &Plan) -> Result<Self> {
         let mut program = Self { steps: Vec::new(), objects: Vec::new() };

@@ -9,6 +9,7 @@
 
 use arrowsmith_core::{DuplicateKeys, ErrorKind, UnknownKeys};
 use arrowsmith_simd::isa::{Isa, Kernel};
+use arrowsmith_simd::lanes::Literal;
 use arrowsmith_simd::skip;
 use arrowsmith_simd::text::{Fault, unescape};
 
@@ -44,31 +45,28 @@ pub(crate) enum Follows {
 
 /// A text between two values, from the end of one to the start of the next.
 #[derive(Debug, Clone)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Slot {
     /// First, so that it is one cache line.
-    pub literal: [u8; 64],
-    /// As many low bits as the literal has bytes.
-    pub mask: u64,
-    pub len: usize,
+    pub literal: Literal,
     pub follows: Follows,
     /// The field, by its index; 0 if there is none.
-    field: u32,
+    pub field: u32,
     /// Whether the text begins with the object's bracket: it means nothing between two fields.
-    opens: bool,
+    pub opens: bool,
 }
 
 impl Slot {
     /// Whether the text at `pos` of the object that begins at `start` is this one.
     #[inline(always)]
     fn is_at<I: Isa>(&self, isa: I, window: &[u8; 64], pos: usize, start: usize) -> bool {
-        isa.equal(window, &self.literal, self.mask) && (!self.opens || pos == start)
+        isa.equal(window, &self.literal.bytes, self.literal.mask) && (!self.opens || pos == start)
     }
 
     #[inline(always)]
     fn route(&self, pos: usize, due: usize) -> Route {
         let (follows, field) = (self.follows, self.field as usize);
-        Route { follows, field, pos: pos + self.len, due }
+        Route { follows, field, pos: pos + self.literal.len, due }
     }
 }
 
@@ -97,22 +95,20 @@ impl Predictor {
         due: usize,
         keys: usize,
     ) -> usize {
-        let known = self.slots.iter().position(|slot| slot.literal[..slot.len] == *text);
+        let known = self.slots.iter().position(|slot| slot.literal.text() == text);
         if let Some(at) = known {
             self.miss();
             return at + 1;
         }
-        if text.len() > 64 || self.slots.len() >= SPARE_SLOTS + 2 * keys {
+        let room = self.slots.len() < SPARE_SLOTS + 2 * keys;
+        let (Some(literal), Ok(field), true) = (Literal::new(text), u32::try_from(field), room)
+        else {
             self.miss();
             return due;
-        }
-        let mut literal = [0; 64];
-        literal[..text.len()].copy_from_slice(text);
-        let mask = if text.len() == 64 { u64::MAX } else { (1 << text.len()) - 1 };
+        };
         let at = due.min(self.slots.len());
-        let Ok(field) = u32::try_from(field) else { return due };
         let opens = text.first() == Some(&b'{');
-        self.slots.insert(at, Slot { literal, mask, len: text.len(), follows, field, opens });
+        self.slots.insert(at, Slot { literal, follows, field, opens });
         at + 1
     }
 
@@ -215,9 +211,17 @@ impl<I: Isa> Walker<'_, I> {
         if self.program.steps[id].depth > self.options.limits.depth_max {
             return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
         }
-        let mut slots = std::mem::take(&mut self.predictors[object].slots);
-        let pos = self.object_elements(item, object, &mut slots, start);
-        self.predictors[object].slots = slots;
+        let mut pos = self.space(start + 1);
+        if self.input.at(pos) == b'{' {
+            pos = self.elements_in_lockstep(item, object, pos);
+        }
+        if self.input.at(pos) == b']' {
+            pos += 1;
+        } else {
+            let mut slots = std::mem::take(&mut self.predictors[object].slots);
+            pos = self.object_elements(item, object, &mut slots, pos);
+            self.predictors[object].slots = slots;
+        }
         if pos == FAIL {
             return FAIL;
         }
@@ -228,24 +232,20 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
-    /// Reads the elements of the array at `start`; gives the position after its bracket.
+    /// Reads the elements of an array from `pos` on; gives the position after its bracket.
     #[inline(always)]
     fn object_elements(
         &mut self,
         item: Id,
         object: usize,
         slots: &mut Vec<Slot>,
-        start: usize,
+        mut pos: usize,
     ) -> usize {
         let layout = &self.program.objects[object];
         let (first_child, fields) = (layout.first, layout.keys.len());
         let depth = self.program.steps[item].depth;
         let plain = depth <= self.options.limits.depth_max;
         let mut row = self.columns.len(item);
-        let mut pos = self.space(start + 1);
-        if self.input.at(pos) == b']' {
-            return pos + 1;
-        }
         loop {
             let from = pos;
             if plain && self.input.at(from) == b'{' {

@@ -13,7 +13,8 @@ use arrowsmith_simd::text::{Fault, cut_escape};
 use arrowsmith_simd::{Buf, Input};
 
 use super::build::{Columns, Values};
-use super::program::{Code, Fast, Id, Program, ROOT};
+use super::lockstep::{Groups, Lockstep};
+use super::program::{Code, Fast, Id, Program, ROOT, ROOT_OBJECT};
 use super::route::{Follows, Predictor};
 
 /// No position.
@@ -56,6 +57,8 @@ pub(crate) struct State {
     pub rows: usize,
     /// The list that records consist of, if they do.
     pub list: Option<(Id, Id)>,
+    /// One for each object of the program.
+    pub locksteps: Vec<Lockstep>,
 }
 
 /// Room that conversions use again and again.
@@ -96,6 +99,7 @@ pub(crate) struct Walker<'a, I> {
     pub scratch: &'a mut Scratch,
     pub rows: &'a mut usize,
     pub list: Option<(Id, Id)>,
+    pub locksteps: &'a mut [Lockstep],
     pub careful: bool,
     /// Whether a line feed ends a record.
     pub lines: bool,
@@ -132,6 +136,7 @@ impl Kernel for Records<'_> {
             scratch: &mut self.state.scratch,
             rows: &mut self.state.rows,
             list: self.state.list,
+            locksteps: &mut self.state.locksteps,
             careful: self.state.careful,
             lines: self.framing == Framing::Lines,
             fault: Stop { kind: ErrorKind::Syntax, pos: 0, about },
@@ -147,10 +152,10 @@ impl Kernel for Records<'_> {
 macro_rules! nested {
     ($(#[$doc:meta])* $name:ident, $method:ident) => {
         $(#[$doc])*
-        struct $name<'w, 'a, I> {
-            walker: &'w mut Walker<'a, I>,
-            id: Id,
-            pos: usize,
+        pub(crate) struct $name<'w, 'a, I> {
+            pub walker: &'w mut Walker<'a, I>,
+            pub id: Id,
+            pub pos: usize,
         }
 
         impl<I: Isa> Kernel for $name<'_, '_, I> {
@@ -192,6 +197,10 @@ nested!(
     /// All other values.
     Other, other
 );
+nested!(
+    /// Any value, or a null in its place.
+    Any, any
+);
 
 impl<I: Isa> Walker<'_, I> {
     /// Reads records until the end, or until one fails.
@@ -210,6 +219,7 @@ impl<I: Isa> Walker<'_, I> {
         };
         let mut stream_from = if self.may_stream(framing) { 0 } else { FAIL };
         let mut stream = None;
+        let lockstep = self.may_lockstep(framing);
         loop {
             // To the next record.
             if framing == Framing::Lines {
@@ -251,6 +261,17 @@ impl<I: Isa> Walker<'_, I> {
                     progress.lines += records as u64;
                     pos = next;
                     stream_from = tried;
+                }
+            }
+
+            if lockstep && self.locksteps[ROOT_OBJECT].due() {
+                let isa = self.isa;
+                let (records, next) = isa.vectorize(Groups { walker: self, pos });
+                if records > 0 {
+                    progress.records += records as u64;
+                    progress.lines += records as u64;
+                    pos = next;
+                    continue;
                 }
             }
 
@@ -303,7 +324,7 @@ impl<I: Isa> Walker<'_, I> {
         if !matches!(first.follows, Follows::Field(_)) || last.follows != Follows::End {
             return None;
         }
-        let (head, tail) = (&first.literal[..first.len], &last.literal[..last.len]);
+        let (head, tail) = (first.literal.text(), last.literal.text());
         let literal = [b"]", tail, b"\n", head, b"["].concat();
         let signed = self.program.steps[item].code == Code::Int(IntWidth::I64);
         Some((ListStream::new(&literal, signed)?, head.len()))
@@ -315,7 +336,7 @@ impl<I: Isa> Walker<'_, I> {
     fn stream(&mut self, stream: &ListStream, head: usize, pos: usize) -> (usize, usize, usize) {
         let bracket = pos + head;
         let slot = &self.predictors[0].slots[0];
-        let known = self.isa.equal(self.input.window(pos), &slot.literal, slot.mask);
+        let known = self.isa.equal(self.input.window(pos), &slot.literal.bytes, slot.literal.mask);
         let Some((list, item)) = self.list else { return (0, pos, FAIL) };
         if !known || self.input.at(bracket) != b'[' {
             return (0, pos, pos + 1);
@@ -365,6 +386,12 @@ impl<I: Isa> Walker<'_, I> {
             },
             Fast::Other => isa.vectorize(Other { walker: self, id, pos }),
         }
+    }
+
+    /// A value of any kind, out of line.
+    #[inline(always)]
+    fn any(&mut self, id: Id, pos: usize) -> usize {
+        self.value_or_null(id, self.program.fast(id), pos)
     }
 
     /// The operations that are in no hot loop of their own.

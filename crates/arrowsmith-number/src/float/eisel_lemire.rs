@@ -100,9 +100,9 @@ pub(super) fn nearest<F: Format>(w: u64, q: i64) -> Option<u64> {
     if exponent <= 0 {
         return Some(subnormal::<F>(mantissa, exponent));
     }
-    // Exactly half-way: what was shifted out is zero, so do not round up to odd.
-    if (F::TIE_Q.0..=F::TIE_Q.1).contains(&q)
-        && low <= 1
+    // Exactly half-way: what was shifted out is zero, so do not round up to odd. The rarest first.
+    if low <= 1
+        && (F::TIE_Q.0..=F::TIE_Q.1).contains(&q)
         && mantissa & 3 == 1
         && mantissa << shift == high
     {

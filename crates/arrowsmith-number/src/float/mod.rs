@@ -45,6 +45,13 @@ pub fn parse_f32(input: &[u8]) -> Result<(f32, usize), NumberError> {
     parse(input)
 }
 
+/// The `f64` nearest to `mantissa × 10^exponent`, ties to even; `None` where that is infinite.
+#[inline(always)]
+#[must_use]
+pub fn nearest_f64(mantissa: u64, exponent: i64) -> Option<f64> {
+    nearest::<f64>(mantissa, exponent).map(f64::from_bits)
+}
+
 #[inline(always)]
 fn parse<F: Format + FromStr>(input: &[u8]) -> Result<(F, usize), NumberError> {
     if let Some(block) = input.first_chunk()

@@ -108,6 +108,23 @@ impl Isa for Neon {
     }
 
     #[inline(always)]
+    fn digits(self, window: &[u8; 64]) -> u64 {
+        // SAFETY: `self` proves NEON.
+        unsafe {
+            bits(
+                load(window)
+                    .map(|quarter| vcleq_u8(vsubq_u8(quarter, vdupq_n_u8(b'0')), vdupq_n_u8(9))),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn equal_to(self, window: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: `self` proves NEON.
+        unsafe { eq(load(window), byte) }
+    }
+
+    #[inline(always)]
     fn not_space(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves NEON.
         unsafe {

@@ -48,6 +48,16 @@ impl Isa for Portable {
     }
 
     #[inline(always)]
+    fn digits(self, window: &[u8; 64]) -> u64 {
+        mask(window, |b| b.is_ascii_digit())
+    }
+
+    #[inline(always)]
+    fn equal_to(self, window: &[u8; 64], byte: u8) -> u64 {
+        mask(window, |b| b == byte)
+    }
+
+    #[inline(always)]
     fn not_space(self, window: &[u8; 64]) -> u64 {
         mask(window, |b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
     }

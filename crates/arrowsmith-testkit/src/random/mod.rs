@@ -25,12 +25,20 @@ pub use broken::mutate;
 pub enum Profile {
     /// All that the contract knows.
     Full,
+    /// The same, in many records that look alike: keys in one order, no white space, few surprises.
+    Alike,
     /// What arrow-json 59 has and reads as the contract does: no dictionaries, no `arrow.json`, no
     /// base64, no empty structs; 16-bit floats in their shortest spelling (it rounds twice); decimals
     /// of a scale of 0 or more, without exponents; date64, times and durations as integers; timestamps
     /// without zone or with an offset of 0, with seconds; no escaped surrogate pairs (it gets some characters wrong:
     /// `\uDB61\uDEF2` is U+E86F2, and it says U+D86F2).
     ArrowJson,
+}
+
+impl Profile {
+    fn is_full(self) -> bool {
+        self != Self::ArrowJson
+    }
 }
 
 /// A source of random numbers, the same on every machine (SplitMix64).
@@ -100,9 +108,11 @@ pub fn case(seed: u64, profile: Profile) -> RandomCase {
             break Arc::new(plan);
         }
     };
-    let framing =
-        *rng.pick(&[Framing::Lines, Framing::Lines, Framing::Concatenated, Framing::Array]);
-    let count = rng.below(7);
+    let framings = [Framing::Lines, Framing::Lines, Framing::Concatenated, Framing::Array];
+    let (framing, count) = match profile {
+        Profile::Alike => (Framing::Lines, 20 + rng.below(40)),
+        _ => (*rng.pick(&framings), rng.below(7)),
+    };
     let mut rows: Vec<Cell> = (0..count).map(|_| values::record(rng, &plan)).collect();
     // A dictionary may run out of keys.
     while batch(&plan, &rows).is_err() {

@@ -81,7 +81,7 @@ fn field(rng: &mut Rng, profile: Profile, name: &str, depth: usize) -> Field {
             }
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-            if profile == Profile::Full && rng.one_in(4) =>
+            if profile.is_full() && rng.one_in(4) =>
         {
             metadata.insert(EXTENSION_NAME_KEY.to_owned(), JSON_EXTENSION_NAME.to_owned());
         }
@@ -94,7 +94,7 @@ fn data_type(rng: &mut Rng, profile: Profile, depth: usize) -> DataType {
     if depth < DEPTH_MAX && rng.one_in(3) {
         return nested(rng, profile, depth);
     }
-    if profile == Profile::Full && rng.one_in(12) {
+    if profile.is_full() && rng.one_in(12) {
         return dictionary(rng);
     }
     scalar(rng, profile)
@@ -108,7 +108,7 @@ fn nested(rng: &mut Rng, profile: Profile, depth: usize) -> DataType {
         2 => {
             let len = i32::try_from(rng.below(4)).unwrap_or(0);
             match profile {
-                Profile::Full => DataType::FixedSizeList(item(rng), len),
+                Profile::Full | Profile::Alike => DataType::FixedSizeList(item(rng), len),
                 Profile::ArrowJson => {
                     let item = item(rng).as_ref().clone().with_nullable(true);
                     DataType::FixedSizeList(Arc::new(item), len.max(1))
@@ -117,7 +117,7 @@ fn nested(rng: &mut Rng, profile: Profile, depth: usize) -> DataType {
         }
         3 => {
             let texts = [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View];
-            let key = if profile == Profile::Full { rng.pick(&texts) } else { &DataType::Utf8 };
+            let key = if profile.is_full() { rng.pick(&texts) } else { &DataType::Utf8 };
             let key = Field::new("key", key.clone(), false);
             let value = field(rng, profile, "value", depth + 1);
             let entries = Field::new_struct("entries", vec![key, value], false);
@@ -182,7 +182,7 @@ fn scalar(rng: &mut Rng, profile: Profile) -> DataType {
         },
         27 | 28 => {
             let zones: &[Option<&str>] = match profile {
-                Profile::Full => {
+                Profile::Full | Profile::Alike => {
                     &[None, None, Some("UTC"), Some("+02:00"), Some("-0530"), Some("Europe/Berlin")]
                 }
                 Profile::ArrowJson => &[None, Some("-00:00"), Some("+00:00")],
@@ -200,7 +200,7 @@ fn decimal(
     make: fn(u8, i8) -> DataType,
 ) -> DataType {
     let precision = 1 + rng.below(digits);
-    let least = if profile == Profile::Full && rng.one_in(4) { -5 } else { 0 };
+    let least = if profile.is_full() && rng.one_in(4) { -5 } else { 0 };
     let scale = rng.range(least, precision as i128);
     make(u8::try_from(precision).unwrap_or(1), i8::try_from(scale).unwrap_or(0))
 }

@@ -126,7 +126,7 @@ pub(super) fn decimal(rng: &mut Rng, profile: Profile, unscaled: &str, scale: i8
         Some(digits) => ("-", digits),
         None => ("", unscaled),
     };
-    if profile == Profile::Full && rng.one_in(3) {
+    if profile.is_full() && rng.one_in(3) {
         let extra = rng.below(3);
         let exponent = -i64::from(scale) - i64::try_from(extra).unwrap_or(0);
         let zeros = if digits == "0" { String::new() } else { "0".repeat(extra) };
@@ -142,7 +142,7 @@ pub(super) fn decimal(rng: &mut Rng, profile: Profile, unscaled: &str, scale: i8
     let mut fraction = fraction.to_owned();
     match rng.below(3) {
         0 => fraction.truncate(fraction.trim_end_matches('0').len()),
-        1 if profile == Profile::Full => fraction.push_str("00"),
+        1 if profile.is_full() => fraction.push_str("00"),
         _ => {}
     }
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }

@@ -25,7 +25,11 @@ pub(super) fn records(rng: &mut Rng, profile: Profile, case: &mut RandomCase) {
         match case.framing {
             Framing::Lines => {
                 let last = index + 1 == case.rows.len();
-                let ends: &[&[u8]] = if last { &[b"\n", b""] } else { &[b"\n", b"\r\n", b"\n \n"] };
+                let ends: &[&[u8]] = match last {
+                    true => &[b"\n", b""],
+                    false if profile == Profile::Alike && !writer.rng.one_in(100) => &[b"\n"],
+                    false => &[b"\n", b"\r\n", b"\n \n"],
+                };
                 let end = *writer.rng.pick(ends);
                 writer.out.extend_from_slice(end);
                 case.cuts.push(writer.out.len());
@@ -47,7 +51,16 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// True once in `times`, and much more rarely where records look alike.
+    fn surprise(&mut self, times: usize) -> bool {
+        let alike = self.profile == Profile::Alike;
+        self.rng.one_in(if alike { 100 * times } else { times })
+    }
+
     fn space(&mut self) {
+        if self.profile == Profile::Alike && !self.rng.one_in(2000) {
+            return;
+        }
         space(self.rng, &mut self.out, self.feeds);
     }
 
@@ -56,7 +69,7 @@ impl Writer<'_> {
     }
 
     fn string(&mut self, text: &str) {
-        spell::string(self.rng, &mut self.out, text, self.profile == Profile::Full);
+        spell::string(self.rng, &mut self.out, text, self.profile.is_full());
     }
 
     fn value(&mut self, node: &Node, cell: &Cell) {
@@ -112,7 +125,11 @@ impl Writer<'_> {
             self.raw(",");
             self.space();
         }
-        self.string(key);
+        if self.profile == Profile::Alike {
+            spell::string(&mut Rng::new(0), &mut self.out, key, true);
+        } else {
+            self.string(key);
+        }
         self.space();
         self.raw(":");
         self.space();
@@ -120,7 +137,7 @@ impl Writer<'_> {
 
     fn object(&mut self, fields: &[FieldPlan], cells: &[Cell]) {
         let mut order: Vec<usize> = (0..fields.len()).collect();
-        if self.rng.one_in(3) {
+        if self.surprise(3) {
             for index in (1..order.len()).rev() {
                 order.swap(index, self.rng.below(index + 1));
             }
@@ -129,14 +146,14 @@ impl Writer<'_> {
         self.space();
         let mut first = true;
         for index in order {
-            if self.rng.one_in(8) {
+            if self.surprise(8) {
                 self.unknown(fields, first);
                 first = false;
             }
             if cells[index].is_null() && self.rng.one_in(2) {
                 continue;
             }
-            let again = self.rng.one_in(20);
+            let again = self.surprise(20);
             for _ in 0..=usize::from(again) {
                 self.key(first, &fields[index].key);
                 self.value(&fields[index].node, &cells[index]);
@@ -144,7 +161,7 @@ impl Writer<'_> {
                 first = false;
             }
         }
-        if self.rng.one_in(8) {
+        if self.surprise(8) {
             self.unknown(fields, first);
         }
         self.raw("}");
@@ -162,7 +179,7 @@ impl Writer<'_> {
     }
 
     fn int(&mut self, op: &Op, value: i128) {
-        let full = self.profile == Profile::Full;
+        let full = self.profile.is_full();
         let text = match op {
             _ if self.rng.one_in(3) => None,
             Op::Date32 => spell::date(value * 86_400),

@@ -5,6 +5,7 @@ mod column;
 
 use std::arch::x86_64::*;
 
+use crate::Input;
 use crate::isa::{BracketMasks, Isa, Kernel};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
@@ -118,12 +119,36 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
+    fn digits(self, window: &[u8; 64]) -> u64 {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let (zero, nine) = (_mm256_set1_epi8(b'0'.cast_signed()), _mm256_set1_epi8(9));
+            let halves = load(window);
+            let (low, high) = (_mm256_sub_epi8(halves[0], zero), _mm256_sub_epi8(halves[1], zero));
+            let (low_max, high_max) = (_mm256_max_epu8(low, nine), _mm256_max_epu8(high, nine));
+            top_bits(_mm256_cmpeq_epi8(low_max, nine), _mm256_cmpeq_epi8(high_max, nine))
+        }
+    }
+
+    #[inline(always)]
+    fn equal_to(self, window: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: `self` proves AVX2.
+        unsafe { eq(load(window), byte) }
+    }
+
+    #[inline(always)]
     fn not_space(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves AVX2.
         unsafe {
             let halves = load(window);
             !(eq(halves, b' ') | eq(halves, b'\n') | eq(halves, b'\t') | eq(halves, b'\r'))
         }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, input: Input<'_>, pos: usize) {
+        // SAFETY: the address is of the input; a prefetch reads nothing that could be seen.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(input.from(pos).as_ptr().cast()) };
     }
 
     #[inline(always)]

@@ -5,12 +5,14 @@ mod column;
 mod column_bits;
 mod column_join;
 mod ints;
+mod lanes;
 mod stream;
 
 use std::arch::x86_64::*;
 
 use crate::ints::IntList;
 use crate::isa::{BracketMasks, Isa, Kernel};
+use crate::lanes::{LANES, Literal, Positions};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
@@ -63,6 +65,29 @@ unsafe fn eq(window: __m512i, byte: u8) -> u64 {
 impl Isa for Avx512 {
     const NAME: &'static str = "avx512";
 
+    const BULK_SKIP: bool = true;
+
+    #[inline(always)]
+    fn digits(self, window: &[u8; 64]) -> u64 {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let less = _mm512_sub_epi8(load(window), _mm512_set1_epi8(b'0'.cast_signed()));
+            _mm512_cmple_epu8_mask(less, _mm512_set1_epi8(9))
+        }
+    }
+
+    #[inline(always)]
+    fn gather_bits(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: `self` proves BMI2.
+        unsafe { _pext_u64(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn scatter_bits(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: `self` proves BMI2.
+        unsafe { _pdep_u64(bits, mask) }
+    }
+
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         #[target_feature(
@@ -105,12 +130,24 @@ impl Isa for Avx512 {
     }
 
     #[inline(always)]
+    fn equal_to(self, window: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { eq(load(window), byte) }
+    }
+
+    #[inline(always)]
     fn not_space(self, window: &[u8; 64]) -> u64 {
         // SAFETY: `self` proves AVX-512.
         unsafe {
             let window = load(window);
             !(eq(window, b' ') | eq(window, b'\n') | eq(window, b'\t') | eq(window, b'\r'))
         }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, input: Input<'_>, pos: usize) {
+        // SAFETY: the address is of the input; a prefetch reads nothing that could be seen.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(input.from(pos).as_ptr().cast()) };
     }
 
     #[inline(always)]
@@ -133,6 +170,49 @@ impl Isa for Avx512 {
     fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
         // SAFETY: `self` proves AVX-512.
         unsafe { ints::int_list(input, pos, out, signed) }
+    }
+
+    #[inline(always)]
+    fn literal_lanes(
+        self,
+        input: Input<'_>,
+        pos: &mut Positions,
+        literal: &Literal,
+        lanes: u8,
+        all: bool,
+    ) -> u8 {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { lanes::literal(self, input, pos, literal, lanes, all) }
+    }
+
+    #[inline(always)]
+    fn int_lanes(
+        self,
+        input: Input<'_>,
+        pos: &mut Positions,
+        lanes: u8,
+        signed: bool,
+    ) -> Option<[u64; LANES]> {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { lanes::ints(input, pos, lanes, signed) }
+    }
+
+    #[inline(always)]
+    fn float_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u64; LANES]> {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { lanes::floats(input, pos, lanes) }
+    }
+
+    #[inline(always)]
+    fn date_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u32; LANES]> {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { lanes::dates(input, pos, lanes) }
+    }
+
+    #[inline(always)]
+    fn index_lanes(self, out: &mut Buf<u32>, first: u32, lanes: u8) {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { lanes::indices(out, first, lanes) }
     }
 
     #[inline(always)]
