@@ -29,6 +29,11 @@ pub struct Levels<'a> {
 }
 
 impl Levels<'_> {
+    /// No levels, all being 0.
+    pub fn none() -> Self {
+        Self { bytes: &[], readable: &[], encoding: LevelEncoding::Rle, max: 0 }
+    }
+
     /// Bits of a level.
     pub fn bit_width(&self) -> u8 {
         bit_width(self.max)
@@ -131,6 +136,8 @@ pub struct Pages {
     data_seen: bool,
     /// The header at `at`, where it has been read.
     header: Option<PageHeader>,
+    /// The page that was read last, while its bytes are here.
+    current: Option<Found>,
     verify_checksums: bool,
     page_bytes_max: usize,
     buffers: PageBuffers,
@@ -146,7 +153,7 @@ impl Pages {
         Self::with_buffers(file, row_group, leaf, PageBuffers::default())
     }
 
-    /// As [`Pages::new`], with buffers that another cursor has left ([`Pages::into_buffers`]).
+    /// As [`Pages::new`], with buffers that another cursor has left ([`Pages::take_buffers`]).
     ///
     /// # Errors
     /// As [`Pages::new`].
@@ -185,6 +192,7 @@ impl Pages {
             ordinal: 0,
             data_seen: false,
             header: None,
+            current: None,
             verify_checksums: false,
             page_bytes_max: file.limits().page_bytes_max,
             buffers,
@@ -199,9 +207,10 @@ impl Pages {
         self
     }
 
-    /// The buffers, for the next cursor.
-    pub fn into_buffers(self) -> PageBuffers {
-        self.buffers
+    /// The buffers, for the next cursor: this one has read its last page.
+    pub fn take_buffers(&mut self) -> PageBuffers {
+        self.current = None;
+        std::mem::take(&mut self.buffers)
     }
 
     /// Number of the page that comes next, from 0, the dictionary included (after [`Pages::seek`]: counted
@@ -217,6 +226,7 @@ impl Pages {
         self.bytes = Bytes::new();
         self.at = 0;
         self.header = None;
+        self.current = None;
         self.owed = None;
     }
 
@@ -255,13 +265,28 @@ impl Pages {
     // Not an iterator: a page borrows the cursor.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Page<'_>>> {
+        self.current = None;
         match self.read() {
             // The borrow of a page that is returned would last for the error's branch too, so that
             // `read` gives numbers and the slices are made here.
-            Ok(None) => Ok(None),
-            Ok(Some(found)) => Ok(Some(self.page(&found))),
-            Err(error) => Err(self.place(error)),
+            Ok(found) => self.current = found,
+            Err(error) => return Err(self.place(error)),
         }
+        Ok(self.current())
+    }
+
+    /// The page that [`Pages::next`] gave last, again; none before the first, at the end, and once the
+    /// page after it has been asked about.
+    pub fn current(&self) -> Option<Page<'_>> {
+        self.current.as_ref().map(|found| self.page(found))
+    }
+
+    /// Adds to an error where the page is that [`Pages::next`] gave last.
+    pub fn place_current(&self, error: Error) -> Error {
+        let page = self.ordinal.saturating_sub(1);
+        self.file.place(error, self.row_group, self.leaf).at(|place| {
+            place.page.get_or_insert(page);
+        })
     }
 
     /// Offset of the next page's header in the file.
@@ -309,6 +334,7 @@ impl Pages {
                 }
                 let bytes_max = usize::try_from(self.end - offset).unwrap_or(usize::MAX);
                 self.bytes = self.file.slice_from(offset, bytes_max)?;
+                self.current = None;
                 self.base = offset;
                 self.at = 0;
             }
@@ -487,6 +513,7 @@ enum Buffer {
 }
 
 /// A page that has been read, in numbers.
+#[derive(Debug)]
 struct Found {
     header: PageHeader,
     cuts: Cuts,
@@ -496,6 +523,7 @@ struct Found {
 }
 
 /// The aligner: where the parts of a page's body begin and end.
+#[derive(Debug)]
 struct Cuts {
     rep: (usize, usize),
     def: (usize, usize),

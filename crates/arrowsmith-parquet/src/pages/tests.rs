@@ -72,7 +72,7 @@ fn pages_come_one_by_one() {
             assert!(pages.next().unwrap().is_none());
             assert!(pages.peek().unwrap().is_none());
             // The second column begins with its dictionary; the buffers go on.
-            let mut pages = Pages::with_buffers(&file, 0, 1, pages.into_buffers()).unwrap();
+            let mut pages = Pages::with_buffers(&file, 0, 1, pages.take_buffers()).unwrap();
             let Some(Page::Dictionary(page)) = pages.next().unwrap() else { panic!("no page") };
             assert_eq!((page.count, page.values.len()), (5, 5 * (4 + 6)));
             let Some(Page::Data(page)) = pages.next().unwrap() else { panic!("no page") };

@@ -56,6 +56,11 @@ impl Views {
         self.views.is_empty()
     }
 
+    /// Makes room for `rows` more.
+    pub fn reserve(&mut self, rows: usize) {
+        self.views.reserve(rows);
+    }
+
     /// Finds a page among the buffers, or puts it there.
     fn place(&mut self, page: &Buffer, place: &mut Place) -> Result<u32> {
         if place.id != self.id {
