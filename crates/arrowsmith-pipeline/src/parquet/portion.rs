@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrowsmith_core::Result;
-use arrowsmith_parquet::{File, RowSelection};
+use arrowsmith_parquet::RowSelection;
 
 use super::field::FieldTask;
 use super::prepare::{Condition, FilterPlan, Prepared};

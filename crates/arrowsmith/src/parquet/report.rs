@@ -240,7 +240,7 @@ fn page_reports(file: &File, row_group: usize, leaf: &Leaf) -> Result<Vec<PageRe
     while let Some(page) = pages.peek()? {
         found.push(PageReport {
             dictionary: page.dictionary,
-            encoding: page.encoding.to_string(),
+            encoding: page.encoding.name().to_lowercase(),
             values: page.count,
             rows: page.rows,
             bytes_compressed: page.compressed_bytes,
