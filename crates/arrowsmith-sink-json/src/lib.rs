@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Record batches to newline-delimited JSON, the last of source → plan → engine → batch → sink.
 //!
-//! One object a line, in arrow-json's spelling: timestamps and dates are ISO 8601, binary is hexadecimal,
+//! One object a line, in arrow-json's spelling: timestamps and dates are ISO 8601 (in UTC, if they
+//! have a time zone), binary is hexadecimal,
 //! decimals are numbers with all their digits, nulls are written as `null`. What JSON does not have (NaN,
 //! infinities) is null. It never reorders rows, and the file appears only when it is whole.
 //!

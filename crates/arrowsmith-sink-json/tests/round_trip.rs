@@ -25,7 +25,12 @@ fn batch() -> RecordBatch {
                 Decimal128Array::from(vec![12345, -1]).with_precision_and_scale(9, 2).unwrap(),
             ),
         ),
-        ("at", Arc::new(TimestampMicrosecondArray::from(vec![0, 1_500_000]).with_timezone("UTC"))),
+        (
+            "at",
+            Arc::new(
+                TimestampMicrosecondArray::from(vec![0, 1_500_000]).with_timezone("Europe/Berlin"),
+            ),
+        ),
         ("raw", Arc::new(BinaryArray::from(vec![&b"\x00\xff"[..], b""]))),
         ("kind", Arc::new(DictionaryArray::<Int32Type>::from_iter(["x", "y"]))),
         (

@@ -25,9 +25,7 @@ pub use arrowsmith_pipeline::parquet::format::{
 };
 pub use arrowsmith_pipeline::parquet::{ColumnNote, Engine, Explanation, open_file};
 pub use reader::{ParquetReader, ReaderBuilder};
-pub use report::{
-    ChunkReport, ColumnReport, FileReport, PageReport, RowGroupReport, describe,
-};
+pub use report::{ChunkReport, ColumnReport, FileReport, PageReport, RowGroupReport, describe};
 
 pub use crate::stream::BatchStream;
 

@@ -55,16 +55,8 @@ impl Report for FileReport {
 }
 
 fn columns(report: &FileReport) -> Table {
-    let headings = [
-        "column",
-        "type",
-        "codec",
-        "#values",
-        "#nulls",
-        "#bytes",
-        "#uncompressed",
-        "encodings",
-    ];
+    let headings =
+        ["column", "type", "codec", "#values", "#nulls", "#bytes", "#uncompressed", "encodings"];
     let mut table = Table::new(&headings);
     for column in &report.columns {
         table.push(vec![
@@ -86,8 +78,15 @@ fn tree(chunk: &ChunkReport, last: bool, text: &mut String) {
     let (branch, trunk) = if last { ("└─", "  ") } else { ("├─", "│ ") };
     let mut parts = vec![
         format!("{branch} {}: {} values", chunk.path, grouped(chunk.values)),
-        chunk.nulls.map_or_else(|| "nulls unknown".to_owned(), |nulls| format!("{} nulls", grouped(nulls))),
-        format!("{} ({} uncompressed)", display(chunk.bytes_compressed), display(chunk.bytes_uncompressed)),
+        chunk.nulls.map_or_else(
+            || "nulls unknown".to_owned(),
+            |nulls| format!("{} nulls", grouped(nulls)),
+        ),
+        format!(
+            "{} ({} uncompressed)",
+            display(chunk.bytes_compressed),
+            display(chunk.bytes_uncompressed)
+        ),
         format!("{} {}", chunk.codec, chunk.encodings.join(" ")),
     ];
     if let (Some(min), Some(max)) = (&chunk.min, &chunk.max) {

@@ -8,7 +8,7 @@ use std::thread;
 
 use arrow_schema::FieldRef;
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_parquet::{Predicate, ReadOptions};
+use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
@@ -40,6 +40,7 @@ pub struct ParquetPipeline {
     options: ReadOptions,
     filter: Option<Predicate>,
     row_groups: Option<Vec<usize>>,
+    rows: Option<RowSelection>,
     partition_types: Vec<FieldRef>,
     limit: Option<u64>,
     threads: usize,
@@ -84,6 +85,13 @@ impl ParquetPipeline {
     #[must_use]
     pub fn row_groups(mut self, row_groups: Option<Vec<usize>>) -> Self {
         self.row_groups = row_groups;
+        self
+    }
+
+    /// Only these rows, counted from 0 over all row groups that are read, before any condition.
+    #[must_use]
+    pub fn rows(mut self, rows: Option<RowSelection>) -> Self {
+        self.rows = rows;
         self
     }
 
@@ -159,6 +167,7 @@ impl ParquetPipeline {
             options: self.options,
             filter: self.filter,
             row_groups: self.row_groups,
+            rows: self.rows,
             engine: self.engine,
             limits: self.limits,
             partitions,
@@ -218,7 +227,7 @@ fn bytes_total(
     files: usize,
     bytes_stored: Option<u64>,
 ) -> Option<u64> {
-    if request.filter.is_some() {
+    if request.filter.is_some() || request.rows.is_some() {
         return None;
     }
     if files > 1 {

@@ -30,6 +30,8 @@ pub(crate) struct Cursor {
     parts: VecDeque<Portion>,
     threads: usize,
     batch_rows: usize,
+    /// Rows of the row groups that came before.
+    rows_before: usize,
     /// Rows that may still be asked for; only kept where there is no condition.
     rows_left: Option<u64>,
 }
@@ -53,17 +55,16 @@ impl Cursor {
             parts: VecDeque::new(),
             threads,
             batch_rows,
+            rows_before: 0,
         };
         cursor.enter(first);
         cursor
     }
 
     fn enter(&mut self, file: Arc<Prepared>) {
-        let all = 0..file.opened.file.row_groups();
-        self.row_groups = match (&file.condition, &self.request.row_groups) {
-            (Condition::None, _) => VecDeque::new(),
-            (_, Some(wanted)) => wanted.iter().copied().collect(),
-            (_, None) => all.collect(),
+        self.row_groups = match &self.request.row_groups {
+            Some(wanted) => wanted.iter().copied().collect(),
+            None => (0..file.opened.file.row_groups()).collect(),
         };
         self.file = Some(file);
     }
@@ -85,10 +86,15 @@ impl Cursor {
                 continue;
             };
             let rows = file.opened.file.row_group_rows(row_group)?;
-            let selection = match &file.condition {
+            let mut selection = match &file.condition {
+                Condition::All => RowSelection::all(rows),
+                Condition::None => RowSelection::default(),
                 Condition::Some(plan) => plan.filter.prune(&file.opened.file, row_group)?,
-                _ => RowSelection::all(rows),
             };
+            if let Some(wanted) = &self.request.rows {
+                selection = selection.intersection(&part(wanted, self.rows_before, rows));
+            }
+            self.rows_before = self.rows_before.saturating_add(rows);
             self.cut(&file, row_group, selection, rows)?;
         }
     }
@@ -164,4 +170,15 @@ impl Cursor {
             None => Ok(()),
         }
     }
+}
+
+/// The `count` rows of a selection from `first` on, counted from there.
+fn part(selection: &RowSelection, first: usize, count: usize) -> RowSelection {
+    let end = first.saturating_add(count);
+    let ranges = selection.ranges();
+    let from = ranges.partition_point(|range| range.end <= first);
+    let inside = ranges[from..].iter().take_while(|range| range.start < end);
+    RowSelection::from_ranges(
+        inside.map(|range| range.start.max(first) - first..range.end.min(end) - first),
+    )
 }

@@ -12,8 +12,11 @@ use arrow_array::ArrayRef;
 use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
+use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder as CpuDecoder, supports};
 use arrowsmith_engine_reference::parquet::Reader as Reference;
-use arrowsmith_parquet::{Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan};
+use arrowsmith_parquet::{
+    Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan, RowSelection,
+};
 use arrowsmith_source::DataFile;
 
 use super::explain::ColumnNote;
@@ -31,6 +34,8 @@ pub(crate) struct Request {
     pub(crate) row_groups: Option<Vec<usize>>,
     pub(crate) engine: Engine,
     pub(crate) limits: Limits,
+    /// Rows that are read, counted over the row groups that are; none: all.
+    pub(crate) rows: Option<RowSelection>,
     pub(crate) partitions: Partitions,
     /// Whether there are several files, so that a column may be null in one of the others.
     pub(crate) many: bool,
@@ -41,7 +46,10 @@ pub(crate) struct Prepared {
     pub(crate) opened: Opened,
     /// The columns that are decoded.
     plan: ReadPlan,
+    options: ColumnOptions,
+    /// The `parquet` crate's view of the file, if it decodes any column.
     reference: Option<Reference>,
+    engine: Engine,
     /// For each field of the batches, what gives it.
     sources: Vec<Source>,
     pub(crate) schema: SchemaRef,
@@ -113,8 +121,20 @@ impl Prepared {
         };
         let sources = sources(&plan, &schema, request, &values).map_err(named)?;
         let condition = condition(&opened.file, request, &values)?;
-        let reference = Some(Reference::new(&opened.file, &options)?);
-        Ok(Self { opened, plan, reference, sources, schema, condition })
+        let mut decoded = plan.fields.iter().chain(match &condition {
+            Condition::Some(condition) => condition.plan.fields.as_slice(),
+            Condition::All | Condition::None => &[],
+        });
+        let reference = match decoded.any(|column| !is_ours(request.engine, column)) {
+            true => Some(Reference::new(&opened.file, &options)?),
+            false => None,
+        };
+        let options = ColumnOptions {
+            verify_checksums: request.options.verify_checksums,
+            ..ColumnOptions::default()
+        };
+        let engine = request.engine;
+        Ok(Self { opened, plan, options, reference, engine, sources, schema, condition })
     }
 
     /// Ranges of the file that the fields need of a row group.
@@ -158,33 +178,35 @@ impl Prepared {
 
     /// Starts decoding one column.
     pub(crate) fn stream(&self, file: &File, column: &Column, window: &Window) -> Result<Stream> {
+        let selection = Some(&window.selection);
+        if is_ours(self.engine, column) {
+            let decoder = CpuDecoder::new(file, window.row_group, column, selection, self.options)?;
+            return Ok(Stream::Cpu(Box::new(decoder)));
+        }
         let reference = self.reference.as_ref().ok_or_else(|| {
             Error::file(FileErrorKind::Unsupported, "no engine decodes this column")
         })?;
-        let decoder = reference.field(
-            file,
-            window.row_group,
-            column,
-            Some(&window.selection),
-            window.batch_rows,
-        )?;
+        let decoder =
+            reference.field(file, window.row_group, column, selection, window.batch_rows)?;
         Ok(Stream::Reference(Box::new(decoder)))
     }
 
     /// What is going to happen, by this file.
     pub(crate) fn explain(&self, request: &Request, files: usize) -> Result<Explanation> {
         let notes = self.sources.iter().zip(self.schema.fields()).map(|(source, field)| {
-            let by = match source {
-                Source::Column(_) => "the parquet crate",
-                Source::Null => "nothing: the file does not have it",
-                Source::Constant(_) => "the folders' names",
+            let (by, fall_back) = match source {
+                Source::Null => ("nothing: the file does not have it", None),
+                Source::Constant(_) => ("the folders' names", None),
+                Source::Column(_) if self.engine == Engine::Reference => {
+                    ("the parquet crate", None)
+                }
+                Source::Column(index) => match supports(&self.plan.fields[*index]) {
+                    Ok(()) => ("the cpu engine", None),
+                    Err(reason) => ("the parquet crate", Some(reason)),
+                },
             };
-            ColumnNote {
-                name: field.name().clone(),
-                data_type: field.data_type().to_string(),
-                by,
-                fall_back: None,
-            }
+            let data_type = field.data_type().to_string();
+            ColumnNote { name: field.name().clone(), data_type, by, fall_back }
         });
         let file = &self.opened.file;
         let mut left = 0;
@@ -206,6 +228,11 @@ impl Prepared {
             files,
         })
     }
+}
+
+/// Whether our own engine decodes a column.
+fn is_ours(engine: Engine, column: &Column) -> bool {
+    engine == Engine::Cpu && supports(column).is_ok()
 }
 
 /// The schema of all batches, by the first file.

@@ -11,7 +11,7 @@ use arrowsmith_pipeline::Progress;
 use arrowsmith_pipeline::parquet::{ParquetBatches, ParquetPipeline};
 use arrowsmith_source::DataFile;
 
-use super::{Engine, Explanation, File, Predicate, ReadOptions};
+use super::{Engine, Explanation, File, Predicate, ReadOptions, RowSelection};
 use crate::stream::BatchStream;
 
 /// Options of a reader, all with defaults: every column of every row, every core decodes.
@@ -44,6 +44,12 @@ impl ReaderBuilder {
     #[must_use]
     pub fn row_groups(self, row_groups: Option<Vec<usize>>) -> Self {
         Self { pipeline: self.pipeline.row_groups(row_groups) }
+    }
+
+    /// Only these rows, counted from 0 over all row groups that are read, before any condition.
+    #[must_use]
+    pub fn rows(self, rows: Option<RowSelection>) -> Self {
+        Self { pipeline: self.pipeline.rows(rows) }
     }
 
     /// Types of partition columns; those of the others are inferred.

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use arrow_array::{Array, ArrayRef};
+use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::DataType;
 use arrowsmith_core::Result;
 use arrowsmith_plan::text::format_schema;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
@@ -272,6 +274,13 @@ fn bounds(file: &File, group: &RowGroupMetaData, leaf: &Leaf) -> (Option<String>
     let Ok(converter) = converter else { return (None, None) };
     let text = |array: parquet::errors::Result<ArrayRef>| -> Option<String> {
         let array = array.ok().filter(|array| array.len() == 1 && array.is_valid(0))?;
+        // Instants in UTC: other time zones would need a table of them.
+        let array = match array.data_type() {
+            DataType::Timestamp(unit, Some(_)) => {
+                cast(&array, &DataType::Timestamp(*unit, Some("+00:00".into()))).ok()?
+            }
+            _ => array,
+        };
         let formatter = ArrayFormatter::try_new(&array, &FormatOptions::default()).ok()?;
         formatter.value(0).try_to_string().ok()
     };
