@@ -184,8 +184,19 @@ impl Exact {
     }
 }
 
-/// A date, time or timestamp in the units of its type.
+/// A date, time or timestamp in the units of its type. A text without a time zone means UTC for a
+/// column in UTC, or in a zone that is an offset that; for other zones it means nothing, because there is no
+/// table of them here.
 fn temporal(text: &str, kind: &DataType) -> Option<i64> {
+    let DataType::Timestamp(unit, Some(zone)) = kind else { return instant(text, kind) };
+    let at = |zone: &str| instant(text, &DataType::Timestamp(*unit, Some(zone.into())));
+    if ["UTC", "Etc/UTC", "Z", "GMT"].contains(&&**zone) {
+        return at("+00:00");
+    }
+    at(zone).or_else(|| at("+00:00").filter(|found| at("+01:00") == Some(*found)))
+}
+
+fn instant(text: &str, kind: &DataType) -> Option<i64> {
     let array: ArrayRef = Arc::new(StringArray::from(vec![text]));
     let options = CastOptions { safe: false, ..CastOptions::default() };
     let value = cast_with_options(&array, kind, &options).ok()?;
@@ -251,5 +262,12 @@ mod tests {
         assert_eq!(temporal("not a date", &DataType::Date32), None);
         let ms = DataType::Timestamp(arrow_schema::TimeUnit::Millisecond, None);
         assert_eq!(temporal("1970-01-01T00:00:01.5", &ms), Some(1500));
+        let zoned = |zone: &str| {
+            DataType::Timestamp(arrow_schema::TimeUnit::Millisecond, Some(zone.into()))
+        };
+        assert_eq!(temporal("1970-01-01T00:00:01.5", &zoned("UTC")), Some(1500));
+        assert_eq!(temporal("1970-01-01T01:00:00", &zoned("+01:00")), Some(0));
+        assert_eq!(temporal("1970-01-01T01:00:00+01:00", &zoned("Europe/Berlin")), Some(0));
+        assert_eq!(temporal("1970-01-01T01:00:00", &zoned("Europe/Berlin")), None);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod broken;
 pub mod corpora;
+pub mod predicates;
 pub mod properties;
 pub mod random;
 mod reference;
@@ -29,6 +30,8 @@ pub struct Ask {
     pub row_groups: Option<Vec<usize>>,
     /// Rows of what is left then, in rising order and not overlapping; none: all.
     pub rows: Option<Vec<Range<usize>>>,
+    /// Of these the rows for which this holds; none: all.
+    pub condition: Option<String>,
 }
 
 /// Batches of one schema.

@@ -69,6 +69,7 @@ pub fn check_file(
         columns: Some(columns),
         row_groups: Some(row_groups),
         rows: rng.one_in(2).then_some(rows),
+        condition: None,
     };
     let some = ParquetRs.read(bytes, &ask)?.concat()?;
     agree(reader, bytes, &ask, &some)

@@ -111,7 +111,8 @@ fn decimal(rng: &mut Rng) -> DataType {
     match rng.below(4) {
         0 => {
             let (precision, scale) = digits(rng, 9);
-            DataType::Decimal32(precision, scale)
+            // The `parquet` crate 59 maps one digit to INT64, and then cannot write it.
+            DataType::Decimal32(precision.max(2), scale)
         }
         1 => {
             let (precision, scale) = digits(rng, 18);
