@@ -41,7 +41,9 @@ impl Reader {
     /// # Errors
     /// A schema that the crate does not take.
     pub fn new(file: &File, options: &ReadOptions) -> Result<Self> {
-        let ours = ArrowReaderOptions::new().with_skip_arrow_metadata(!options.arrow_schema);
+        // The crate panics over a schema that is not Arrow's.
+        let follow = options.arrow_schema && file.has_arrow_schema();
+        let ours = ArrowReaderOptions::new().with_skip_arrow_metadata(!follow);
         let metadata = ArrowReaderMetadata::try_new(Arc::clone(file.metadata()), ours);
         let metadata = metadata.map_err(|error| named(file, from_parquet(error)))?;
         Ok(Self { metadata })

@@ -138,6 +138,11 @@ impl File {
         &self.inner.metadata
     }
 
+    /// Whether a writer has put an Arrow schema into the file, and it can be read.
+    pub fn has_arrow_schema(&self) -> bool {
+        crate::schema::has_arrow_schema(self.inner.metadata.file_metadata())
+    }
+
     /// The bounds that the file was opened with.
     pub fn limits(&self) -> &Limits {
         &self.inner.limits

@@ -21,6 +21,7 @@ use parquet::schema::types::Type;
 use crate::file::File;
 use crate::options::{ListForm, ReadOptions};
 use crate::plan::{Column, Leaf, List, ListKind, Map, ReadPlan, RepeatedLevels, Struct};
+pub(crate) use hint::is_sound_in as has_arrow_schema;
 use leaf::Primitive;
 use select::Selection;
 

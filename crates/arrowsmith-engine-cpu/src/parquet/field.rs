@@ -233,8 +233,7 @@ fn repeated(levels: RepeatedLevels) -> Result<(u8, Slots)> {
 
 /// A level as the kernels have it; [`supports`] lets no greater one pass.
 fn narrow(level: u16) -> Result<u8> {
-    u8::try_from(level)
-        .map_err(|_| Error::file(FileErrorKind::Unsupported, "more than 255 levels"))
+    u8::try_from(level).map_err(|_| Error::file(FileErrorKind::Unsupported, "more than 255 levels"))
 }
 
 /// The array of a node, from what its leaves have taken.
@@ -258,7 +257,8 @@ fn array(leaves: &mut [LeafDecoder], node: &Node) -> Result<ArrayRef> {
             let values = array(leaves, item)?;
             let (nulls, offsets) = ancestor(leaves, *at);
             complete(&offsets, &values)?;
-            list(*kind, field, offsets, values, nulls.filter(|_| field.is_nullable()))
+            // Nulls that are only a parent's stay here: the items of one size are null there too.
+            list(*kind, field, offsets, values, nulls)
         }
         Node::Map { at, field, key, value } => {
             let (keys, values) = (array(leaves, key)?, array(leaves, value)?);

@@ -160,7 +160,8 @@ impl LeafDecoder {
 
     /// Takes the next `rows` rows.
     pub(super) fn take(&mut self, rows: usize) -> Result<()> {
-        let done = if self.flat { self.take_flat(rows, true) } else { self.take_nested(rows, true) };
+        let done =
+            if self.flat { self.take_flat(rows, true) } else { self.take_nested(rows, true) };
         done.map_err(|error| self.place(error))?;
         self.row += rows;
         Ok(())
@@ -175,7 +176,8 @@ impl LeafDecoder {
                 && self.pending.at == self.pending.entries
                 && let Some(page) = self.pages.peek()?
                 && !page.dictionary
-                && let Some(page_rows) = page.rows.filter(|page_rows| (1..=rows).contains(page_rows))
+                && let Some(page_rows) =
+                    page.rows.filter(|page_rows| (1..=rows).contains(page_rows))
             {
                 self.pages.skip()?;
                 self.row += page_rows;

@@ -150,8 +150,8 @@ impl Ancestor {
     /// Takes in some entries.
     pub(super) fn push(&mut self, level: Level, levels: Levels<'_>, entries: usize) -> Result<()> {
         if let Some(Validity { bits, nulls }) = &mut self.validity {
-            let (slots, valid) = validity(level, levels, entries, self.slots, self.valid, bits)
-                .map_err(fault)?;
+            let (slots, valid) =
+                validity(level, levels, entries, self.slots, self.valid, bits).map_err(fault)?;
             *nulls += slots - valid;
         }
         if let Some(List { elements, starts, count }) = &mut self.list {

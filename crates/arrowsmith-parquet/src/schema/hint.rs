@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use arrow_ipc::convert::fb_to_schema;
+use arrow_ipc::{DateUnit, Endianness, Field, IntervalUnit, Precision, TimeUnit, Type};
 use arrow_schema::Schema;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -34,6 +35,11 @@ pub(super) fn metadata(file: &FileMetaData) -> (HashMap<String, String>, Option<
     (metadata, hint)
 }
 
+/// Whether the file has an Arrow schema that can be followed.
+pub(crate) fn is_sound_in(file: &FileMetaData) -> bool {
+    metadata(file).1.is_some()
+}
+
 fn decode(value: &str) -> Option<Schema> {
     let bytes = BASE64_STANDARD.decode(value).ok()?;
     // The message stands behind a marker and its length, unless the writer is an old one.
@@ -42,5 +48,69 @@ fn decode(value: &str) -> Option<Schema> {
         _ => &bytes,
     };
     let schema = arrow_ipc::root_as_message(message).ok()?.header_as_schema()?;
-    Some(fb_to_schema(schema))
+    // The conversion panics where a schema is a flat buffer, but not one of Arrow.
+    let sound = schema.endianness() == Endianness::Little && schema.fields()?.iter().all(is_sound);
+    sound.then(|| fb_to_schema(schema))
+}
+
+/// Whether a field is of a type that Arrow has and Parquet files can hold.
+fn is_sound(field: Field<'_>) -> bool {
+    let children = field.children();
+    let count = children.map_or(0, |children| children.len());
+    if let Some(dictionary) = field.dictionary()
+        && !dictionary.indexType().is_some_and(|int| matches!(int.bitWidth(), 8 | 16 | 32 | 64))
+    {
+        return false;
+    }
+    let sound = match field.type_type() {
+        Type::Null
+        | Type::Bool
+        | Type::Binary
+        | Type::BinaryView
+        | Type::LargeBinary
+        | Type::Utf8
+        | Type::Utf8View
+        | Type::LargeUtf8
+        | Type::Struct_ => Some(true),
+        Type::Int => field.type_as_int().map(|int| matches!(int.bitWidth(), 8 | 16 | 32 | 64)),
+        Type::FixedSizeBinary => {
+            field.type_as_fixed_size_binary().map(|binary| binary.byteWidth() >= 0)
+        }
+        Type::FloatingPoint => field
+            .type_as_floating_point()
+            .map(|float| (Precision::HALF..=Precision::DOUBLE).contains(&float.precision())),
+        Type::Date => field
+            .type_as_date()
+            .map(|date| (DateUnit::DAY..=DateUnit::MILLISECOND).contains(&date.unit())),
+        Type::Time => field.type_as_time().map(|time| {
+            matches!(
+                (time.bitWidth(), time.unit()),
+                (32, TimeUnit::SECOND | TimeUnit::MILLISECOND)
+                    | (64, TimeUnit::MICROSECOND | TimeUnit::NANOSECOND)
+            )
+        }),
+        Type::Timestamp => field
+            .type_as_timestamp()
+            .map(|time| (TimeUnit::SECOND..=TimeUnit::NANOSECOND).contains(&time.unit())),
+        Type::Duration => field
+            .type_as_duration()
+            .map(|time| (TimeUnit::SECOND..=TimeUnit::NANOSECOND).contains(&time.unit())),
+        Type::Interval => field.type_as_interval().map(|interval| {
+            (IntervalUnit::YEAR_MONTH..=IntervalUnit::MONTH_DAY_NANO).contains(&interval.unit())
+        }),
+        Type::Decimal => field.type_as_decimal().map(|decimal| {
+            matches!(decimal.bitWidth(), 32 | 64 | 128 | 256)
+                && u8::try_from(decimal.precision()).is_ok()
+                && i8::try_from(decimal.scale()).is_ok()
+        }),
+        Type::List | Type::LargeList | Type::ListView | Type::LargeListView => Some(count == 1),
+        Type::FixedSizeList => {
+            field.type_as_fixed_size_list().map(|list| count == 1 && list.listSize() >= 0)
+        }
+        Type::Map => field.type_as_map().map(|_| count == 1),
+        Type::RunEndEncoded => Some(count == 2),
+        // Unions, which no Parquet file holds, and what may come.
+        _ => None,
+    };
+    sound.unwrap_or(false) && children.is_none_or(|children| children.iter().all(is_sound))
 }

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, FixedSizeBinaryArray, IntervalDayTimeArray, IntervalYearMonthArray,
-};
+use arrow_array::{ArrayRef, FixedSizeBinaryArray, IntervalDayTimeArray, IntervalYearMonthArray};
 use arrow_buffer::{Buffer, IntervalDayTime, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit};
 use arrowsmith_core::Result;

@@ -4,9 +4,7 @@
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{DataPage, DictionaryPage, Encoding, Physical};
 use arrowsmith_simd::Level;
-use arrowsmith_simd::column::{
-    Delta, DeltaLengthStrings, DeltaStrings, Hybrid, Rows, Strings,
-};
+use arrowsmith_simd::column::{Delta, DeltaLengthStrings, DeltaStrings, Hybrid, Rows, Strings};
 
 use super::super::{corrupt, fault};
 
@@ -81,7 +79,10 @@ impl State {
 
     /// The encoding that a decoder did not expect here.
     pub(super) fn unexpected(&self) -> Error {
-        Error::file(FileErrorKind::Unsupported, "values in an encoding that their type does not have")
+        Error::file(
+            FileErrorKind::Unsupported,
+            "values in an encoding that their type does not have",
+        )
     }
 }
 

@@ -8,9 +8,7 @@ use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
 use arrowsmith_core::Result;
 use arrowsmith_parquet::{DataPage, DictionaryPage, Encoding, Physical};
-use arrowsmith_simd::column::{
-    PlainStrings, Rows, Strings, ViewDictionary, ViewPage, Views,
-};
+use arrowsmith_simd::column::{PlainStrings, Rows, Strings, ViewDictionary, ViewPage, Views};
 use arrowsmith_simd::{Buf, Level};
 
 use super::super::{corrupt, fault};
