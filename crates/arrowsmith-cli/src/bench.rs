@@ -6,11 +6,13 @@
 
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use arrowsmith::parquet::{Columns, ReadOptions, StringForm};
 use arrowsmith::{Input, SharedBytes, json};
+use arrowsmith_bench::parquet::Strings;
 use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
@@ -59,8 +61,9 @@ fn parquet(args: &ParquetBenchArgs) -> Outcome {
         options = options.quick();
     }
     let mut progress = |line: &str| eprintln!("{line}");
+    let engines: Vec<Box<dyn arrowsmith_bench::parquet::Engine>> = vec![Box::new(Cpu)];
     let report =
-        arrowsmith_bench::parquet::run(&options, Vec::new(), &mut progress).map_err(failure)?;
+        arrowsmith_bench::parquet::run(&options, engines, &mut progress).map_err(failure)?;
     finish(&report, args.json.as_deref(), args.report.as_deref())
 }
 
@@ -156,6 +159,54 @@ impl InProcess for Cpu {
     }
 }
 
+impl arrowsmith_bench::parquet::Engine for Cpu {
+    fn name(&self) -> &str {
+        InProcess::name(self)
+    }
+
+    fn version(&self) -> String {
+        InProcess::version(self)
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        file: &Path,
+        threads: NonZeroUsize,
+        strings: Strings,
+    ) -> Result<Box<dyn Prepared + 'a>, String> {
+        let options = match strings {
+            Strings::Plain => ReadOptions::default(),
+            Strings::View => ReadOptions::default().with_strings(StringForm::View),
+            Strings::Dictionary => ReadOptions::default().with_dictionary(Columns::All),
+        };
+        Ok(Box::new(CpuParquet { path: file.to_owned(), options, threads: threads.get() }))
+    }
+
+    fn release_memory(&self) {
+        arrowsmith::release_memory();
+    }
+}
+
+struct CpuParquet {
+    path: PathBuf,
+    options: ReadOptions,
+    threads: usize,
+}
+
+impl Prepared for CpuParquet {
+    fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
+        let reader = arrowsmith::parquet::ReaderBuilder::new()
+            .options(self.options.clone())
+            .threads(self.threads)
+            .open([Input::Path(self.path.clone())]);
+        let mut reader = reader.map_err(|error| error.to_string())?;
+        while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
+            sink(batch)?;
+        }
+        Ok(())
+    }
+}
+
 struct CpuPrepared {
     schema: SchemaRef,
     input: SharedBytes,
@@ -180,8 +231,8 @@ impl Prepared for CpuPrepared {
 
 /// Where the public files are if nobody says: what `ARROWSMITH_CORPORA` names, or beside the
 /// repository.
-fn corpora() -> Option<std::path::PathBuf> {
+fn corpora() -> Option<PathBuf> {
     let named =
         std::env::var_os("ARROWSMITH_CORPORA").unwrap_or_else(|| "../shared/corpora".into());
-    Some(std::path::PathBuf::from(named)).filter(|folder| folder.is_dir())
+    Some(PathBuf::from(named)).filter(|folder| folder.is_dir())
 }

@@ -37,6 +37,18 @@ pub use arrowsmith_source::{
     expand_datasets,
 };
 
+/// Gives the memory that is kept for later batches back to the system. The memory of a batch returns to that
+/// store when the batch is dropped, because fresh memory costs more than decoding into it.
+pub fn release_memory() {
+    arrowsmith_simd::buffer::pool_clear();
+}
+
+/// Sets how much memory is kept for later batches at most, in bytes, for the whole process. The default is
+/// 96 MiB; a program that holds large tables one after another gains from more.
+pub fn set_kept_memory_max(bytes: usize) {
+    arrowsmith_simd::buffer::set_pool_bytes_max(bytes);
+}
+
 /// The names that [`engine()`] knows, the default one first.
 pub const ENGINES: &[&str] = &["cpu", "reference"];
 

@@ -16,6 +16,7 @@ fn a_quick_run_is_valid_and_reported() {
     assert!(rows.iter().all(|row| row["valid"] == true), "{report:#}");
     let of = |engine: &str| rows.iter().filter(|row| row["engine"] == engine).count();
     assert_eq!((of("parquet-rs"), of("parquet-rs-view")), (2, 1), "{report:#}");
+    assert_eq!((of("arrowsmith-cpu"), of("arrowsmith-cpu-view")), (2, 1), "{report:#}");
     assert!(folder.read("r.html").starts_with(b"<!doctype html>"));
 
     let ran = folder.run(&["bench", "parquet", "--quick", "--size", "1MiB"]);

@@ -10,6 +10,7 @@ mod bad_input;
 mod bench;
 mod bench_parquet;
 mod convert;
+mod convert_parquet;
 mod data;
 mod generate;
 mod help;

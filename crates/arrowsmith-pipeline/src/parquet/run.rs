@@ -134,7 +134,13 @@ impl ParquetBatches {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
-            if let Some(pieces) = state.schedule.take() {
+            let before = state.schedule.first_portion();
+            let taken = state.schedule.take();
+            if taken.is_none() && state.schedule.first_portion() != before {
+                // A portion that ended has made room, if for no batch.
+                self.shared.changed.notify_all();
+            }
+            if let Some(pieces) = taken {
                 drop(state);
                 self.shared.changed.notify_all();
                 return pieces.map(Some);

@@ -244,6 +244,11 @@ impl Schedule {
         }
     }
 
+    /// The number of the portion that the next batch is of.
+    pub(crate) fn first_portion(&self) -> u64 {
+        self.first
+    }
+
     /// Whether nothing more can come.
     pub(crate) fn ended(&self) -> bool {
         self.portions.is_empty() && self.cursor.is_none() && !self.advancing

@@ -361,6 +361,19 @@ fn memory_is_bounded_when_nobody_reads() {
 }
 
 #[test]
+fn row_groups_without_a_batch_do_not_stop_the_others() {
+    // No bounds rule this text out, and no row has it.
+    let all = rows(0, 20_000);
+    let bytes = file(&all, 10);
+    for (text, count) in [("text = 'text 15x'", 0), ("text = 'text 15x' or id = 19999", 1)] {
+        for threads in [1, 2, 5] {
+            let made = pipeline(bytes.clone()).threads(threads).filter(condition(text));
+            assert_eq!(whole(made.start().unwrap()).num_rows(), count);
+        }
+    }
+}
+
+#[test]
 fn cancelling_stops() {
     let bytes = file(&rows(0, 10_000), 100);
     for threads in [1, 2] {
