@@ -4,8 +4,9 @@
 //! Fresh memory costs more than decoding into it: a 4 KiB page is zeroed by the kernel at a quarter of
 //! the speed at which a warm one is written. So blocks of 2 MiB and more are mapped with huge pages, and
 //! a block goes back to a process-wide pool when the last Arrow buffer over it is dropped. The
-//! pool keeps at most [`POOL_BYTES_MAX`], or what [`set_pool_bytes_max`] says; what is beyond that
-//! is given back to the system.
+//! pool keeps a sixteenth of the machine's memory, [`POOL_BYTES_MAX`] at most, or what
+//! [`set_pool_bytes_max`] says; what is beyond that is given back to the system. So it never holds more
+//! than arrays that lived at one time took up.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
@@ -16,7 +17,10 @@ use std::sync::{Arc, Mutex};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
 
 /// Bytes that the pool keeps mapped for re-use at most, unless configured otherwise.
-pub const POOL_BYTES_MAX: usize = 96 << 20;
+pub const POOL_BYTES_MAX: usize = 1 << 30;
+
+/// Bytes that the pool may keep on the smallest of machines.
+const POOL_BYTES_MIN: usize = 64 << 20;
 
 /// Smallest buffer, in bytes, that column kernels fill past the cache: half of what a core's share
 /// of the last cache level is today, so that what a consumer still finds there is not driven out.
@@ -52,7 +56,37 @@ struct Pool {
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; 64], bytes: 0 });
 
-static POOL_LIMIT_BYTES: AtomicUsize = AtomicUsize::new(POOL_BYTES_MAX);
+/// What the pool may keep; nothing is said yet at first.
+static POOL_LIMIT_BYTES: AtomicUsize = AtomicUsize::new(UNSAID);
+
+/// No limit that anybody would set.
+const UNSAID: usize = usize::MAX - 1;
+
+fn pool_limit_bytes() -> usize {
+    match POOL_LIMIT_BYTES.load(Ordering::Relaxed) {
+        UNSAID => {
+            let usual = (memory_bytes() / 16).clamp(POOL_BYTES_MIN, POOL_BYTES_MAX);
+            POOL_LIMIT_BYTES.store(usual, Ordering::Relaxed);
+            usual
+        }
+        said => said,
+    }
+}
+
+/// Bytes of memory that the machine has; 0 where nobody knows.
+#[cfg(unix)]
+fn memory_bytes() -> usize {
+    // SAFETY: the call has no other effect than its answer.
+    let (pages, bytes) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let known = |n: libc::c_long| usize::try_from(n).unwrap_or(0);
+    known(pages).saturating_mul(known(bytes))
+}
+
+#[cfg(not(unix))]
+fn memory_bytes() -> usize {
+    0
+}
 
 /// Sets how many bytes the pool keeps mapped for re-use at most, for the whole process. Blocks that
 /// it already holds stay until they are used or [`pool_clear`] is called.
@@ -105,7 +139,7 @@ impl Drop for Block {
         let block = Self { ptr: self.ptr, capacity: self.capacity };
         if self.capacity >= POOLED_BYTES_MIN
             && let Ok(mut pool) = POOL.lock()
-            && pool.bytes + self.capacity <= POOL_LIMIT_BYTES.load(Ordering::Relaxed)
+            && pool.bytes + self.capacity <= pool_limit_bytes()
         {
             pool.bytes += self.capacity;
             pool.free[self.capacity.trailing_zeros() as usize].push(block);

@@ -44,7 +44,7 @@ pub fn release_memory() {
 }
 
 /// Sets how much memory is kept for later batches at most, in bytes, for the whole process. The default is
-/// 96 MiB; a program that holds large tables one after another gains from more.
+/// a sixteenth of the machine's memory, at most 1 GiB.
 pub fn set_kept_memory_max(bytes: usize) {
     arrowsmith_simd::buffer::set_pool_bytes_max(bytes);
 }
