@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod parquet;
+pub mod parquet_reader;
 
 use std::sync::Arc;
 

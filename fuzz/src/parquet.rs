@@ -20,7 +20,7 @@ use parquet::schema::types::SchemaDescriptor;
 use std::sync::Arc;
 
 /// No larger page, and no longer footer: a target is to be fast, and its memory bounded.
-fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits::default().with_page_bytes_max(1 << 22).with_metadata_bytes_max(1 << 22)
 }
 

@@ -17,6 +17,8 @@ const TARGETS: &[(&str, Body)] = &[
     ("number", crate::number),
     ("schema_text", crate::schema_text),
     ("parquet_file", crate::parquet::parquet_file),
+    ("parquet_reader", crate::parquet_reader::parquet_reader),
+    ("parquet_random", crate::parquet_reader::parquet_random),
     ("parquet_pages", crate::parquet::parquet_pages),
     ("parquet_values", crate::parquet::parquet_values),
     ("parquet_levels", crate::parquet::parquet_levels),
@@ -85,6 +87,16 @@ fn schema_text() {
 #[test]
 fn parquet_file() {
     run("parquet_file", 300);
+}
+
+#[test]
+fn parquet_reader() {
+    run("parquet_reader", 300);
+}
+
+#[test]
+fn parquet_random() {
+    run("parquet_random", 10);
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) struct ColumnIndex {
     pub(crate) null_counts: Vec<i64>,
 }
 
-/// The pages of a column chunk; none if the file has no offset index for it.
+/// The pages of a column chunk; none if the file has no offset index for it, or it is not here.
 ///
 /// # Errors
 /// An index that is not one, or whose rows are not those of the row group.
@@ -84,7 +84,12 @@ fn part(file: &File, offset: Option<i64>, length: Option<i32>) -> Result<Option<
         );
         return Err(file.error(FileErrorKind::Limit, message));
     }
-    file.slice(start..start.saturating_add(length)).map(Some)
+    let range = start..start.saturating_add(length);
+    match file.slice(range.clone()) {
+        // Of a remote file only some parts are here, and an index is no more than a help.
+        Err(_) if range.end <= file.file_bytes() => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 fn read_locations(

@@ -112,9 +112,13 @@ fn first_page(bytes: &Bytes) -> (Vec<u8>, Vec<u8>) {
 /// Target, name, bytes.
 fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut seeds = Vec::new();
+    for seed in 0..4_u64 {
+        seeds.push(("parquet_random", format!("seed-{seed}"), seed.to_le_bytes().to_vec()));
+    }
     let small = (0..).map(|seed| (seed, random::file(seed).bytes)).filter(|(_, f)| f.len() < 3_000);
     for (seed, file) in small.take(12) {
         seeds.push(("parquet_file", format!("random-{seed}"), file.to_vec()));
+        seeds.push(("parquet_reader", format!("random-{seed}"), file.to_vec()));
     }
     let codecs = [
         Compression::UNCOMPRESSED,

@@ -72,7 +72,7 @@ fn every_output_has_the_rows() {
     assert_eq!(text.lines().count(), 3500);
     assert_eq!(text.lines().nth(3), Some(r#"{"id":3,"name":null,"ratio":0.75}"#));
     // And what was written as JSON is read as the same rows.
-    let schema = "id: int64 required, name: utf8, ratio: float64";
+    let schema = "id: int64 not null, name: utf8, ratio: float64";
     let again = converted(&folder, &["x.jsonl", "--schema", schema]);
     assert_eq!(again.columns(), wanted.columns());
     for engine in ["cpu", "reference"] {

@@ -89,7 +89,10 @@ impl Cursor {
             let mut selection = match &file.condition {
                 Condition::All => RowSelection::all(rows),
                 Condition::None => RowSelection::default(),
-                Condition::Some(plan) => plan.filter.prune(&file.opened.file, row_group)?,
+                Condition::Some(plan) => {
+                    let here = file.with_indexes(&plan.plan, row_group)?;
+                    plan.filter.prune(&here, row_group)?
+                }
             };
             if let Some(wanted) = &self.request.rows {
                 selection = selection.intersection(&part(wanted, self.rows_before, rows));

@@ -88,7 +88,8 @@ impl Opened {
     /// The file with these ranges of it here.
     pub(crate) fn with(&self, ranges: Vec<Range<u64>>) -> Result<File> {
         let Some(remote) = &self.remote else { return Ok(self.file.clone()) };
-        let ranges = joined(ranges);
+        let missing = ranges.into_iter().filter(|range| self.file.slice(range.clone()).is_err());
+        let ranges = joined(missing.collect());
         if ranges.is_empty() {
             return Ok(self.file.clone());
         }

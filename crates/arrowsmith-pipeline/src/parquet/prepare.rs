@@ -142,6 +142,26 @@ impl Prepared {
         plan.ranges(&self.opened.file, row_group)
     }
 
+    /// The file with the page indexes of a plan's columns here, as far as there are any.
+    pub(crate) fn with_indexes(&self, plan: &ReadPlan, row_group: usize) -> Result<File> {
+        let file = &self.opened.file;
+        let mut ranges = Vec::new();
+        for leaf in plan.leaves() {
+            let chunk = file.chunk(row_group, leaf)?;
+            for (offset, length) in [
+                (chunk.offset_index_offset(), chunk.offset_index_length()),
+                (chunk.column_index_offset(), chunk.column_index_length()),
+            ] {
+                let range = offset.zip(length).and_then(|(offset, length)| {
+                    let start = u64::try_from(offset).ok()?;
+                    Some(start..start.checked_add(u64::try_from(length).ok()?)?)
+                });
+                ranges.extend(range.filter(|range| range.end <= file.file_bytes()));
+            }
+        }
+        self.opened.with(ranges)
+    }
+
     /// The columns that are decoded.
     pub(crate) fn plan(&self) -> &ReadPlan {
         &self.plan
