@@ -134,10 +134,10 @@ impl ParquetBatches {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
-            let before = state.schedule.first_portion();
+            let before = state.schedule.moves();
             let taken = state.schedule.take();
-            if taken.is_none() && state.schedule.first_portion() != before {
-                // A portion that ended has made room, if for no batch.
+            if taken.is_none() && state.schedule.moves() != before {
+                // What had no rows has made room, if for no batch.
                 self.shared.changed.notify_all();
             }
             if let Some(pieces) = taken {

@@ -80,6 +80,7 @@ pub(crate) struct Schedule {
     bytes_max: usize,
     bytes_peak: usize,
     portions_max: usize,
+    moves: u64,
 }
 
 impl Schedule {
@@ -93,6 +94,7 @@ impl Schedule {
             bytes_max,
             bytes_peak: 0,
             portions_max: if threads == 1 { 1 } else { threads + 2 },
+            moves: 0,
         }
     }
 
@@ -214,6 +216,7 @@ impl Schedule {
                 Stage::Running if portion.taken == portion.batches.len() => {
                     self.portions.pop_front();
                     self.first += 1;
+                    self.moves += 1;
                 }
                 Stage::Running => {
                     if let Some(error) = portion
@@ -229,6 +232,7 @@ impl Schedule {
                     }
                     let rows = portion.batches[portion.taken].kept;
                     portion.taken += 1;
+                    self.moves += 1;
                     let mut columns = Vec::with_capacity(portion.fields.len());
                     for (array, bytes) in
                         portion.fields.iter_mut().filter_map(|slot| slot.ready.pop_front())
@@ -244,9 +248,9 @@ impl Schedule {
         }
     }
 
-    /// The number of the portion that the next batch is of.
-    pub(crate) fn first_portion(&self) -> u64 {
-        self.first
+    /// How often [`Schedule::take`] has made room for more.
+    pub(crate) fn moves(&self) -> u64 {
+        self.moves
     }
 
     /// Whether nothing more can come.

@@ -14,7 +14,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_parquet::{Predicate, ReadOptions};
+use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::{DataFile, Input, Ranged, expand_dataset};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -370,6 +370,21 @@ fn row_groups_without_a_batch_do_not_stop_the_others() {
             let made = pipeline(bytes.clone()).threads(threads).filter(condition(text));
             assert_eq!(whole(made.start().unwrap()).num_rows(), count);
         }
+    }
+}
+
+#[test]
+fn batches_without_rows_do_not_stop_the_others() {
+    // Rows so near to one another that those between them are decoded too, a batch for each.
+    let all = rows(0, 3000);
+    let bytes = file(&all, 1000);
+    let chosen = (0..3000).step_by(60).map(|row| row..row + 1);
+    for threads in [1, 2, 5] {
+        let made = pipeline(bytes.clone())
+            .threads(threads)
+            .batch_rows(Some(1))
+            .rows(Some(RowSelection::from_ranges(chosen.clone())));
+        assert_eq!(whole(made.start().unwrap()).num_rows(), 50);
     }
 }
 
