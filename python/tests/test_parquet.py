@@ -134,11 +134,17 @@ FILTERS: list[tuple[Any, Any]] = [
     ("fare > 600 and zone = 'A'", (pc.field("fare") > 600) & (pc.field("zone") == "A")),
     ([("id", ">", 4_990)], pc.field("id") > 4_990),
     (("id", "=", 7), pc.field("id") == 7),
-    ([("zone", "in", ["A", "B"]), ("id", "<", 20)], (pc.field("zone") != "C") & (pc.field("id") < 20)),
+    (
+        [("zone", "in", ["A", "B"]), ("id", "<", 20)],
+        (pc.field("zone") != "C") & (pc.field("id") < 20),
+    ),
     ([[("id", "<", 5)], [("id", ">=", 4_995)]], (pc.field("id") < 5) | (pc.field("id") >= 4_995)),
     ([("zone", "not in", {"A", "B"})], pc.field("zone") == "C"),
     ([("fare", "=", None)], pc.field("fare").is_null()),
-    ([("fare", "is not", None), ("id", "<", 100)], pc.field("fare").is_valid() & (pc.field("id") < 100)),
+    (
+        [("fare", "is not", None), ("id", "<", 100)],
+        pc.field("fare").is_valid() & (pc.field("id") < 100),
+    ),
     ([("fare", "in", [1.0, None])], (pc.field("fare") == 1.0) | pc.field("fare").is_null()),
     ([("price", "==", decimal.Decimal("1.50"))], pc.field("price") == decimal.Decimal("1.50")),
     ([("day", ">", dt.date(2024, 2, 1))], pc.field("day") > dt.date(2024, 2, 1)),
@@ -163,26 +169,41 @@ def test_filters(path: Path, table: pa.Table, ours: Any, theirs: Any) -> None:
 
 
 def test_filters_that_make_no_sense(path: Path) -> None:
-    for wrong in ["id <", "nothing = 1", [("id", "~", 1)], [("id", "<", float("nan"))], [("id", "<", None)]]:
+    for wrong in [
+        "id <",
+        "nothing = 1",
+        [("id", "~", 1)],
+        [("id", "<", float("nan"))],
+        [("id", "<", None)],
+    ]:
         with pytest.raises(arrowsmith.ConfigError):
             read(path, filter=wrong)
-    for other in [5, [("id", "<")], [("id", "in", "text")], [("id", "=", object())], pc.field("id") < 3]:
+    for other in [
+        5,
+        [("id", "<")],
+        [("id", "in", "text")],
+        [("id", "=", object())],
+        pc.field("id") < 3,
+    ]:
         with pytest.raises(TypeError, match="filter"):
             read(path, filter=other)
 
 
 def test_hints(path: Path, table: pa.Table) -> None:
     zones = table.column("zone")
-    for options, data_type in [
+    choices: list[tuple[dict[str, Any], pa.DataType]] = [
         ({"strings": "large"}, pa.large_string()),
         ({"strings": "view"}, pa.string_view()),
         ({"dictionary": True}, pa.dictionary(pa.int32(), pa.string())),
         ({"dictionary": ["zone"]}, pa.dictionary(pa.int32(), pa.string())),
-    ]:
+    ]
+    for options, data_type in choices:
         column = read(path, **options).column("zone")
         assert column.type == data_type
         assert column.to_pylist() == zones.to_pylist()
-    assert read(path, timestamp_unit="ms").schema.field("at").type == pa.timestamp("ms", "Europe/Amsterdam")
+    assert read(path, timestamp_unit="ms").schema.field("at").type == pa.timestamp(
+        "ms", "Europe/Amsterdam"
+    )
     assert read(path, verify_checksums=True).equals(table)
     with pytest.raises(arrowsmith.ConfigError, match="strings: expected"):
         read(path, strings="huge")
@@ -243,7 +264,9 @@ def test_errors_say_where(path: Path) -> None:
     broken = bytearray(path.read_bytes())
     broken[4:400] = b"\xff" * 396
     (path.parent / "broken.parquet").write_bytes(broken)
-    with pytest.raises(arrowsmith.FileError, match=r"broken\.parquet, row group 0, column id") as caught:
+    with pytest.raises(
+        arrowsmith.FileError, match=r"broken\.parquet, row group 0, column id"
+    ) as caught:
         read(path.parent / "broken.parquet")
     assert (caught.value.row_group, caught.value.column) == (0, "id")
     assert isinstance(caught.value, ValueError)
@@ -376,7 +399,9 @@ def writings() -> Iterator[dict[str, Any]]:
                     }
 
 
-@pytest.mark.parametrize("writing", writings(), ids=lambda writing: "-".join(map(str, writing.values())))
+@pytest.mark.parametrize(
+    "writing", writings(), ids=lambda writing: "-".join(map(str, writing.values()))
+)
 def test_every_way_of_writing(nested: pa.Table, writing: dict[str, Any]) -> None:
     options = dict(writing)
     encoding = options.pop("encoding")
@@ -391,4 +416,6 @@ def test_every_way_of_writing(nested: pa.Table, writing: dict[str, Any]) -> None
         found = read(whole, threads=threads, batch_rows=400, verify_checksums=True)
         assert found.schema.equals(expected.schema)
         for name in found.column_names:
-            assert found.column(name).combine_chunks().equals(expected.column(name).combine_chunks()), name
+            assert (
+                found.column(name).combine_chunks().equals(expected.column(name).combine_chunks())
+            ), name

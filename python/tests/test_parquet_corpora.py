@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parquet files that others wrote, read as pyarrow reads them.
 
-``parquet_decisions.txt`` lists the files that the two read differently, with the reason; a file that is
-neither equal nor listed fails, and so does a line that is not needed. Files that a reader has to refuse are
-the business of the Rust tests: pyarrow does not survive all of them.
+``parquet_decisions.txt`` lists the files that the two read differently, with the reason; a file
+that is neither equal nor listed fails, and so does a line that is not needed. Files that have to be
+refused are the business of the Rust tests: pyarrow does not survive all of them.
 """
 
 import csv
@@ -45,11 +45,11 @@ def files(folder: Path) -> list[str]:
 def decisions() -> dict[str, str]:
     lines = (HERE / "parquet_decisions.txt").read_text().splitlines()
     pairs = (line.split("\t", 1) for line in lines if line and not line.startswith("#"))
-    return {path: reason for path, reason in pairs}
+    return {pair[0]: pair[1] for pair in pairs}
 
 
 def plain(column: pa.ChunkedArray) -> pa.Array:
-    """Give a column without dictionaries and extension types, whose forms are the reader's choice."""
+    """Give a column without dictionaries and extension types: their forms are a choice."""
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)

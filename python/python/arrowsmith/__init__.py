@@ -241,7 +241,7 @@ def read_parquet(
             all. ``name=value`` folders below a folder, or in what a pattern's wildcards stand for,
             are columns.
         columns: paths of the columns to read: ``["id", "user.name"]``.
-        filter: only rows for which this holds. Text, such as ``"fare > 10 and zone in ('A', 'B')"``,
+        filter: only rows for which this holds. Text, such as ``"fare > 10 and zone is null"``,
             or tuples as pyarrow and pandas take them: ``[("fare", ">", 10), ("zone", "=", "A")]``
             is a conjunction, a list of such lists a disjunction of them. A comparison with null is
             neither true nor false, as in SQL. Row groups and pages that cannot match are not read.

@@ -121,7 +121,7 @@ Source: TypeAlias = OneSource | Sequence[OneSource]
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
 
 Value: TypeAlias = object
-"""A number, text, bytes, bool, date, time, timestamp, ``Decimal``, UUID, or numpy's scalars of them."""
+"""A number, text, bytes, bool, date, time, ``Decimal``, UUID, or numpy's scalars of them."""
 Test: TypeAlias = tuple[str, str, Value]
 """Column, operator and value: ``("fare", ">", 10)``, ``("zone", "in", {"A", "B"})``."""
 Filter: TypeAlias = str | Test | Sequence[Test] | Sequence[Sequence[Test]]
