@@ -233,8 +233,7 @@ def test_batch_by_batch(path: Path, table: pa.Table) -> None:
 
 
 def test_polars_and_pandas_take_it(path: Path, table: pa.Table) -> None:
-    frame = pl.from_arrow(arrowsmith.read_parquet(path))
-    assert isinstance(frame, pl.DataFrame)
+    frame = pl.DataFrame(arrowsmith.read_parquet(path))
     assert frame.equals(pl.read_parquet(path))
     pandas = read(path).to_pandas()
     assert pandas.equals(pq.read_table(path).to_pandas())
@@ -400,7 +399,7 @@ def writings() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "writing", writings(), ids=lambda writing: "-".join(map(str, writing.values()))
+    "writing", [*writings()], ids=lambda writing: "-".join(map(str, writing.values()))
 )
 def test_every_way_of_writing(nested: pa.Table, writing: dict[str, Any]) -> None:
     options = dict(writing)
