@@ -3,6 +3,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod parquet;
+pub mod parquet_reader;
+
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, Framing};

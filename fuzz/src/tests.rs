@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Seeds and regressions on a stable compiler, and what a few mutations of them find.
 
+mod seeds;
+
 use std::path::Path;
 
 use arrowsmith_testkit::random::{Rng, mutate};
@@ -15,6 +17,12 @@ const TARGETS: &[(&str, Body)] = &[
     ("tcp_framing", crate::tcp_framing),
     ("number", crate::number),
     ("schema_text", crate::schema_text),
+    ("parquet_file", crate::parquet::parquet_file),
+    ("parquet_reader", crate::parquet_reader::parquet_reader),
+    ("parquet_random", crate::parquet_reader::parquet_random),
+    ("parquet_pages", crate::parquet::parquet_pages),
+    ("parquet_values", crate::parquet::parquet_values),
+    ("parquet_levels", crate::parquet::parquet_levels),
 ];
 
 fn files(folder: &str, target: &str) -> Vec<Vec<u8>> {
@@ -25,8 +33,11 @@ fn files(folder: &str, target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-/// Runs a target on its seeds, and on `rounds` mutations of each; all that it finds is shown.
+/// Runs a target on its seeds, and on `rounds` mutations of each (or as many as `ARROWSMITH_ROUNDS`
+/// says); all that it finds is shown.
 fn run(target: &str, rounds: u64) {
+    let asked = std::env::var("ARROWSMITH_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let rounds = asked.unwrap_or(rounds);
     let (_, body) = TARGETS.iter().find(|(name, _)| *name == target).unwrap();
     let seeds = files("seeds", target);
     assert!(!seeds.is_empty());
@@ -77,4 +88,34 @@ fn number() {
 #[test]
 fn schema_text() {
     run("schema_text", 1000);
+}
+
+#[test]
+fn parquet_file() {
+    run("parquet_file", 300);
+}
+
+#[test]
+fn parquet_reader() {
+    run("parquet_reader", 300);
+}
+
+#[test]
+fn parquet_random() {
+    run("parquet_random", 10);
+}
+
+#[test]
+fn parquet_pages() {
+    run("parquet_pages", 300);
+}
+
+#[test]
+fn parquet_values() {
+    run("parquet_values", 300);
+}
+
+#[test]
+fn parquet_levels() {
+    run("parquet_levels", 300);
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith::json::JsonReader;
+use arrowsmith::parquet::ParquetReader;
 use arrowsmith::{Progress, Reject};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -17,23 +18,53 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{Failure, raised};
 use crate::options::ReadOptions;
+use crate::parquet;
 use crate::schema::schema_of;
 use crate::source;
 
 /// What a callback raised, until it can be raised where the batches are read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
+/// A reader of one of the formats.
+enum Reading {
+    Json(Box<JsonReader>),
+    Parquet(Box<ParquetReader>),
+}
+
+impl Reading {
+    fn next_batch(&mut self) -> arrowsmith::Result<Option<RecordBatch>> {
+        match self {
+            Self::Json(reader) => reader.next_batch(),
+            Self::Parquet(reader) => reader.next_batch(),
+        }
+    }
+
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Json(reader) => reader.schema(),
+            Self::Parquet(reader) => reader.schema(),
+        }
+    }
+
+    fn progress(&self) -> &Arc<Progress> {
+        match self {
+            Self::Json(reader) => reader.progress(),
+            Self::Parquet(reader) => reader.progress(),
+        }
+    }
+}
+
 /// The batches of a source, in order.
 pub(crate) struct Batches {
     /// `None` only while it is dropped.
-    reader: Option<JsonReader>,
+    reader: Option<Reading>,
     raised: Raised,
     cancel: Arc<AtomicBool>,
 }
 
 impl Batches {
-    /// Opens a source. Inference, where it is needed, happens here.
-    pub(crate) fn open(
+    /// Opens JSON. Inference, where it is needed, happens here.
+    pub(crate) fn json(
         source: &Bound<'_, PyAny>,
         schema: &Bound<'_, PyAny>,
         rejects: &Bound<'_, PyAny>,
@@ -53,12 +84,24 @@ impl Batches {
         }
         let inputs = source::inputs(source)?;
         let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
-        Ok(Self { reader: Some(reader), raised: raised_slot, cancel })
+        let reader = Some(Reading::Json(Box::new(reader)));
+        Ok(Self { reader, raised: raised_slot, cancel })
+    }
+
+    /// Opens Parquet.
+    pub(crate) fn parquet(
+        source: &Bound<'_, PyAny>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let cancel = Arc::<AtomicBool>::default();
+        let reader = parquet::open(source, options, &cancel)?;
+        let reader = Some(Reading::Parquet(Box::new(reader)));
+        Ok(Self { reader, raised: Raised::default(), cancel })
     }
 
     /// The next batch; `None` at the end. Call it without the GIL.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
-        let batch = self.reader.as_mut().map_or(Ok(None), JsonReader::next_batch);
+        let batch = self.reader.as_mut().map_or(Ok(None), Reading::next_batch);
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         match raised {
             Some(raised) => Err(Failure::Python(raised)),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use arrow_schema::ArrowError;
-use arrowsmith::{DataError, Error};
+use arrowsmith::{DataError, Error, FileError};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -57,6 +57,7 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
                 exception.setattr("path", path)?;
                 Ok(exception)
             }),
+        Error::File(error) => file_error(py, &error),
         Error::Config(message) => exception(py, "ConfigError", &message),
         other => exception(py, "ArrowsmithError", &other.to_string()),
     };
@@ -84,6 +85,17 @@ fn data_error(py: Python<'_>, mut error: DataError) -> PyResult<Bound<'_, PyAny>
     exception.setattr("expected", error.expected)?;
     exception.setattr("found", error.found)?;
     exception.setattr("hint", error.hint)?;
+    Ok(exception)
+}
+
+fn file_error<'py>(py: Python<'py>, error: &FileError) -> PyResult<Bound<'py, PyAny>> {
+    let exception = exception(py, "FileError", &error.to_string())?;
+    exception.setattr("kind", error.kind.name())?;
+    exception.setattr("source", error.place.source.as_deref())?;
+    exception.setattr("row_group", error.place.row_group)?;
+    exception.setattr("column", error.place.column.as_deref())?;
+    exception.setattr("page", error.place.page)?;
+    exception.setattr("offset", error.place.offset)?;
     Ok(exception)
 }
 

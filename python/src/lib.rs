@@ -11,7 +11,9 @@
 mod batches;
 mod errors;
 mod export;
+mod filter;
 mod options;
+mod parquet;
 mod reader;
 mod schema;
 mod source;
@@ -37,7 +39,10 @@ fn read_json(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Table> {
     let py = source.py();
-    let mut batches = Batches::open(source, schema, rejects, options)?;
+    read_all(py, Batches::json(source, schema, rejects, options)?)
+}
+
+fn read_all(py: Python<'_>, mut batches: Batches) -> PyResult<Table> {
     let schema = batches.schema();
     let mut read = Vec::new();
     while let Some(batch) = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))? {
@@ -56,7 +61,19 @@ fn open_json(
     rejects: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Reader> {
-    Ok(Reader::new(Batches::open(source, schema, rejects, options)?))
+    Ok(Reader::new(Batches::json(source, schema, rejects, options)?))
+}
+
+/// Reads everything.
+#[pyfunction]
+fn read_parquet(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Table> {
+    read_all(source.py(), Batches::parquet(source, options)?)
+}
+
+/// Opens a reader.
+#[pyfunction]
+fn open_parquet(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Reader> {
+    Ok(Reader::new(Batches::parquet(source, options)?))
 }
 
 /// Infers a schema.
@@ -74,6 +91,9 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_json, module)?)?;
     module.add_function(wrap_pyfunction!(open_json, module)?)?;
     module.add_function(wrap_pyfunction!(infer_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(open_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(parquet::parquet_metadata, module)?)?;
+    module.add_function(wrap_pyfunction!(read_parquet, module)?)?;
     module.add_class::<Batch>()?;
     module.add_class::<Reader>()?;
     module.add_class::<Schema>()?;

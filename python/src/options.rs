@@ -114,19 +114,11 @@ impl ReadOptions {
         decode.limits =
             infer.limits.clone().with_memory_bytes_max(get(options, "memory_bytes_max")?);
         let engine: String = get(options, "engine")?;
-        let threads = match get(options, "threads")? {
-            None => 0,
-            Some(threads @ 1..=THREADS_MAX) => threads,
-            Some(other) => {
-                let message = format!("threads: expected 1 to {THREADS_MAX}, found {other}");
-                return Err(config(py, message));
-            }
-        };
         Ok(Self {
             infer,
             columns: get(options, "columns")?,
             engine: arrowsmith::engine(&engine).map_err(|error| raised(py, error))?,
-            threads,
+            threads: threads(options)?,
             batch_rows: get(options, "batch_rows")?,
             batch_bytes: get(options, "batch_bytes")?,
             decode,
@@ -151,8 +143,23 @@ impl ReadOptions {
     }
 }
 
+/// Decoder threads; 0 is one for each core.
+pub(crate) fn threads(options: &Bound<'_, PyDict>) -> PyResult<usize> {
+    match get(options, "threads")? {
+        None => Ok(0),
+        Some(threads @ 1..=THREADS_MAX) => Ok(threads),
+        Some(other) => {
+            let message = format!("threads: expected 1 to {THREADS_MAX}, found {other}");
+            Err(config(options.py(), message))
+        }
+    }
+}
+
 /// The value of an option; errors name the option.
-fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+pub(crate) fn get<'py, T: FromPyObjectOwned<'py>>(
+    options: &Bound<'py, PyDict>,
+    name: &str,
+) -> PyResult<T> {
     let py = options.py();
     let found = value(options, name)?;
     let extracted: Result<T, PyErr> = found.extract().map_err(Into::into);
@@ -166,13 +173,18 @@ fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str)
     })
 }
 
-fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+/// The value of an option, as it is.
+pub(crate) fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let found = options.get_item(name)?;
     found.ok_or_else(|| PyTypeError::new_err(format!("{name}: there is no value")))
 }
 
 /// What the option's word stands for.
-fn choice<T: Copy>(options: &Bound<'_, PyDict>, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+pub(crate) fn choice<T: Copy>(
+    options: &Bound<'_, PyDict>,
+    name: &str,
+    choices: &[(&str, T)],
+) -> PyResult<T> {
     let word: String = get(options, name)?;
     if let Some((_, chosen)) = choices.iter().find(|(known, _)| *known == word) {
         return Ok(*chosen);

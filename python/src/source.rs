@@ -5,16 +5,24 @@
 //! reads them; they and files are copied piece by piece, holding the GIL.
 
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arrowsmith::Input;
+use arrowsmith::{Input, Ranged};
+use bytes::Bytes;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyString, PyTuple};
 
 use crate::errors::raised;
+
+/// Bytes that a file in Python is asked for at once.
+const PIECE_BYTES: usize = 8 << 20;
+
+/// `os.SEEK_END`.
+const SEEK_END: u8 = 2;
 
 /// The inputs that a source stands for, in order.
 pub(crate) fn inputs(source: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
@@ -34,6 +42,11 @@ fn one(source: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
         // Only text is taken for a pattern: a `Path` means one file.
         return arrowsmith::expand(pattern.to_str()?).map_err(|error| raised(py, error));
     }
+    Ok(vec![unopened(source)?])
+}
+
+/// Anything but text, as an input that is read from its start to its end.
+fn unopened(source: &Bound<'_, PyAny>) -> PyResult<Input> {
     let input = if let Ok(bytes) = source.cast::<PyBytes>() {
         Input::bytes(PyBackedBytes::from(bytes.clone()))
     } else if let Ok(view) = PyMemoryView::from(source) {
@@ -50,7 +63,24 @@ fn one(source: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
             source.get_type().name()?
         )));
     };
-    Ok(vec![input])
+    Ok(input)
+}
+
+/// Anything but text, for a format whose parts are read as they are needed: a file that can be sought in is
+/// read in parts, the others whole.
+pub(crate) fn random_access(source: &Bound<'_, PyAny>) -> PyResult<Input> {
+    let is_buffer = source.is_instance_of::<PyBytes>() || PyMemoryView::from(source).is_ok();
+    if is_buffer || !source.hasattr("seek")? || !source.hasattr("tell")? {
+        return unopened(source);
+    }
+    if source.hasattr("seekable")? && !source.call_method0("seekable")?.is_truthy()? {
+        return unopened(source);
+    }
+    let name = source.getattr("name").and_then(|name| name.extract::<String>());
+    source.call_method1("seek", (0, SEEK_END))?;
+    let bytes = source.call_method0("tell")?.extract()?;
+    let ranged = FileParts { file: source.clone().unbind(), bytes, turn: Mutex::new(()) };
+    Ok(Input::Ranged { name: name.ok().map(Arc::from), ranged: Arc::new(ranged) })
 }
 
 /// Runs `work` with the GIL, wherever this thread comes from.
@@ -115,6 +145,44 @@ impl Read for FileReader {
             };
             fill(buffer, bytes.as_bytes())
         })
+    }
+}
+
+/// A binary file that can be sought in.
+struct FileParts {
+    file: Py<PyAny>,
+    bytes: u64,
+    /// Taken without the GIL, for as long as nobody else may move the file's place.
+    turn: Mutex<()>,
+}
+
+impl Ranged for FileParts {
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            attached(|py| self.file.bind(py).call_method1("seek", (range.start,)).map(drop))?;
+            let count = range.end - range.start;
+            let mut part = Vec::new();
+            let mut reader = FileReader { file: attached(|py| Ok(self.file.clone_ref(py)))? };
+            while (part.len() as u64) < count {
+                let missing = count - part.len() as u64;
+                let piece = usize::try_from(missing).unwrap_or(usize::MAX).min(PIECE_BYTES);
+                let start = part.len();
+                part.resize(start + piece, 0);
+                let read = reader.read(&mut part[start..])?;
+                part.truncate(start + read);
+                if read == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+            parts.push(part.into());
+        }
+        Ok(parts)
     }
 }
 

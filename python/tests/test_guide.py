@@ -6,21 +6,26 @@ import inspect
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import arrowsmith
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "python.md"
+GUIDES = Path(__file__).parents[2] / "docs" / "guide"
+GUIDE = GUIDES / "python.md"
 
 
-def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("guide", ["python.md", "parquet.md"])
+def test_examples(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("events.jsonl").write_text('{"id":1,"user":{"name":"ada"}}\n{"id":2}\n')
-    examples = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    assert len(examples) >= 5
+    pq.write_table(pa.table({"fare": [5.0, 20.0], "zone": ["A", None]}), "taxi.parquet")
+    examples = re.findall(r"```python\n(.*?)```", (GUIDES / guide).read_text(), re.DOTALL)
+    assert len(examples) >= 4
     names: dict[str, object] = {}
     for example in examples:
-        exec(compile(example, str(GUIDE), "exec"), names)
+        exec(compile(example, guide, "exec"), names)
 
 
 def test_module_examples() -> None:
@@ -41,4 +46,10 @@ def test_options() -> None:
     ]
     assert found == keywords
     assert list(inspect.signature(arrowsmith.open_json).parameters)[2:] == keywords
+    text = (GUIDES / "parquet.md").read_text()
+    table = text[text.index("## Options") : text.index("## Conditions")]
+    cells = " ".join(line.split("|")[2] for line in table.splitlines() if "|" in line)
+    options = [*inspect.signature(arrowsmith.read_parquet).parameters][1:]
+    assert sorted(re.findall(r"`(\w+)=", cells)) == sorted(options)
+    assert [*inspect.signature(arrowsmith.open_parquet).parameters][1:] == options
     assert set(inspect.signature(arrowsmith.infer_schema).parameters) - {"source"} < set(keywords)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 22] = [
+const LAYERS: [&str; 24] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -18,10 +18,12 @@ const LAYERS: [&str; 22] = [
     "arrowsmith-plan",
     "arrowsmith-workload",
     "arrowsmith-json",
+    "arrowsmith-parquet",
     "arrowsmith-source",
     "arrowsmith-engine-cpu",
     "arrowsmith-engine-reference",
     "arrowsmith-sink-ipc",
+    "arrowsmith-sink-json",
     "arrowsmith-sink-parquet",
     "arrowsmith-sink-flight",
     "arrowsmith-sink-pulsar",

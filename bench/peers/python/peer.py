@@ -226,12 +226,14 @@ def totals(path, column, check):
     import pyarrow.compute as pc
 
     kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_struct(kind):
         # flatten() carries the nulls of the struct over to its fields.
         for field, child in zip(kind, column.flatten()):
             totals(f"{path}.{field.name}", child, check)
         return
-    if hasattr(kind, "value_type") and not pa.types.is_dictionary(kind):
+    if hasattr(kind, "value_type"):
         items = [chunk.flatten() for chunk in column.chunks]
         totals(path + "[]", pa.chunked_array(items, kind.value_type), check)
         return
@@ -248,6 +250,8 @@ def totals(path, column, check):
         elif pa.types.is_timestamp(kind):
             column = column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
         total = pc.sum(column).as_py() or 0
+        if pa.types.is_decimal(kind):
+            total = int(total.scaleb(kind.scale))
         check[path] = {"n": count, "sum": str(total % 2**64)}
 
 

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type,
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, UInt64Type,
 };
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
@@ -120,6 +121,14 @@ impl Checker {
                 let values = array.as_primitive::<Float64Type>();
                 Total::Float(valid(values, nulls).sum())
             }
+            DataType::Float32 => {
+                let values = array.as_primitive::<Float32Type>();
+                Total::Float(valid(values, nulls).map(f64::from).sum())
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "sums are modulo 2^64")]
+            DataType::Decimal128(..) => {
+                wrapping_sum::<Decimal128Type>(array, nulls, |v| v.cast_unsigned() as u64)
+            }
             DataType::Boolean => {
                 let values = array.as_boolean().values();
                 let rows = (0..array.len()).filter(|&row| nulls.is_none_or(|n| n.is_valid(row)));
@@ -129,6 +138,18 @@ impl Checker {
                 let values = array.as_string::<i32>();
                 let rows = (0..array.len()).filter(|&row| nulls.is_none_or(|n| n.is_valid(row)));
                 Total::Bytes(rows.map(|row| values.value(row).len() as u64).sum())
+            }
+            DataType::Dictionary(..) => {
+                // Lengths of the values, looked up; a key that is null has none.
+                let dictionary = array.as_any_dictionary();
+                let lengths = arrow_select::take::take(
+                    &byte_lengths(dictionary.values().as_ref())?,
+                    dictionary.keys(),
+                    None,
+                );
+                let lengths = lengths.map_err(|error| error.to_string())?;
+                let lengths = lengths.as_primitive::<UInt64Type>();
+                Total::Bytes(valid(lengths, nulls).sum())
             }
             DataType::Utf8View => {
                 let values = array.as_string_view();
@@ -141,6 +162,21 @@ impl Checker {
         self.columns.entry(path).and_modify(|sum| sum.add(count, total)).or_insert((count, total));
         Ok(())
     }
+}
+
+/// Of each string of a dictionary.
+fn byte_lengths(values: &dyn Array) -> Result<PrimitiveArray<UInt64Type>, String> {
+    let lengths: Vec<u64> = match values.data_type() {
+        DataType::Utf8 => {
+            values.as_string::<i32>().offsets().lengths().map(|len| len as u64).collect()
+        }
+        DataType::Utf8View => {
+            let lengths = values.as_string_view().lengths();
+            lengths.map(u64::from).collect()
+        }
+        other => return Err(format!("no totals are defined for dictionaries of {other}")),
+    };
+    Ok(lengths.into())
 }
 
 trait Add {

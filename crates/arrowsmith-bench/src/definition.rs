@@ -126,7 +126,7 @@ impl Definition {
     }
 }
 
-fn select<T: Clone>(
+pub(crate) fn select<T: Clone>(
     what: &'static str,
     all: &[T],
     name_of: impl Fn(&T) -> &String,

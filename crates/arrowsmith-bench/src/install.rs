@@ -21,7 +21,7 @@ macro_rules! sources {
     };
 }
 
-const PYTHON: Sources = sources!("python": "peer.py", "requirements.txt");
+const PYTHON: Sources = sources!("python": "parquet_peer.py", "peer.py", "requirements.txt");
 const RUST: Sources = sources!(
     "rust": "Cargo.toml", "Cargo.lock", "src/main.rs", "src/check.rs", "src/columns.rs",
     "src/serve.rs", "src/shapes.rs",

@@ -11,20 +11,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use arrow_ipc::writer::StreamWriter;
 
 use crate::check::Check;
+use crate::contest::{self, Contestant, Entry, Runner};
 use crate::definition::{Definition, EngineDefinition, PeerKind};
-use crate::engine::{self, InProcess, Keep, Prepared, Turn};
+use crate::engine::{self, InProcess, Keep};
 use crate::input::Input;
 use crate::install::install;
 use crate::peer::Peer;
 use crate::reference::ArrowJson;
 use crate::result::{self, NotMeasured, Report, Row};
-use crate::stats::Spread;
 use crate::{BenchError, machine};
-
-/// An engine that needs longer than this for one conversion takes part in `SLOW_ROUNDS_MAX` rounds
-/// only: its figure is steady, and the others' rounds stay close together.
-const SLOW_SECONDS: f64 = 2.0;
-const SLOW_ROUNDS_MAX: usize = 3;
 
 /// The suffix of an engine that is the same as another but keeps its batches.
 const COLLECT: &str = "-collect";
@@ -120,7 +115,7 @@ pub fn run(
 }
 
 /// As asked; else one thread, and all of them where there are more.
-fn thread_counts(asked: &[NonZeroUsize]) -> Vec<NonZeroUsize> {
+pub(crate) fn thread_counts(asked: &[NonZeroUsize]) -> Vec<NonZeroUsize> {
     if !asked.is_empty() {
         return asked.to_vec();
     }
@@ -139,23 +134,6 @@ struct Suite {
     programs: BTreeMap<PeerKind, Result<Vec<PathBuf>, String>>,
     rows: Vec<Row>,
     not_measured: Vec<NotMeasured>,
-}
-
-/// An engine at the start, with what it has done so far.
-struct Contestant<'a> {
-    definition: &'a EngineDefinition,
-    runner: Runner<'a>,
-    version: String,
-    seconds: Vec<f64>,
-    rounds_max: usize,
-    peak_rss_mb: f64,
-    rows: u64,
-    difference: Option<String>,
-}
-
-enum Runner<'a> {
-    Here { engine: Box<dyn Prepared + 'a>, keep: Keep },
-    There(Peer),
 }
 
 impl Suite {
@@ -234,25 +212,19 @@ impl Suite {
             }
         }
 
-        // A wrong result is measured all the same, and marked: its row count is its own.
-        for round in 0..usize::try_from(self.rounds).unwrap_or(usize::MAX) {
+        let rounds = usize::try_from(self.rounds).unwrap_or(usize::MAX);
+        let (contestants, left) = contest::compete(contestants, rounds, |round| {
             progress(&format!("{} × {threads}: round {}", input.workload, round + 1));
-            // Nobody always runs after the same neighbour with its warm or cold caches.
-            let first = if contestants.is_empty() { 0 } else { round % contestants.len() };
-            contestants.rotate_left(first);
-            contestants.retain_mut(|contestant| match contestant.take_part(round) {
-                Ok(()) => true,
-                Err(reason) => {
-                    failures.push((contestant.definition.name.clone(), reason));
-                    false
-                }
-            });
-            let back = first.min(contestants.len());
-            contestants.rotate_right(back);
-        }
+        });
+        failures.extend(left);
         let position = |row: &Row| self.engines.iter().position(|engine| engine.name == row.engine);
-        let mut rows: Vec<Row> =
-            contestants.into_iter().filter_map(|c| c.row(input, threads, expected.rows)).collect();
+        let entry = Entry {
+            workload: &input.workload,
+            threads: threads.get(),
+            bytes: input.text.len() as u64,
+            records: expected.rows,
+        };
+        let mut rows: Vec<Row> = contestants.into_iter().filter_map(|c| c.row(&entry)).collect();
         rows.sort_by_key(position);
         (rows, failures)
     }
@@ -280,82 +252,11 @@ impl Suite {
             None => {
                 let (found, keep) = self.here(&definition.name).ok_or(NOT_HERE)?;
                 let engine = found.prepare(&input.schema, &input.text, threads)?;
-                (Runner::Here { engine, keep }, found.version())
+                (Runner::Here { engine, keep, before: None }, found.version())
             }
         };
-        Ok(Contestant {
-            definition,
-            runner,
-            version,
-            seconds: Vec::new(),
-            rounds_max: usize::MAX,
-            peak_rss_mb: 0.0,
-            rows: 0,
-            difference: None,
-        })
-    }
-}
-
-impl Contestant<'_> {
-    fn turn(&mut self) -> Result<Turn, String> {
-        match &mut self.runner {
-            Runner::Here { engine, keep } => engine::turn(engine.as_mut(), *keep),
-            Runner::There(peer) => peer.turn(),
-        }
-    }
-
-    /// A conversion that does not count, and whose result is compared with what is expected.
-    fn warm_up(&mut self, expected: &Check) -> Result<(), String> {
-        let turn = self.turn()?;
-        if turn.seconds > SLOW_SECONDS {
-            self.rounds_max = SLOW_ROUNDS_MAX;
-        }
-        let check = match (&mut self.runner, turn.check) {
-            (_, Some(check)) => check,
-            (Runner::Here { engine, .. }, None) => engine::check(engine.as_mut())?,
-            (Runner::There(_), None) => return Err("gave no totals".to_owned()),
-        };
-        self.rows = turn.rows;
-        self.difference = check.difference(expected);
-        Ok(())
-    }
-
-    fn take_part(&mut self, round: usize) -> Result<(), String> {
-        if round < self.rounds_max {
-            let turn = self.turn()?;
-            if turn.rows != self.rows {
-                return Err(format!("gave {} rows after {}", turn.rows, self.rows));
-            }
-            self.seconds.push(turn.seconds);
-            self.peak_rss_mb = self.peak_rss_mb.max(turn.peak_rss_mb);
-        }
-        Ok(())
-    }
-
-    fn row(self, input: &Input, threads: NonZeroUsize, records: u64) -> Option<Row> {
-        let Spread { min, median, max } = Spread::of(&self.seconds)?;
-        #[expect(clippy::cast_precision_loss, reason = "a speed has three digits")]
-        let gb_per_s = input.text.len() as f64 / median / 1e9;
-        Some(Row {
-            workload: input.workload.clone(),
-            engine: self.definition.name.clone(),
-            kind: self.definition.kind.name().to_owned(),
-            about: self.definition.about.clone(),
-            version: self.version,
-            threads: threads.get(),
-            bytes: input.text.len() as u64,
-            records,
-            seconds_median: median,
-            seconds_min: min,
-            seconds_max: max,
-            seconds: self.seconds,
-            gb_per_s,
-            peak_rss_mb: self.peak_rss_mb,
-            valid: self.difference.is_none(),
-            difference: self.difference,
-            vs_fastest_peer: None,
-            vs_fastest_reader: None,
-        })
+        let EngineDefinition { name, kind, about, .. } = definition;
+        Ok(Contestant::new(name, kind.name(), about, version, runner))
     }
 }
 

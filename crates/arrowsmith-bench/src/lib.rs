@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod contest;
 mod corpus;
 mod definition;
 mod engine;
@@ -39,6 +40,7 @@ mod input;
 mod install;
 pub mod json;
 mod machine;
+pub mod parquet;
 mod peer;
 mod reference;
 mod report;
@@ -52,4 +54,4 @@ pub use error::BenchError;
 pub use json::Options;
 pub use reference::ArrowJson;
 pub use report::html;
-pub use result::{Machine, NotMeasured, Report, Row};
+pub use result::{FileInfo, Machine, NotMeasured, Report, Row};

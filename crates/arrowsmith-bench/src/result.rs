@@ -8,7 +8,7 @@ use crate::stats::Spread;
 /// A whole run. Serializes to the documented JSON object.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The suite: `json`.
+    /// The suite: `json` or `parquet`.
     pub suite: String,
     /// Where it was measured.
     pub machine: Machine,
@@ -56,9 +56,9 @@ pub struct Row {
     pub version: String,
     /// Threads that it was given.
     pub threads: usize,
-    /// Size of the input text.
+    /// Size of the input text; where files are read, of the Arrow arrays that come out.
     pub bytes: u64,
-    /// Records in the input text.
+    /// Records in the input.
     pub records: u64,
     /// Median time of a conversion.
     pub seconds_median: f64,
@@ -68,7 +68,7 @@ pub struct Row {
     pub seconds_max: f64,
     /// Every time, in the order of the rounds.
     pub seconds: Vec<f64>,
-    /// 10^9 bytes of text per second, from the median.
+    /// 10^9 of these bytes per second, from the median.
     pub gb_per_s: f64,
     /// Highest resident memory in 10^6 bytes, the input text included.
     pub peak_rss_mb: f64,
@@ -83,6 +83,24 @@ pub struct Row {
     /// Speed relative to the fastest ready-made reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vs_fastest_reader: Option<Ratio>,
+    /// The file that was read, in the suites that read files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileInfo>,
+}
+
+/// What matters of a file that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileInfo {
+    /// Its size.
+    pub bytes: u64,
+    /// Size of its pages before compression, about.
+    pub page_bytes: u64,
+    /// The figure that this is a point of: `output-size` or `page-size`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure: Option<String>,
+    /// What strings became, where the file is strings: `plain`, `view` or `dictionary`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strings: Option<String>,
 }
 
 /// How many times faster than another engine, compared round by round.
@@ -109,12 +127,15 @@ pub struct NotMeasured {
     pub reason: String,
 }
 
-/// Adds to each row how it compares with the fastest valid peers of its workload and thread count.
+/// Adds to each row how it compares with the fastest valid peers of its workload and thread count;
+/// where files are strings, of those that make the same of them.
 pub(crate) fn compare(rows: &mut [Row]) {
     let all = rows.to_vec();
     for row in rows {
+        let strings = |row: &Row| row.file.as_ref().and_then(|file| file.strings.clone());
+        let own = (row.workload.clone(), row.threads, strings(row));
         let peers = all.iter().filter(|other| {
-            (&other.workload, other.threads) == (&row.workload, row.threads)
+            (&other.workload, other.threads, strings(other)) == (&own.0, own.1, own.2.clone())
                 && other.valid
                 && other.kind != "ours"
         });
@@ -158,6 +179,7 @@ pub(crate) mod tests {
             difference: None,
             vs_fastest_peer: None,
             vs_fastest_reader: None,
+            file: None,
         }
     }
 

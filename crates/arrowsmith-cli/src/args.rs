@@ -14,7 +14,8 @@ use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
 use clap::{Args, Parser, Subcommand};
 
 pub use self::values::{
-    BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, To, Unknown,
+    BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, Strings, TimestampUnit,
+    To, Unknown,
 };
 use crate::ingest::IngestArgs;
 use crate::progress::When;
@@ -38,10 +39,10 @@ pub enum Command {
     Bench(BenchArgs),
 }
 
-/// Convert JSON to Arrow or Parquet
+/// Convert JSON or Parquet to Arrow, Parquet or JSON
 ///
-/// Without --schema the schema is inferred from the first records. The output appears under its name
-/// only when it is whole.
+/// What the input is, its name or its first bytes say. JSON without --schema has its schema inferred from the first
+/// records. The output appears under its name only when it is whole.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// The file to write, or `-` for standard output (an Arrow stream, unless --to says otherwise)
@@ -78,6 +79,9 @@ pub struct ConvertArgs {
     pub bad: BadInputArgs,
 
     #[command(flatten)]
+    pub parquet: ParquetArgs,
+
+    #[command(flatten)]
     pub out: OutputArgs,
 
     #[command(flatten)]
@@ -88,11 +92,11 @@ pub struct ConvertArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
-    /// Files, glob patterns, or `-` for standard input; all are of one schema
+    /// Files, glob patterns, folders of Parquet files, or `-` for standard input; all are of one schema
     #[arg(required = true, value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<String>,
 
-    /// How records follow one another
+    /// What the input is: Parquet, or JSON whose records follow one another like this
     #[arg(long, value_enum, default_value_t = Format::Auto, value_name = "FORMAT")]
     pub format: Format,
 
@@ -117,7 +121,7 @@ pub struct InputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What decodes: `reference` is arrow-json, slower, and refuses some options
+    /// What decodes: `reference` is arrow-json or the parquet crate, slower; arrow-json refuses some options
     #[arg(long, value_enum, default_value_t = Engine::Cpu)]
     pub engine: Engine,
 
@@ -155,6 +159,47 @@ pub struct BadInputArgs {
     pub unknown_keys: Unknown,
 }
 
+/// What is read of Parquet files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Parquet input")]
+pub struct ParquetArgs {
+    /// Only rows for which this holds: `fare > 10 and (zone = 'A' or zone is null)`
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub condition: Option<String>,
+
+    /// Stop after so many rows
+    #[arg(long, value_name = "ROWS")]
+    pub limit: Option<u64>,
+
+    /// Only these row groups, in this order, of a single file: `0,3,5`
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub row_groups: Vec<usize>,
+
+    /// Columns to read as dictionaries, as paths: `a,b.c`, or `*`
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub dictionary_columns: Vec<String>,
+
+    /// The form of strings and binary values
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub strings: Option<Strings>,
+
+    /// The unit of all timestamps
+    #[arg(long, value_enum, value_name = "UNIT")]
+    pub timestamp_unit: Option<TimestampUnit>,
+
+    /// Ignore the Arrow schema that the writer has put into the file
+    #[arg(long)]
+    pub ignore_arrow_schema: bool,
+
+    /// Hold pages to their checksums
+    #[arg(long)]
+    pub verify_checksums: bool,
+
+    /// Types of columns that come from folders' names: `year: int32, zone: utf8` [default: inferred]
+    #[arg(long, value_name = "SCHEMA")]
+    pub partition_types: Option<String>,
+}
+
 /// What is written.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -163,7 +208,7 @@ pub struct OutputArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<To>,
 
-    /// Rows of every batch but the last [default: what a MiB of JSON gives]
+    /// Rows of every batch but the last [default: what a MiB of JSON gives; of Parquet 131072 or fewer]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch_rows: Option<u32>,
 
@@ -223,7 +268,8 @@ pub struct Records(pub Option<NonZeroU64>);
 
 /// Show what is in an Arrow or Parquet file
 ///
-/// Prints the schema, the batches or row groups, and where the bytes are. Reads metadata only.
+/// Prints the schema, the batches or row groups, and where the bytes are. Reads metadata only; with --pages
+/// of Parquet the headers of pages too.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// An Arrow IPC file or stream, or a Parquet file; `-` for an Arrow stream on standard input
@@ -232,6 +278,10 @@ pub struct InspectArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+
+    /// Parquet: show every page
+    #[arg(long)]
+    pub pages: bool,
 }
 
 /// Write deterministic test data
@@ -365,6 +415,7 @@ pub struct BenchArgs {
 pub enum BenchSuite {
     Json(JsonBenchArgs),
     Ingest(IngestBenchArgs),
+    Parquet(ParquetBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine
@@ -449,6 +500,58 @@ pub struct JsonBenchArgs {
     /// Where the public files of the real-… workloads are
     #[arg(long, value_name = "DIR")]
     pub corpora_dir: Option<PathBuf>,
+}
+
+/// Parquet to Arrow, beside pyarrow, polars, DuckDB and the parquet crate
+///
+/// All read the same files from the page cache, taking turns; files are made from a seed. Peers are
+/// installed into a folder of their own; one that cannot be is reported as not measured. Without --json
+/// and --report the JSON result goes to standard output.
+#[derive(Debug, Args)]
+pub struct ParquetBenchArgs {
+    /// Write an HTML page with plots
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Arrow output of each workload, and the largest of the plots [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub size: Option<u64>,
+
+    /// Timed readings by each engine [default: 7]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+
+    /// Only these workloads or plots: int64-plain,taxi-snappy,output-size,page-size,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+
+    /// Only these engines: arrowsmith-cpu,pyarrow,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub engines: Vec<String>,
+
+    /// Thread counts [default: one, and all there are]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub threads: Vec<NonZeroUsize>,
+
+    /// Small files, one round, one thread, no peers that need an installation
+    #[arg(long, conflicts_with_all = ["size", "rounds", "threads"])]
+    pub quick: bool,
+
+    /// Where peers are installed [default: .bench]
+    #[arg(long, value_name = "DIR")]
+    pub peers_dir: Option<PathBuf>,
+
+    /// Where the files are made [default: parquet, among the peers]
+    #[arg(long, value_name = "DIR")]
+    pub files_dir: Option<PathBuf>,
+
+    /// Keep the files for the next run
+    #[arg(long)]
+    pub keep_files: bool,
 }
 
 fn codec(name: &str) -> Result<Codec, String> {

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench`: arrowsmith-bench with this command's own engine among the others.
+//! `arrowsmith bench`: arrowsmith-bench with this command's own engines among the others.
 //!
 //! The engine takes part through the library's reader, as any user would use it: threads, order and
 //! batches included.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use arrowsmith::parquet::{Columns, ReadOptions, StringForm};
 use arrowsmith::{Input, SharedBytes, json};
+use arrowsmith_bench::parquet::Strings;
 use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
 
-use crate::args::{BenchArgs, BenchSuite, IngestBenchArgs, JsonBenchArgs};
+use crate::args::{BenchArgs, BenchSuite, IngestBenchArgs, JsonBenchArgs, ParquetBenchArgs};
 use crate::failure::{Failure, Outcome};
 use crate::size::display;
 
@@ -23,6 +25,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
     match &args.suite {
         BenchSuite::Json(args) => json(args),
         BenchSuite::Ingest(args) => ingest(args),
+        BenchSuite::Parquet(args) => parquet(args),
     }
 }
 
@@ -40,9 +43,35 @@ fn json(args: &JsonBenchArgs) -> Outcome {
     let engines: Vec<Box<dyn InProcess>> = vec![Box::new(Cpu)];
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::json::run(&options, engines, &mut progress).map_err(failure)?;
-    let page = || arrowsmith_bench::html(&report);
-    write_report(args.json.as_deref(), args.report.as_deref(), &report, page)?;
-    print_rows(&report);
+    finish(&report, args.json.as_deref(), args.report.as_deref())
+}
+
+fn parquet(args: &ParquetBenchArgs) -> Outcome {
+    let default = arrowsmith_bench::parquet::Options::default();
+    let mut options = arrowsmith_bench::parquet::Options {
+        size_bytes: args.size,
+        rounds: args.rounds,
+        workloads: args.workloads.clone(),
+        engines: args.engines.clone(),
+        threads: args.threads.clone(),
+        peers_dir: args.peers_dir.clone().unwrap_or(default.peers_dir),
+        files_dir: args.files_dir.clone(),
+        keep_files: args.keep_files,
+    };
+    if args.quick {
+        options = options.quick();
+    }
+    let mut progress = |line: &str| eprintln!("{line}");
+    let engines: Vec<Box<dyn arrowsmith_bench::parquet::Engine>> = vec![Box::new(Cpu)];
+    let report =
+        arrowsmith_bench::parquet::run(&options, engines, &mut progress).map_err(failure)?;
+    finish(&report, args.json.as_deref(), args.report.as_deref())
+}
+
+/// Writes what was asked for; a wrong result of ours is a failure.
+fn finish(report: &Report, json: Option<&Path>, html: Option<&Path>) -> Outcome {
+    write_report(json, html, report, || arrowsmith_bench::html(report))?;
+    print_rows(report);
     match report.rows.iter().find(|row| !row.valid && row.kind == "ours") {
         Some(row) => Err(Failure::Work(Error::Config(format!(
             "{} on {}: the result is not the expected one: {}",
@@ -123,7 +152,7 @@ fn print_rows(report: &Report) {
             .as_ref()
             .map_or_else(String::new, |ratio| format!(", {:.1} x the fastest peer", ratio.median));
         eprintln!(
-            "{:<16} {:<24} {:>2} threads {:>8.3} GB/s of {}{ratio}",
+            "{:<24} {:<24} {:>2} threads {:>8.3} GB/s of {}{ratio}",
             row.workload,
             row.engine,
             row.threads,
@@ -133,7 +162,7 @@ fn print_rows(report: &Report) {
     }
     for missing in &report.not_measured {
         eprintln!(
-            "{:<16} {:<24} not measured: {}",
+            "{:<24} {:<24} not measured: {}",
             missing.workload, missing.engine, missing.reason
         );
     }
@@ -172,6 +201,54 @@ impl InProcess for Cpu {
     }
 }
 
+impl arrowsmith_bench::parquet::Engine for Cpu {
+    fn name(&self) -> &str {
+        InProcess::name(self)
+    }
+
+    fn version(&self) -> String {
+        InProcess::version(self)
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        file: &Path,
+        threads: NonZeroUsize,
+        strings: Strings,
+    ) -> Result<Box<dyn Prepared + 'a>, String> {
+        let options = match strings {
+            Strings::Plain => ReadOptions::default(),
+            Strings::View => ReadOptions::default().with_strings(StringForm::View),
+            Strings::Dictionary => ReadOptions::default().with_dictionary(Columns::All),
+        };
+        Ok(Box::new(CpuParquet { path: file.to_owned(), options, threads: threads.get() }))
+    }
+
+    fn release_memory(&self) {
+        arrowsmith::release_memory();
+    }
+}
+
+struct CpuParquet {
+    path: PathBuf,
+    options: ReadOptions,
+    threads: usize,
+}
+
+impl Prepared for CpuParquet {
+    fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
+        let reader = arrowsmith::parquet::ReaderBuilder::new()
+            .options(self.options.clone())
+            .threads(self.threads)
+            .open([Input::Path(self.path.clone())]);
+        let mut reader = reader.map_err(|error| error.to_string())?;
+        while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
+            sink(batch)?;
+        }
+        Ok(())
+    }
+}
+
 struct CpuPrepared {
     schema: SchemaRef,
     input: SharedBytes,
@@ -196,8 +273,8 @@ impl Prepared for CpuPrepared {
 
 /// Where the public files are if nobody says: what `ARROWSMITH_CORPORA` names, or beside the
 /// repository.
-fn corpora() -> Option<std::path::PathBuf> {
+fn corpora() -> Option<PathBuf> {
     let named =
         std::env::var_os("ARROWSMITH_CORPORA").unwrap_or_else(|| "../shared/corpora".into());
-    Some(std::path::PathBuf::from(named)).filter(|folder| folder.is_dir())
+    Some(PathBuf::from(named)).filter(|folder| folder.is_dir())
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith infer`: the schema of the input, as `--schema` takes it.
+//! `arrowsmith infer`: the schema of the input, as `--schema` takes it. Parquet files say it themselves.
 
 use std::io::{self, Write};
 
+use arrow_array::RecordBatchReader;
+use arrow_schema::Schema;
 use arrowsmith::json::infer_schema;
+use arrowsmith::parquet::{EXTENSIONS, ReaderBuilder};
 
 use crate::args::InferArgs;
 use crate::failure::{Failure, Outcome};
@@ -12,6 +15,11 @@ use crate::interrupt::Interrupt;
 use crate::schema;
 
 pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
+    if input::is_parquet(&args.input)? {
+        let files = arrowsmith::expand_datasets(&args.input.inputs, EXTENSIONS)?;
+        let limits = input::limits(&args.input);
+        return print(&ReaderBuilder::new().limits(limits).limit(Some(0)).open(files)?.schema());
+    }
     let options = input::sampling(&args.input, &args.infer, interrupt);
     let sample = infer_schema(arrowsmith::expand_all(&args.input.inputs)?, &options)?;
     if !sample.complete {
@@ -20,7 +28,11 @@ pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
             sample.records
         );
     }
-    let mut text = schema::text(&sample.schema);
+    print(&sample.schema)
+}
+
+fn print(schema: &Schema) -> Outcome {
+    let mut text = schema::text(schema);
     if !text.ends_with('\n') {
         text.push('\n');
     }

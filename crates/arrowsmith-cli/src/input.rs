@@ -1,22 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The input options of the command line, in the library's terms. `convert` and `infer` share them.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrowsmith::json::SampleOptions;
+use arrowsmith::parquet::EXTENSIONS;
 use arrowsmith::{Compression, Framing, Limits};
 
 use crate::args::{CompressionIn, Format, InferenceArgs, InputArgs};
+use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 
 /// `None` looks at the first bytes.
 pub fn framing(format: Format) -> Option<Framing> {
     match format {
-        Format::Auto => None,
+        Format::Auto | Format::Parquet => None,
         Format::Ndjson => Some(Framing::Lines),
         Format::Concatenated => Some(Framing::Concatenated),
         Format::Array => Some(Framing::Array),
     }
+}
+
+/// Names of what is Parquet: all inputs, or none.
+///
+/// # Errors
+/// When some are and some are not.
+pub fn is_parquet(args: &InputArgs) -> Outcome<bool> {
+    let one = |name: &String| match args.format {
+        Format::Auto => looks_like_parquet(Path::new(name)),
+        Format::Parquet => true,
+        Format::Ndjson | Format::Concatenated | Format::Array => false,
+    };
+    let parquet = args.inputs.iter().filter(|name| one(name)).count();
+    if parquet != 0 && parquet != args.inputs.len() {
+        let message =
+            "some inputs are Parquet and some are not: --format says what all of them are";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(parquet > 0)
+}
+
+/// By what it is (a folder), its name, or its first bytes.
+fn looks_like_parquet(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) || path.is_dir() {
+        return true;
+    }
+    // A pipe would lose what is read here.
+    if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return false;
+    }
+    let mut start = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
 }
 
 pub fn compression(compression: CompressionIn) -> Compression {

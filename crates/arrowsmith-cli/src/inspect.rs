@@ -43,9 +43,7 @@ pub fn run(args: &InspectArgs) -> Outcome {
             let mut reader = io::BufReader::new(file);
             print(&arrow::stream(&mut reader).map_err(|error| named(path, error))?, args.json)
         }
-        Kind::Parquet => {
-            print(&parquet::file(&file).map_err(|error| named(path, error))?, args.json)
-        }
+        Kind::Parquet => print(&parquet::file(path, args.pages)?, args.json),
     }
 }
 

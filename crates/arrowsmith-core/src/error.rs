@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use arrow_schema::ArrowError;
 
+use crate::FileError;
+
 /// The result of every fallible call in Arrowsmith.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -21,6 +23,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The input does not hold what the plan expects. Boxed because it is large and rare.
     Data(Box<DataError>),
+    /// A file of a columnar format is not sound, or holds what cannot be read. Boxed because it is large
+    /// and rare.
+    File(Box<FileError>),
     /// The schema cannot be read, or cannot be decoded by this engine; the text names the field.
     Schema {
         /// Path of the field, dotted; empty for the schema as a whole.
@@ -54,6 +59,14 @@ impl Error {
         Self::Io { path: Some(path.into()), source }
     }
 
+    /// The file error inside, if this is one.
+    pub fn as_file(&self) -> Option<&FileError> {
+        match self {
+            Self::File(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// The data error inside, if this is one.
     pub fn as_data(&self) -> Option<&DataError> {
         match self {
@@ -67,6 +80,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Data(error) => error.fmt(f),
+            Self::File(error) => error.fmt(f),
             Self::Schema { path, message } if path.is_empty() => write!(f, "schema: {message}"),
             Self::Schema { path, message } => write!(f, "schema, field {path}: {message}"),
             Self::Io { path: Some(path), source } => write!(f, "{}: {source}", path.display()),
@@ -91,6 +105,12 @@ impl std::error::Error for Error {
 impl From<DataError> for Error {
     fn from(error: DataError) -> Self {
         Self::Data(Box::new(error))
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Self::File(Box::new(error))
     }
 }
 

@@ -8,12 +8,14 @@
 
 pub mod decode;
 pub mod error;
+pub mod file;
 pub mod limits;
 pub mod options;
 pub mod sink;
 
 pub use decode::{Chunk, Decoder, Framing, PADDING_BYTES, Reject, Report};
 pub use error::{DataError, Error, ErrorKind, Position, Result};
+pub use file::{FileError, FileErrorKind, FilePlace};
 pub use limits::Limits;
 pub use options::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
 pub use sink::{Sink, SinkSummary};

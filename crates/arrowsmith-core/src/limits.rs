@@ -13,6 +13,11 @@ pub struct Limits {
     /// Default 256 MiB. It bounds how many chunks are in flight; a single record may take up to
     /// `record_bytes_max` whatever this says.
     pub memory_bytes_max: usize,
+    /// Largest footer of a columnar file, in bytes. Default 256 MiB.
+    pub metadata_bytes_max: usize,
+    /// Largest page of a columnar file after decompression, in bytes. Default 2 GiB - 1, which is the most that
+    /// Parquet can say: writers put a whole row group into one page. Memory is taken as it is filled.
+    pub page_bytes_max: usize,
 }
 
 impl Limits {
@@ -33,10 +38,28 @@ impl Limits {
         self.memory_bytes_max = memory_bytes_max;
         self
     }
+
+    /// The defaults, with another largest footer, in bytes.
+    pub fn with_metadata_bytes_max(mut self, metadata_bytes_max: usize) -> Self {
+        self.metadata_bytes_max = metadata_bytes_max;
+        self
+    }
+
+    /// The defaults, with another largest page, in bytes.
+    pub fn with_page_bytes_max(mut self, page_bytes_max: usize) -> Self {
+        self.page_bytes_max = page_bytes_max;
+        self
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth_max: 128, record_bytes_max: 128 << 20, memory_bytes_max: 256 << 20 }
+        Self {
+            depth_max: 128,
+            record_bytes_max: 128 << 20,
+            memory_bytes_max: 256 << 20,
+            metadata_bytes_max: 256 << 20,
+            page_bytes_max: (2 << 30) - 1,
+        }
     }
 }

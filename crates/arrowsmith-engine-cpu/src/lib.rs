@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod json;
+pub mod parquet;
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The `reference` engine: arrow-json, the ecosystem's own decoder, behind the engine trait.
+//! The `reference` engine: arrow-json, the ecosystem's own decoder, behind the engine trait; for Parquet
+//! the `parquet` crate, see [`parquet`].
 //!
 //! It is what users have without Arrowsmith: the baseline of benchmarks, and a second opinion in
 //! tests. It does not follow the contract of `docs/design/0002-json-semantics.md` to the byte, since
@@ -20,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod decoder;
+pub mod parquet;
 mod scan;
 mod supported;
 

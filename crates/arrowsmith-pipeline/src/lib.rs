@@ -5,7 +5,8 @@
 //! chunks of whole records, has them decoded by one thread or several, and gives the batches in the order
 //! of the input through [`BatchIter`]. [`PushDecoder`] does the same for callers that have the bytes
 //! already and want no threads. [`sample`] infers a schema first. Decoding itself is the engine's, and
-//! nothing here writes batches anywhere.
+//! nothing here writes batches anywhere. [`parquet`] is the
+//! same for Parquet files, which are cut along row groups and columns.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -37,6 +38,7 @@ mod cut;
 mod load;
 mod order;
 mod origin;
+pub mod parquet;
 mod pool;
 mod progress;
 mod push;

@@ -4,16 +4,27 @@
 //! Fresh memory costs more than decoding into it: a 4 KiB page is zeroed by the kernel at a quarter of
 //! the speed at which a warm one is written. So blocks of 2 MiB and more are mapped with huge pages, and
 //! a block goes back to a process-wide pool when the last Arrow buffer over it is dropped. The
-//! pool keeps at most [`POOL_BYTES_MAX`]; what is beyond that is given back to the system.
+//! pool keeps a sixteenth of the machine's memory, [`POOL_BYTES_MAX`] at most, or what
+//! [`set_pool_bytes_max`] says; what is beyond that is given back to the system. So it never holds more
+//! than arrays that lived at one time took up.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
 
-/// Bytes that the pool keeps mapped for re-use at most.
-pub const POOL_BYTES_MAX: usize = 96 << 20;
+/// Bytes that the pool keeps mapped for re-use at most, unless configured otherwise.
+pub const POOL_BYTES_MAX: usize = 1 << 30;
+
+/// Bytes that the pool may keep on the smallest of machines.
+const POOL_BYTES_MIN: usize = 64 << 20;
+
+/// Smallest buffer, in bytes, that column kernels fill past the cache: half of what a core's share
+/// of the last cache level is today, so that what a consumer still finds there is not driven out.
+pub(crate) const STREAM_BYTES_MIN: usize = 8 << 20;
 
 /// Smallest block that is pooled; smaller ones come from the allocator.
 const POOLED_BYTES_MIN: usize = 4 << 10;
@@ -45,6 +56,53 @@ struct Pool {
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; 64], bytes: 0 });
 
+/// What the pool may keep; nothing is said yet at first.
+static POOL_LIMIT_BYTES: AtomicUsize = AtomicUsize::new(UNSAID);
+
+/// No limit that anybody would set.
+const UNSAID: usize = usize::MAX - 1;
+
+fn pool_limit_bytes() -> usize {
+    match POOL_LIMIT_BYTES.load(Ordering::Relaxed) {
+        UNSAID => {
+            let usual = (memory_bytes() / 16).clamp(POOL_BYTES_MIN, POOL_BYTES_MAX);
+            POOL_LIMIT_BYTES.store(usual, Ordering::Relaxed);
+            usual
+        }
+        said => said,
+    }
+}
+
+/// Bytes of memory that the machine has; 0 where nobody knows.
+#[cfg(unix)]
+fn memory_bytes() -> usize {
+    // SAFETY: the call has no other effect than its answer.
+    let (pages, bytes) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let known = |n: libc::c_long| usize::try_from(n).unwrap_or(0);
+    known(pages).saturating_mul(known(bytes))
+}
+
+#[cfg(not(unix))]
+fn memory_bytes() -> usize {
+    0
+}
+
+/// Sets how many bytes the pool keeps mapped for re-use at most, for the whole process. Blocks that
+/// it already holds stay until they are used or [`pool_clear`] is called.
+pub fn set_pool_bytes_max(bytes: usize) {
+    POOL_LIMIT_BYTES.store(bytes, Ordering::Relaxed);
+}
+
+/// Gives all blocks that the pool holds back to the system.
+pub fn pool_clear() {
+    let Ok(mut pool) = POOL.lock() else { return };
+    let blocks: Vec<Block> = pool.free.iter_mut().flat_map(std::mem::take).collect();
+    pool.bytes = 0;
+    drop(pool);
+    blocks.into_iter().for_each(Block::free);
+}
+
 impl Block {
     /// At least `bytes` bytes, contents undefined.
     fn new(bytes: usize) -> Self {
@@ -63,25 +121,31 @@ impl Block {
         let fresh = if capacity < HUGE_PAGE_BYTES { allocate(capacity) } else { map(capacity) };
         Self { ptr: fresh, capacity }
     }
+
+    /// Gives the memory back to the system.
+    fn free(self) {
+        let this = std::mem::ManuallyDrop::new(self);
+        if this.capacity < HUGE_PAGE_BYTES {
+            // SAFETY: blocks below the limit come from `allocate` with this very layout.
+            unsafe { dealloc(this.ptr.as_ptr(), layout(this.capacity)) };
+        } else {
+            unmap(this.ptr, this.capacity);
+        }
+    }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
+        let block = Self { ptr: self.ptr, capacity: self.capacity };
         if self.capacity >= POOLED_BYTES_MIN
             && let Ok(mut pool) = POOL.lock()
-            && pool.bytes + self.capacity <= POOL_BYTES_MAX
+            && pool.bytes + self.capacity <= pool_limit_bytes()
         {
             pool.bytes += self.capacity;
-            let class = self.capacity.trailing_zeros() as usize;
-            pool.free[class].push(Self { ptr: self.ptr, capacity: self.capacity });
+            pool.free[self.capacity.trailing_zeros() as usize].push(block);
             return;
         }
-        if self.capacity < HUGE_PAGE_BYTES {
-            // SAFETY: blocks below the limit come from `allocate` with this very layout.
-            unsafe { dealloc(self.ptr.as_ptr(), layout(self.capacity)) };
-        } else {
-            unmap(self.ptr, self.capacity);
-        }
+        block.free();
     }
 }
 
@@ -163,6 +227,13 @@ impl<T: ArrowNativeType> Default for Buf<T> {
 }
 
 impl<T: ArrowNativeType> Buf<T> {
+    /// An empty buffer with room for `capacity` elements.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut buf = Self::default();
+        buf.reserve(capacity);
+        buf
+    }
+
     /// Elements in the buffer.
     #[inline(always)]
     pub fn len(&self) -> usize {
@@ -179,6 +250,13 @@ impl<T: ArrowNativeType> Buf<T> {
     pub fn as_slice(&self) -> &[T] {
         // SAFETY: the first `len` elements are initialised; without a block `len` is 0.
         unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
+    }
+
+    /// The elements, to be changed.
+    #[inline]
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        // SAFETY: as in `as_slice`; the buffer is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
     }
 
     /// The last element.
@@ -205,10 +283,9 @@ impl<T: ArrowNativeType> Buf<T> {
 
     /// Appends `count` times `value`.
     pub fn push_n(&mut self, value: T, count: usize) {
-        self.reserve(count);
-        for _ in 0..count {
-            self.push(value);
-        }
+        self.room(count).fill(MaybeUninit::new(value));
+        // SAFETY: just written.
+        unsafe { self.advance(count) };
     }
 
     /// Appends a slice.
@@ -252,6 +329,27 @@ impl<T: ArrowNativeType> Buf<T> {
         unsafe { self.ptr.as_ptr().add(self.len) }
     }
 
+    /// The room for `additional` more elements, made if it is not there; they count once
+    /// [`Buf::advance`] says so.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, additional: usize) -> &mut [MaybeUninit<T>] {
+        let ptr = self.spare(additional);
+        // SAFETY: the room is there, and may be uninitialised.
+        unsafe { std::slice::from_raw_parts_mut(ptr.cast(), additional) }
+    }
+
+    /// How many more elements there is room for.
+    #[inline(always)]
+    pub(crate) fn room_left(&self) -> usize {
+        self.capacity - self.len
+    }
+
+    /// Whether the buffer is so large that writing past the cache pays.
+    #[inline(always)]
+    pub(crate) fn streams(&self) -> bool {
+        self.capacity * size_of::<T>() >= STREAM_BYTES_MIN
+    }
+
     /// Counts `count` more elements in.
     ///
     /// # Safety
@@ -265,7 +363,8 @@ impl<T: ArrowNativeType> Buf<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, additional: usize) {
-        let wanted = (self.len + additional).max(self.capacity * 2).max(self.hint).max(32);
+        let least = self.len.saturating_add(additional);
+        let wanted = least.max(self.capacity * 2).max(self.hint).max(32);
         let block = Block::new(wanted.saturating_mul(size_of::<T>()));
         let capacity = block.capacity / size_of::<T>();
         let to: NonNull<T> = block.ptr.cast();
@@ -289,6 +388,48 @@ impl<T: ArrowNativeType> Buf<T> {
         let buffer =
             unsafe { Buffer::from_custom_allocation(ptr, len * size_of::<T>(), Arc::new(block)) };
         ScalarBuffer::new(buffer, 0, len)
+    }
+}
+
+/// Appends many short pieces to a [`BitBuffer`], without a branch that depends on their length.
+#[derive(Debug)]
+pub(crate) struct BitWriter<'a> {
+    buffer: &'a mut BitBuffer,
+    to: *mut u64,
+    partial: u64,
+    shift: usize,
+    /// Bits that may still be appended.
+    left: usize,
+    /// Words that are full.
+    full: usize,
+}
+
+impl BitWriter<'_> {
+    /// Appends `count` bits, 64 at most and not more than are left; the others of `bits` are zero.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, bits: u64, count: usize) {
+        assert!(count <= 64 && count <= self.left);
+        self.left -= count;
+        self.partial |= bits << self.shift;
+        // SAFETY: room was made for all words that `left` allows, and one more.
+        unsafe { self.to.add(self.full).write(self.partial) };
+        let end = self.shift + count;
+        // In two steps, as a shift by 64 is none.
+        let rest = bits >> 1 >> (63 - self.shift);
+        self.partial = if end >= 64 { rest } else { self.partial };
+        self.full += end >> 6;
+        self.shift = end & 63;
+    }
+}
+
+impl Drop for BitWriter<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let buffer = &mut *self.buffer;
+        // SAFETY: these words were written.
+        unsafe { buffer.words.advance(self.full) };
+        buffer.len = buffer.words.len() * 64 + self.shift;
+        buffer.partial = self.partial;
     }
 }
 
@@ -324,17 +465,74 @@ impl BitBuffer {
         }
     }
 
-    /// Appends eight bits, the lowest first.
+    /// Makes room for `additional` more bits.
+    pub fn reserve(&mut self, additional: usize) {
+        self.words.reserve(additional / 64 + 1);
+    }
+
+    /// Appends the lowest `count` bits of `bits`, 64 at most.
     #[inline(always)]
-    pub fn push_byte(&mut self, byte: u8) {
-        let at = self.len & 63;
-        self.partial |= u64::from(byte) << at;
-        self.len += 8;
-        if at >= 56 {
-            self.words.push(self.partial);
-            // What did not fit: nothing if the byte was whole.
-            self.partial = u64::from(byte) >> (64 - at);
+    pub fn push_bits(&mut self, bits: u64, count: usize) {
+        let count = count.min(64);
+        if count == 0 {
+            return;
         }
+        let bits = bits & (u64::MAX >> (64 - count));
+        let shift = self.len & 63;
+        self.partial |= bits << shift;
+        self.len += count;
+        if shift + count >= 64 {
+            self.words.push(self.partial);
+            self.partial = if shift == 0 { 0 } else { bits >> (64 - shift) };
+        }
+    }
+
+    /// Appends up to `bits` bits without looking for room each time.
+    #[inline(always)]
+    pub(crate) fn writer(&mut self, bits: usize) -> BitWriter<'_> {
+        // Whole words, the partial one, and one that may be written and does not count.
+        let words = bits / 64 + 2;
+        let to = self.words.spare(words);
+        let shift = self.len & 63;
+        BitWriter { partial: self.partial, shift, to, left: bits, full: 0, buffer: self }
+    }
+
+    /// Appends `bit` `count` times.
+    pub fn push_run(&mut self, bit: bool, mut count: usize) {
+        let bits = if bit { u64::MAX } else { 0 };
+        let head = count.min((64 - (self.len & 63)) & 63);
+        self.push_bits(bits, head);
+        count -= head;
+        // At a word's edge now, so that whole words follow.
+        self.words.push_n(bits, count / 64);
+        self.len += count & !63;
+        self.push_bits(bits, count & 63);
+    }
+
+    /// The 64 bits from bit `at` on, the first in the lowest place; zeros beyond the end.
+    #[inline(always)]
+    pub fn word(&self, at: usize) -> u64 {
+        let words = self.words.as_slice();
+        let get = |i: usize| match words.get(i) {
+            Some(&word) => word,
+            None if i == words.len() => self.partial,
+            None => 0,
+        };
+        let low = get(at / 64) >> (at & 63);
+        if at & 63 == 0 { low } else { low | get(at / 64 + 1) << (64 - (at & 63)) }
+    }
+
+    /// How many of the bits from bit `from` up to `to` are set.
+    pub fn count_ones(&self, from: usize, to: usize) -> usize {
+        let to = to.min(self.len);
+        let mut ones = 0;
+        for at in (from..to).step_by(64) {
+            let rest = to - at;
+            let bits = self.word(at);
+            let bits = if rest < 64 { bits & ((1 << rest) - 1) } else { bits };
+            ones += bits.count_ones() as usize;
+        }
+        ones
     }
 
     /// Keeps the first `len` bits.

@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 
 use crate::arch;
+use crate::column::ColumnIsa;
 use crate::ints::{IntList, int_list_scalar};
 use crate::lanes::{self, LANES, Literal, Positions};
 use crate::stream::{ListStream, StreamProgress};
@@ -36,7 +37,7 @@ pub trait Kernel {
 }
 
 /// An instruction set that this CPU has.
-pub trait Isa: Copy + Send + Sync + std::fmt::Debug + 'static {
+pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The name that `ARROWSMITH_CPU` takes.
     const NAME: &'static str;
 

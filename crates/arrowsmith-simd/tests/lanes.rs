@@ -266,7 +266,7 @@ proptest! {
             expected.push(i % 3 == 0);
         }
         for byte in bytes {
-            buffer.push_byte(byte);
+            buffer.push_bits(u64::from(byte), 8);
             expected.extend((0..8).map(|bit| byte >> bit & 1 != 0));
         }
         buffer.push(true);

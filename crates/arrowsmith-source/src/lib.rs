@@ -19,12 +19,16 @@
 
 mod ahead;
 mod compression;
+mod dataset;
 mod expand;
 mod open;
+mod ranged;
 
 pub use compression::Compression;
+pub use dataset::{DataFile, expand_dataset, expand_datasets};
 pub use expand::{expand, expand_all};
 pub use open::{Content, Input, OpenOptions, SharedBytes, Source};
+pub use ranged::Ranged;
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ use arrowsmith_mmap::FileMap;
 
 use crate::ahead::ReadAhead;
 use crate::compression::{Compression, MAGIC_BYTES};
+use crate::ranged::{InOrder, Ranged};
 
 /// Bytes in memory that threads share: a `Vec<u8>`, a mapped file, a buffer of another language.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -40,6 +41,13 @@ pub enum Input {
         /// The reader; it needs no buffer of its own.
         reader: Box<dyn Read + Send>,
     },
+    /// Something remote, of which parts can be read.
+    Ranged {
+        /// What positions in errors call it.
+        name: Option<Arc<str>>,
+        /// The parts.
+        ranged: Arc<dyn Ranged>,
+    },
 }
 
 impl Input {
@@ -58,7 +66,9 @@ impl Input {
         match self {
             Self::Path(path) => Some(Arc::from(path.to_string_lossy())),
             Self::Stdin => Some(Arc::from("-")),
-            Self::Bytes { name, .. } | Self::Reader { name, .. } => name.clone(),
+            Self::Bytes { name, .. } | Self::Reader { name, .. } | Self::Ranged { name, .. } => {
+                name.clone()
+            }
         }
     }
 
@@ -70,17 +80,21 @@ impl Input {
                 is_plain(&metadata).then_some(metadata.len())
             }
             Self::Bytes { bytes, .. } => Some((**bytes).as_ref().len() as u64),
+            Self::Ranged { ranged, .. } => Some(ranged.bytes()),
             Self::Stdin | Self::Reader { .. } => None,
         }
     }
 
     /// The same input once more, where opening it twice gives the same bytes twice: a regular file,
-    /// or memory.
+    /// memory, or what is remote.
     pub fn again(&self) -> Option<Self> {
         match self {
             Self::Path(path) => self.stored_bytes().map(|_| Self::Path(path.clone())),
             Self::Bytes { name, bytes } => {
                 Some(Self::Bytes { name: name.clone(), bytes: Arc::clone(bytes) })
+            }
+            Self::Ranged { name, ranged } => {
+                Some(Self::Ranged { name: name.clone(), ranged: Arc::clone(ranged) })
             }
             Self::Stdin | Self::Reader { .. } => None,
         }
@@ -98,6 +112,7 @@ impl Input {
             Self::Stdin => stream(Box::new(io::stdin()), options),
             Self::Bytes { bytes, .. } => open_bytes(bytes, options),
             Self::Reader { reader, .. } => stream(reader, options),
+            Self::Ranged { ranged, .. } => stream(Box::new(InOrder::new(ranged)), options),
         };
         let content = content.map_err(|source| Error::Io { path, source })?;
         Ok(Source { name, content })
@@ -111,6 +126,7 @@ impl fmt::Debug for Input {
             Self::Stdin => f.write_str("Stdin"),
             Self::Bytes { name, .. } => f.debug_tuple("Bytes").field(name).finish(),
             Self::Reader { name, .. } => f.debug_tuple("Reader").field(name).finish(),
+            Self::Ranged { name, .. } => f.debug_tuple("Ranged").field(name).finish(),
         }
     }
 }

@@ -2,12 +2,14 @@
 //! What the tests of every engine share, and the product never links.
 //!
 //! - [`oracle`]: an engine that is simple, slow and right; the contract in code.
+//! - [`parquet`]: files as cases, random, of the corpora, or broken, and what must hold for readers.
 
 #![forbid(unsafe_code)]
 
 pub mod case;
 pub mod corpus;
 pub mod oracle;
+pub mod parquet;
 pub mod random;
 pub mod render;
 pub mod run;

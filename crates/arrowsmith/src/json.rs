@@ -20,12 +20,12 @@
 
 mod builder;
 mod reader;
-mod stream;
 
 pub use arrowsmith_pipeline::{InferOptions, PushDecoder, Sample, SampleOptions};
 pub use builder::{ReaderBuilder, infer_schema};
 pub use reader::JsonReader;
-pub use stream::BatchStream;
+
+pub use crate::stream::BatchStream;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //! Arrowsmith: bytes in any shape, Arrow out, at the speed of the hardware.
 //!
 //! This is the library's face: it joins the crates below (source → plan → engine → batch) and holds no
-//! logic of its own. [`json`] reads JSON into record batches; [`engine()`] finds an engine by name.
+//! logic of its own. [`json`] and [`parquet`] read into record batches; [`engine()`] finds an engine by name.
 //!
 //! ```
 //! use arrowsmith::{Input, json};
@@ -18,19 +18,36 @@
 #![forbid(unsafe_code)]
 
 pub mod json;
+pub mod parquet;
+mod stream;
 
 use std::sync::Arc;
 
 pub use arrow_array;
 pub use arrow_schema;
 pub use arrowsmith_core::{
-    DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, Framing, Limits, OnError, Position,
-    Reject, Report, Result, UnknownKeys,
+    DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, FileError, FileErrorKind, FilePlace,
+    Framing, Limits, OnError, Position, Reject, Report, Result, UnknownKeys,
 };
 pub use arrowsmith_pipeline::Progress;
 pub use arrowsmith_plan as plan;
 pub use arrowsmith_plan::{Engine, Plan};
-pub use arrowsmith_source::{Compression, Input, SharedBytes, expand, expand_all};
+pub use arrowsmith_source::{
+    Compression, DataFile, Input, Ranged, SharedBytes, expand, expand_all, expand_dataset,
+    expand_datasets,
+};
+
+/// Gives the memory that is kept for later batches back to the system. The memory of a batch returns to that
+/// store when the batch is dropped, because fresh memory costs more than decoding into it.
+pub fn release_memory() {
+    arrowsmith_simd::buffer::pool_clear();
+}
+
+/// Sets how much memory is kept for later batches at most, in bytes, for the whole process. The default is
+/// a sixteenth of the machine's memory, at most 1 GiB.
+pub fn set_kept_memory_max(bytes: usize) {
+    arrowsmith_simd::buffer::set_pool_bytes_max(bytes);
+}
 
 /// The names that [`engine()`] knows, the default one first.
 pub const ENGINES: &[&str] = &["cpu", "reference"];

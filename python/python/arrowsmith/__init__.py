@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON to Apache Arrow, at the speed of the hardware.
+"""JSON and Parquet to Apache Arrow, at the speed of the hardware.
 
 >>> import arrowsmith
 >>> table = arrowsmith.read_json(b'{"name":"ada","age":36}')
@@ -11,6 +11,7 @@ What comes out speaks the Arrow PyCapsule interface: pyarrow, polars, DuckDB and
 memory as it is.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -21,20 +22,26 @@ from arrowsmith._types import (
     Compression,
     DuplicateKeys,
     Engine,
+    FileInfo,
+    Filter,
     Format,
     OnError,
     Reject,
     SchemaLike,
     Source,
+    Strings,
+    TimestampUnit,
     UnknownKeys,
 )
-from arrowsmith.errors import ArrowsmithError, ConfigError, DataError, SchemaError
+from arrowsmith.errors import ArrowsmithError, ConfigError, DataError, FileError, SchemaError
 
 __all__ = [
     "ArrowsmithError",
     "Batch",
     "ConfigError",
     "DataError",
+    "FileError",
+    "FileInfo",
     "Reader",
     "Reject",
     "Schema",
@@ -43,7 +50,10 @@ __all__ = [
     "__version__",
     "infer_schema",
     "open_json",
+    "open_parquet",
+    "parquet_metadata",
     "read_json",
+    "read_parquet",
 ]
 
 
@@ -203,3 +213,123 @@ def infer_schema(
         "infer_timestamps": infer_timestamps,
     }
     return _lib.infer_schema(source, options)
+
+
+def read_parquet(
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Filter | None = None,  # noqa: A002
+    row_groups: Sequence[int] | None = None,
+    limit: int | None = None,
+    engine: Engine = "cpu",
+    threads: int | None = None,
+    batch_rows: int | None = None,
+    dictionary: bool | Sequence[str] = False,
+    strings: Strings = "auto",
+    timestamp_unit: TimestampUnit | None = None,
+    arrow_schema: bool = True,
+    partitions: SchemaLike | None = None,
+    verify_checksums: bool = False,
+    memory_bytes_max: int = 256 << 20,
+) -> Table:
+    """Read Parquet: all of ``source``, or what is asked for.
+
+    Args:
+        source: a path, a folder, a glob pattern (as a string), bytes, a buffer, a binary file, or a
+            list of these, which are read one after another. The first file's columns are those of
+            all. ``name=value`` folders below a folder, or in what a pattern's wildcards stand for,
+            are columns.
+        columns: paths of the columns to read: ``["id", "user.name"]``.
+        filter: only rows for which this holds. Text, such as ``"fare > 10 and zone is null"``,
+            or tuples as pyarrow and pandas take them: ``[("fare", ">", 10), ("zone", "=", "A")]``
+            is a conjunction, a list of such lists a disjunction of them. A comparison with null is
+            neither true nor false, as in SQL. Row groups and pages that cannot match are not read.
+        row_groups: numbers of the row groups to read, of a single file.
+        limit: rows, at most.
+        engine: what decodes; ``"reference"`` is the ``parquet`` crate.
+        threads: threads that decode; one for each core if there is no number.
+        batch_rows: rows of a batch, at most.
+        dictionary: string and binary columns to read as dictionaries: ``True`` for all, or paths.
+        strings: form of strings and binary values: with offsets of 32 (``"small"``) or 64 bits
+            (``"large"``), as views, or as the file's Arrow schema says.
+        timestamp_unit: unit of all timestamps; as the file says if there is none.
+        arrow_schema: follow the Arrow schema that a writer put into the file.
+        partitions: types of columns from folders' names; those of the others are inferred.
+        verify_checksums: hold pages to their checksums.
+        memory_bytes_max: working memory beyond mapped input and batches, in bytes.
+
+    Raises:
+        FileError: a file is not sound, or holds what cannot be read.
+        ConfigError: an option makes no sense, or names a column that is not there.
+        OSError: reading failed; ``FileNotFoundError`` and so on.
+    """
+    options = {
+        "columns": columns,
+        "filter": filter,
+        "row_groups": row_groups,
+        "limit": limit,
+        "engine": engine,
+        "threads": threads,
+        "batch_rows": batch_rows,
+        "dictionary": dictionary,
+        "strings": strings,
+        "timestamp_unit": timestamp_unit,
+        "arrow_schema": arrow_schema,
+        "partitions": partitions,
+        "verify_checksums": verify_checksums,
+        "memory_bytes_max": memory_bytes_max,
+    }
+    return _lib.read_parquet(source, options)
+
+
+def open_parquet(
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Filter | None = None,  # noqa: A002
+    row_groups: Sequence[int] | None = None,
+    limit: int | None = None,
+    engine: Engine = "cpu",
+    threads: int | None = None,
+    batch_rows: int | None = None,
+    dictionary: bool | Sequence[str] = False,
+    strings: Strings = "auto",
+    timestamp_unit: TimestampUnit | None = None,
+    arrow_schema: bool = True,
+    partitions: SchemaLike | None = None,
+    verify_checksums: bool = False,
+    memory_bytes_max: int = 256 << 20,
+) -> Reader:
+    """Read Parquet batch by batch, in bounded memory.
+
+    The reader is an iterator of batches and a context manager, or, once, an Arrow stream. The
+    arguments, and what is raised, are those of ``read_parquet``; errors of the data come with the
+    batches, after the rows before them.
+    """
+    options = {
+        "columns": columns,
+        "filter": filter,
+        "row_groups": row_groups,
+        "limit": limit,
+        "engine": engine,
+        "threads": threads,
+        "batch_rows": batch_rows,
+        "dictionary": dictionary,
+        "strings": strings,
+        "timestamp_unit": timestamp_unit,
+        "arrow_schema": arrow_schema,
+        "partitions": partitions,
+        "verify_checksums": verify_checksums,
+        "memory_bytes_max": memory_bytes_max,
+    }
+    return _lib.open_parquet(source, options)
+
+
+def parquet_metadata(source: Source, *, pages: bool = False) -> FileInfo:
+    """Say what is in a Parquet file: row groups, columns, sizes, statistics.
+
+    With ``pages`` every page is listed, from its header. No value is decoded.
+    """
+    info: FileInfo = json.loads(_lib.parquet_metadata(source, pages))
+    return info

@@ -15,7 +15,10 @@ __all__ = [
     "__version__",
     "infer_schema",
     "open_json",
+    "open_parquet",
+    "parquet_metadata",
     "read_json",
+    "read_parquet",
 ]
 
 __version__: str
@@ -32,6 +35,9 @@ def open_json(
     rejects: Callable[[Reject], object] | Appendable | None,
     options: dict[str, Any],
 ) -> Reader: ...
+def read_parquet(source: Source, options: dict[str, Any]) -> Table: ...
+def open_parquet(source: Source, options: dict[str, Any]) -> Reader: ...
+def parquet_metadata(source: Source, pages: bool) -> str: ...
 def infer_schema(source: Source, options: dict[str, Any]) -> Schema: ...
 
 @final

@@ -38,6 +38,75 @@ class Reject(TypedDict):
     text: bytes
 
 
+class PageInfo(TypedDict):
+    """A page. Sizes are in bytes."""
+
+    dictionary: bool
+    encoding: str
+    values: int
+    rows: int | None
+    bytes_compressed: int
+    bytes_uncompressed: int
+    offset: int
+
+
+class _Chunk(TypedDict):
+    path: str
+    codec: str
+    encodings: list[str]
+    values: int
+    nulls: int | None
+    min: str | None
+    max: str | None
+    bytes_compressed: int
+    bytes_uncompressed: int
+    column_index: bool
+    offset_index: bool
+    bloom_filter: bool
+
+
+class ChunkInfo(_Chunk, total=False):
+    """A column chunk. Sizes are in bytes; ``pages`` is there if it was asked for."""
+
+    pages: list[PageInfo]
+
+
+class RowGroupInfo(TypedDict):
+    """A row group. Sizes are in bytes."""
+
+    rows: int
+    bytes_compressed: int
+    bytes_uncompressed: int
+    columns: list[ChunkInfo]
+
+
+class ColumnInfo(TypedDict):
+    """A leaf column of the whole file. Sizes are in bytes."""
+
+    path: str
+    physical_type: str
+    codec: str
+    encodings: list[str]
+    values: int
+    nulls: int | None
+    bytes_compressed: int
+    bytes_uncompressed: int
+
+
+class FileInfo(TypedDict):
+    """What is in a Parquet file. Sizes are in bytes."""
+
+    format: Literal["parquet"]
+    bytes: int
+    rows: int
+    version: int
+    created_by: str | None
+    schema: str
+    metadata: dict[str, str]
+    row_groups: list[RowGroupInfo]
+    columns: list[ColumnInfo]
+
+
 class Appendable(Protocol):
     """A list of rejects, or what acts like one."""
 
@@ -50,6 +119,15 @@ Buffer: TypeAlias = bytes | bytearray | memoryview | mmap
 OneSource: TypeAlias = str | os.PathLike[str] | Buffer | BinaryFile
 Source: TypeAlias = OneSource | Sequence[OneSource]
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
+
+Value: TypeAlias = object
+"""A number, text, bytes, bool, date, time, ``Decimal``, UUID, or numpy's scalars of them."""
+Test: TypeAlias = tuple[str, str, Value]
+"""Column, operator and value: ``("fare", ">", 10)``, ``("zone", "in", {"A", "B"})``."""
+Filter: TypeAlias = str | Test | Sequence[Test] | Sequence[Sequence[Test]]
+
+Strings: TypeAlias = Literal["auto", "small", "large", "view"]
+TimestampUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
 
 Engine: TypeAlias = Literal["cpu", "reference"]
 Format: TypeAlias = Literal["auto", "ndjson", "concatenated", "array"]

@@ -29,6 +29,23 @@ class DataError(ArrowsmithError, ValueError):
     """The option that helps, where one does."""
 
 
+class FileError(ArrowsmithError, ValueError):
+    """A Parquet file that is not sound, or holds what cannot be read: what is wrong, and where."""
+
+    kind: str
+    """The kind, for programs: ``"format"``, ``"truncated"``, ``"corrupt"``, ``"encrypted"``, …"""
+    source: str | None
+    """The path or the file's name; ``None`` for bytes in memory."""
+    row_group: int | None
+    """Number of the row group in its file, from 0."""
+    column: str | None
+    """Path of the column, dotted."""
+    page: int | None
+    """Number of the page in its column chunk, from 0."""
+    offset: int | None
+    """Offset in the file, in bytes."""
+
+
 class SchemaError(ArrowsmithError, ValueError):
     """The schema cannot be read, or no JSON can be decoded into it."""
 

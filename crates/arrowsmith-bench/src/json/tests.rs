@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::*;
-use crate::engine::Sink;
+use crate::engine::{Prepared, Sink};
 
 fn options(workloads: &[&str], engines: &[&str]) -> Options {
     Options {

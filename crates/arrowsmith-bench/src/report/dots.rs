@@ -5,16 +5,18 @@ use std::fmt::Write;
 
 use super::chart::{LogScale, mark, tick_label};
 use super::{View, escape, number};
+use crate::result::Row;
 
 const WIDTH: f64 = 1000.0;
-const LEFT: f64 = 130.0;
+const LEFT: f64 = 190.0;
 const RIGHT: f64 = 20.0;
 const LINE: f64 = 30.0;
 const TOP: f64 = 34.0;
 
 /// All workloads with one thread count, as SVG.
 pub(crate) fn plot(view: &View<'_>, threads: usize) -> String {
-    let rows = || view.report.rows.iter().filter(|row| row.threads == threads);
+    let shown = |row: &&Row| view.workloads.contains(&&row.workload[..]) && row.threads == threads;
+    let rows = || view.report.rows.iter().filter(shown);
     let speeds = rows()
         .flat_map(|row| [speed(row.bytes, row.seconds_max), speed(row.bytes, row.seconds_min)]);
     let x = LogScale::around(speeds, LEFT, WIDTH - RIGHT);
@@ -46,9 +48,10 @@ pub(crate) fn plot(view: &View<'_>, threads: usize) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">GB/s of JSON text</text>",
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
         f64::midpoint(LEFT, WIDTH - RIGHT),
-        bottom + 36.0
+        bottom + 36.0,
+        view.words.unit
     );
     let mut y = TOP + LINE / 2.0;
     for workload in workloads {

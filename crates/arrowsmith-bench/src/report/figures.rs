@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::chart::{LineChart, Series, legend};
-use super::{View, dots, plural};
+use super::{View, dots, paper, plural};
 
 /// The array maxima of the JSON paper's figure.
 const MAXIMA: [u32; 4] = [1, 8, 64, 512];
@@ -15,6 +15,7 @@ pub(crate) fn all(view: &View<'_>) -> String {
         return "<p class=\"none\">Nothing was measured.</p>\n".to_owned();
     };
     text.push_str(&array_length(view, threads));
+    text.push_str(&paper::all(view));
     for &threads in &view.threads {
         text.push_str(&every_workload(view, threads));
     }
@@ -32,7 +33,7 @@ fn array_length(view: &View<'_>, threads: usize) -> String {
     .map(|(workload, title)| LineChart {
         title,
         x_label: "array maximum (values in a record)",
-        y_label: "GB/s of JSON text",
+        y_label: view.words.unit,
         steps: MAXIMA.iter().map(u32::to_string).collect(),
         series: view
             .measured()
@@ -67,6 +68,9 @@ fn array_length(view: &View<'_>, threads: usize) -> String {
 }
 
 fn every_workload(view: &View<'_>, threads: usize) -> String {
+    if view.workloads.is_empty() {
+        return String::new();
+    }
     format!(
         "<section>\n<h2>Every workload, {}</h2>\n<figure>\n{}{}<figcaption>Marks are medians, lines \
          reach from the slowest to the fastest round. Further right is faster; the scale is \

@@ -7,12 +7,15 @@
 mod chart;
 mod dots;
 mod figures;
+mod paper;
 mod table;
+mod words;
 
 use std::fmt::Write;
 
 pub(crate) use self::chart::{LineChart, Series, legend};
 use crate::result::{Report, Row};
+use words::Words;
 
 pub(crate) const STYLE: &str = include_str!("style.css");
 
@@ -22,13 +25,14 @@ pub fn html(report: &Report) -> String {
     let view = View::of(report);
     let mut page = String::with_capacity(256 * 1024);
     let date = date(report.started_unix_s);
+    let Words { title, subtitle, .. } = view.words;
     let _ = write!(
         page,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>JSON to Arrow, {date}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n<h1>JSON to Arrow</h1>\n\
-         <p class=\"sub\">Text in memory to Arrow columns in memory · {date} · commit {}</p>\n\
+         <title>{title}, {date}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n<h1>{title}</h1>\n\
+         <p class=\"sub\">{subtitle} · {date} · commit {}</p>\n\
          </header>\n",
         escape(&report.commit)
     );
@@ -44,6 +48,7 @@ pub fn html(report: &Report) -> String {
 /// A report with what the parts of the page keep asking for.
 pub(crate) struct View<'a> {
     report: &'a Report,
+    words: Words,
     /// Names of all engines that were asked for, in the order of the definition where known.
     engines: Vec<&'a str>,
     workloads: Vec<&'a str>,
@@ -52,11 +57,14 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     fn of(report: &'a Report) -> Self {
+        let words = Words::of(&report.suite);
         let mut view =
-            Self { report, engines: Vec::new(), workloads: Vec::new(), threads: Vec::new() };
+            Self { report, words, engines: Vec::new(), workloads: Vec::new(), threads: Vec::new() };
         for row in &report.rows {
             add(&mut view.engines, &row.engine[..]);
-            add(&mut view.workloads, &row.workload[..]);
+            if row.file.as_ref().is_none_or(|file| file.figure.is_none()) {
+                add(&mut view.workloads, &row.workload[..]);
+            }
             add(&mut view.threads, row.threads);
         }
         for missing in &report.not_measured {
@@ -183,14 +191,15 @@ fn method(view: &View<'_>) -> String {
     text.push_str(
         "</tbody>\n</table>\n<p>Every engine converts the same bytes, again and again, and they take \
          turns: one conversion each a round, the order rotating. The first conversion of each is \
-         not timed; its result is compared with that of the reference engine, column by column. \
-         An engine that takes more than two seconds takes part in three rounds. Loading the text, \
-         starting threads, compiling plans and freeing the result are not timed. Speeds are bytes \
-         of JSON text over the median time, 1 GB = 10<sup>9</sup> bytes. A ratio is the median of \
-         the ratios of the rounds, with the worst and the best round in brackets: on a shared \
-         machine it says more than either speed. Peak memory is that of the whole process with the \
-         input text. A <i>reader</i> is ready-made; a <i>library</i> is a parser that typed code \
-         connects to Arrow; <i>hand-written</i> is a loop for one schema.</p>\n</section>\n",
+         not timed. ",
+    );
+    text.push_str(view.words.method);
+    text.push_str(
+        " An engine that takes more than two seconds takes part in three rounds. 1 GB is \
+         10<sup>9</sup> bytes. A ratio is the median of the ratios of the rounds, with the worst and \
+         the best round in brackets: on a shared machine it says more than either speed. A \
+         <i>reader</i> is ready-made; a <i>library</i> is a parser that typed code connects to Arrow; \
+         <i>hand-written</i> is a loop for one schema.</p>\n</section>\n",
     );
     text
 }

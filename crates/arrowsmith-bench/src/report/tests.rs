@@ -136,3 +136,28 @@ fn days_are_those_of_the_calendar() {
 fn numbers_have_three_digits() {
     assert_eq!([0.0123, 1.234, 56.78, 912.3].map(number), ["0.012", "1.23", "56.8", "912"]);
 }
+
+#[test]
+fn points_of_figures_are_plotted_and_stay_out_of_the_tables() {
+    let point = |name: &str, figure: &str, page_bytes| {
+        let mut row = row(name, "arrowsmith-cpu", "ours", [0.2, 0.2]);
+        let figure = Some(figure.to_owned());
+        let file = crate::result::FileInfo { bytes: 1, page_bytes, figure, strings: None };
+        row.file = Some(file);
+        row
+    };
+    let mut report = report(vec![
+        row("int64-plain", "arrowsmith-cpu", "ours", [0.2, 0.2]),
+        point("output-size_int64-plain_1000_16384", "output-size", 1_000),
+        point("output-size_int64-plain_1000_4194304", "output-size", 1_000),
+        point("page-size_int64-delta_4000_4194304", "page-size", 4_000),
+    ]);
+    report.suite = "parquet".into();
+    let page = html(&report);
+    assert_balanced(&page);
+    assert!(page.contains("<h1>Parquet to Arrow</h1>") && !page.contains("JSON text"));
+    assert!(
+        page.contains("int64-plain, pages of 1 kB") && page.contains("int64-delta, 4 MiB of Arrow")
+    );
+    assert!(!page.contains("output-size_int64"));
+}

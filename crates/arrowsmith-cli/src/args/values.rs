@@ -3,10 +3,10 @@
 
 use clap::ValueEnum;
 
-/// How records follow one another.
+/// What the input is, and how records follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// By the first bytes: an array, a record a line, or else concatenated
+    /// By the name or the first bytes: Parquet, an array, a record a line, or else concatenated
     Auto,
     /// One record a line
     #[value(alias = "jsonl", alias = "lines")]
@@ -16,6 +16,8 @@ pub enum Format {
     Concatenated,
     /// The elements of one array
     Array,
+    /// Parquet files
+    Parquet,
 }
 
 /// How the input is compressed.
@@ -74,6 +76,9 @@ pub enum To {
     Arrows,
     /// Parquet: .parquet
     Parquet,
+    /// JSON, one object a line: .jsonl, .ndjson
+    #[value(alias = "jsonl")]
+    Ndjson,
 }
 
 /// `--buffer-compression`.
@@ -82,4 +87,24 @@ pub enum BufferCompression {
     None,
     Lz4,
     Zstd,
+}
+
+/// `--strings`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Strings {
+    /// Offsets of 32 bits: utf8, binary
+    Small,
+    /// Offsets of 64 bits: large_utf8, large_binary
+    Large,
+    /// Views: utf8_view, binary_view
+    View,
+}
+
+/// `--timestamp-unit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TimestampUnit {
+    S,
+    Ms,
+    Us,
+    Ns,
 }

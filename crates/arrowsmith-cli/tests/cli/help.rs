@@ -18,6 +18,7 @@ fn help_is_as_kept() {
     }
     snapshot("help/bench.txt", &help(&["bench", "--help"]));
     snapshot("help/bench_json.txt", &help(&["bench", "json", "--help"]));
+    snapshot("help/bench_parquet.txt", &help(&["bench", "parquet", "--help"]));
     assert!(help(&["--version"]).starts_with("arrowsmith 0."));
 }
 

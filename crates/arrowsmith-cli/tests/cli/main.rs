@@ -8,7 +8,9 @@
 
 mod bad_input;
 mod bench;
+mod bench_parquet;
 mod convert;
+mod convert_parquet;
 mod data;
 mod generate;
 mod help;

@@ -479,7 +479,7 @@ impl<I: Isa> Walker<'_, I> {
             }
             (Fast::Bool, Values::Bits(bits)) => {
                 if let Some(read) = lanes::bools(input, pos, there) {
-                    bits.push_byte(read);
+                    bits.push_bits(u64::from(read), LANES);
                     return Read::Values;
                 }
             }

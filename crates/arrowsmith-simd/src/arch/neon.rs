@@ -4,6 +4,7 @@
 use std::arch::aarch64::*;
 
 use crate::arch::portable::Portable;
+use crate::column::ColumnIsa;
 use crate::isa::{BracketMasks, Isa, Kernel};
 
 /// Proof that the CPU has NEON.
@@ -62,6 +63,8 @@ unsafe fn eq(window: Window, byte: u8) -> u64 {
         bits(window.map(|quarter| vceqq_u8(quarter, byte)))
     }
 }
+
+impl ColumnIsa for Neon {}
 
 impl Isa for Neon {
     const NAME: &'static str = "neon";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plain Rust: works everywhere, and says what the other instruction sets have to compute.
 
+use crate::column::ColumnIsa;
 use crate::isa::{BracketMasks, Isa, Kernel};
 
 /// Every CPU has it.
@@ -16,6 +17,8 @@ fn mask(window: &[u8; 64], test: impl Fn(u8) -> bool) -> u64 {
     }
     bits
 }
+
+impl ColumnIsa for Portable {}
 
 impl Isa for Portable {
     const NAME: &'static str = "portable";

@@ -50,7 +50,7 @@ impl JsonReader {
     /// # Errors
     /// When the system gives no thread.
     pub fn into_stream(self) -> Result<BatchStream> {
-        BatchStream::new(self)
+        BatchStream::new(self.schema(), self.batches)
     }
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! AVX-512 with VBMI2, GFNI and BITALG: a window is one register.
 
+mod column;
+mod column_bits;
+mod column_join;
 mod ints;
 mod lanes;
 mod stream;

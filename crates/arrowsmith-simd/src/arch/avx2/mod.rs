@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! AVX2: windows as two 32-byte halves; integers eight digits a word.
 
+mod column;
+
 use std::arch::x86_64::*;
 
 use crate::Input;

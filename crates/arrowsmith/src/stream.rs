@@ -11,17 +11,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrowsmith_core::Result;
 use futures_core::Stream;
 
-use crate::json::JsonReader;
-
 /// Batches that may wait for the task.
 const BATCHES_MAX: usize = 2;
 
-/// The batches of a [`JsonReader`] as a [`Stream`]. Dropping it stops the reading.
+/// The batches of a reader as a [`Stream`]. Dropping it stops the reading.
 pub struct BatchStream {
     schema: SchemaRef,
     shared: Arc<Shared>,
@@ -50,13 +48,15 @@ impl Shared {
 }
 
 impl BatchStream {
-    pub(crate) fn new(reader: JsonReader) -> Result<Self> {
-        let schema = reader.schema();
+    pub(crate) fn new(
+        schema: SchemaRef,
+        batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    ) -> Result<Self> {
         let shared = Arc::<Shared>::default();
         let ending = Ending(Arc::clone(&shared));
         thread::Builder::new()
             .name("arrowsmith-stream".to_owned())
-            .spawn(move || pump(reader, &ending.0))?;
+            .spawn(move || pump(batches, &ending.0))?;
         Ok(Self { schema, shared })
     }
 
@@ -67,8 +67,8 @@ impl BatchStream {
 }
 
 /// Moves batches from the reader to the queue.
-fn pump(mut reader: JsonReader, shared: &Shared) {
-    while let Some(batch) = reader.next_batch().transpose() {
+fn pump(batches: impl Iterator<Item = Result<RecordBatch>>, shared: &Shared) {
+    for batch in batches {
         let mut state = shared.lock();
         while state.batches.len() >= BATCHES_MAX && !state.closed {
             state = shared.room.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What `convert` writes, and where: the name or `--to` says which sink, and options have to go with it.
+
+use std::path::Path;
+
+use arrow_schema::SchemaRef;
+use arrowsmith_core::sink::{Output, Sink};
+use arrowsmith_sink_ipc::{Format, IpcOptions, IpcSink};
+use arrowsmith_sink_json::{JsonOptions, JsonSink};
+use arrowsmith_sink_parquet::{ParquetOptions, ParquetSink};
+
+use crate::args::{BufferCompression, OutputArgs, To};
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+
+/// What is to be written, and where.
+pub struct Target<'a> {
+    path: &'a Path,
+    fsync: bool,
+    format: TargetFormat,
+}
+
+enum TargetFormat {
+    Ipc(IpcOptions),
+    Parquet(ParquetOptions),
+    Json(JsonOptions),
+}
+
+impl<'a> Target<'a> {
+    /// From the path and the options, which have to go together.
+    pub fn new(path: &'a Path, args: &OutputArgs) -> Outcome<Self> {
+        let to = match args.to {
+            Some(to) => to,
+            None if path == Path::new("-") => To::Arrows,
+            None => by_extension(path)?,
+        };
+        let parquet_only = [
+            ("--codec", args.codec.is_some()),
+            ("--row-group-rows", args.row_group_rows.is_some()),
+            ("--no-dictionary", args.no_dictionary),
+        ];
+        let arrow_only = [("--buffer-compression", args.buffer_compression.is_some())];
+        let (format, parquet, arrow) = match to {
+            To::Arrow | To::Arrows => ("Arrow", false, true),
+            To::Parquet => ("Parquet", true, false),
+            To::Ndjson => ("JSON", false, false),
+        };
+        let wrong = parquet_only.iter().filter(|_| !parquet);
+        let mut wrong = wrong.chain(arrow_only.iter().filter(|_| !arrow));
+        if let Some((name, _)) = wrong.find(|(_, given)| *given) {
+            return Err(Failure::Usage(format!("{name} is not for {format} output")));
+        }
+        let format = match to {
+            To::Arrow => TargetFormat::Ipc(ipc_options(Format::File, args)),
+            To::Arrows => TargetFormat::Ipc(ipc_options(Format::Stream, args)),
+            To::Parquet => TargetFormat::Parquet(parquet_options(args)),
+            To::Ndjson => TargetFormat::Json(JsonOptions::default()),
+        };
+        Ok(Self { path, fsync: args.fsync, format })
+    }
+
+    /// Starts the file.
+    pub fn open(&self, schema: &SchemaRef, interrupt: &Interrupt) -> Outcome<Box<dyn Sink>> {
+        let output = Output::create(self.path).map_err(Failure::output)?.with_fsync(self.fsync);
+        interrupt.remove_at_exit(output.temporary_path());
+        Ok(match &self.format {
+            TargetFormat::Ipc(options) => {
+                Box::new(IpcSink::new(output, schema, options).map_err(Failure::output)?)
+            }
+            TargetFormat::Parquet(options) => {
+                Box::new(ParquetSink::new(output, schema, options).map_err(Failure::output)?)
+            }
+            TargetFormat::Json(options) => {
+                Box::new(JsonSink::new(output, schema, options).map_err(Failure::output)?)
+            }
+        })
+    }
+}
+
+fn by_extension(path: &Path) -> Outcome<To> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "arrow" | "feather" | "ipc" => Ok(To::Arrow),
+        "arrows" => Ok(To::Arrows),
+        "parquet" => Ok(To::Parquet),
+        "jsonl" | "ndjson" => Ok(To::Ndjson),
+        _ => Err(Failure::Usage(format!(
+            "the name {:?} does not say what to write: end it in .arrow, .arrows, .parquet or .jsonl, or give --to",
+            path.display().to_string()
+        ))),
+    }
+}
+
+fn ipc_options(format: Format, args: &OutputArgs) -> IpcOptions {
+    let compression = match args.buffer_compression {
+        None | Some(BufferCompression::None) => arrowsmith_sink_ipc::BufferCompression::None,
+        Some(BufferCompression::Lz4) => arrowsmith_sink_ipc::BufferCompression::Lz4,
+        Some(BufferCompression::Zstd) => arrowsmith_sink_ipc::BufferCompression::Zstd,
+    };
+    IpcOptions { format, compression }
+}
+
+fn parquet_options(args: &OutputArgs) -> ParquetOptions {
+    let default = ParquetOptions::default();
+    ParquetOptions {
+        codec: args.codec.unwrap_or(default.codec),
+        row_group_rows: args
+            .row_group_rows
+            .and_then(|rows| usize::try_from(rows).ok())
+            .unwrap_or(default.row_group_rows),
+        dictionary: !args.no_dictionary,
+        ..default
+    }
+}

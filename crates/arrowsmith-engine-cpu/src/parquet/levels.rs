@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The level decoders: a page's definition and repetition levels, taken piece by piece, and what they say
+//! about the lists and structures around a leaf.
+
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+use arrowsmith_core::Result;
+use arrowsmith_parquet::{LevelEncoding, Levels as Encoded};
+use arrowsmith_simd::column::levels::{Levels, ListShape, Slots, list_starts, validity};
+use arrowsmith_simd::column::{Hybrid, packed_levels};
+use arrowsmith_simd::{BitBuffer, Buf, Level};
+
+use super::fault;
+
+/// The levels of one kind of a page, as far as they were not taken yet.
+#[derive(Debug, Default)]
+pub(super) enum PageLevels {
+    /// There are none: all are 0.
+    #[default]
+    None,
+    /// Runs, without the bytes that they lie in.
+    Runs(Hybrid<'static>),
+    /// All of them, decoded: the deprecated encoding, which cannot be taken in pieces.
+    Decoded { levels: Buf<u8>, at: usize },
+}
+
+impl PageLevels {
+    /// The levels of a page of `count` entries.
+    pub(super) fn open(encoded: &Encoded<'_>, count: usize) -> Result<Self> {
+        let Ok(max @ 1..) = u8::try_from(encoded.max) else { return Ok(Self::None) };
+        let width = u32::from(encoded.bit_width());
+        Ok(match encoded.encoding {
+            LevelEncoding::Rle => {
+                Self::Runs(Hybrid::new(encoded.bytes, width).map_err(fault)?.over(&[]))
+            }
+            LevelEncoding::BitPacked => {
+                let mut levels = Buf::default();
+                packed_levels(encoded.bytes, width, count, max, &mut levels).map_err(fault)?;
+                Self::Decoded { levels, at: 0 }
+            }
+        })
+    }
+
+    /// Appends the next `count` levels.
+    pub(super) fn read(
+        &mut self,
+        level: Level,
+        encoded: &Encoded<'_>,
+        count: usize,
+        out: &mut Buf<u8>,
+    ) -> Result<()> {
+        match self {
+            Self::None => out.push_n(0, count),
+            Self::Runs(runs) => {
+                let max = u8::try_from(encoded.max).unwrap_or(u8::MAX);
+                let mut hybrid = runs.over(encoded.bytes);
+                hybrid.levels(level, count, max, out).map_err(fault)?;
+                *runs = hybrid.over(&[]);
+            }
+            Self::Decoded { levels, at } => {
+                let end = at.saturating_add(count).min(levels.len());
+                out.extend(&levels.as_slice()[*at..end]);
+                *at = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the next `count` levels, of which the highest is 1, as bits; says how many are set.
+    pub(super) fn read_bits(
+        &mut self,
+        level: Level,
+        encoded: &Encoded<'_>,
+        count: usize,
+        out: &mut BitBuffer,
+    ) -> Result<usize> {
+        match self {
+            Self::None => {
+                out.push_run(true, count);
+                Ok(count)
+            }
+            Self::Runs(runs) => {
+                let mut hybrid = runs.over(encoded.bytes);
+                let ones = hybrid.bits(level, count, out).map_err(fault)?;
+                *runs = hybrid.over(&[]);
+                Ok(ones)
+            }
+            Self::Decoded { levels, at } => {
+                let end = at.saturating_add(count).min(levels.len());
+                let mut ones = 0;
+                for &level in &levels.as_slice()[*at..end] {
+                    out.push(level > 0);
+                    ones += usize::from(level);
+                }
+                *at = end;
+                Ok(ones)
+            }
+        }
+    }
+}
+
+/// Validity as it grows.
+#[derive(Debug, Default)]
+pub(super) struct Validity {
+    pub(super) bits: BitBuffer,
+    nulls: usize,
+}
+
+impl Validity {
+    /// Counts slots that were just appended to the bits.
+    pub(super) fn count(&mut self, slots: usize, valid: usize) {
+        self.nulls += slots - valid;
+    }
+
+    /// Takes it out, as Arrow has it: none if nothing is null.
+    pub(super) fn take(&mut self) -> Option<NullBuffer> {
+        let bits = self.bits.take();
+        let nulls = std::mem::take(&mut self.nulls);
+        (nulls > 0).then(|| NullBuffer::new(bits))
+    }
+}
+
+/// A list or structure around a leaf, built from that leaf's levels.
+#[derive(Debug)]
+pub(super) struct Ancestor {
+    slots: Slots,
+    /// Definition level from which it is not null.
+    valid: u8,
+    /// Validity, if it can be null.
+    validity: Option<Validity>,
+    list: Option<List>,
+}
+
+#[derive(Debug)]
+struct List {
+    elements: Slots,
+    starts: Buf<i32>,
+    /// Elements so far.
+    count: usize,
+}
+
+impl Ancestor {
+    /// A node that begins at `slots` and is null below the definition level `valid`; a list if it has
+    /// elements.
+    pub(super) fn new(slots: Slots, valid: u8, elements: Option<Slots>) -> Self {
+        let validity = (valid > slots.definition).then(Validity::default);
+        let list = elements.map(|elements| List { elements, starts: Buf::default(), count: 0 });
+        Self { slots, valid, validity, list }
+    }
+
+    /// Takes in some entries.
+    pub(super) fn push(&mut self, level: Level, levels: Levels<'_>, entries: usize) -> Result<()> {
+        if let Some(Validity { bits, nulls }) = &mut self.validity {
+            let (slots, valid) =
+                validity(level, levels, entries, self.slots, self.valid, bits).map_err(fault)?;
+            *nulls += slots - valid;
+        }
+        if let Some(List { elements, starts, count }) = &mut self.list {
+            let shape = ListShape { slots: self.slots, elements: *elements };
+            list_starts(level, levels, entries, shape, count, starts).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    /// The nulls of what was taken in.
+    pub(super) fn take_nulls(&mut self) -> Option<NullBuffer> {
+        self.validity.as_mut().and_then(Validity::take)
+    }
+
+    /// The offsets of what was taken in, the last end included.
+    pub(super) fn take_offsets(&mut self) -> ScalarBuffer<i32> {
+        let Some(list) = &mut self.list else { return ScalarBuffer::from(vec![0]) };
+        // `list_starts` has seen to it that they can be counted.
+        list.starts.push(i32::try_from(std::mem::take(&mut list.count)).unwrap_or(i32::MAX));
+        list.starts.take()
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet columns: encoded pages → Arrow arrays.
+//!
+//! The last three stages of the page pipeline stand here; the first four, up to a page that is decompressed,
+//! are `arrowsmith-parquet`'s.
+//!
+//! ```text
+//! level decoders   levels   runs and packed levels → bits, or levels and from them validity and offsets
+//! values decoder   values   encoded values → a column's buffers, spread over the rows that are not null
+//! array writer     field    the buffers of all leaves of a field → one Arrow array
+//! ```
+//!
+//! `leaf` drives the first two over the pages of one column chunk, for as many rows as a batch wants: a
+//! decoder that stops within a page keeps its state and goes on there. Buffers are sized before they are
+//! filled, and every value is written once, where it stays. Nothing here reads files, knows row groups'
+//! order or makes threads.
+
+mod field;
+mod leaf;
+mod levels;
+mod values;
+
+pub use field::{ColumnOptions, FieldDecoder, supports};
+
+use arrowsmith_core::{Error, FileErrorKind};
+use arrowsmith_simd::column::ColumnError;
+
+/// The error of a file whose encoded values are not sound.
+fn fault(error: ColumnError) -> Error {
+    let kind = match error {
+        ColumnError::Truncated => FileErrorKind::Truncated,
+        ColumnError::Utf8 => FileErrorKind::InvalidUtf8,
+        ColumnError::Offset | ColumnError::Range => FileErrorKind::Overflow,
+        _ => FileErrorKind::Corrupt,
+    };
+    Error::file(kind, error.to_string())
+}
+
+fn corrupt(message: impl Into<String>) -> Error {
+    Error::file(FileErrorKind::Corrupt, message)
+}

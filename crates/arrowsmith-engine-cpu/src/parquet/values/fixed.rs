@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Byte arrays of one width, and intervals, which are stored as such.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, FixedSizeBinaryArray, IntervalDayTimeArray, IntervalYearMonthArray};
+use arrow_buffer::{Buffer, IntervalDayTime, NullBuffer, ScalarBuffer};
+use arrow_schema::{DataType, IntervalUnit};
+use arrowsmith_core::Result;
+use arrowsmith_parquet::{DataPage, DictionaryPage};
+use arrowsmith_simd::column::{DecodeBytes, GatherBytes, PlainBytes, Rows, SplitBytes, read_bytes};
+use arrowsmith_simd::{Buf, Level};
+
+use super::super::{corrupt, fault};
+use super::state::{State, indices, plausible};
+use super::{SKIP, Values};
+
+/// A column of byte arrays of one width.
+#[derive(Debug)]
+pub(super) struct FixedBytes {
+    width: usize,
+    data_type: DataType,
+    level: Level,
+    state: State,
+    dictionary: Vec<u8>,
+    out: Buf<u8>,
+    slots: usize,
+}
+
+impl FixedBytes {
+    /// Of `width` bytes, at least one.
+    pub(super) fn new(width: usize, data_type: DataType, level: Level) -> Self {
+        Self {
+            width,
+            data_type,
+            level,
+            state: State::Idle,
+            dictionary: Vec::new(),
+            out: Buf::default(),
+            slots: 0,
+        }
+    }
+
+    fn append(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
+        let (level, width) = (self.level, self.width);
+        let mut read = |mut decoder: PlainBytes<'_>| {
+            read_bytes(level, &mut decoder, rows, &mut self.out).map_err(fault)
+        };
+        match &mut self.state {
+            State::Plain(at) => {
+                read(PlainBytes::new(page.values.get(*at..).unwrap_or_default(), width))?;
+                *at += values * width;
+            }
+            State::Own(bytes, at) => {
+                read(PlainBytes::new(bytes.get(*at..).unwrap_or_default(), width))?;
+                *at += values * width;
+            }
+            State::Split(at) => {
+                let mut decoder = SplitBytes::new(page.values, width).map_err(fault)?.from(*at);
+                read_bytes(level, &mut decoder, rows, &mut self.out).map_err(fault)?;
+                *at += values;
+            }
+            State::Indices(hybrid) => {
+                let hybrid_now = hybrid.over(indices(page));
+                let mut decoder =
+                    GatherBytes::new(hybrid_now, &self.dictionary, width).map_err(fault)?;
+                debug_assert_eq!(decoder.width(), width);
+                read_bytes(level, &mut decoder, rows, &mut self.out).map_err(fault)?;
+                *hybrid = decoder.into_hybrid().over(&[]);
+            }
+            other => return Err(other.unexpected()),
+        }
+        Ok(())
+    }
+}
+
+impl Values for FixedBytes {
+    fn slot_bytes(&self) -> usize {
+        self.width
+    }
+
+    fn begin(&mut self, slots: usize) {
+        self.slots = slots;
+    }
+
+    fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {
+        let bytes = plausible(page, self.width)? * self.width;
+        self.dictionary = page.values[..bytes].to_vec();
+        Ok(())
+    }
+
+    fn page(&mut self, page: &DataPage<'_>) -> Result<()> {
+        self.state = State::open_fixed(page, self.width, self.level)?;
+        Ok(())
+    }
+
+    fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
+        if self.out.is_empty() {
+            self.out.reserve(self.slots.saturating_mul(self.width));
+        }
+        self.append(page, rows, values)
+    }
+
+    fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
+        let kept = std::mem::take(&mut self.out);
+        let mut left = values;
+        while left > 0 {
+            let some = left.min(SKIP);
+            self.out.truncate(0);
+            self.append(page, Rows::All(some), some)?;
+            left -= some;
+        }
+        self.out = kept;
+        Ok(())
+    }
+
+    fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let bytes: Buffer = self.out.take().into_inner();
+        let rows = bytes.len() / self.width;
+        if nulls.as_ref().is_some_and(|nulls| nulls.len() != rows) {
+            return Err(corrupt("byte arrays out of step with their levels"));
+        }
+        let values = bytes.as_slice().as_chunks::<12>().0;
+        let number = |bytes: &[u8; 12], at: usize| {
+            i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        Ok(match self.data_type {
+            DataType::Interval(IntervalUnit::YearMonth) => {
+                let months: ScalarBuffer<i32> = values.iter().map(|v| number(v, 0)).collect();
+                Arc::new(IntervalYearMonthArray::new(months, nulls))
+            }
+            DataType::Interval(_) => {
+                let days = values.iter().map(|v| IntervalDayTime::new(number(v, 4), number(v, 8)));
+                Arc::new(IntervalDayTimeArray::new(days.collect(), nulls))
+            }
+            _ => {
+                let width = i32::try_from(self.width).map_err(|_| corrupt("values of 2 GiB"))?;
+                let array = FixedSizeBinaryArray::try_new(width, bytes, nulls);
+                Arc::new(array.map_err(|error| corrupt(error.to_string()))?)
+            }
+        })
+    }
+}

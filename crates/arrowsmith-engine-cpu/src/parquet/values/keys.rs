@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Columns that stay dictionaries: the file's indices as keys, and its dictionary as values.
+//!
+//! A writer may give the dictionary up in the middle of a chunk. The pages behind are decoded as values, and
+//! a batch that has such rows is made a dictionary again as a whole.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, make_array, new_empty_array};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::DataType;
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use arrowsmith_core::Result;
+use arrowsmith_parquet::{DataPage, DictionaryPage, Encoding, Physical};
+use arrowsmith_simd::column::{Indices, Rows, read};
+use arrowsmith_simd::{Buf, Level};
+
+use super::super::{corrupt, fault};
+use super::state::{State, indices};
+use super::{SKIP, Values};
+
+/// A column of keys.
+pub(super) struct Keys {
+    data_type: DataType,
+    value_type: DataType,
+    level: Level,
+    /// Decodes the dictionary, and pages that do not use it.
+    values: Box<dyn Values>,
+    dictionary: ArrayRef,
+    /// None for a page of values.
+    state: Option<State>,
+    keys: Buf<i32>,
+    /// What came before `keys`, of batches that are not keys throughout.
+    parts: Vec<Part>,
+    /// Rows of the batch that `values` holds.
+    rows_of_values: usize,
+    slots: usize,
+}
+
+enum Part {
+    Keys(ScalarBuffer<i32>),
+    Values(usize),
+}
+
+impl Keys {
+    pub(super) fn new(data_type: DataType, values: Box<dyn Values>, level: Level) -> Self {
+        let value_type = match &data_type {
+            DataType::Dictionary(_, values) => values.as_ref().clone(),
+            _ => DataType::Null,
+        };
+        Self {
+            dictionary: new_empty_array(&value_type),
+            data_type,
+            value_type,
+            level,
+            values,
+            state: None,
+            keys: Buf::default(),
+            parts: Vec::new(),
+            rows_of_values: 0,
+            slots: 0,
+        }
+    }
+
+    fn append(&mut self, page: &DataPage<'_>, rows: Rows<'_>) -> Result<()> {
+        let Some(State::Indices(hybrid)) = &mut self.state else {
+            return Err(State::Idle.unexpected());
+        };
+        let mut decoder = Indices::new(hybrid.over(indices(page)), self.dictionary.len());
+        read(self.level, &mut decoder, rows, &mut self.keys).map_err(fault)?;
+        *hybrid = decoder.into_hybrid().over(&[]);
+        Ok(())
+    }
+
+    /// A batch that has rows of both kinds: all of them as values.
+    fn decoded(&mut self, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
+        let mut arrays = Vec::with_capacity(self.parts.len());
+        // All values were decoded into one array, in order.
+        let values = self.values.take(None)?;
+        let (mut row, mut value) = (0, 0);
+        for part in std::mem::take(&mut self.parts) {
+            let len = match &part {
+                Part::Keys(keys) => keys.len(),
+                Part::Values(rows) => *rows,
+            };
+            let nulls = nulls.map(|nulls| nulls.slice(row, len));
+            row += len;
+            arrays.push(match part {
+                Part::Keys(keys) => take(&self.dictionary, &Int32Array::new(keys, nulls), None)?,
+                Part::Values(rows) => {
+                    let data = values.slice(value, rows).to_data().into_builder().nulls(nulls);
+                    value += rows;
+                    make_array(data.build().map_err(|error| corrupt(error.to_string()))?)
+                }
+            });
+        }
+        let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
+        self.cast(&concat(&arrays)?)
+    }
+
+    fn cast(&self, array: &dyn Array) -> Result<ArrayRef> {
+        let options = CastOptions { safe: false, ..CastOptions::default() };
+        Ok(cast_with_options(array, &self.data_type, &options)?)
+    }
+
+    fn end_keys(&mut self) {
+        if !self.keys.is_empty() {
+            self.parts.push(Part::Keys(self.keys.take()));
+        }
+    }
+}
+
+impl Values for Keys {
+    fn slot_bytes(&self) -> usize {
+        self.values.slot_bytes().max(size_of::<i32>())
+    }
+
+    fn expect_bytes(&mut self, bytes: usize, rows: usize) {
+        self.values.expect_bytes(bytes, rows);
+    }
+
+    fn begin(&mut self, slots: usize) {
+        self.slots = slots;
+    }
+
+    fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {
+        // The dictionary is read as a page of values; pages may refer to it in other columns' ways too.
+        let data = DataPage {
+            count: page.count,
+            nulls: Some(0),
+            rows: None,
+            encoding: Encoding::Plain,
+            rep: arrowsmith_parquet::Levels::none(),
+            def: arrowsmith_parquet::Levels::none(),
+            values: page.values,
+            readable: page.readable,
+            shared: None,
+        };
+        super::state::plausible(page, usize::from(page.count > 0))?;
+        self.values.begin(0);
+        self.values.page(&data)?;
+        self.values.read(&data, Rows::All(page.count), page.count)?;
+        self.dictionary = self.values.take(None)?;
+        Ok(())
+    }
+
+    fn page(&mut self, page: &DataPage<'_>) -> Result<()> {
+        self.state = None;
+        if page.encoding == Encoding::Dictionary {
+            // Every type but BOOLEAN has them in the same form.
+            self.state = Some(State::open(Physical::BYTE_ARRAY, page)?);
+            return Ok(());
+        }
+        self.values.page(page)
+    }
+
+    fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
+        if self.state.is_some() {
+            if self.keys.is_empty() {
+                self.keys.reserve(self.slots);
+            }
+            return self.append(page, rows);
+        }
+        self.end_keys();
+        if self.rows_of_values == 0 {
+            self.values.begin(self.slots);
+        }
+        self.rows_of_values += rows.len();
+        match self.parts.last_mut() {
+            Some(Part::Values(count)) => *count += rows.len(),
+            _ => self.parts.push(Part::Values(rows.len())),
+        }
+        self.values.read(page, rows, values)
+    }
+
+    fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
+        if self.state.is_none() {
+            return self.values.skip(page, values);
+        }
+        let kept = std::mem::take(&mut self.keys);
+        let mut left = values;
+        while left > 0 {
+            let some = left.min(SKIP);
+            self.keys.truncate(0);
+            self.append(page, Rows::All(some))?;
+            left -= some;
+        }
+        self.keys = kept;
+        Ok(())
+    }
+
+    fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        if !self.parts.is_empty() {
+            self.end_keys();
+            self.rows_of_values = 0;
+            return self.decoded(nulls.as_ref());
+        }
+        let keys = Int32Array::new(self.keys.take(), nulls);
+        let array = DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(&self.dictionary))
+            .map_err(|error| corrupt(error.to_string()))?;
+        let plain = matches!(&self.data_type, DataType::Dictionary(key, values)
+            if **key == DataType::Int32 && **values == self.value_type);
+        if plain { Ok(Arc::new(array)) } else { self.cast(&array) }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where a decoder stands in a page: what it remembers between two batches, without the page's bytes.
+
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::{DataPage, DictionaryPage, Encoding, Physical};
+use arrowsmith_simd::Level;
+use arrowsmith_simd::column::{Delta, DeltaLengthStrings, DeltaStrings, Hybrid, Rows, Strings};
+
+use super::super::{corrupt, fault};
+
+/// What comes next in a page.
+#[derive(Debug, Default)]
+pub(super) enum State {
+    /// There is no page.
+    #[default]
+    Idle,
+    /// Values as they are: bytes that are used up, of booleans bits.
+    Plain(usize),
+    /// Values in byte streams: values that are used up.
+    Split(usize),
+    /// Values in bytes that were made of the page: those, and how many are used up.
+    Own(Vec<u8>, usize),
+    Delta(Delta<'static>),
+    DeltaLength(DeltaLengthStrings<'static>),
+    DeltaStrings(DeltaStrings<'static>),
+    /// Indices of the dictionary; their bytes begin behind the first of the page.
+    Indices(Hybrid<'static>),
+    /// Booleans in runs; their bytes begin behind their length.
+    Runs(Hybrid<'static>),
+}
+
+impl State {
+    /// The begin of a page.
+    pub(super) fn open(physical: Physical, page: &DataPage<'_>) -> Result<Self> {
+        use Physical as P;
+        let data = page.values;
+        Ok(match (page.encoding, physical) {
+            (Encoding::Plain, _) => Self::Plain(0),
+            (Encoding::Dictionary, kind) if kind != P::BOOLEAN => {
+                Self::Indices(Hybrid::indices(data).map_err(fault)?.over(&[]))
+            }
+            (Encoding::Rle, P::BOOLEAN) => {
+                Self::Runs(Hybrid::new(runs(data)?, 1).map_err(fault)?.over(&[]))
+            }
+            (Encoding::DeltaBinaryPacked, P::INT32 | P::INT64) => {
+                Self::Delta(Delta::new(data).map_err(fault)?.over(&[]))
+            }
+            (Encoding::DeltaLengthByteArray, P::BYTE_ARRAY) => {
+                Self::DeltaLength(DeltaLengthStrings::new(data).map_err(fault)?.over(&[]))
+            }
+            (Encoding::DeltaByteArray, P::BYTE_ARRAY | P::FIXED_LEN_BYTE_ARRAY) => {
+                Self::DeltaStrings(DeltaStrings::new(data).map_err(fault)?.over(&[]))
+            }
+            (
+                Encoding::ByteStreamSplit,
+                P::INT32 | P::INT64 | P::FLOAT | P::DOUBLE | P::FIXED_LEN_BYTE_ARRAY,
+            ) => Self::Split(0),
+            (encoding, physical) => {
+                let message = format!("values of type {physical} in encoding {}", encoding.name());
+                return Err(Error::file(FileErrorKind::Unsupported, message));
+            }
+        })
+    }
+
+    /// As [`State::open`], for byte arrays of `width` bytes each.
+    pub(super) fn open_fixed(page: &DataPage<'_>, width: usize, level: Level) -> Result<Self> {
+        let state = Self::open(Physical::FIXED_LEN_BYTE_ARRAY, page)?;
+        let Self::DeltaStrings(decoder) = state else { return Ok(state) };
+        let mut decoder = decoder.over(page.values);
+        let count = decoder.left();
+        if count > page.count {
+            return Err(corrupt(format!("{count} values in a page of {}", page.count)));
+        }
+        let bytes = count.saturating_mul(width);
+        let mut strings = Strings::<i64>::new(false, count, bytes, bytes);
+        strings.read(level, &mut decoder, Rows::All(count)).map_err(fault)?;
+        Ok(Self::Own(strings.fixed(width).map_err(fault)?.to_vec(), 0))
+    }
+
+    /// The encoding that a decoder did not expect here.
+    pub(super) fn unexpected(&self) -> Error {
+        Error::file(
+            FileErrorKind::Unsupported,
+            "values in an encoding that their type does not have",
+        )
+    }
+}
+
+/// The bytes of a page of indices behind the first one, which is their width.
+pub(super) fn indices<'a>(page: &DataPage<'a>) -> &'a [u8] {
+    page.values.get(1..).unwrap_or_default()
+}
+
+/// The runs of a page of booleans, behind the four bytes of their length. A page of nulls may be empty.
+pub(super) fn runs(data: &[u8]) -> Result<&[u8]> {
+    let Some((length, runs)) = data.split_first_chunk::<4>() else {
+        return if data.is_empty() { Ok(data) } else { Err(corrupt("booleans without a length")) };
+    };
+    let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    runs.get(..length).ok_or_else(|| corrupt("the page ends before its booleans"))
+}
+
+/// Holds the entries that a dictionary claims against its bytes: each takes `least` at least.
+pub(super) fn plausible(page: &DictionaryPage<'_>, least: usize) -> Result<usize> {
+    if page.count.saturating_mul(least) <= page.values.len() {
+        return Ok(page.count);
+    }
+    let message = format!("a dictionary of {} entries in {} bytes", page.count, page.values.len());
+    Err(Error::file(FileErrorKind::Truncated, message))
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Strings and byte strings of any length with offsets, and decimals that are stored as such.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use arrowsmith_core::Result;
+use arrowsmith_parquet::{DataPage, DictionaryPage, Physical};
+use arrowsmith_simd::column::{
+    self, Decimal, DictionaryStrings, Offset, PlainStrings, Rows, StringDictionary, Strings,
+};
+use arrowsmith_simd::{Buf, Level};
+
+use super::super::{corrupt, fault};
+use super::state::{State, indices, plausible};
+use super::{SKIP, Values};
+
+/// Bytes that entries of a dictionary may be copied beyond what counts, for a chunk of them.
+const COPY_ROOM: usize = 64 << 10;
+
+/// The bytes of strings, as far as they can be known before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Expected {
+    bytes: usize,
+    rows: usize,
+}
+
+/// A column of strings.
+#[derive(Debug)]
+pub(super) struct StringColumn<O: Offset> {
+    utf8: bool,
+    level: Level,
+    bytes_max: usize,
+    state: State,
+    dictionary: Option<StringDictionary>,
+    /// Bytes of an entry of the dictionary, on average.
+    entry_bytes: usize,
+    strings: Strings<O>,
+    slots: usize,
+    expected: Option<Expected>,
+}
+
+impl<O: Offset> StringColumn<O> {
+    pub(super) fn new(data_type: DataType, level: Level, bytes_max: usize) -> Self {
+        let utf8 = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8);
+        Self {
+            utf8,
+            level,
+            bytes_max,
+            state: State::Idle,
+            dictionary: None,
+            entry_bytes: 0,
+            strings: Strings::new(utf8, 0, 0, bytes_max),
+            slots: 0,
+            expected: None,
+        }
+    }
+
+    /// Bytes that the strings of the batch have, about, by the page that it begins with.
+    fn bytes_of_batch(&self, page: &DataPage<'_>) -> usize {
+        let slots = self.slots;
+        let bytes = match (&self.state, self.expected) {
+            (_, Some(Expected { bytes, rows })) if rows > 0 => share(bytes, slots, rows),
+            (State::Indices(_), _) => self.entry_bytes.saturating_mul(slots),
+            (State::Plain(_), _) => {
+                let lengths = page.count.saturating_mul(4);
+                share(page.values.len().saturating_sub(lengths), slots, page.count)
+            }
+            _ => share(page.values.len(), slots, page.count),
+        };
+        let copied = if matches!(self.state, State::Indices(_)) { COPY_ROOM } else { 64 };
+        bytes.saturating_add(bytes / 32).saturating_add(copied)
+    }
+
+    fn append(&mut self, page: &DataPage<'_>, rows: Rows<'_>) -> Result<()> {
+        let (level, strings) = (self.level, &mut self.strings);
+        match &mut self.state {
+            State::Plain(at) => {
+                let rest = page.values.get(*at..).unwrap_or_default();
+                let mut decoder = PlainStrings::new(rest);
+                strings.read(level, &mut decoder, rows).map_err(fault)?;
+                *at += rest.len() - decoder.rest().len();
+            }
+            State::DeltaLength(state) => {
+                let mut decoder = state.over(page.values);
+                strings.read(level, &mut decoder, rows).map_err(fault)?;
+                *state = decoder.over(&[]);
+            }
+            State::DeltaStrings(_) => {
+                let State::DeltaStrings(state) = std::mem::take(&mut self.state) else {
+                    return Err(self.state.unexpected());
+                };
+                let mut decoder = state.over(page.values);
+                strings.read(level, &mut decoder, rows).map_err(fault)?;
+                self.state = State::DeltaStrings(decoder.over(&[]));
+            }
+            State::Indices(hybrid) => {
+                let Some(dictionary) = &self.dictionary else {
+                    // Of a chunk that has nulls only.
+                    if rows.values() > 0 {
+                        return Err(corrupt("indices without a dictionary"));
+                    }
+                    strings.push_nulls(rows.len());
+                    return Ok(());
+                };
+                let mut decoder = DictionaryStrings::new(hybrid.over(indices(page)), dictionary);
+                strings.read(level, &mut decoder, rows).map_err(fault)?;
+                *hybrid = decoder.into_hybrid().over(&[]);
+            }
+            other => return Err(other.unexpected()),
+        }
+        Ok(())
+    }
+}
+
+/// `of` times `part` / `whole`.
+fn share(of: usize, part: usize, whole: usize) -> usize {
+    let product = of as u128 * part as u128 / whole.max(1) as u128;
+    usize::try_from(product).unwrap_or(usize::MAX)
+}
+
+impl<O: Offset> Values for StringColumn<O> {
+    fn slot_bytes(&self) -> usize {
+        size_of::<O>()
+    }
+
+    fn expect_bytes(&mut self, bytes: usize, rows: usize) {
+        self.expected = Some(Expected { bytes, rows });
+    }
+
+    fn begin(&mut self, slots: usize) {
+        self.slots = slots;
+    }
+
+    fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {
+        let count = plausible(page, 4)?;
+        let mut strings = Strings::<i64>::new(self.utf8, count, page.values.len(), usize::MAX);
+        let mut decoder = PlainStrings::new(page.values);
+        strings.read(self.level, &mut decoder, Rows::All(count)).map_err(fault)?;
+        self.entry_bytes = strings.bytes().len() / count.max(1) + 1;
+        self.dictionary = Some(StringDictionary::new(&strings).map_err(fault)?);
+        Ok(())
+    }
+
+    fn page(&mut self, page: &DataPage<'_>) -> Result<()> {
+        self.state = State::open(Physical::BYTE_ARRAY, page)?;
+        Ok(())
+    }
+
+    fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, _: usize) -> Result<()> {
+        if self.strings.is_empty() {
+            let bytes = self.bytes_of_batch(page);
+            self.strings.reserve(self.slots, bytes);
+        }
+        self.append(page, rows)
+    }
+
+    fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
+        let scratch = Strings::new(self.utf8, 0, 0, self.bytes_max);
+        let kept = std::mem::replace(&mut self.strings, scratch);
+        let mut left = values;
+        while left > 0 {
+            let some = left.min(SKIP);
+            self.strings = Strings::new(self.utf8, some, 0, self.bytes_max);
+            self.append(page, Rows::All(some))?;
+            left -= some;
+        }
+        self.strings = kept;
+        Ok(())
+    }
+
+    fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        if self.utf8 {
+            Ok(Arc::new(self.strings.take_strings(nulls).map_err(fault)?))
+        } else {
+            Ok(Arc::new(self.strings.take_binary(nulls).map_err(fault)?))
+        }
+    }
+}
+
+/// Decimals that are stored as big-endian byte strings of any length.
+#[derive(Debug)]
+pub(super) struct Decimals<T> {
+    data_type: DataType,
+    strings: StringColumn<i32>,
+    to: PhantomData<T>,
+}
+
+impl<T> Decimals<T> {
+    pub(super) fn new(data_type: DataType, level: Level, bytes_max: usize) -> Self {
+        let strings = StringColumn::new(DataType::Binary, level, bytes_max);
+        Self { data_type, strings, to: PhantomData }
+    }
+}
+
+impl<T: ArrowNativeType + Decimal> Values for Decimals<T> {
+    fn slot_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn begin(&mut self, slots: usize) {
+        self.strings.begin(slots);
+    }
+
+    fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {
+        self.strings.dictionary(page)
+    }
+
+    fn page(&mut self, page: &DataPage<'_>) -> Result<()> {
+        self.strings.page(page)
+    }
+
+    fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
+        self.strings.read(page, rows, values)
+    }
+
+    fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
+        self.strings.skip(page, values)
+    }
+
+    fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let strings = self.strings.strings.take_binary(None).map_err(fault)?;
+        let mut numbers = Buf::<T>::with_capacity(strings.offsets().len());
+        column::decimals(strings.values(), strings.offsets(), &mut numbers).map_err(fault)?;
+        let len = numbers.len();
+        let buffer = numbers.take().into_inner();
+        let data = ArrayData::builder(self.data_type.clone()).len(len).add_buffer(buffer);
+        let data = data.nulls(nulls).build().map_err(|error| corrupt(error.to_string()))?;
+        Ok(make_array(data))
+    }
+}

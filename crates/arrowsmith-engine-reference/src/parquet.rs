@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The `parquet` crate as a decoder of columns: the `reference` engine, and the fall-back for columns that
+//! the fast engine does not take.
+//!
+//! It decodes what a [`ReadPlan`](arrowsmith_parquet::ReadPlan) says, to the plan's types, where the crate
+//! can: what it reads as another type is cast, and a value that does not fit is an error. It does no I/O
+//! beyond the bytes that the file has here, and makes no threads.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::ArrowError;
+use arrow_select::concat::concat;
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::{Column, File, ReadOptions, RowSelection};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder, RowSelection as CrateSelection, RowSelector,
+};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+
+/// Rows that are decoded at once when the caller asks for more.
+const ROWS_MAX: usize = 1 << 20;
+
+/// A file as the `parquet` crate understands it, made once for all its columns.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    metadata: ArrowReaderMetadata,
+}
+
+impl Reader {
+    /// Maps the schema.
+    ///
+    /// # Errors
+    /// A schema that the crate does not take.
+    pub fn new(file: &File, options: &ReadOptions) -> Result<Self> {
+        // The crate panics over a schema that is not Arrow's.
+        let follow = options.arrow_schema && file.has_arrow_schema();
+        let ours = ArrowReaderOptions::new().with_skip_arrow_metadata(!follow);
+        let metadata = ArrowReaderMetadata::try_new(Arc::clone(file.metadata()), ours);
+        let metadata = metadata.map_err(|error| named(file, from_parquet(error)))?;
+        Ok(Self { metadata })
+    }
+
+    /// Starts decoding one column of a row group of this file, as far as its bytes are in `file`: the rows of
+    /// `selection`, or all.
+    ///
+    /// # Errors
+    /// A column chunk that is encrypted or not where its metadata says, and what the crate refuses.
+    pub fn field(
+        &self,
+        file: &File,
+        row_group: usize,
+        column: &Column,
+        selection: Option<&RowSelection>,
+        rows_at_once: usize,
+    ) -> Result<FieldDecoder> {
+        let rows = file.row_group_rows(row_group)?;
+        let mut ranges = Vec::new();
+        for leaf in column.leaves() {
+            ranges.push(file.chunk_range(row_group, leaf.index)?);
+        }
+        let leaves = column.leaves().into_iter().map(|leaf| leaf.index);
+        let schema = self.metadata.metadata().file_metadata().schema_descr();
+        let mask = ProjectionMask::leaves(schema, leaves);
+        let source = Chunks { file: file.clone(), ranges };
+        let mut builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
+                .with_projection(mask)
+                .with_row_groups(vec![row_group])
+                .with_batch_size(rows_at_once.clamp(1, ROWS_MAX));
+        if let Some(selection) = selection {
+            builder = builder.with_row_selection(crate_selection(selection, rows));
+        }
+        let place = Place { file: file.clone(), row_group, column: column.clone() };
+        let reader = builder.build().map_err(|error| place.name(from_parquet(error)))?;
+        let rows_left = selection.map_or(rows, RowSelection::rows);
+        Ok(FieldDecoder { reader, place, rows_left, pending: VecDeque::new(), rows_pending: 0 })
+    }
+}
+
+/// One column of one row group, decoded bit by bit.
+pub struct FieldDecoder {
+    reader: ParquetRecordBatchReader,
+    place: Place,
+    /// Rows that were not handed out yet.
+    rows_left: usize,
+    /// What is decoded and was not handed out yet.
+    pending: VecDeque<ArrayRef>,
+    rows_pending: usize,
+}
+
+impl FieldDecoder {
+    /// The next `rows` rows, or as many as are left.
+    ///
+    /// # Errors
+    /// A file that is not sound, or holds what the crate does not read.
+    pub fn next(&mut self, rows: usize) -> Result<ArrayRef> {
+        let rows = rows.min(self.rows_left);
+        while self.rows_pending < rows {
+            let array = self.decode()?;
+            self.rows_pending += array.len();
+            self.pending.push_back(array);
+        }
+        self.rows_left -= rows;
+        self.rows_pending -= rows;
+        let mut parts = Vec::new();
+        let mut missing = rows;
+        while missing > 0 {
+            let Some(array) = self.pending.pop_front() else { break };
+            let taken = missing.min(array.len());
+            if taken < array.len() {
+                self.pending.push_front(array.slice(taken, array.len() - taken));
+            }
+            parts.push(array.slice(0, taken));
+            missing -= taken;
+        }
+        match parts.len() {
+            0 => Ok(new_empty_array(self.place.column.data_type())),
+            1 => Ok(parts.remove(0)),
+            _ => {
+                let parts: Vec<&dyn Array> = parts.iter().map(|part| &**part).collect();
+                Ok(concat(&parts)?)
+            }
+        }
+    }
+
+    /// What the crate gives next, in the plan's type.
+    fn decode(&mut self) -> Result<ArrayRef> {
+        let batch: RecordBatch = match self.reader.next() {
+            Some(batch) => batch.map_err(|error| self.place.name(from_arrow(error)))?,
+            None => {
+                let message = "fewer rows than the row group says";
+                return Err(self.place.name(Error::file(FileErrorKind::Corrupt, message)));
+            }
+        };
+        let found = batch.num_columns();
+        let array = batch.columns().first().ok_or_else(|| {
+            let message = format!("{found} columns where one was expected");
+            self.place.name(Error::file(FileErrorKind::Corrupt, message))
+        })?;
+        let target = self.place.column.data_type();
+        if array.data_type() == target {
+            return Ok(Arc::clone(array));
+        }
+        let options = CastOptions { safe: false, ..CastOptions::default() };
+        cast_with_options(array, target, &options).map_err(|error| {
+            let message = format!("cannot be read as {target}: {error}");
+            self.place.name(Error::file(FileErrorKind::Unsupported, message))
+        })
+    }
+}
+
+/// Where a decoder reads, for errors.
+struct Place {
+    file: File,
+    row_group: usize,
+    column: Column,
+}
+
+impl Place {
+    fn name(&self, error: Error) -> Error {
+        match self.column.leaves().first() {
+            Some(leaf) => self.file.place(error, self.row_group, leaf.index),
+            None => error,
+        }
+    }
+}
+
+fn named(file: &File, error: Error) -> Error {
+    error.at(|place| place.source = file.name().cloned())
+}
+
+fn crate_selection(selection: &RowSelection, rows: usize) -> CrateSelection {
+    let mut selectors = Vec::with_capacity(2 * selection.ranges().len() + 1);
+    let mut at = 0;
+    for range in selection.ranges() {
+        if range.start > at {
+            selectors.push(RowSelector::skip(range.start - at));
+        }
+        selectors.push(RowSelector::select(range.len()));
+        at = range.end;
+    }
+    if at < rows {
+        selectors.push(RowSelector::skip(rows - at));
+    }
+    CrateSelection::from(selectors)
+}
+
+/// The column chunks of one field, as the crate reads them.
+struct Chunks {
+    file: File,
+    ranges: Vec<Range<u64>>,
+}
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.file.file_bytes()
+    }
+}
+
+impl Chunks {
+    fn slice(&self, range: Range<u64>) -> parquet::errors::Result<Bytes> {
+        self.file.slice(range).map_err(|error| ParquetError::EOF(error.to_string()))
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        let chunk = self.ranges.iter().find(|range| range.contains(&start));
+        let end = chunk.map_or(start, |range| range.end);
+        Ok(Box::new(io::Cursor::new(self.slice(start..end)?)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        self.slice(start..start.saturating_add(length as u64))
+    }
+}
+
+fn from_parquet(error: ParquetError) -> Error {
+    let (kind, message) = match error {
+        ParquetError::General(message) => (FileErrorKind::Corrupt, message),
+        ParquetError::NYI(message) => (FileErrorKind::Unsupported, message),
+        ParquetError::EOF(message) => (FileErrorKind::Truncated, message),
+        other => (FileErrorKind::Corrupt, other.to_string()),
+    };
+    Error::file(kind, message)
+}
+
+fn from_arrow(error: ArrowError) -> Error {
+    match error {
+        ArrowError::ParquetError(message) => Error::file(FileErrorKind::Corrupt, message),
+        other => Error::file(FileErrorKind::Corrupt, other.to_string()),
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The decompressor: a page's bytes as they are in the file → as they were before.
+//!
+//! One trait, one small module for each library behind it. An output buffer has exactly the size that the page's
+//! header declares, within [`Limits::page_bytes_max`](arrowsmith_core::Limits::page_bytes_max) and within what the
+//! codec can make of so much input, so that neither a lie in the header nor a bomb in the data takes more memory.
+
+mod brotli;
+mod gzip;
+mod lz4;
+mod snappy;
+mod zstandard;
+
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use parquet::basic::Compression;
+
+/// What turns compressed bytes into plain ones.
+pub trait Decompressor: Send {
+    /// Fills `output`, whose length is what the page's header declares.
+    ///
+    /// # Errors
+    /// Input that is not of this codec, or that holds fewer or more bytes than `output` takes.
+    fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<()>;
+
+    /// The most bytes that can come out of `input_bytes`, where the codec has such a bound.
+    fn output_bytes_max(&self, input_bytes: usize) -> Option<usize>;
+}
+
+/// The codecs that have been used, with their state and their output, for use by one column chunk after
+/// another.
+#[derive(Default)]
+pub struct PageBuffers {
+    decompressors: Vec<(Compression, Box<dyn Decompressor>)>,
+    /// Longer than what is asked for: never shrunk, never zeroed again.
+    output: Vec<u8>,
+    /// The values of a chunk's pages that are kept while the next page is read.
+    chosen: usize,
+}
+
+impl std::fmt::Debug for PageBuffers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PageBuffers")
+            .field("output_bytes", &self.output.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bytes behind a decompressed page that may be read, of any value.
+pub(crate) const SLACK_BYTES: usize = 128;
+
+impl PageBuffers {
+    /// Gets the decompressor for a chunk ready. Levels of compression do not matter to it.
+    pub(crate) fn choose(&mut self, codec: Compression) -> Result<()> {
+        let same =
+            |known: &Compression| std::mem::discriminant(known) == std::mem::discriminant(&codec);
+        if let Some(place) = self.decompressors.iter().position(|(known, _)| same(known)) {
+            self.chosen = place;
+            return Ok(());
+        }
+        let decompressor = decompressor(codec)?;
+        self.chosen = self.decompressors.len();
+        self.decompressors.push((codec, decompressor));
+        Ok(())
+    }
+
+    /// Room for `skip + bytes` bytes of output and the slack behind.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        let wanted = bytes.saturating_add(SLACK_BYTES);
+        if self.output.len() < wanted {
+            // A new zeroed vector costs nothing until it is written, unlike one that grows.
+            self.output = Vec::new();
+            self.output = vec![0; wanted.next_multiple_of(64 << 10)];
+        }
+    }
+
+    /// Decompresses into `output[skip..skip + bytes]`. `output[..skip]` is the caller's.
+    pub(crate) fn decompress(&mut self, input: &[u8], skip: usize, bytes: usize) -> Result<()> {
+        let Some((_, decompressor)) = self.decompressors.get_mut(self.chosen) else {
+            return Err(corrupt("no codec has been chosen"));
+        };
+        decompressor.decompress(input, &mut self.output[skip..skip + bytes])
+    }
+
+    /// Whether so much input can become so much output.
+    pub(crate) fn plausible(&self, input_bytes: usize, output_bytes: usize) -> bool {
+        let bound = self
+            .decompressors
+            .get(self.chosen)
+            .and_then(|(_, decompressor)| decompressor.output_bytes_max(input_bytes));
+        bound.is_none_or(|bound| output_bytes <= bound)
+    }
+
+    /// The buffer that [`PageBuffers::decompress`] writes to.
+    pub(crate) fn output(&self) -> &[u8] {
+        &self.output
+    }
+
+    pub(crate) fn output_mut(&mut self) -> &mut [u8] {
+        &mut self.output
+    }
+}
+
+/// The decompressor of a codec.
+///
+/// # Errors
+/// LZO, which nobody may use without its licence and nobody writes.
+pub fn decompressor(codec: Compression) -> Result<Box<dyn Decompressor>> {
+    Ok(match codec {
+        Compression::UNCOMPRESSED => Box::new(Stored),
+        Compression::SNAPPY => Box::new(snappy::Snappy::default()),
+        Compression::GZIP(_) => Box::new(gzip::Gzip),
+        Compression::BROTLI(_) => Box::new(brotli::Brotli),
+        Compression::ZSTD(_) => Box::new(zstandard::Zstd::new()?),
+        Compression::LZ4 => Box::new(lz4::Lz4Hadoop),
+        Compression::LZ4_RAW => Box::new(lz4::Lz4Raw),
+        Compression::LZO => {
+            return Err(Error::file(FileErrorKind::Unsupported, "compression LZO"));
+        }
+    })
+}
+
+/// UNCOMPRESSED: for pages that say they are compressed in a chunk that is not.
+struct Stored;
+
+impl Decompressor for Stored {
+    fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        if input.len() != output.len() {
+            return Err(wrong_length(input.len(), output.len()));
+        }
+        output.copy_from_slice(input);
+        Ok(())
+    }
+
+    fn output_bytes_max(&self, input_bytes: usize) -> Option<usize> {
+        Some(input_bytes)
+    }
+}
+
+/// The error for a page that becomes another number of bytes than its header says.
+fn wrong_length(found: usize, declared: usize) -> Error {
+    corrupt(format!("the page decompresses to {found} bytes, its header says {declared}"))
+}
+
+fn corrupt(message: impl Into<String>) -> Error {
+    Error::file(FileErrorKind::Corrupt, message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The ingester: a Parquet file as its bytes and its metadata.
+//!
+//! The bytes are whole (mapped, or in memory), or those ranges of a remote file that somebody has fetched.
+//! Nothing here does I/O: what is missing is an error that names the range.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
+use bytes::Bytes;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+
+use crate::footer::{self, Metadata, TAIL_BYTES};
+
+/// A Parquet file: its metadata, and its bytes as far as they are here. Clones share both.
+#[derive(Clone)]
+pub struct File {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: Option<Arc<str>>,
+    file_bytes: u64,
+    metadata: Arc<ParquetMetaData>,
+    /// Column chunks that are encrypted, as row group and leaf, in rising order.
+    encrypted: Arc<[(usize, usize)]>,
+    limits: Limits,
+    /// What is here: pieces by their offset, in rising order.
+    pieces: Vec<(u64, Bytes)>,
+}
+
+/// What [`File::open_tail`] makes of the end of a file.
+pub enum Tail {
+    /// The file.
+    File(File),
+    /// That many bytes from the end of the file are needed to open it.
+    More(usize),
+}
+
+impl File {
+    /// Opens a file whose bytes are all here: mapped, or in memory.
+    ///
+    /// # Errors
+    /// Bytes that are not a Parquet file, encrypted metadata, metadata that a limit forbids.
+    pub fn open(bytes: Bytes, limits: &Limits) -> Result<Self> {
+        Self::open_named(None, bytes, limits)
+    }
+
+    /// As [`File::open`], with a name that stands in errors.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_named(name: Option<Arc<str>>, bytes: Bytes, limits: &Limits) -> Result<Self> {
+        let file_bytes = bytes.len() as u64;
+        match Self::open_tail(name.clone(), bytes, file_bytes, limits)? {
+            Tail::File(file) => Ok(file),
+            Tail::More(_) => Err(footer::not_parquet().at(|place| place.source = name)),
+        }
+    }
+
+    /// Opens a file of `file_bytes` bytes of which the last are here.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_tail(
+        name: Option<Arc<str>>,
+        tail: Bytes,
+        file_bytes: u64,
+        limits: &Limits,
+    ) -> Result<Tail> {
+        let source = name.clone();
+        Self::open_tail_unnamed(name, tail, file_bytes, limits)
+            .map_err(|error| error.at(|place| place.source = source))
+    }
+
+    fn open_tail_unnamed(
+        name: Option<Arc<str>>,
+        tail: Bytes,
+        file_bytes: u64,
+        limits: &Limits,
+    ) -> Result<Tail> {
+        footer::long_enough(file_bytes)?;
+        let Some((body, last)) = tail.split_last_chunk::<TAIL_BYTES>() else {
+            return Ok(Tail::More(TAIL_BYTES));
+        };
+        let metadata_bytes = footer::metadata_bytes(*last, file_bytes, limits)?;
+        let Some(start) = body.len().checked_sub(metadata_bytes) else {
+            return Ok(Tail::More(metadata_bytes + TAIL_BYTES));
+        };
+        let Metadata { metadata, encrypted } = footer::decode_metadata(&body[start..], limits)?;
+        let offset = file_bytes.saturating_sub(tail.len() as u64);
+        Ok(Tail::File(Self {
+            inner: Arc::new(Inner {
+                name,
+                file_bytes,
+                metadata: Arc::new(metadata),
+                encrypted: encrypted.into(),
+                limits: limits.clone(),
+                pieces: vec![(offset, tail)],
+            }),
+        }))
+    }
+
+    /// The same file with more of its bytes, which stand at these offsets. Pieces that were here before
+    /// stay.
+    #[must_use]
+    pub fn with_pieces(&self, pieces: impl IntoIterator<Item = (u64, Bytes)>) -> Self {
+        let mut all = self.inner.pieces.clone();
+        all.extend(pieces);
+        all.sort_by_key(|(offset, bytes)| (*offset, bytes.len()));
+        Self {
+            inner: Arc::new(Inner {
+                name: self.inner.name.clone(),
+                file_bytes: self.inner.file_bytes,
+                metadata: Arc::clone(&self.inner.metadata),
+                encrypted: Arc::clone(&self.inner.encrypted),
+                limits: self.inner.limits.clone(),
+                pieces: all,
+            }),
+        }
+    }
+
+    /// The name that stands in errors.
+    pub fn name(&self) -> Option<&Arc<str>> {
+        self.inner.name.as_ref()
+    }
+
+    /// Length of the file, in bytes.
+    pub fn file_bytes(&self) -> u64 {
+        self.inner.file_bytes
+    }
+
+    /// The metadata, as the `parquet` crate presents it. Every row group has as many column chunks as the
+    /// schema has leaves; all other numbers are the file's claims.
+    pub fn metadata(&self) -> &Arc<ParquetMetaData> {
+        &self.inner.metadata
+    }
+
+    /// Whether a writer has put an Arrow schema into the file, and it can be read.
+    pub fn has_arrow_schema(&self) -> bool {
+        crate::schema::has_arrow_schema(self.inner.metadata.file_metadata())
+    }
+
+    /// The bounds that the file was opened with.
+    pub fn limits(&self) -> &Limits {
+        &self.inner.limits
+    }
+
+    /// Number of row groups.
+    pub fn row_groups(&self) -> usize {
+        self.inner.metadata.num_row_groups()
+    }
+
+    /// Rows of a row group.
+    ///
+    /// # Errors
+    /// A row group that the file does not have, or whose count is negative.
+    pub fn row_group_rows(&self, row_group: usize) -> Result<usize> {
+        let group = self.inner.metadata.row_groups().get(row_group).ok_or_else(|| {
+            Error::Config(format!("row group {row_group} of {}", self.row_groups()))
+        })?;
+        usize::try_from(group.num_rows()).map_err(|_| {
+            self.error(FileErrorKind::Corrupt, "a negative number of rows")
+                .at(|place| place.row_group = Some(row_group))
+        })
+    }
+
+    /// The metadata of one column chunk.
+    ///
+    /// # Errors
+    /// A row group or column that the file does not have.
+    pub fn chunk(&self, row_group: usize, leaf: usize) -> Result<&ColumnChunkMetaData> {
+        let group = self.inner.metadata.row_groups().get(row_group);
+        group.and_then(|group| group.columns().get(leaf)).ok_or_else(|| {
+            Error::Config(format!("the file has no column chunk {leaf} in row group {row_group}"))
+        })
+    }
+
+    /// Whether a column chunk is encrypted.
+    pub fn is_encrypted(&self, row_group: usize, leaf: usize) -> bool {
+        self.inner.encrypted.binary_search(&(row_group, leaf)).is_ok()
+    }
+
+    /// Where a column chunk stands in the file, in bytes: what a remote reader has to fetch before
+    /// [`Pages`](crate::Pages) can read it.
+    ///
+    /// # Errors
+    /// A chunk that is encrypted, in another file, or whose place is impossible.
+    pub fn chunk_range(&self, row_group: usize, leaf: usize) -> Result<Range<u64>> {
+        let chunk = self.chunk(row_group, leaf)?;
+        if self.is_encrypted(row_group, leaf) {
+            let message =
+                "the column is encrypted: decrypt the file first, or leave the column out";
+            return Err(self.place(
+                Error::file(FileErrorKind::Encrypted, message),
+                row_group,
+                leaf,
+            ));
+        }
+        chunk_range(chunk, self.inner.file_bytes, self.inner.metadata.file_metadata().created_by())
+            .map_err(|error| self.place(error, row_group, leaf))
+    }
+
+    /// The bytes of a range of the file, shared.
+    ///
+    /// # Errors
+    /// A range that is not here.
+    pub fn slice(&self, range: Range<u64>) -> Result<Bytes> {
+        let (offset, piece) = self.piece(range.start)?;
+        let start = usize::try_from(range.start - offset);
+        let end = usize::try_from(range.end.saturating_sub(*offset));
+        match (start, end) {
+            (Ok(start), Ok(end)) if start <= end && end <= piece.len() => {
+                Ok(piece.slice(start..end))
+            }
+            _ => Err(self.missing(&range)),
+        }
+    }
+
+    /// The bytes from an offset to the end of the piece that holds it, at most `bytes_max`, shared.
+    pub(crate) fn slice_from(&self, offset: u64, bytes_max: usize) -> Result<Bytes> {
+        let (start, piece) = self.piece(offset)?;
+        let start = usize::try_from(offset - start).unwrap_or(usize::MAX).min(piece.len());
+        let end = start.saturating_add(bytes_max).min(piece.len());
+        Ok(piece.slice(start..end))
+    }
+
+    /// The piece that holds the byte at `offset`; of several the one that reaches farthest.
+    fn piece(&self, offset: u64) -> Result<&(u64, Bytes)> {
+        let pieces = &self.inner.pieces;
+        let before = pieces.partition_point(|(start, _)| *start <= offset);
+        let holds = |(start, bytes): &&(u64, Bytes)| offset - *start < bytes.len() as u64;
+        pieces[..before]
+            .iter()
+            .filter(holds)
+            .max_by_key(|(start, bytes)| start + bytes.len() as u64)
+            .ok_or_else(|| self.missing(&(offset..offset)))
+    }
+
+    fn missing(&self, range: &Range<u64>) -> Error {
+        let Range { start, end } = range;
+        let inside = *end <= self.inner.file_bytes && start < end;
+        let message = if inside {
+            format!("bytes {start} to {end} of the file are needed and were not given")
+        } else {
+            format!("bytes {start} to {end} of a file of {} bytes", self.inner.file_bytes)
+        };
+        self.error(FileErrorKind::Truncated, message).at(|place| place.offset = Some(*start))
+    }
+
+    /// An error that names this file.
+    pub(crate) fn error(&self, kind: FileErrorKind, message: impl Into<String>) -> Error {
+        Error::file(kind, message).at(|place| place.source.clone_from(&self.inner.name))
+    }
+
+    /// Adds file, row group and column to an error.
+    pub fn place(&self, error: Error, row_group: usize, leaf: usize) -> Error {
+        error.at(|place| {
+            place.source.clone_from(&self.inner.name);
+            place.row_group = Some(row_group);
+            let schema = self.inner.metadata.file_metadata().schema_descr();
+            if leaf < schema.num_columns() {
+                place.column = Some(schema.column(leaf).path().string());
+            }
+        })
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File")
+            .field("name", &self.inner.name)
+            .field("file_bytes", &self.inner.file_bytes)
+            .field("row_groups", &self.row_groups())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bytes that a chunk may be longer than its metadata says, in files of writers that forgot to count the
+/// dictionary's header (PARQUET-816).
+const UNCOUNTED_BYTES_MAX: u64 = 100;
+
+fn chunk_range(
+    chunk: &ColumnChunkMetaData,
+    file_bytes: u64,
+    created_by: Option<&str>,
+) -> Result<Range<u64>> {
+    if chunk.file_path().is_some_and(|path| !path.is_empty()) {
+        return Err(Error::file(
+            FileErrorKind::Unsupported,
+            "the column chunk is in another file, which is not followed",
+        ));
+    }
+    let data = chunk.data_page_offset();
+    // A dictionary at 0 is no dictionary: some writers put the number there.
+    let start = match chunk.dictionary_page_offset() {
+        Some(dictionary) if dictionary > 0 && dictionary < data => dictionary,
+        _ => data,
+    };
+    let (Ok(start), Ok(length)) = (u64::try_from(start), u64::try_from(chunk.compressed_size()))
+    else {
+        let message = format!("a column chunk of {} bytes at {start}", chunk.compressed_size());
+        return Err(Error::file(FileErrorKind::Corrupt, message));
+    };
+    let end = start.checked_add(length).filter(|end| *end <= file_bytes).ok_or_else(|| {
+        Error::file(
+            FileErrorKind::Truncated,
+            format!("a column chunk of {length} bytes at {start} in a file of {file_bytes}"),
+        )
+    })?;
+    let forgetful = created_by.is_some_and(|writer| {
+        let version = writer.strip_prefix("parquet-mr version 1.");
+        let minor = version.and_then(|version| version.split_once('.'));
+        minor.is_some_and(|(minor, rest)| match minor.parse::<u32>() {
+            Ok(0 | 1) => true,
+            Ok(2) => rest.starts_with(|digit: char| digit.is_ascii_digit() && digit < '9'),
+            _ => false,
+        })
+    });
+    let slack = if forgetful { UNCOUNTED_BYTES_MAX } else { 0 };
+    Ok(start..(end + slack).min(file_bytes))
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet before its values are decoded: footer, pages, codecs, the schema's mapping, pruning.
+//!
+//! This is what stands between a source and an engine. [`File`] is a file's bytes and metadata,
+//! [`ReadPlan`] says what is read of it and as which Arrow types, [`Pages`] walks over a column chunk and
+//! hands out pages whose levels and values are still encoded. It makes no arrays and does no I/O.
+
+#![forbid(unsafe_code)]
+
+pub mod codec;
+pub mod file;
+pub mod filter;
+pub mod footer;
+mod header;
+pub mod index;
+pub mod options;
+pub mod pages;
+pub mod plan;
+pub mod predicate;
+mod prune;
+mod schema;
+mod thrift;
+
+pub use codec::PageBuffers;
+pub use file::{File, Tail};
+pub use filter::Filter;
+pub use header::{Encoding, LevelEncoding};
+pub use index::{PageLocation, page_locations};
+pub use options::{Columns, ListForm, ReadOptions, StringForm};
+pub use pages::{DataPage, DictionaryPage, Levels, Page, PageInfo, Pages};
+pub use plan::{
+    Column, Conversion, Leaf, List, ListKind, Map, Physical, ReadPlan, RepeatedLevels, Struct,
+};
+pub use predicate::{Comparison, Literal, Predicate};
+pub use prune::RowSelection;

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The page cursor: a column chunk's bytes → its pages, one at a time.
+//!
+//! Four stages of the page pipeline stand here: the *ingester* asks the file for the chunk's bytes, the *aligner*
+//! finds where header, levels and values begin, the *metadata interpreter* (`header`) reads the header, the
+//! *decompressor* (`codec`) undoes the compression. Levels and values stay encoded; an engine decodes
+//! them. A page lives until the next one is asked for, in the file's own bytes or in one buffer that all
+//! pages share.
+
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use bytes::Bytes;
+use parquet::basic::Compression;
+
+use crate::codec::{PageBuffers, SLACK_BYTES};
+use crate::file::File;
+use crate::header::{Encoding, LevelEncoding, PageHeader, PageKind};
+
+/// The encoded levels of one kind of a data page.
+#[derive(Debug, Clone, Copy)]
+pub struct Levels<'a> {
+    /// The runs, without the length before them. Empty where `max` is 0: there are no levels then.
+    pub bytes: &'a [u8],
+    /// `bytes` and what may be read behind it, whose values do not matter.
+    pub readable: &'a [u8],
+    /// How they are encoded.
+    pub encoding: LevelEncoding,
+    /// The highest level that the schema allows.
+    pub max: u16,
+}
+
+impl Levels<'_> {
+    /// No levels, all being 0.
+    pub fn none() -> Self {
+        Self { bytes: &[], readable: &[], encoding: LevelEncoding::Rle, max: 0 }
+    }
+
+    /// Bits of a level.
+    pub fn bit_width(&self) -> u8 {
+        bit_width(self.max)
+    }
+}
+
+fn bit_width(max: u16) -> u8 {
+    // At most 16, so that nothing is lost.
+    (u16::BITS - max.leading_zeros()).to_le_bytes()[0]
+}
+
+/// A data page.
+#[derive(Debug, Clone, Copy)]
+pub struct DataPage<'a> {
+    /// Values, nulls included: the number of levels.
+    pub count: usize,
+    /// Nulls, where the page says so: what is null here or has no value because a parent has none.
+    pub nulls: Option<usize>,
+    /// Rows that begin in the page, where that is known without its levels.
+    pub rows: Option<usize>,
+    /// How `values` is encoded.
+    pub encoding: Encoding,
+    /// Repetition levels.
+    pub rep: Levels<'a>,
+    /// Definition levels.
+    pub def: Levels<'a>,
+    /// The encoded values.
+    pub values: &'a [u8],
+    /// `values` and what may be read behind it (128 bytes if the file has them), whose values do not
+    /// matter.
+    pub readable: &'a [u8],
+    /// The file's bytes, of which `values` is a part: for decoding without a copy
+    /// (`shared.slice_ref(values)`). None where the values were decompressed.
+    pub shared: Option<&'a Bytes>,
+}
+
+/// A dictionary page.
+#[derive(Debug, Clone, Copy)]
+pub struct DictionaryPage<'a> {
+    /// Entries.
+    pub count: usize,
+    /// The entries, always PLAIN.
+    pub values: &'a [u8],
+    /// `values` and what may be read behind it, whose values do not matter.
+    pub readable: &'a [u8],
+    /// As in [`DataPage::shared`].
+    pub shared: Option<&'a Bytes>,
+}
+
+/// A page of a column chunk.
+#[derive(Debug, Clone, Copy)]
+pub enum Page<'a> {
+    /// The dictionary: the first page, if there is one.
+    Dictionary(DictionaryPage<'a>),
+    /// A data page.
+    Data(DataPage<'a>),
+}
+
+/// What a page's header says, before the page is touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageInfo {
+    /// Whether it is the dictionary.
+    pub dictionary: bool,
+    /// Values, nulls included; entries of a dictionary.
+    pub count: usize,
+    /// Rows that begin in the page, where that is known without its levels.
+    pub rows: Option<usize>,
+    /// Bytes after decompression, levels included.
+    pub uncompressed_bytes: usize,
+    /// Bytes in the file, without the header.
+    pub compressed_bytes: usize,
+    /// How the values are encoded.
+    pub encoding: Encoding,
+    /// Offset of the header in the file, in bytes.
+    pub offset: u64,
+}
+
+/// A cursor over the pages of one column chunk.
+#[derive(Debug)]
+pub struct Pages {
+    file: File,
+    row_group: usize,
+    leaf: usize,
+    /// The bytes from `base` on that are here.
+    bytes: Bytes,
+    /// Where `bytes` starts in the file.
+    base: u64,
+    /// Position in `bytes`.
+    at: usize,
+    /// Where the chunk ends in the file.
+    end: u64,
+    compressed: bool,
+    max_def: u16,
+    max_rep: u16,
+    /// Values that data pages still owe; none after a seek, when nobody knows.
+    owed: Option<usize>,
+    /// Number of the next page.
+    ordinal: usize,
+    /// Whether a data page has been passed.
+    data_seen: bool,
+    /// The header at `at`, where it has been read.
+    header: Option<PageHeader>,
+    /// The page that was read last, while its bytes are here.
+    current: Option<Found>,
+    verify_checksums: bool,
+    page_bytes_max: usize,
+    buffers: PageBuffers,
+}
+
+impl Pages {
+    /// A cursor at the start of a column chunk.
+    ///
+    /// # Errors
+    /// A chunk that the file does not have, is encrypted, compressed by a codec that is not known, or not
+    /// where its metadata says.
+    pub fn new(file: &File, row_group: usize, leaf: usize) -> Result<Self> {
+        Self::with_buffers(file, row_group, leaf, PageBuffers::default())
+    }
+
+    /// As [`Pages::new`], with buffers that another cursor has left ([`Pages::take_buffers`]).
+    ///
+    /// # Errors
+    /// As [`Pages::new`].
+    pub fn with_buffers(
+        file: &File,
+        row_group: usize,
+        leaf: usize,
+        mut buffers: PageBuffers,
+    ) -> Result<Self> {
+        let place = |error| file.place(error, row_group, leaf);
+        let range = file.chunk_range(row_group, leaf)?;
+        let chunk = file.chunk(row_group, leaf)?;
+        let owed = usize::try_from(chunk.num_values()).map_err(|_| {
+            place(Error::file(FileErrorKind::Corrupt, "a negative number of values"))
+        })?;
+        let max_rep = chunk.column_descr().max_rep_level();
+        let rows = file.row_group_rows(row_group)?;
+        if max_rep == 0 && owed != rows {
+            let message = format!("{owed} values of a column that does not repeat, {rows} rows");
+            return Err(place(Error::file(FileErrorKind::Corrupt, message)));
+        }
+        let codec = chunk.compression();
+        buffers.choose(codec).map_err(place)?;
+        let level = |level: i16| u16::try_from(level).unwrap_or(0);
+        Ok(Self {
+            row_group,
+            leaf,
+            bytes: Bytes::new(),
+            base: range.start,
+            at: 0,
+            end: range.end,
+            compressed: codec != Compression::UNCOMPRESSED,
+            max_def: level(chunk.column_descr().max_def_level()),
+            max_rep: level(max_rep),
+            owed: Some(owed),
+            ordinal: 0,
+            data_seen: false,
+            header: None,
+            current: None,
+            verify_checksums: false,
+            page_bytes_max: file.limits().page_bytes_max,
+            buffers,
+            file: file.clone(),
+        })
+    }
+
+    /// Holds pages that have a checksum to it.
+    #[must_use]
+    pub fn verify_checksums(mut self, verify: bool) -> Self {
+        self.verify_checksums = verify;
+        self
+    }
+
+    /// The buffers, for the next cursor: this one has read its last page.
+    pub fn take_buffers(&mut self) -> PageBuffers {
+        self.current = None;
+        std::mem::take(&mut self.buffers)
+    }
+
+    /// Number of the page that comes next, from 0, the dictionary included (after [`Pages::seek`]: counted
+    /// from there).
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// Goes to the page whose header stands at `offset` in the file, as an offset index says. From here on
+    /// the chunk ends where its bytes end, whatever number of values its metadata claims.
+    pub fn seek(&mut self, offset: u64) {
+        self.base = offset;
+        self.bytes = Bytes::new();
+        self.at = 0;
+        self.header = None;
+        self.current = None;
+        self.owed = None;
+    }
+
+    /// What the next page's header says; none at the end of the chunk.
+    ///
+    /// # Errors
+    /// A header that is not one, or that contradicts the chunk.
+    pub fn peek(&mut self) -> Result<Option<PageInfo>> {
+        let header = self.header().map_err(|error| self.place(error))?;
+        Ok(header.map(|header| PageInfo {
+            dictionary: header.kind == PageKind::Dictionary,
+            count: header.count,
+            rows: self.rows(&header),
+            uncompressed_bytes: header.uncompressed_bytes,
+            compressed_bytes: header.compressed_bytes,
+            encoding: header.encoding,
+            offset: self.offset(),
+        }))
+    }
+
+    /// Passes over the next page, without reading it.
+    ///
+    /// # Errors
+    /// As [`Pages::peek`].
+    pub fn skip(&mut self) -> Result<()> {
+        if let Some(header) = self.header().map_err(|error| self.place(error))? {
+            self.pass(&header);
+        }
+        Ok(())
+    }
+
+    /// The next page; none at the end of the chunk.
+    ///
+    /// # Errors
+    /// A page that is not sound: header, checksum, compression, lengths.
+    // Not an iterator: a page borrows the cursor.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Page<'_>>> {
+        self.current = None;
+        match self.read() {
+            // The borrow of a page that is returned would last for the error's branch too, so that
+            // `read` gives numbers and the slices are made here.
+            Ok(found) => self.current = found,
+            Err(error) => return Err(self.place(error)),
+        }
+        Ok(self.current())
+    }
+
+    /// The page that [`Pages::next`] gave last, again; none before the first, at the end, and once the
+    /// page after it has been asked about.
+    pub fn current(&self) -> Option<Page<'_>> {
+        self.current.as_ref().map(|found| self.page(found))
+    }
+
+    /// Adds to an error where the page is that [`Pages::next`] gave last.
+    pub fn place_current(&self, error: Error) -> Error {
+        let page = self.ordinal.saturating_sub(1);
+        self.file.place(error, self.row_group, self.leaf).at(|place| {
+            place.page.get_or_insert(page);
+        })
+    }
+
+    /// Offset of the next page's header in the file.
+    fn offset(&self) -> u64 {
+        self.base + self.at as u64
+    }
+
+    fn place(&self, error: Error) -> Error {
+        let (page, offset) = (self.ordinal, self.offset());
+        self.file.place(error, self.row_group, self.leaf).at(|place| {
+            place.page = Some(page);
+            place.offset.get_or_insert(offset);
+        })
+    }
+
+    fn rows(&self, header: &PageHeader) -> Option<usize> {
+        match header.kind {
+            PageKind::Dictionary | PageKind::Other => None,
+            _ if self.max_rep == 0 => Some(header.count),
+            PageKind::DataV2 { rows, .. } => Some(rows),
+            PageKind::DataV1 { .. } => None,
+        }
+    }
+
+    /// The header of the next page that matters, checked against the bytes that are here.
+    #[inline]
+    fn header(&mut self) -> Result<Option<PageHeader>> {
+        if self.header.is_some() {
+            return Ok(self.header);
+        }
+        loop {
+            if self.owed == Some(0) {
+                return Ok(None);
+            }
+            if self.at >= self.bytes.len() {
+                let offset = self.offset();
+                if offset >= self.end {
+                    return match self.owed {
+                        Some(owed) => Err(Error::file(
+                            FileErrorKind::Truncated,
+                            format!("the column chunk ends {owed} values before its metadata says"),
+                        )),
+                        None => Ok(None),
+                    };
+                }
+                let bytes_max = usize::try_from(self.end - offset).unwrap_or(usize::MAX);
+                self.bytes = self.file.slice_from(offset, bytes_max)?;
+                self.current = None;
+                self.base = offset;
+                self.at = 0;
+            }
+            let header = PageHeader::read(&self.bytes[self.at..])
+                .map_err(crate::header::HeaderError::into_error)?;
+            let left = self.bytes.len() - self.at - header.header_bytes;
+            if header.compressed_bytes > left {
+                let bytes = header.compressed_bytes;
+                return Err(Error::file(
+                    FileErrorKind::Truncated,
+                    format!("a page of {bytes} bytes where the column chunk has {left} left"),
+                ));
+            }
+            match header.kind {
+                PageKind::Other => {
+                    self.at += header.header_bytes + header.compressed_bytes;
+                    self.ordinal += 1;
+                    continue;
+                }
+                PageKind::Dictionary if self.data_seen => {
+                    return Err(corrupt("a dictionary page behind a data page"));
+                }
+                PageKind::Dictionary => {}
+                PageKind::DataV1 { .. } | PageKind::DataV2 { .. } => {
+                    if let PageKind::DataV2 { nulls, rows, .. } = header.kind
+                        && nulls.max(rows) > header.count
+                    {
+                        let count = header.count;
+                        return Err(corrupt(format!(
+                            "a page of {count} values with {nulls} nulls and {rows} rows"
+                        )));
+                    }
+                    if let Some(owed) = self.owed
+                        && header.count > owed
+                    {
+                        let count = header.count;
+                        return Err(corrupt(format!(
+                            "a page of {count} values where the column chunk has {owed} left"
+                        )));
+                    }
+                }
+            }
+            self.header = Some(header);
+            return Ok(self.header);
+        }
+    }
+
+    /// Moves behind the page of `header`.
+    fn pass(&mut self, header: &PageHeader) {
+        self.at += header.header_bytes + header.compressed_bytes;
+        self.ordinal += 1;
+        self.header = None;
+        if header.kind != PageKind::Dictionary {
+            self.data_seen = true;
+            // Held against each other when the header was read.
+            self.owed = self.owed.map(|owed| owed - header.count);
+        }
+    }
+
+    /// Reads the next page: checks and decompresses it, and finds its parts.
+    fn read(&mut self) -> Result<Option<Found>> {
+        let Some(header) = self.header()? else { return Ok(None) };
+        let start = self.at + header.header_bytes;
+        let end = start + header.compressed_bytes;
+        if self.verify_checksums
+            && let Some(expected) = header.crc
+        {
+            let found = crc32fast::hash(&self.bytes[start..end]);
+            if found != expected {
+                return Err(Error::file(
+                    FileErrorKind::Checksum,
+                    format!("the page's CRC-32 is {found:08x}, its header says {expected:08x}"),
+                ));
+            }
+        }
+        // Levels of a v2 page stand before the compressed part, as they are.
+        let (levels, compressed) = match header.kind {
+            PageKind::DataV2 { definition_bytes, repetition_bytes, compressed, .. } => {
+                let levels = definition_bytes.saturating_add(repetition_bytes);
+                if levels > header.compressed_bytes || levels > header.uncompressed_bytes {
+                    return Err(corrupt(format!(
+                        "levels of {levels} bytes in a page of {}",
+                        header.compressed_bytes
+                    )));
+                }
+                (levels, compressed && self.compressed)
+            }
+            _ => (0, self.compressed),
+        };
+        let (buffer, start, end) = if compressed {
+            let bytes = header.uncompressed_bytes;
+            self.decompress(start, end, levels, bytes)?;
+            (Buffer::Own, 0, bytes)
+        } else {
+            (Buffer::File, start, end)
+        };
+        let body = match buffer {
+            Buffer::Own => &self.buffers.output()[start..end],
+            Buffer::File => &self.bytes[start..end],
+        };
+        let cuts = Cuts::find(&header, body, self.max_rep, self.max_def)?;
+        self.pass(&header);
+        Ok(Some(Found { header, cuts, buffer, start, end }))
+    }
+
+    /// Decompresses `bytes[start + levels..end]` behind a copy of the levels.
+    fn decompress(&mut self, start: usize, end: usize, levels: usize, bytes: usize) -> Result<()> {
+        if bytes > self.page_bytes_max {
+            let limit = self.page_bytes_max;
+            return Err(Error::file(
+                FileErrorKind::Limit,
+                format!("a page of {bytes} bytes, page_bytes_max is {limit}"),
+            ));
+        }
+        let input = &self.bytes[start + levels..end];
+        let values = bytes - levels;
+        // A page of nulls only: some writers compress the nothing, some leave it out.
+        if values > 0 && !self.buffers.plausible(input.len(), values) {
+            return Err(corrupt(format!(
+                "{} bytes cannot decompress to the {values} that the page's header says",
+                input.len()
+            )));
+        }
+        self.buffers.reserve(bytes);
+        self.buffers.output_mut()[..levels].copy_from_slice(&self.bytes[start..start + levels]);
+        if values > 0 {
+            self.buffers.decompress(input, levels, values)?;
+        }
+        Ok(())
+    }
+
+    /// The slices of a page that has been read.
+    fn page(&self, found: &Found) -> Page<'_> {
+        let Found { header, cuts, buffer, start, end } = found;
+        let (all, shared) = match buffer {
+            Buffer::Own => (self.buffers.output(), None),
+            Buffer::File => (&self.bytes[..], Some(&self.bytes)),
+        };
+        let body = &all[*start..*end];
+        let readable = &all[*start..(*end + SLACK_BYTES).min(all.len())];
+        let values = &body[cuts.values..];
+        if header.kind == PageKind::Dictionary {
+            let count = header.count;
+            return Page::Dictionary(DictionaryPage { count, values, readable, shared });
+        }
+        let nulls = match header.kind {
+            PageKind::DataV2 { nulls, .. } => Some(nulls),
+            _ if self.max_def == 0 => Some(0),
+            _ => None,
+        };
+        let levels = |(from, to): (usize, usize), encoding, max| Levels {
+            bytes: &body[from..to],
+            readable: &readable[from..],
+            encoding,
+            max,
+        };
+        Page::Data(DataPage {
+            count: header.count,
+            nulls,
+            rows: self.rows(header),
+            encoding: header.encoding,
+            rep: levels(cuts.rep, cuts.rep_encoding, self.max_rep),
+            def: levels(cuts.def, cuts.def_encoding, self.max_def),
+            values,
+            readable: &readable[cuts.values..],
+            shared,
+        })
+    }
+}
+
+/// Where the bytes of a page are.
+#[derive(Debug, Clone, Copy)]
+enum Buffer {
+    File,
+    Own,
+}
+
+/// A page that has been read, in numbers.
+#[derive(Debug)]
+struct Found {
+    header: PageHeader,
+    cuts: Cuts,
+    buffer: Buffer,
+    start: usize,
+    end: usize,
+}
+
+/// The aligner: where the parts of a page's body begin and end.
+#[derive(Debug)]
+struct Cuts {
+    rep: (usize, usize),
+    def: (usize, usize),
+    values: usize,
+    rep_encoding: LevelEncoding,
+    def_encoding: LevelEncoding,
+}
+
+impl Cuts {
+    fn find(header: &PageHeader, body: &[u8], max_rep: u16, max_def: u16) -> Result<Self> {
+        let rle = LevelEncoding::Rle;
+        let mut cuts =
+            Self { rep: (0, 0), def: (0, 0), values: 0, rep_encoding: rle, def_encoding: rle };
+        match header.kind {
+            PageKind::DataV1 { definition, repetition } => {
+                if max_rep > 0 {
+                    cuts.rep_encoding = repetition.ok_or_else(unknown_levels)?;
+                    cuts.rep = v1_levels(body, 0, header.count, max_rep, cuts.rep_encoding)?;
+                    cuts.values = cuts.rep.1;
+                }
+                if max_def > 0 {
+                    cuts.def_encoding = definition.ok_or_else(unknown_levels)?;
+                    cuts.def =
+                        v1_levels(body, cuts.values, header.count, max_def, cuts.def_encoding)?;
+                    cuts.values = cuts.def.1;
+                }
+            }
+            // Their sum has been held against the body.
+            PageKind::DataV2 { definition_bytes, repetition_bytes, .. } => {
+                cuts.rep = (0, repetition_bytes);
+                cuts.def = (repetition_bytes, repetition_bytes + definition_bytes);
+                cuts.values = cuts.def.1;
+            }
+            PageKind::Dictionary | PageKind::Other => {}
+        }
+        Ok(cuts)
+    }
+}
+
+/// The levels of a v1 page that begin at `at`: behind their length, or as long as their number says.
+fn v1_levels(
+    body: &[u8],
+    at: usize,
+    count: usize,
+    max: u16,
+    encoding: LevelEncoding,
+) -> Result<(usize, usize)> {
+    let rest = &body[at..];
+    let (start, bytes) = match encoding {
+        LevelEncoding::Rle => {
+            let Some(length) = rest.first_chunk::<4>() else {
+                return Err(corrupt("the page ends before its levels"));
+            };
+            (at + 4, usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX))
+        }
+        LevelEncoding::BitPacked => {
+            (at, count.saturating_mul(usize::from(bit_width(max))).div_ceil(8))
+        }
+    };
+    if bytes > body.len() - start {
+        return Err(corrupt(format!(
+            "levels of {bytes} bytes where the page has {} left",
+            body.len() - start
+        )));
+    }
+    Ok((start, start + bytes))
+}
+
+fn unknown_levels() -> Error {
+    Error::file(FileErrorKind::Unsupported, "an encoding of levels other than RLE and BIT_PACKED")
+}
+
+fn corrupt(message: impl Into<String>) -> Error {
+    Error::file(FileErrorKind::Corrupt, message)
+}
+
+#[cfg(test)]
+mod tests;

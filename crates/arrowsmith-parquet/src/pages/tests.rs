@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The page cursor over files that the `parquet` crate writes, and over what is not right.
+
+use std::sync::Arc;
+
+use arrow_array::{Int32Array, RecordBatch, StringArray};
+use arrowsmith_core::{Error, FileErrorKind, Limits};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding as TheirEncoding};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+
+use super::*;
+use crate::file::Tail;
+use crate::index::page_locations;
+
+fn file(properties: WriterProperties) -> Bytes {
+    let numbers = Int32Array::from_iter((0..1000).map(|i| (i % 7 != 0).then_some(i)));
+    let words = StringArray::from_iter_values((0..1000).map(|i| format!("word {}", i % 5)));
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("n", Arc::new(numbers) as _, true),
+        ("s", Arc::new(words) as _, false),
+    ])
+    .unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    bytes.into()
+}
+
+fn small_pages(version: WriterVersion, codec: Compression) -> WriterProperties {
+    WriterProperties::builder()
+        .set_writer_version(version)
+        .set_compression(codec)
+        .set_data_page_row_count_limit(100)
+        .set_write_batch_size(50)
+        .set_column_dictionary_enabled("n".into(), false)
+        .set_column_encoding("n".into(), TheirEncoding::PLAIN)
+        .build()
+}
+
+fn open(bytes: &Bytes) -> File {
+    File::open(bytes.clone(), &Limits::default()).unwrap()
+}
+
+#[test]
+fn pages_come_one_by_one() {
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for codec in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
+            let file = open(&file(small_pages(version, codec)));
+            let mut pages = Pages::new(&file, 0, 0).unwrap().verify_checksums(true);
+            for page in 0..10 {
+                let info = pages.peek().unwrap().unwrap();
+                assert_eq!((info.count, info.rows, info.dictionary), (100, Some(100), false));
+                assert_eq!(pages.ordinal(), page);
+                let Some(Page::Data(data)) = pages.next().unwrap() else { panic!("no page") };
+                assert_eq!(
+                    (data.count, data.rows, data.encoding),
+                    (100, Some(100), Encoding::Plain)
+                );
+                assert_eq!((data.def.max, data.def.bit_width(), data.rep.max), (1, 1, 0));
+                let nulls = (page * 100..page * 100 + 100).filter(|i| i % 7 == 0).count();
+                assert_eq!(data.values.len(), (100 - nulls) * 4);
+                if version == WriterVersion::PARQUET_2_0 {
+                    assert_eq!(data.nulls, Some(nulls));
+                }
+                assert_eq!(data.shared.is_some(), codec == Compression::UNCOMPRESSED);
+                if codec != Compression::UNCOMPRESSED {
+                    assert!(data.readable.len() >= data.values.len() + 128);
+                }
+            }
+            assert!(pages.next().unwrap().is_none());
+            assert!(pages.peek().unwrap().is_none());
+            // The second column begins with its dictionary; the buffers go on.
+            let mut pages = Pages::with_buffers(&file, 0, 1, pages.take_buffers()).unwrap();
+            let Some(Page::Dictionary(page)) = pages.next().unwrap() else { panic!("no page") };
+            assert_eq!((page.count, page.values.len()), (5, 5 * (4 + 6)));
+            let Some(Page::Data(page)) = pages.next().unwrap() else { panic!("no page") };
+            assert_eq!((page.encoding, page.def.max), (Encoding::Dictionary, 0));
+            assert_eq!(page.nulls, Some(0));
+        }
+    }
+}
+
+#[test]
+fn pages_are_skipped_and_sought() {
+    let file = open(&file(small_pages(WriterVersion::PARQUET_1_0, Compression::SNAPPY)));
+    let locations = page_locations(&file, 0, 0).unwrap().unwrap();
+    assert_eq!(locations.len(), 10);
+    assert_eq!(locations[3].rows, 300..400);
+    let mut pages = Pages::new(&file, 0, 0).unwrap();
+    for _ in 0..3 {
+        pages.skip().unwrap();
+    }
+    assert_eq!(pages.peek().unwrap().unwrap().offset, locations[3].offset);
+    let read = |pages: &mut Pages| match pages.next().unwrap() {
+        Some(Page::Data(page)) => page.values.to_vec(),
+        other => panic!("{other:?}"),
+    };
+    let third = read(&mut pages);
+    pages.seek(locations[9].offset);
+    let last = read(&mut pages);
+    assert_ne!(third, last);
+    assert!(pages.next().unwrap().is_none());
+    pages.seek(locations[3].offset);
+    assert_eq!(read(&mut pages), third);
+}
+
+#[test]
+fn parts_of_a_file_are_enough() {
+    let bytes = file(small_pages(WriterVersion::PARQUET_1_0, Compression::UNCOMPRESSED));
+    let length = bytes.len() as u64;
+    let limits = Limits::default();
+    let tail = |count: usize| bytes.slice(bytes.len() - count..);
+    let Tail::More(more) = File::open_tail(None, tail(8), length, &limits).unwrap() else {
+        panic!("a file of eight bytes");
+    };
+    let Tail::File(file) = File::open_tail(None, tail(more), length, &limits).unwrap() else {
+        panic!("more than it said");
+    };
+    let error = Pages::new(&file, 0, 1).unwrap().next().unwrap_err();
+    assert_eq!(error.as_file().unwrap().kind, FileErrorKind::Truncated);
+    // The chunk in two pieces, cut between pages.
+    let range = file.chunk_range(0, 0).unwrap();
+    let whole = open(&bytes);
+    let cut = page_locations(&whole, 0, 0).unwrap().unwrap()[4].offset;
+    let piece = |from: u64, to: u64| {
+        (from, bytes.slice(usize::try_from(from).unwrap()..usize::try_from(to).unwrap()))
+    };
+    let file = file.with_pieces([piece(range.start, cut), piece(cut, range.end)]);
+    let mut pages = Pages::new(&file, 0, 0).unwrap();
+    let mut count = 0;
+    while let Some(page) = pages.next().unwrap() {
+        assert!(matches!(page, Page::Data(_)));
+        count += 1;
+    }
+    assert_eq!(count, 10);
+}
+
+fn kind(error: &Error) -> FileErrorKind {
+    error.as_file().unwrap().kind
+}
+
+#[test]
+fn the_limit_of_a_page_is_kept() {
+    let bytes = file(small_pages(WriterVersion::PARQUET_1_0, Compression::SNAPPY));
+    let limits = Limits::default().with_page_bytes_max(100);
+    let file = File::open_named(Some("x.parquet".into()), bytes, &limits).unwrap();
+    let error = Pages::new(&file, 0, 0).unwrap().next().unwrap_err();
+    assert_eq!(kind(&error), FileErrorKind::Limit);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("x.parquet, row group 0, column n, page 0, byte 4: limit: "),
+        "{text}"
+    );
+    assert!(text.contains("page_bytes_max is 100"), "{text}");
+}
+
+#[test]
+fn any_changed_byte_is_an_error_or_a_page() {
+    for codec in
+        [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::ZSTD(Default::default())]
+    {
+        let bytes = file(small_pages(WriterVersion::PARQUET_2_0, codec));
+        for at in 0..bytes.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut changed = bytes.to_vec();
+                changed[at] ^= flip;
+                let Ok(file) = File::open(changed.into(), &Limits::default()) else { continue };
+                for row_group in 0..file.row_groups().min(2) {
+                    for leaf in 0..2 {
+                        let Ok(mut pages) = Pages::new(&file, row_group, leaf) else { continue };
+                        while let Ok(Some(page)) = pages.next() {
+                            if let Page::Data(page) = page {
+                                assert!(page.readable.starts_with(page.values));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_has_no_more_nulls_than_values() {
+    let bytes = file(small_pages(WriterVersion::PARQUET_2_0, Compression::UNCOMPRESSED));
+    // Behind the page header's sizes and its checksum: DataPageHeaderV2 {1: 100, 2: 15, 3: 100, …}.
+    let counts = [0x15, 200, 1, 0x15, 30, 0x15, 200, 1];
+    let at = bytes.windows(counts.len()).position(|window| window == counts).unwrap();
+    for (place, value) in [(4, 0x7e), (6, 202)] {
+        let mut changed = bytes.to_vec();
+        changed[at + place] = value;
+        if place == 4 {
+            // 15 nulls become 63, which is fine.
+            assert!(Pages::new(&open(&changed.into()), 0, 0).unwrap().next().is_ok());
+        } else {
+            let error = Pages::new(&open(&changed.into()), 0, 0).unwrap().next().unwrap_err();
+            assert_eq!(kind(&error), FileErrorKind::Corrupt, "{error}");
+            assert!(error.to_string().contains("101 rows"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_none_are_refused() {
+    let open = |bytes: &[u8]| File::open(Bytes::copy_from_slice(bytes), &Limits::default());
+    assert_eq!(kind(&open(b"").unwrap_err()), FileErrorKind::Format);
+    assert_eq!(kind(&open(b"PAR1").unwrap_err()), FileErrorKind::Format);
+    assert_eq!(kind(&open(b"PAR1 no parquet").unwrap_err()), FileErrorKind::Format);
+    assert_eq!(kind(&open(b"PAR1\xff\xff\xff\x0fPAR1").unwrap_err()), FileErrorKind::Truncated);
+    let error = open(b"PARE\x00\x00\x00\x00PARE").unwrap_err();
+    assert_eq!(kind(&error), FileErrorKind::Encrypted);
+    assert!(error.to_string().contains("decrypt"));
+    let whole = file(small_pages(WriterVersion::PARQUET_1_0, Compression::SNAPPY));
+    for cut in (0..whole.len()).step_by(37) {
+        assert!(open(&whole[..cut]).is_err());
+    }
+    let limits = Limits::default().with_metadata_bytes_max(10);
+    assert_eq!(kind(&File::open(whole, &limits).unwrap_err()), FileErrorKind::Limit);
+}
+
+/// Metadata whose schema nests, or counts, beyond what is there.
+#[test]
+fn schemas_that_would_cost_much_are_refused() {
+    let build = |elements: &[u8], count: u8| {
+        // {1: i32 1, 2: list of struct}
+        let mut metadata = vec![0x15, 2, 0x19, 0xfc, count];
+        metadata.extend_from_slice(elements);
+        metadata.push(0);
+        let length = u32::try_from(metadata.len()).unwrap();
+        let mut file = b"PAR1".to_vec();
+        file.extend(metadata);
+        file.extend(length.to_le_bytes());
+        file.extend(b"PAR1");
+        File::open(file.into(), &Limits::default()).unwrap_err()
+    };
+    // Groups {4: "a", 5: 1}, each with one child, 120 deep … and one too many.
+    let group = [0x48, 1, b'a', 0x15, 2, 0];
+    let deep = build(&group.repeat(127), 127);
+    assert_eq!(kind(&deep), FileErrorKind::Corrupt);
+    let wide = build(&[0x48, 1, b'a', 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0], 1);
+    assert!(wide.to_string().contains("more children"), "{wide}");
+    let none = build(&[0x48, 1, b'a', 0x15, 3, 0], 1);
+    assert!(none.to_string().contains("negative number of children"), "{none}");
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use crate::header::PageHeader;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_header_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok(header) = PageHeader::read(&bytes) {
+                prop_assert!(header.header_bytes <= bytes.len());
+            }
+        }
+    }
+}

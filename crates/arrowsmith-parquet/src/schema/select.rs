@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which leaves are read: paths of columns → numbers of leaves.
+
+use std::ops::Range;
+
+use arrowsmith_core::{Error, Result};
+use parquet::schema::types::Type;
+
+use super::Shape;
+use crate::options::{Columns, ReadOptions};
+
+/// What is known of each leaf.
+#[derive(Debug, Clone, Copy, Default)]
+struct Choice {
+    /// Place of the first path that selects it; none if it is not read.
+    order: Option<usize>,
+    dictionary: bool,
+}
+
+/// The leaves that are selected.
+pub(super) struct Selection(Vec<Choice>);
+
+impl Selection {
+    /// # Errors
+    /// A path that selects nothing.
+    pub(super) fn new(root: &Type, options: &ReadOptions) -> Result<Self> {
+        let mut paths = Vec::new();
+        for child in root.get_fields() {
+            collect(child, false, &mut Vec::new(), &mut Vec::new(), &mut paths);
+        }
+        let mut choices = vec![Choice::default(); paths.len()];
+        match &options.columns {
+            None => choices.iter_mut().for_each(|choice| choice.order = Some(0)),
+            Some(columns) => {
+                for (order, column) in columns.iter().enumerate() {
+                    let found = mark(column, &paths, &mut choices, |choice| {
+                        choice.order.get_or_insert(order);
+                    });
+                    if !found {
+                        return Err(no_column(column, root));
+                    }
+                }
+            }
+        }
+        match &options.dictionary {
+            Columns::None => {}
+            Columns::All => choices.iter_mut().for_each(|choice| choice.dictionary = true),
+            Columns::Paths(columns) => {
+                for column in columns {
+                    if !mark(column, &paths, &mut choices, |choice| choice.dictionary = true) {
+                        return Err(no_column(column, root));
+                    }
+                }
+            }
+        }
+        Ok(Self(choices))
+    }
+
+    pub(super) fn holds(&self, leaf: usize) -> bool {
+        self.0.get(leaf).is_some_and(|choice| choice.order.is_some())
+    }
+
+    pub(super) fn any(&self, leaves: Range<usize>) -> bool {
+        leaves.into_iter().any(|leaf| self.holds(leaf))
+    }
+
+    pub(super) fn dictionary(&self, leaf: usize) -> bool {
+        self.0.get(leaf).is_some_and(|choice| choice.dictionary)
+    }
+
+    /// Place of a column with these leaves among those that are read.
+    pub(super) fn order(&self, leaves: Range<usize>) -> usize {
+        let orders = self.0.get(leaves).into_iter().flatten().filter_map(|choice| choice.order);
+        orders.min().unwrap_or(0)
+    }
+}
+
+/// The two paths of a leaf: with all of Parquet's names, and without those of the groups inside lists and
+/// maps.
+struct Paths {
+    full: String,
+    short: String,
+}
+
+/// Adds the leaves of a type. One that is `silent` has no name of its own in the short path.
+fn collect<'a>(
+    kind: &'a Type,
+    silent: bool,
+    full: &mut Vec<&'a str>,
+    short: &mut Vec<&'a str>,
+    paths: &mut Vec<Paths>,
+) {
+    full.push(kind.name());
+    let depth = short.len();
+    if !silent {
+        short.push(kind.name());
+    }
+    if kind.is_primitive() {
+        paths.push(Paths { full: full.join("."), short: short.join(".") });
+    } else {
+        let shape = super::shape(kind);
+        for child in kind.get_fields() {
+            let around = shape == Shape::List && !child.is_primitive();
+            if around && !super::is_element(child, kind.name()) {
+                full.push(child.name());
+                for item in child.get_fields() {
+                    collect(item, true, full, short, paths);
+                }
+                full.pop();
+            } else {
+                collect(child, shape != Shape::Struct, full, short, paths);
+            }
+        }
+    }
+    full.pop();
+    short.truncate(depth);
+}
+
+/// Marks the leaves that a path selects; false if there are none.
+fn mark(
+    column: &str,
+    paths: &[Paths],
+    choices: &mut [Choice],
+    choose: impl Fn(&mut Choice),
+) -> bool {
+    let inside = |path: &str| {
+        path.strip_prefix(column).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut found = false;
+    for (path, choice) in paths.iter().zip(choices) {
+        if inside(&path.full) || inside(&path.short) {
+            choose(choice);
+            found = true;
+        }
+    }
+    found
+}
+
+fn no_column(column: &str, root: &Type) -> Error {
+    let mut names: Vec<&str> = root.get_fields().iter().map(|field| field.name()).collect();
+    let more = names.len().saturating_sub(20);
+    names.truncate(20);
+    let and = if more > 0 { format!(", … and {more} more") } else { String::new() };
+    Error::Config(format!("no column {column}; the file has {}{and}", names.join(", ")))
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a Parquet pipeline is made of, and its start.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use arrow_schema::FieldRef;
+use arrowsmith_core::{Error, Limits, Result};
+use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
+use arrowsmith_source::DataFile;
+
+use super::cursor::Cursor;
+use super::partition::Partitions;
+use super::prepare::{Prepared, Request};
+use super::run::{ParquetBatches, Parts};
+use super::schedule::Schedule;
+
+/// Rows of a batch: a column of 8-byte values is 1 MiB then, which stays near the core.
+const BATCH_ROWS: usize = 128 << 10;
+
+/// Rows of a batch of a very wide table, at least.
+const BATCH_ROWS_MIN: usize = 1 << 10;
+
+/// What decodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// Ours; columns that it does not take are left to the `parquet` crate.
+    #[default]
+    Cpu,
+    /// The `parquet` crate alone.
+    Reference,
+}
+
+/// A pipeline that is being put together: files, what is read of them, a condition.
+#[derive(Default)]
+pub struct ParquetPipeline {
+    files: Vec<DataFile>,
+    options: ReadOptions,
+    filter: Option<Predicate>,
+    row_groups: Option<Vec<usize>>,
+    rows: Option<RowSelection>,
+    partition_types: Vec<FieldRef>,
+    limit: Option<u64>,
+    threads: usize,
+    batch_rows: Option<usize>,
+    engine: Engine,
+    limits: Limits,
+    cancel: Arc<AtomicBool>,
+}
+
+impl ParquetPipeline {
+    /// A pipeline without files, with every option at its default.
+    pub fn builder() -> Self {
+        Self::default()
+    }
+
+    /// Adds files; they are read in the order in which they were added. The first gives the schema.
+    #[must_use]
+    pub fn files<I>(mut self, files: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<DataFile>,
+    {
+        self.files.extend(files.into_iter().map(Into::into));
+        self
+    }
+
+    /// Columns and types. Partition columns may be among the columns; they come last.
+    #[must_use]
+    pub fn options(mut self, options: ReadOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Only rows for which this holds. It may name columns that are not read otherwise.
+    #[must_use]
+    pub fn filter(mut self, filter: Option<Predicate>) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Only these row groups, in this order, of a single file.
+    #[must_use]
+    pub fn row_groups(mut self, row_groups: Option<Vec<usize>>) -> Self {
+        self.row_groups = row_groups;
+        self
+    }
+
+    /// Only these rows, counted from 0 over all row groups that are read, before any condition.
+    #[must_use]
+    pub fn rows(mut self, rows: Option<RowSelection>) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// Types of partition columns; those of the others are inferred.
+    #[must_use]
+    pub fn partition_types(mut self, fields: Vec<FieldRef>) -> Self {
+        self.partition_types = fields;
+        self
+    }
+
+    /// Rows, at most.
+    #[must_use]
+    pub fn limit(mut self, rows: Option<u64>) -> Self {
+        self.limit = rows;
+        self
+    }
+
+    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread decodes.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Rows of a batch, at most: batches end with row groups, and a condition makes them shorter. Without it
+    /// 131072, or fewer where rows are long.
+    #[must_use]
+    pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
+        self.batch_rows = rows;
+        self
+    }
+
+    /// What decodes.
+    #[must_use]
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Bounds on what files may ask for; `memory_bytes_max` bounds what is decoded and not taken yet, beyond
+    /// the batch that is next.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Stops everything with [`Error::Cancelled`] once it is true.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Opens the first file and starts decoding.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for options that make no sense or columns that are not there, and whatever
+    /// opening the first file gives. Errors of the others come with the batches.
+    pub fn start(self) -> Result<ParquetBatches> {
+        if self.batch_rows == Some(0) {
+            return Err(Error::Config("batch_rows must be at least 1".to_owned()));
+        }
+        let partitions = Partitions::new(&self.files, &self.partition_types)?;
+        let count = self.files.len();
+        let bytes_stored: Option<u64> =
+            self.files.iter().map(|file| file.input.stored_bytes()).sum();
+        let mut files = VecDeque::from(self.files);
+        let first = files
+            .pop_front()
+            .ok_or_else(|| Error::Config("there is no file to read".to_owned()))?;
+        let request = Arc::new(Request {
+            options: self.options,
+            filter: self.filter,
+            row_groups: self.row_groups,
+            rows: self.rows,
+            engine: self.engine,
+            limits: self.limits,
+            partitions,
+            many: count > 1,
+        });
+        let first = Arc::new(Prepared::new(first, &request, None)?);
+        Cursor::check(&request, &first)?;
+        let threads = match self.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            given => given,
+        };
+        let memory = request.limits.memory_bytes_max;
+        let batch_rows = self.batch_rows.unwrap_or_else(|| batch_rows(&first, memory));
+        let explanation = first.explain(&request, count)?;
+        let cursor = Cursor::new(
+            Arc::clone(&request),
+            Arc::clone(&first),
+            files,
+            threads,
+            batch_rows,
+            self.limit,
+        );
+        ParquetBatches::start(Parts {
+            schema: Arc::clone(&first.schema),
+            schedule: Schedule::new(cursor, memory, threads),
+            threads,
+            bytes_total: bytes_total(&first, &request, count, bytes_stored),
+            explanation,
+            file: first.opened.file.clone(),
+            limit: self.limit,
+            cancel: self.cancel,
+        })
+    }
+}
+
+/// Rows whose columns take a small part of the memory that there is.
+fn batch_rows(first: &Prepared, memory: usize) -> usize {
+    let file = &first.opened.file;
+    let mut rows = 0;
+    let mut bytes = 0;
+    for group in file.metadata().row_groups() {
+        rows += usize::try_from(group.num_rows()).unwrap_or(0);
+        for leaf in first.plan().leaves() {
+            let chunk = group.columns().get(leaf);
+            let uncompressed = chunk.map_or(0, |chunk| chunk.uncompressed_size());
+            bytes += usize::try_from(uncompressed).unwrap_or(0);
+        }
+    }
+    let row_bytes = (bytes / rows.max(1)).max(1);
+    (memory / 4 / row_bytes).clamp(BATCH_ROWS_MIN, BATCH_ROWS)
+}
+
+/// Stored bytes that will be read. With a condition or a limit nobody knows.
+fn bytes_total(
+    first: &Prepared,
+    request: &Request,
+    files: usize,
+    bytes_stored: Option<u64>,
+) -> Option<u64> {
+    if request.filter.is_some() || request.rows.is_some() {
+        return None;
+    }
+    if files > 1 {
+        return bytes_stored.filter(|_| request.options.columns.is_none());
+    }
+    let file = &first.opened.file;
+    let groups = match &request.row_groups {
+        Some(groups) => groups.clone(),
+        None => (0..file.row_groups()).collect(),
+    };
+    let mut bytes = 0;
+    for group in groups {
+        for range in first.plan().ranges(file, group).ok()? {
+            bytes += range.end - range.start;
+        }
+    }
+    Some(bytes)
+}

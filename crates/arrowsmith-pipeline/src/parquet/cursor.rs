@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The portions of all files, in order.
+//!
+//! Files are opened when it is their turn. Row groups that cannot match are left out; a large one is cut
+//! along its rows where there would be too few columns for all threads.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrowsmith_core::{Error, Result};
+use arrowsmith_parquet::RowSelection;
+use arrowsmith_source::DataFile;
+
+use super::portion::Portion;
+use super::prepare::{Condition, Prepared, Request};
+
+/// Rows of a part of a row group, at least: less is not worth a dictionary that is read twice.
+const PART_ROWS_MIN: usize = 256 << 10;
+
+/// Walks over files and row groups.
+pub(crate) struct Cursor {
+    request: Arc<Request>,
+    files: VecDeque<DataFile>,
+    file: Option<Arc<Prepared>>,
+    /// The first file, which was opened for its schema.
+    first: Arc<Prepared>,
+    /// Row groups of the file that are still to come.
+    row_groups: VecDeque<usize>,
+    /// Parts of the row group that are still to come.
+    parts: VecDeque<Portion>,
+    threads: usize,
+    batch_rows: usize,
+    /// Rows of the row groups that came before.
+    rows_before: usize,
+    /// Rows that may still be asked for; only kept where there is no condition.
+    rows_left: Option<u64>,
+}
+
+impl Cursor {
+    pub(crate) fn new(
+        request: Arc<Request>,
+        first: Arc<Prepared>,
+        files: VecDeque<DataFile>,
+        threads: usize,
+        batch_rows: usize,
+        limit: Option<u64>,
+    ) -> Self {
+        let mut cursor = Self {
+            rows_left: limit.filter(|_| request.filter.is_none()),
+            request,
+            files,
+            file: None,
+            first: Arc::clone(&first),
+            row_groups: VecDeque::new(),
+            parts: VecDeque::new(),
+            threads,
+            batch_rows,
+            rows_before: 0,
+        };
+        cursor.enter(first);
+        cursor
+    }
+
+    fn enter(&mut self, file: Arc<Prepared>) {
+        self.row_groups = match &self.request.row_groups {
+            Some(wanted) => wanted.iter().copied().collect(),
+            None => (0..file.opened.file.row_groups()).collect(),
+        };
+        self.file = Some(file);
+    }
+
+    /// The next portion; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Portion>> {
+        loop {
+            if self.rows_left == Some(0) {
+                return Ok(None);
+            }
+            if let Some(part) = self.parts.pop_front() {
+                return Ok(Some(self.limited(part)));
+            }
+            let (Some(file), Some(row_group)) = (self.file.clone(), self.row_groups.pop_front())
+            else {
+                let Some(next) = self.files.pop_front() else { return Ok(None) };
+                let file = Prepared::new(next, &self.request, Some(&self.first.schema))?;
+                self.enter(Arc::new(file));
+                continue;
+            };
+            let rows = file.opened.file.row_group_rows(row_group)?;
+            let mut selection = match &file.condition {
+                Condition::All => RowSelection::all(rows),
+                Condition::None => RowSelection::default(),
+                Condition::Some(plan) => {
+                    let here = file.with_indexes(&plan.plan, row_group)?;
+                    plan.filter.prune(&here, row_group)?
+                }
+            };
+            if let Some(wanted) = &self.request.rows {
+                selection = selection.intersection(&part(wanted, self.rows_before, rows));
+            }
+            self.rows_before = self.rows_before.saturating_add(rows);
+            self.cut(&file, row_group, selection, rows)?;
+        }
+    }
+
+    /// Cuts a row group so that there is work for every thread.
+    fn cut(
+        &mut self,
+        file: &Arc<Prepared>,
+        row_group: usize,
+        selection: RowSelection,
+        rows: usize,
+    ) -> Result<()> {
+        if selection.is_empty() {
+            return Ok(());
+        }
+        let few = self.threads > 1 && file.plan().leaves().len() < 2 * self.threads;
+        let part_rows = match few {
+            true => {
+                let share = rows.div_ceil(self.threads).max(PART_ROWS_MIN);
+                share.div_ceil(self.batch_rows).saturating_mul(self.batch_rows)
+            }
+            false => rows,
+        };
+        let part_rows = part_rows.max(1);
+        let mut from = 0;
+        while from < rows {
+            let to = rows.min(from.saturating_add(part_rows));
+            let part = selection.intersection(&RowSelection::from_ranges([from..to]));
+            if !part.is_empty() {
+                self.parts.push_back(Portion {
+                    prepared: Arc::clone(file),
+                    row_group,
+                    selection: part,
+                    batch_rows: self.batch_rows,
+                    counted: from == 0,
+                });
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// The portion without the rows that nobody asks for any more.
+    fn limited(&mut self, mut portion: Portion) -> Portion {
+        let Some(left) = &mut self.rows_left else { return portion };
+        let rows = portion.selection.rows();
+        let wanted = usize::try_from(*left).unwrap_or(usize::MAX).min(rows);
+        if wanted < rows {
+            let mut missing = wanted;
+            let ranges = portion.selection.ranges().iter().map(|range| {
+                let taken = range.len().min(missing);
+                missing -= taken;
+                range.start..range.start + taken
+            });
+            portion.selection = RowSelection::from_ranges(ranges);
+        }
+        *left -= wanted as u64;
+        portion
+    }
+
+    /// Checks that the row groups that were asked for are there.
+    pub(crate) fn check(request: &Request, first: &Prepared) -> Result<()> {
+        let Some(wanted) = &request.row_groups else { return Ok(()) };
+        if request.many {
+            return Err(Error::Config("row_groups: for one file only".to_owned()));
+        }
+        let found = first.opened.file.row_groups();
+        match wanted.iter().find(|row_group| **row_group >= found) {
+            Some(row_group) => {
+                let message = format!("row_groups: there is no {row_group}, the file has {found}");
+                Err(Error::Config(message))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The `count` rows of a selection from `first` on, counted from there.
+fn part(selection: &RowSelection, first: usize, count: usize) -> RowSelection {
+    let end = first.saturating_add(count);
+    let ranges = selection.ranges();
+    let from = ranges.partition_point(|range| range.end <= first);
+    let inside = ranges[from..].iter().take_while(|range| range.start < end);
+    RowSelection::from_ranges(
+        inside.map(|range| range.start.max(first) - first..range.end.min(end) - first),
+    )
+}

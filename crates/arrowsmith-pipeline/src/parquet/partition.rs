@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Partition columns: values that come from the names of folders, the same for every row of a file.
+//!
+//! Their type is inferred over all files, unless it is declared: int64 if all values are such numbers,
+//! date32 if all are dates, else utf8. A condition on them is decided once for each file, exactly, with
+//! SQL's three values.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, new_null_array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrowsmith_core::{Error, Result};
+use arrowsmith_parquet::{Column, Conversion, Filter, Leaf, Physical, Predicate, ReadPlan};
+use arrowsmith_source::DataFile;
+
+/// The partition columns of a set of files.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Partitions {
+    pub(crate) fields: Vec<FieldRef>,
+}
+
+impl Partitions {
+    /// Names from the files, types declared or inferred.
+    pub(crate) fn new(files: &[DataFile], declared: &[FieldRef]) -> Result<Self> {
+        let Some(first) = files.first() else { return Ok(Self::default()) };
+        let mut fields: Vec<FieldRef> = Vec::new();
+        for (place, (name, _)) in first.partitions.iter().enumerate() {
+            if fields.iter().any(|field| field.name() == name) {
+                return Err(Error::Config(format!("two folders give values of {name}")));
+            }
+            let declared = declared.iter().find(|field| field.name() == name);
+            let data_type = match declared {
+                Some(field) => field.data_type().clone(),
+                None => {
+                    let values = files.iter().filter_map(|file| {
+                        file.partitions.get(place).and_then(|(_, value)| value.as_deref())
+                    });
+                    inferred(values)
+                }
+            };
+            fields.push(Arc::new(Field::new(name, data_type, true)));
+        }
+        for file in files {
+            let names = file.partitions.iter().map(|(name, _)| name);
+            if !names.eq(fields.iter().map(|field| field.name())) {
+                let name = file.input.name().unwrap_or_else(|| "bytes in memory".into());
+                return Err(Error::Config(format!("{name}: has other partition names")));
+            }
+        }
+        if let Some(other) = declared
+            .iter()
+            .find(|field| !first.partitions.iter().any(|(name, _)| name == field.name()))
+        {
+            return Err(Error::Config(format!("no folder gives values of {}", other.name())));
+        }
+        Ok(Self { fields })
+    }
+
+    /// Whether a path names a partition column.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name() == name)
+    }
+
+    /// The values of a file, as arrays of one row.
+    pub(crate) fn values(&self, file: &DataFile) -> Result<Vec<ArrayRef>> {
+        let values = self.fields.iter().zip(&file.partitions).map(|(field, (name, value))| {
+            let Some(value) = value else { return Ok(new_null_array(field.data_type(), 1)) };
+            let text: ArrayRef = Arc::new(StringArray::from(vec![value.as_str()]));
+            let options = CastOptions { safe: false, ..CastOptions::default() };
+            cast_with_options(&text, field.data_type(), &options).map_err(|_| {
+                let file = file.input.name().unwrap_or_default();
+                let data_type = field.data_type();
+                Error::Config(format!("{file}: {name}={value} is no value of type {data_type}"))
+            })
+        });
+        values.collect()
+    }
+
+    /// What is left of a condition for a file with these values.
+    pub(crate) fn decide(&self, predicate: &Predicate, values: &[ArrayRef]) -> Result<Predicate> {
+        if self.fields.is_empty() {
+            return Ok(predicate.clone());
+        }
+        let schema = Arc::new(Schema::new(self.fields.clone()));
+        let fields = self.fields.iter().enumerate().map(|(index, field)| column(index, field));
+        let plan = ReadPlan { fields: fields.collect(), schema: Arc::clone(&schema) };
+        let row = RecordBatch::try_new(schema, values.to_vec())?;
+        self.rewrite(predicate, true, &plan, &row)
+    }
+
+    /// Puts truth in place of each test of a partition column. An unknown one counts as what makes the
+    /// row stay out, which depends on how many `not` stand around it.
+    fn rewrite(
+        &self,
+        predicate: &Predicate,
+        positive: bool,
+        plan: &ReadPlan,
+        row: &RecordBatch,
+    ) -> Result<Predicate> {
+        let all = |parts: &[Predicate]| -> Result<Vec<Predicate>> {
+            parts.iter().map(|part| self.rewrite(part, positive, plan, row)).collect()
+        };
+        Ok(match predicate {
+            Predicate::And(parts) => {
+                let mut parts = all(parts)?;
+                if parts.iter().any(never) {
+                    return Ok(constant(false));
+                }
+                parts.retain(|part| !always(part));
+                if parts.len() == 1 { parts.remove(0) } else { Predicate::And(parts) }
+            }
+            Predicate::Or(parts) => {
+                let mut parts = all(parts)?;
+                if parts.iter().any(always) {
+                    return Ok(constant(true));
+                }
+                parts.retain(|part| !never(part));
+                if parts.len() == 1 { parts.remove(0) } else { Predicate::Or(parts) }
+            }
+            Predicate::Not(part) => {
+                let part = self.rewrite(part, !positive, plan, row)?;
+                if always(&part) || never(&part) {
+                    return Ok(constant(never(&part)));
+                }
+                Predicate::Not(Box::new(part))
+            }
+            test if test.columns().iter().all(|column| self.has(column)) => {
+                let holds = |predicate: &Predicate| -> Result<bool> {
+                    Ok(Filter::new(predicate, plan)?.mask(row)?.count_set_bits() == 1)
+                };
+                if positive {
+                    constant(holds(test)?)
+                } else {
+                    constant(!holds(&Predicate::Not(Box::new(test.clone())))?)
+                }
+            }
+            test => test.clone(),
+        })
+    }
+}
+
+fn constant(value: bool) -> Predicate {
+    if value { Predicate::And(Vec::new()) } else { Predicate::Or(Vec::new()) }
+}
+
+/// Whether the condition holds for every row.
+pub(crate) fn always(predicate: &Predicate) -> bool {
+    matches!(predicate, Predicate::And(parts) if parts.is_empty())
+}
+
+/// Whether the condition holds for no row.
+pub(crate) fn never(predicate: &Predicate) -> bool {
+    matches!(predicate, Predicate::Or(parts) if parts.is_empty())
+}
+
+/// A partition column as a condition wants to see it. It is in no file, so that it is never pruned by.
+fn column(index: usize, field: &FieldRef) -> Column {
+    Column::Leaf(Leaf {
+        field: Arc::clone(field),
+        index,
+        path: field.name().clone(),
+        physical: Physical::BYTE_ARRAY,
+        type_bytes: 0,
+        conversion: Conversion::AsStored,
+        max_def: 1,
+        max_rep: 0,
+    })
+}
+
+fn inferred<'a>(values: impl Iterator<Item = &'a str> + Clone) -> DataType {
+    // `007` is a name and no number: the text would not come back.
+    let number = |text: &str| {
+        text.parse::<i64>().is_ok_and(|value| value.to_string() == text)
+            || (text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let date = |text: &str| {
+        text.len() == 10
+            && text.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            })
+            && is_date(text)
+    };
+    if values.clone().next().is_none() {
+        DataType::Utf8
+    } else if values.clone().all(number) {
+        DataType::Int64
+    } else if values.clone().all(date) {
+        DataType::Date32
+    } else {
+        DataType::Utf8
+    }
+}
+
+fn is_date(text: &str) -> bool {
+    let array: ArrayRef = Arc::new(StringArray::from(vec![text]));
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(&array, &DataType::Date32, &options).is_ok()
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is read of one file: which of its columns, by which engine, and what the batches' columns are that
+//! the file does not have.
+//!
+//! The first file gives the schema of all. In the others columns are found by name; one that is missing is
+//! null, one of another type is cast, and a value that does not fit is an error.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_cast::can_cast_types;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
+use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder as CpuDecoder, supports};
+use arrowsmith_engine_reference::parquet::Reader as Reference;
+use arrowsmith_parquet::{
+    Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan, RowSelection,
+};
+use arrowsmith_source::DataFile;
+
+use super::explain::ColumnNote;
+use super::field::{FieldTask, Stream};
+use super::input::{self, Opened};
+use super::partition::{Partitions, always, never};
+use super::portion::Window;
+use super::{Engine, Explanation};
+
+/// What is asked of all files.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) options: ReadOptions,
+    pub(crate) filter: Option<Predicate>,
+    pub(crate) row_groups: Option<Vec<usize>>,
+    pub(crate) engine: Engine,
+    pub(crate) limits: Limits,
+    /// Rows that are read, counted over the row groups that are; none: all.
+    pub(crate) rows: Option<RowSelection>,
+    pub(crate) partitions: Partitions,
+    /// Whether there are several files, so that a column may be null in one of the others.
+    pub(crate) many: bool,
+}
+
+/// A file, ready to be read.
+pub(crate) struct Prepared {
+    pub(crate) opened: Opened,
+    /// The columns that are decoded.
+    plan: ReadPlan,
+    options: ColumnOptions,
+    /// The `parquet` crate's view of the file, if it decodes any column.
+    reference: Option<Reference>,
+    engine: Engine,
+    /// For each field of the batches, what gives it.
+    sources: Vec<Source>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) condition: Condition,
+}
+
+/// What a file's rows have to be.
+pub(crate) enum Condition {
+    /// Anything.
+    All,
+    /// Whatever they are, none is read.
+    None,
+    /// Such that this holds.
+    Some(Box<FilterPlan>),
+}
+
+/// A condition with the columns that it looks at.
+pub(crate) struct FilterPlan {
+    pub(crate) filter: Filter,
+    pub(crate) plan: ReadPlan,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// A column of the plan, by its number.
+    Column(usize),
+    Null,
+    Constant(ArrayRef),
+}
+
+impl Prepared {
+    /// Opens a file. `schema` is that of the first one, which has none yet.
+    pub(crate) fn new(
+        file: DataFile,
+        request: &Request,
+        schema: Option<&SchemaRef>,
+    ) -> Result<Self> {
+        let values = request.partitions.values(&file)?;
+        let opened = input::open(file.input, &request.limits)?;
+        let source = opened.file.name().cloned();
+        let named = |error: Error| error.at(|place| place.source = source.clone());
+        let mut options = request.options.clone();
+        if let Some(columns) = &mut options.columns {
+            columns.retain(|column| !request.partitions.has(column));
+        }
+        if let (Some(columns), Some(_)) = (&mut options.columns, schema) {
+            // What the first file has and this one has not is null.
+            let all = ReadPlan::new(&opened.file, &ReadOptions::default())?;
+            let has = |path: &String| {
+                let root = path.split('.').next().unwrap_or_default();
+                all.fields
+                    .iter()
+                    .any(|column| column.field().name() == path || column.field().name() == root)
+            };
+            columns.retain(has);
+        }
+        let mut plan = ReadPlan::new(&opened.file, &options)?;
+        if plan.fields.iter().any(|column| request.partitions.has(column.field().name())) {
+            // A folder's name counts more than what the file repeats of it.
+            plan.fields.retain(|column| !request.partitions.has(column.field().name()));
+            let fields: Vec<FieldRef> =
+                plan.fields.iter().map(|column| Arc::clone(column.field())).collect();
+            plan.schema =
+                Arc::new(Schema::new_with_metadata(fields, plan.schema.metadata().clone()));
+        }
+        let schema = match schema {
+            Some(schema) => Arc::clone(schema),
+            None => first_schema(&plan, request),
+        };
+        let sources = sources(&plan, &schema, request, &values).map_err(named)?;
+        let condition = condition(&opened.file, request, &values)?;
+        let mut decoded = plan.fields.iter().chain(match &condition {
+            Condition::Some(condition) => condition.plan.fields.as_slice(),
+            Condition::All | Condition::None => &[],
+        });
+        let reference = match decoded.any(|column| !is_ours(request.engine, column)) {
+            true => Some(Reference::new(&opened.file, &options)?),
+            false => None,
+        };
+        let options = ColumnOptions {
+            verify_checksums: request.options.verify_checksums,
+            ..ColumnOptions::default()
+        };
+        let engine = request.engine;
+        Ok(Self { opened, plan, options, reference, engine, sources, schema, condition })
+    }
+
+    /// Ranges of the file that the fields need of a row group.
+    pub(crate) fn ranges(&self, plan: &ReadPlan, row_group: usize) -> Result<Vec<Range<u64>>> {
+        plan.ranges(&self.opened.file, row_group)
+    }
+
+    /// The file with the page indexes of a plan's columns here, as far as there are any.
+    pub(crate) fn with_indexes(&self, plan: &ReadPlan, row_group: usize) -> Result<File> {
+        let file = &self.opened.file;
+        let mut ranges = Vec::new();
+        for leaf in plan.leaves() {
+            let chunk = file.chunk(row_group, leaf)?;
+            for (offset, length) in [
+                (chunk.offset_index_offset(), chunk.offset_index_length()),
+                (chunk.column_index_offset(), chunk.column_index_length()),
+            ] {
+                let range = offset.zip(length).and_then(|(offset, length)| {
+                    let start = u64::try_from(offset).ok()?;
+                    Some(start..start.checked_add(u64::try_from(length).ok()?)?)
+                });
+                ranges.extend(range.filter(|range| range.end <= file.file_bytes()));
+            }
+        }
+        self.opened.with(ranges)
+    }
+
+    /// The columns that are decoded.
+    pub(crate) fn plan(&self) -> &ReadPlan {
+        &self.plan
+    }
+
+    /// Starts decoding the fields of the batches, over the rows of a window.
+    pub(crate) fn fields(&self, file: &File, window: &Window) -> Result<Vec<FieldTask>> {
+        let mut tasks = Vec::with_capacity(self.sources.len());
+        for (source, field) in self.sources.iter().zip(self.schema.fields()) {
+            let mask = window.mask.clone();
+            tasks.push(match source {
+                Source::Null => {
+                    let stream = Stream::Null(field.data_type().clone());
+                    FieldTask::new(stream, field, field.data_type(), mask, 0)
+                }
+                Source::Constant(value) => {
+                    let stream = Stream::Constant(Arc::clone(value));
+                    FieldTask::new(stream, field, field.data_type(), mask, 0)
+                }
+                Source::Column(index) => {
+                    let column = &self.plan.fields[*index];
+                    let stream = self.stream(file, column, window)?;
+                    let mut stored = 0;
+                    for leaf in column.leaves() {
+                        let range = file.chunk_range(window.row_group, leaf.index)?;
+                        stored += range.end - range.start;
+                    }
+                    FieldTask::new(stream, field, column.data_type(), mask, stored)
+                }
+            });
+        }
+        Ok(tasks)
+    }
+
+    /// Starts decoding one column.
+    pub(crate) fn stream(&self, file: &File, column: &Column, window: &Window) -> Result<Stream> {
+        let selection = Some(&window.selection);
+        if is_ours(self.engine, column) {
+            let decoder = CpuDecoder::new(file, window.row_group, column, selection, self.options)?;
+            return Ok(Stream::Cpu(Box::new(decoder)));
+        }
+        let reference = self.reference.as_ref().ok_or_else(|| {
+            Error::file(FileErrorKind::Unsupported, "no engine decodes this column")
+        })?;
+        let decoder =
+            reference.field(file, window.row_group, column, selection, window.batch_rows)?;
+        Ok(Stream::Reference(Box::new(decoder)))
+    }
+
+    /// What is going to happen, by this file.
+    pub(crate) fn explain(&self, request: &Request, files: usize) -> Result<Explanation> {
+        let notes = self.sources.iter().zip(self.schema.fields()).map(|(source, field)| {
+            let (by, fall_back) = match source {
+                Source::Null => ("nothing: the file does not have it", None),
+                Source::Constant(_) => ("the folders' names", None),
+                Source::Column(_) if self.engine == Engine::Reference => {
+                    ("the parquet crate", None)
+                }
+                Source::Column(index) => match supports(&self.plan.fields[*index]) {
+                    Ok(()) => ("the cpu engine", None),
+                    Err(reason) => ("the parquet crate", Some(reason)),
+                },
+            };
+            let data_type = field.data_type().to_string();
+            ColumnNote { name: field.name().clone(), data_type, by, fall_back }
+        });
+        let file = &self.opened.file;
+        let mut left = 0;
+        for row_group in 0..file.row_groups() {
+            let wanted =
+                request.row_groups.as_ref().is_none_or(|wanted| wanted.contains(&row_group));
+            let may = match &self.condition {
+                Condition::All => true,
+                Condition::None => false,
+                Condition::Some(plan) => !plan.filter.prune(file, row_group)?.is_empty(),
+            };
+            left += usize::from(wanted && may);
+        }
+        Ok(Explanation {
+            columns: notes.collect(),
+            plan: self.plan.to_string(),
+            filter: request.filter.as_ref().map(Predicate::to_string),
+            row_groups: (file.row_groups(), left),
+            files,
+        })
+    }
+}
+
+/// Whether our own engine decodes a column.
+fn is_ours(engine: Engine, column: &Column) -> bool {
+    engine == Engine::Cpu && supports(column).is_ok()
+}
+
+/// The schema of all batches, by the first file.
+fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
+    let field = |field: &FieldRef| {
+        let nullable = field.is_nullable() || request.many;
+        Arc::new(field.as_ref().clone().with_nullable(nullable))
+    };
+    let mut fields: Vec<FieldRef> = plan.schema.fields().iter().map(field).collect();
+    let asked = request.options.columns.as_ref();
+    let partitions = request.partitions.fields.iter();
+    fields.extend(
+        partitions.filter(|field| asked.is_none_or(|asked| asked.contains(field.name()))).cloned(),
+    );
+    Arc::new(Schema::new_with_metadata(fields, plan.schema.metadata().clone()))
+}
+
+fn sources(
+    plan: &ReadPlan,
+    schema: &SchemaRef,
+    request: &Request,
+    values: &[ArrayRef],
+) -> Result<Vec<Source>> {
+    let source = |field: &FieldRef| {
+        let place = request.partitions.fields.iter().position(|known| known.name() == field.name());
+        if let Some(value) = place.and_then(|place| values.get(place)) {
+            return Ok(Source::Constant(Arc::clone(value)));
+        }
+        let found = plan.fields.iter().position(|column| column.field().name() == field.name());
+        let Some(index) = found else { return missing(field) };
+        fits(plan.fields[index].data_type(), field)?;
+        Ok(Source::Column(index))
+    };
+    schema.fields().iter().map(source).collect()
+}
+
+fn missing(field: &Field) -> Result<Source> {
+    if field.is_nullable() {
+        return Ok(Source::Null);
+    }
+    let message = format!("the file has no column {}, which may not be null", field.name());
+    Err(Error::file(FileErrorKind::Unsupported, message))
+}
+
+fn fits(stored: &DataType, field: &Field) -> Result<()> {
+    if stored == field.data_type() || can_cast_types(stored, field.data_type()) {
+        return Ok(());
+    }
+    let (name, wanted) = (field.name(), field.data_type());
+    let message = format!("column {name} is {stored}, in the first file it is {wanted}");
+    Err(Error::file(FileErrorKind::Unsupported, message))
+}
+
+fn condition(file: &File, request: &Request, values: &[ArrayRef]) -> Result<Condition> {
+    let Some(predicate) = &request.filter else { return Ok(Condition::All) };
+    let predicate = request.partitions.decide(predicate, values)?;
+    if always(&predicate) {
+        return Ok(Condition::All);
+    }
+    if never(&predicate) {
+        return Ok(Condition::None);
+    }
+    let columns: Vec<String> = predicate.columns().into_iter().map(str::to_owned).collect();
+    let mut options = request.options.clone().with_columns(columns);
+    // A dictionary would only be taken apart again.
+    options.dictionary = Columns::None;
+    let plan = ReadPlan::new(file, &options)?;
+    let filter = Filter::new(&predicate, &plan)?;
+    Ok(Condition::Some(Box::new(FilterPlan { filter, plan })))
+}

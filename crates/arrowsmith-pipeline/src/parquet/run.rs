@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Threads that do what the schedule says, and the consumer that takes the batches.
+//!
+//! There is one lock, held for moments only. With one thread the consumer does the work itself.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrowsmith_core::{Error, Result};
+use arrowsmith_parquet::File;
+
+use super::Explanation;
+use super::field::bytes_held;
+use super::portion::batch;
+use super::schedule::{Done, Job, Pieces, Schedule};
+use crate::Progress;
+use crate::work::guarded;
+
+/// How often a waiting consumer looks whether it was cancelled.
+const CANCEL_POLL: Duration = Duration::from_millis(20);
+
+struct State {
+    schedule: Schedule,
+    stop: bool,
+    alive: usize,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Stored bytes that were decoded.
+    bytes: Arc<AtomicU64>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The batches of a Parquet pipeline, in the order of the files. After an error there is nothing more;
+/// the rows before it came first. Dropping it stops the threads.
+pub struct ParquetBatches {
+    schema: SchemaRef,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    progress: Arc<Progress>,
+    explanation: Explanation,
+    file: File,
+    rows_left: u64,
+    cancel: Arc<AtomicBool>,
+    done: bool,
+}
+
+/// What [`ParquetBatches`] is made of.
+pub(crate) struct Parts {
+    pub(crate) schema: SchemaRef,
+    pub(crate) schedule: Schedule,
+    pub(crate) threads: usize,
+    pub(crate) bytes_total: Option<u64>,
+    pub(crate) explanation: Explanation,
+    pub(crate) file: File,
+    pub(crate) limit: Option<u64>,
+    pub(crate) cancel: Arc<AtomicBool>,
+}
+
+impl ParquetBatches {
+    pub(crate) fn start(parts: Parts) -> Result<Self> {
+        let bytes = Arc::<AtomicU64>::default();
+        let state = State { schedule: parts.schedule, stop: false, alive: 0 };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            bytes: Arc::clone(&bytes),
+        });
+        let progress = Progress { bytes, bytes_total: parts.bytes_total, ..Progress::default() };
+        let mut batches = Self {
+            schema: parts.schema,
+            shared,
+            threads: Vec::new(),
+            progress: Arc::new(progress),
+            explanation: parts.explanation,
+            file: parts.file,
+            rows_left: parts.limit.unwrap_or(u64::MAX),
+            cancel: parts.cancel,
+            done: parts.limit == Some(0),
+        };
+        if parts.threads > 1 && !batches.done {
+            for number in 0..parts.threads {
+                let alive = Alive::new(&batches.shared);
+                let thread = thread::Builder::new()
+                    .name(format!("arrowsmith-parquet-{number}"))
+                    .spawn(move || work(&alive.0))?;
+                batches.threads.push(thread);
+            }
+        }
+        Ok(batches)
+    }
+
+    /// The schema of every batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// How far the pipeline is; bytes are those of the column chunks that were decoded.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    /// Who decodes what.
+    pub fn explanation(&self) -> &Explanation {
+        &self.explanation
+    }
+
+    /// The first file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Most bytes of batches that were in flight.
+    #[cfg(test)]
+    pub(crate) fn bytes_peak(&self) -> usize {
+        self.shared.lock().schedule.bytes_peak()
+    }
+
+    fn pieces(&mut self) -> Result<Option<Pieces>> {
+        let mut state = self.shared.lock();
+        loop {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            let before = state.schedule.moves();
+            let taken = state.schedule.take();
+            if taken.is_none() && state.schedule.moves() != before {
+                // What had no rows has made room, if for no batch.
+                self.shared.changed.notify_all();
+            }
+            if let Some(pieces) = taken {
+                drop(state);
+                self.shared.changed.notify_all();
+                return pieces.map(Some);
+            }
+            if state.schedule.ended() {
+                return Ok(None);
+            }
+            if self.threads.is_empty() {
+                let Some(job) = state.schedule.job() else {
+                    return Err(io::Error::other("the reader waits for itself").into());
+                };
+                drop(state);
+                let done = run(job, &self.shared.bytes);
+                state = self.shared.lock();
+                state.schedule.done(done);
+                continue;
+            }
+            if state.alive == 0 {
+                return Err(io::Error::other("the decoder threads are gone").into());
+            }
+            state = match self.shared.changed.wait_timeout(state, CANCEL_POLL) {
+                Ok((state, _)) => state,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(pieces) = self.pieces()? else { return Ok(None) };
+        let mut batch = batch(&self.schema, pieces.columns, pieces.rows)?;
+        let rows = batch.num_rows() as u64;
+        if rows > self.rows_left {
+            batch = batch.slice(0, usize::try_from(self.rows_left).unwrap_or(usize::MAX));
+        }
+        let rows = batch.num_rows() as u64;
+        self.rows_left -= rows;
+        self.done = self.rows_left == 0;
+        self.progress.rows.fetch_add(rows, Ordering::Relaxed);
+        Ok(Some(batch))
+    }
+}
+
+impl Iterator for ParquetBatches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let next = self.next_batch().transpose();
+        self.done |= !matches!(next, Some(Ok(_)));
+        if self.done {
+            // Threads have nothing to do any more.
+            self.shared.lock().stop = true;
+            self.shared.changed.notify_all();
+        }
+        next
+    }
+}
+
+impl std::iter::FusedIterator for ParquetBatches {}
+
+impl Drop for ParquetBatches {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // Panics were made errors before.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Counts a thread as alive until it is dropped, however the thread ends.
+struct Alive(Arc<Shared>);
+
+impl Alive {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.lock().alive += 1;
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.lock().alive -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// What a thread does until there is nothing more to do.
+fn work(shared: &Shared) {
+    let mut state = shared.lock();
+    while !state.stop && !state.schedule.ended() {
+        let Some(job) = state.schedule.job() else {
+            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        drop(state);
+        let done = run(job, &shared.bytes);
+        state = shared.lock();
+        state.schedule.done(done);
+        shared.changed.notify_all();
+    }
+}
+
+/// Does one job; a panic becomes an error.
+fn run(job: Job, bytes_read: &AtomicU64) -> Done {
+    match job {
+        Job::Advance(mut cursor) => {
+            let next = guarded(|| cursor.next());
+            Done::Advanced(cursor, next)
+        }
+        Job::Start(number, portion) => Done::Started(number, guarded(|| portion.start())),
+        Job::Decode { portion, field, rows, mut task } => {
+            let array = guarded(|| task.next(rows));
+            bytes_read.fetch_add(std::mem::take(&mut task.bytes_stored), Ordering::Relaxed);
+            let array = array.map(|array| {
+                let bytes = bytes_held(&array);
+                (array, bytes)
+            });
+            Done::Decoded { portion, field, task, array }
+        }
+    }
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whole readings: threads, batches, conditions, limits, partitions, several files, remote ones, bad ones.
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray,
+};
+use arrow_schema::{DataType, Field, Schema};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+use arrowsmith_core::{Error, Limits, Result};
+use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
+use arrowsmith_source::{DataFile, Input, Ranged, expand_dataset};
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+
+use super::{ParquetBatches, ParquetPipeline};
+
+/// `id` counts from `first`; `text` is null now and then; `even` is 0 or 1 in long runs.
+fn rows(first: i64, count: i64) -> RecordBatch {
+    let ids: Int64Array = (first..first + count).collect();
+    let texts: StringArray = (first..first + count)
+        .map(|id| (id % 7 != 3).then(|| format!("text {}", id % 50)))
+        .collect();
+    let runs: Int32Array = (first..first + count).map(|id| i32::from(id / 1000 % 2 == 0)).collect();
+    RecordBatch::try_from_iter_with_nullable([
+        ("id", Arc::new(ids) as ArrayRef, false),
+        ("text", Arc::new(texts) as ArrayRef, true),
+        ("run", Arc::new(runs) as ArrayRef, true),
+    ])
+    .unwrap()
+}
+
+fn file(batch: &RecordBatch, group_rows: usize) -> Vec<u8> {
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(group_rows))
+        .set_data_page_row_count_limit(200)
+        .set_write_batch_size(100)
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn pipeline(bytes: Vec<u8>) -> ParquetPipeline {
+    ParquetPipeline::builder().files([Input::bytes(bytes)])
+}
+
+fn whole(batches: ParquetBatches) -> RecordBatch {
+    let schema = Arc::clone(batches.schema());
+    let batches: Vec<RecordBatch> = batches.map(Result::unwrap).collect();
+    assert!(batches.iter().all(|batch| batch.num_rows() > 0));
+    concat_batches(&schema, &batches).unwrap()
+}
+
+fn condition(text: &str) -> Option<Predicate> {
+    Some(Predicate::parse(text).unwrap())
+}
+
+fn refused(pipeline: ParquetPipeline) -> String {
+    match pipeline.start() {
+        Ok(_) => panic!("it was taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn threads_and_batches_change_nothing() {
+    let wanted = rows(0, 10_000);
+    let bytes = file(&wanted, 3000);
+    for threads in [1, 2, 5] {
+        for batch_rows in [None, Some(1), Some(777), Some(100_000)] {
+            for memory in [1, 256 << 20] {
+                if (batch_rows, memory) == (Some(1), 1) && threads > 1 {
+                    continue;
+                }
+                let batches = pipeline(bytes.clone())
+                    .threads(threads)
+                    .batch_rows(batch_rows)
+                    .limits(Limits::default().with_memory_bytes_max(memory))
+                    .start()
+                    .unwrap();
+                assert_eq!(whole(batches), wanted, "{threads} {batch_rows:?} {memory}");
+            }
+        }
+    }
+}
+
+#[test]
+fn large_row_groups_are_cut_for_threads() {
+    let count = 700_000;
+    let wanted = rows(0, count).project(&[0]).unwrap();
+    let bytes = file(&wanted, 1 << 20);
+    let batches = pipeline(bytes.clone()).threads(2).start().unwrap();
+    assert_eq!(whole(batches), wanted);
+    let made = pipeline(bytes).threads(2).filter(condition("id >= 262140 and id < 600000"));
+    assert_eq!(whole(made.start().unwrap()), wanted.slice(262_140, 337_860));
+}
+
+#[test]
+fn conditions_are_exact() {
+    let all = rows(0, 10_000);
+    let bytes = file(&all, 3000);
+    for (text, holds) in [
+        ("id < 5", (|id| id < 5) as fn(i64) -> bool),
+        ("id >= 2990 and id < 3010", |id| (2990..3010).contains(&id)),
+        ("run = 1", |id| id / 1000 % 2 == 0),
+        ("text is null", |id| id % 7 == 3),
+        ("text = 'text 7' or id = 9999", |id| (id % 50 == 7 && id % 7 != 3) || id == 9999),
+        ("not (text = 'text 7')", |id| id % 50 != 7 && id % 7 != 3),
+        ("id < 0", |_| false),
+    ] {
+        let mask: BooleanArray = (0..10_000).map(|id| Some(holds(id))).collect();
+        let wanted = filter_record_batch(&all, &mask).unwrap();
+        for threads in [1, 3] {
+            let made = pipeline(bytes.clone()).filter(condition(text)).threads(threads);
+            assert_eq!(whole(made.batch_rows(Some(512)).start().unwrap()), wanted, "{text}");
+        }
+        // A column that only the condition looks at.
+        let options = ReadOptions::default().with_columns(["run"]);
+        let made = pipeline(bytes.clone()).filter(condition(text)).options(options);
+        assert_eq!(whole(made.start().unwrap()), wanted.project(&[2]).unwrap(), "{text}");
+    }
+    let explained = pipeline(bytes.clone()).filter(condition("id < 5")).start().unwrap();
+    assert_eq!(explained.explanation().row_groups, (4, 1));
+    let error = refused(pipeline(bytes).filter(condition("nothing = 1")));
+    assert!(error.contains("nothing"), "{error}");
+}
+
+#[test]
+fn limits_and_row_groups() {
+    let all = rows(0, 10_000);
+    let bytes = file(&all, 3000);
+    for limit in [0, 1, 2999, 3001, 10_000, 20_000] {
+        for threads in [1, 2] {
+            let made = pipeline(bytes.clone()).limit(Some(limit)).threads(threads);
+            let count = usize::try_from(limit).unwrap().min(10_000);
+            assert_eq!(whole(made.start().unwrap()), all.slice(0, count));
+        }
+    }
+    let made = pipeline(bytes.clone()).limit(Some(3)).filter(condition("id > 4000"));
+    assert_eq!(whole(made.start().unwrap()), all.slice(4001, 3));
+    let made = pipeline(bytes.clone()).row_groups(Some(vec![3, 1]));
+    let parts = [all.slice(9000, 1000), all.slice(3000, 3000)];
+    assert_eq!(whole(made.start().unwrap()), concat_batches(&all.schema(), &parts).unwrap());
+    let error = refused(pipeline(bytes.clone()).row_groups(Some(vec![4])));
+    assert!(error.contains("there is no 4, the file has 4"), "{error}");
+    let two = ParquetPipeline::builder()
+        .files([Input::bytes(bytes.clone()), Input::bytes(bytes)])
+        .row_groups(Some(vec![0]));
+    assert!(refused(two).contains("one file only"));
+    assert!(refused(ParquetPipeline::builder()).contains("no file"));
+}
+
+#[test]
+fn no_columns_still_have_rows() {
+    let bytes = file(&rows(0, 100), 30);
+    let options = ReadOptions::default().with_columns(Vec::<String>::new());
+    let batches = pipeline(bytes).options(options).start().unwrap();
+    let rows: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, 100);
+}
+
+fn put(root: &Path, name: &str, bytes: &[u8]) {
+    let path = root.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn folders_give_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, name) in [
+        "year=2023/zone=A/0.parquet",
+        "year=2024/zone=__HIVE_DEFAULT_PARTITION__/0.parquet",
+        "year=2024/zone=B/0.parquet",
+        "year=2024/zone=B/1.parquet",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let first = i64::try_from(number).unwrap() * 10;
+        put(folder.path(), name, &file(&rows(first, 10), 4));
+    }
+    let read = |text: Option<&str>, columns: Option<&[&str]>| {
+        let mut options = ReadOptions::default();
+        if let Some(columns) = columns {
+            options = options.with_columns(columns.iter().copied());
+        }
+        let batches = ParquetPipeline::builder()
+            .files(expand_dataset(folder.path(), &["parquet"]).unwrap())
+            .filter(text.and_then(condition))
+            .options(options)
+            .threads(2)
+            .start()
+            .unwrap();
+        whole(batches)
+    };
+    let all = read(None, None);
+    assert_eq!(all.num_rows(), 40);
+    let schema = all.schema();
+    assert_eq!(schema.field(3), &Field::new("year", DataType::Int64, true));
+    assert_eq!(schema.field(4), &Field::new("zone", DataType::Utf8, true));
+    let ids = |batch: &RecordBatch| -> Vec<i64> {
+        let ids = batch.column_by_name("id").unwrap();
+        ids.as_any().downcast_ref::<Int64Array>().unwrap().values().to_vec()
+    };
+    // Folders in the order of their names: 2024's null zone stands after B.
+    let order = ids(&all);
+    assert_eq!(order[..10], (0..10).collect::<Vec<_>>());
+    for (text, wanted) in [
+        ("year = 2023", (0..10).collect::<Vec<i64>>()),
+        ("zone is null", (10..20).collect()),
+        ("zone <> 'A'", (20..40).collect()),
+        ("not (zone = 'A' or id = 25)", (20..25).chain(26..40).collect()),
+        ("not (not (zone = 'B')) and id > 37", vec![38, 39]),
+        ("year = 1999", vec![]),
+        ("zone = 'A' or id = 31", (0..10).chain([31]).collect()),
+    ] {
+        let mut found = ids(&read(Some(text), None));
+        found.sort_unstable();
+        assert_eq!(found, wanted, "{text}");
+    }
+    let few = read(Some("year = 2023"), Some(&["zone", "id"]));
+    let names: Vec<String> =
+        few.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["id", "zone"]);
+    let only = read(None, Some(&["year"]));
+    assert_eq!((only.num_columns(), only.num_rows()), (1, 40));
+
+    let declared = |data_type: DataType| {
+        ParquetPipeline::builder()
+            .files(expand_dataset(folder.path(), &["parquet"]).unwrap())
+            .partition_types(vec![Arc::new(Field::new("year", data_type, true))])
+    };
+    let batches = declared(DataType::Int16).start().unwrap();
+    assert_eq!(whole(batches).column(3).data_type(), &DataType::Int16);
+    assert!(refused(declared(DataType::Int8)).contains("year=2023 is no value"), "out of range");
+}
+
+#[test]
+fn files_that_differ_are_made_one_or_refused() {
+    let narrow = RecordBatch::try_from_iter_with_nullable([(
+        "id",
+        Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef,
+        false,
+    )])
+    .unwrap();
+    let read = |second: &RecordBatch| -> Result<Vec<RecordBatch>> {
+        ParquetPipeline::builder()
+            .files([Input::bytes(file(&rows(0, 3), 10)), Input::bytes(file(second, 10))])
+            .threads(1)
+            .start()?
+            .collect()
+    };
+    let batches = read(&narrow).unwrap();
+    assert_eq!(batches[1].column(0).as_ref(), &Int64Array::from(vec![1, 2]));
+    assert_eq!(batches[1].column(1).null_count(), 2);
+    let list = Field::new("id", DataType::new_list(DataType::Utf8, true), true);
+    let schema = Arc::new(Schema::new(vec![list]));
+    let other = RecordBatch::new_empty(schema);
+    let error = read(&other).unwrap_err().to_string();
+    assert!(error.contains("in the first file it is Int64"), "{error}");
+}
+
+/// Bytes behind requests that are counted.
+struct Elsewhere {
+    bytes: Bytes,
+    requests: AtomicUsize,
+    fetched: AtomicUsize,
+    broken: AtomicBool,
+}
+
+impl Ranged for Elsewhere {
+    fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        if self.broken.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the cable is cut"));
+        }
+        self.requests.fetch_add(ranges.len(), Ordering::Relaxed);
+        let place = |at: u64| usize::try_from(at).unwrap();
+        Ok(ranges
+            .iter()
+            .map(|range| {
+                let bytes = self.bytes.slice(place(range.start)..place(range.end));
+                self.fetched.fetch_add(bytes.len(), Ordering::Relaxed);
+                bytes
+            })
+            .collect())
+    }
+}
+
+#[test]
+fn remote_files_are_read_in_parts() {
+    let all = rows(0, 400_000);
+    let bytes = Bytes::from(file(&all, 100_000));
+    let remote = Arc::new(Elsewhere {
+        bytes: bytes.clone(),
+        requests: AtomicUsize::new(0),
+        fetched: AtomicUsize::new(0),
+        broken: AtomicBool::new(false),
+    });
+    let input = || Input::Ranged { name: Some("far".into()), ranged: remote.clone() };
+    let read = |made: ParquetPipeline| whole(made.files([input()]).threads(2).start().unwrap());
+    assert_eq!(read(ParquetPipeline::builder()), all);
+    remote.fetched.store(0, Ordering::Relaxed);
+    let options = ReadOptions::default().with_columns(["run"]);
+    let found = read(ParquetPipeline::builder().options(options).filter(condition("id < 10")));
+    assert_eq!(found.num_rows(), 10);
+    assert!(remote.fetched.load(Ordering::Relaxed) < bytes.len() / 2);
+    remote.broken.store(true, Ordering::Relaxed);
+    let error = refused(ParquetPipeline::builder().files([input()]));
+    assert_eq!(error, "far: the cable is cut");
+}
+
+#[test]
+fn rows_before_an_error_come_first() {
+    let all = rows(0, 4000);
+    let mut bytes = file(&all, 1000);
+    let metadata = super::format::File::open(bytes.clone().into(), &Limits::default()).unwrap();
+    let range = metadata.chunk_range(2, 0).unwrap();
+    let (from, to) = (usize::try_from(range.start).unwrap(), usize::try_from(range.end).unwrap());
+    bytes[from..to].fill(0xff);
+    for threads in [1, 2, 4] {
+        let mut batches = pipeline(bytes.clone()).threads(threads).start().unwrap();
+        for number in 0..2 {
+            let batch = batches.next().unwrap().unwrap();
+            assert_eq!(batch, all.slice(number * 1000, 1000));
+        }
+        let error = batches.next().unwrap().unwrap_err();
+        let place = &error.as_file().unwrap().place;
+        assert_eq!((place.row_group, place.column.as_deref()), (Some(2), Some("id")));
+        assert!(batches.next().is_none());
+    }
+}
+
+#[test]
+fn memory_is_bounded_when_nobody_reads() {
+    let all = rows(0, 300_000);
+    let bytes = file(&all, 20_000);
+    let limits = Limits::default().with_memory_bytes_max(1 << 20);
+    let mut batches =
+        pipeline(bytes).threads(3).batch_rows(Some(5000)).limits(limits).start().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let first = batches.next().unwrap().unwrap();
+    assert_eq!(first, all.slice(0, 5000));
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    // One job for each thread may begin before the others' outputs are known.
+    assert!(batches.bytes_peak() < 2 << 20, "{}", batches.bytes_peak());
+    let rows: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, 295_000);
+}
+
+#[test]
+fn row_groups_without_a_batch_do_not_stop_the_others() {
+    // No bounds rule this text out, and no row has it.
+    let all = rows(0, 20_000);
+    let bytes = file(&all, 10);
+    for (text, count) in [("text = 'text 15x'", 0), ("text = 'text 15x' or id = 19999", 1)] {
+        for threads in [1, 2, 5] {
+            let made = pipeline(bytes.clone()).threads(threads).filter(condition(text));
+            assert_eq!(whole(made.start().unwrap()).num_rows(), count);
+        }
+    }
+}
+
+#[test]
+fn batches_without_rows_do_not_stop_the_others() {
+    // Rows so near to one another that those between them are decoded too, a batch for each.
+    let all = rows(0, 3000);
+    let bytes = file(&all, 1000);
+    let chosen = (0..3000).step_by(60).map(|row| row..row + 1);
+    for threads in [1, 2, 5] {
+        let made = pipeline(bytes.clone())
+            .threads(threads)
+            .batch_rows(Some(1))
+            .rows(Some(RowSelection::from_ranges(chosen.clone())));
+        assert_eq!(whole(made.start().unwrap()).num_rows(), 50);
+    }
+}
+
+#[test]
+fn cancelling_stops() {
+    let bytes = file(&rows(0, 10_000), 100);
+    for threads in [1, 2] {
+        let cancel = Arc::new(AtomicBool::new(false));
+        let mut batches =
+            pipeline(bytes.clone()).threads(threads).cancel(Arc::clone(&cancel)).start().unwrap();
+        assert!(batches.next().unwrap().is_ok());
+        cancel.store(true, Ordering::Relaxed);
+        assert!(matches!(batches.next(), Some(Err(Error::Cancelled))));
+        assert!(batches.next().is_none());
+    }
+}
+
+#[test]
+fn a_file_of_no_rows_has_a_schema() {
+    let empty = rows(0, 0);
+    let batches = pipeline(file(&empty, 10)).start().unwrap();
+    assert_eq!(whole(batches), empty);
+    let file: DataFile = Input::bytes(&b"PAR1 is not all there is to it PAR1"[..]).into();
+    assert!(ParquetPipeline::builder().files([file]).start().is_err());
+}

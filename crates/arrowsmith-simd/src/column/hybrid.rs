@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The hybrid of runs and bit-packed groups that holds levels, dictionary indices and booleans.
+
+use std::mem::MaybeUninit;
+
+use super::isa::bits_at;
+use super::read::{Decode, Scratch};
+use super::{CHUNK, ColumnError, Result, varint};
+use crate::buffer::BitWriter;
+use crate::isa::{Isa, Kernel, Level};
+use crate::{BitBuffer, Buf};
+
+/// Stands over integers in runs and bit-packed groups.
+#[derive(Debug, Clone)]
+pub struct Hybrid<'a> {
+    data: &'a [u8],
+    pos: usize,
+    width: u32,
+    run: Run,
+}
+
+/// What is left of a run.
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    /// So many times a value.
+    Same { value: u32, left: usize },
+    /// Packed values that begin at byte `start`, those before `at` being used up.
+    Packed { start: usize, at: usize, left: usize },
+}
+
+/// A type that packed values are read as.
+trait Packed: Copy + Ord {
+    /// What a value is that is too great.
+    const ERROR: ColumnError;
+    fn from_bits(bits: u32) -> Option<Self>;
+    fn fill<I: Isa>(isa: I, value: Self, out: &mut [MaybeUninit<Self>]);
+    fn unpack<I: Isa>(isa: I, packed: &[u8], width: u32, out: &mut [MaybeUninit<Self>]);
+}
+
+impl Packed for u32 {
+    const ERROR: ColumnError = ColumnError::Index;
+
+    #[inline(always)]
+    fn from_bits(bits: u32) -> Option<Self> {
+        Some(bits)
+    }
+
+    #[inline(always)]
+    fn fill<I: Isa>(isa: I, value: u32, out: &mut [MaybeUninit<u32>]) {
+        isa.fill32(value, out);
+    }
+
+    #[inline(always)]
+    fn unpack<I: Isa>(isa: I, packed: &[u8], width: u32, out: &mut [MaybeUninit<u32>]) {
+        isa.unpack32(packed, width, out);
+    }
+}
+
+impl Packed for u8 {
+    const ERROR: ColumnError = ColumnError::Level;
+
+    #[inline(always)]
+    fn from_bits(bits: u32) -> Option<Self> {
+        Self::try_from(bits).ok()
+    }
+
+    #[inline(always)]
+    fn fill<I: Isa>(isa: I, value: u8, out: &mut [MaybeUninit<u8>]) {
+        isa.fill8(value, out);
+    }
+
+    #[inline(always)]
+    fn unpack<I: Isa>(isa: I, packed: &[u8], width: u32, out: &mut [MaybeUninit<u8>]) {
+        isa.unpack8(packed, width, out);
+    }
+}
+
+/// A piece of a run.
+enum Piece<'a> {
+    /// Times a value.
+    Same(u32, usize),
+    /// Bytes that begin with the values wanted.
+    Packed(&'a [u8], usize),
+    /// Bytes of which the first values are used up: how many, and how many follow; less than eight
+    /// together.
+    Middle(&'a [u8], usize, usize),
+}
+
+impl<'a> Hybrid<'a> {
+    /// Over `data`, with values of `width` bits.
+    ///
+    /// # Errors
+    /// [`ColumnError::Width`] above 32 bits.
+    pub fn new(data: &'a [u8], width: u32) -> Result<Self> {
+        if width > 32 {
+            return Err(ColumnError::Width);
+        }
+        Ok(Self { data, pos: 0, width, run: Run::Same { value: 0, left: 0 } })
+    }
+
+    /// Over dictionary indices: the width is in the first byte.
+    ///
+    /// # Errors
+    /// [`ColumnError::Width`] above 32 bits. Empty data is an error only once a value is wanted.
+    pub fn indices(data: &'a [u8]) -> Result<Self> {
+        match data.split_first() {
+            Some((&width, data)) => Self::new(data, u32::from(width)),
+            None => Self::new(data, 0),
+        }
+    }
+
+    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    pub fn over<'b>(&self, data: &'b [u8]) -> Hybrid<'b> {
+        Hybrid { data, pos: self.pos, width: self.width, run: self.run }
+    }
+
+    /// Reads the header of the next run.
+    #[inline(always)]
+    fn next_run(&mut self) -> Result<()> {
+        let header = varint::unsigned(self.data, &mut self.pos)?;
+        let count = usize::try_from(header >> 1).map_err(|_| ColumnError::Count)?;
+        if header & 1 == 1 {
+            let rest = self.data.get(self.pos..).unwrap_or_default();
+            // The last group may be cut off behind its last value.
+            let len = count.saturating_mul(self.width as usize).min(rest.len());
+            let start = self.pos;
+            self.pos += len;
+            self.run = Run::Packed { start, at: 0, left: count.saturating_mul(8) };
+        } else {
+            let len = self.width.div_ceil(8) as usize;
+            let Some(bytes) = self.data.get(self.pos..self.pos + len) else {
+                return Err(ColumnError::Truncated);
+            };
+            let mut value = [0; 4];
+            value[..len].copy_from_slice(bytes);
+            self.pos += len;
+            self.run = Run::Same { value: u32::from_le_bytes(value), left: count };
+        }
+        Ok(())
+    }
+
+    /// The next piece, with at most `wanted` values; `wanted` is not 0.
+    #[inline(always)]
+    fn piece(&mut self, wanted: usize) -> Result<Piece<'a>> {
+        loop {
+            match &mut self.run {
+                Run::Same { value, left } if *left > 0 => {
+                    let count = wanted.min(*left);
+                    *left -= count;
+                    return Ok(Piece::Same(*value, count));
+                }
+                Run::Packed { start, at, left } if *left > 0 => {
+                    let width = self.width as usize;
+                    let skip = *at & 7;
+                    let start = *start + (*at / 8) * width;
+                    // To the end of the data: kernels like to load more than they use.
+                    let rest = self.data.get(start..).unwrap_or_default();
+                    let mut count = wanted.min(*left);
+                    if skip > 0 {
+                        count = count.min(8 - skip);
+                    }
+                    // `count * width` may not overflow: `count` is at most a chunk.
+                    if rest.len() < ((skip + count) * width).div_ceil(8) {
+                        return Err(ColumnError::Truncated);
+                    }
+                    *at += count;
+                    *left -= count;
+                    return Ok(if skip == 0 {
+                        Piece::Packed(rest, count)
+                    } else {
+                        Piece::Middle(rest, skip, count)
+                    });
+                }
+                _ => self.next_run()?,
+            }
+        }
+    }
+
+    /// Writes runs for as long as they are whole: in the data, and in `out`. Returns how many values.
+    #[inline(always)]
+    fn whole_runs<I: Isa, T: Packed>(
+        &mut self,
+        isa: I,
+        max: T,
+        out: &mut [MaybeUninit<T>],
+    ) -> Result<usize> {
+        if let Run::Same { left: 1.., .. } | Run::Packed { left: 1.., .. } = self.run {
+            return Ok(0);
+        }
+        let (data, width) = (self.data, self.width as usize);
+        let value_len = width.div_ceil(8);
+        let mask = if width == 32 { u32::MAX } else { (1 << (8 * value_len).min(31)) - 1 };
+        let mask = if value_len == 4 { u32::MAX } else { mask };
+        let (mut pos, mut at) = (self.pos, 0);
+        // A header of one byte and the longest value.
+        while let Some(&[header, v0, v1, v2, v3]) = data.get(pos..).and_then(<[u8]>::first_chunk) {
+            if header >= 0x80 {
+                break;
+            }
+            let size = usize::from(header >> 1);
+            let room = &mut out[at..];
+            if header & 1 == 0 {
+                let value = T::from_bits(u32::from_le_bytes([v0, v1, v2, v3]) & mask);
+                let (Some(value), true) = (value, size <= room.len()) else { break };
+                if value > max {
+                    return Err(T::ERROR);
+                }
+                T::fill(isa, value, &mut room[..size]);
+                pos += 1 + value_len;
+                at += size;
+            } else {
+                let bytes = data.get(pos + 1..).unwrap_or_default();
+                if size * width > bytes.len() || 8 * size > room.len() {
+                    break;
+                }
+                T::unpack(isa, bytes, self.width, &mut room[..8 * size]);
+                pos += 1 + size * width;
+                at += 8 * size;
+            }
+        }
+        self.pos = pos;
+        Ok(at)
+    }
+
+    /// Writes the next values. Those in runs are compared with `max`; those that are packed are not.
+    #[inline(always)]
+    fn decode<I: Isa, T: Packed>(
+        &mut self,
+        isa: I,
+        max: T,
+        out: &mut [MaybeUninit<T>],
+    ) -> Result<()> {
+        let width = self.width;
+        let mut at = 0;
+        while at < out.len() {
+            at += self.whole_runs(isa, max, &mut out[at..])?;
+            if at == out.len() {
+                break;
+            }
+            let out = &mut out[at..];
+            at += match self.piece(out.len().min(CHUNK))? {
+                Piece::Same(value, count) => {
+                    let value = T::from_bits(value).filter(|value| *value <= max);
+                    T::fill(isa, value.ok_or(T::ERROR)?, &mut out[..count]);
+                    count
+                }
+                Piece::Packed(bytes, count) => {
+                    T::unpack(isa, bytes, width, &mut out[..count]);
+                    count
+                }
+                Piece::Middle(bytes, skip, count) => {
+                    for (i, out) in out[..count].iter_mut().enumerate() {
+                        let bits = bits_at(bytes, (skip + i) * width as usize, width);
+                        #[expect(clippy::cast_possible_truncation, reason = "32 bits at most")]
+                        let value = T::from_bits(bits as u32);
+                        out.write(value.ok_or(T::ERROR)?);
+                    }
+                    count
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Writes the next values.
+    #[inline(always)]
+    pub(super) fn decode32<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<u32>]) -> Result<()> {
+        self.decode(isa, u32::MAX, out)
+    }
+
+    /// Appends the next `count` levels, each at most `max`.
+    ///
+    /// # Errors
+    /// [`ColumnError::Level`] for a greater one, [`ColumnError::Width`] if the width is more than eight
+    /// bits, and what else is wrong with the data.
+    pub fn levels(&mut self, level: Level, count: usize, max: u8, out: &mut Buf<u8>) -> Result<()> {
+        if self.width > 8 {
+            return Err(ColumnError::Width);
+        }
+        level.dispatch(Levels { hybrid: self, count, max, out })
+    }
+
+    /// Appends the next `count` values, one bit each, as bits; says how many are set.
+    ///
+    /// # Errors
+    /// [`ColumnError::Width`] if the width is not one bit, [`ColumnError::Level`] for a value above 1,
+    /// and what else is wrong with the data.
+    pub fn bits(&mut self, level: Level, count: usize, out: &mut BitBuffer) -> Result<usize> {
+        if self.width != 1 {
+            return Err(ColumnError::Width);
+        }
+        level.dispatch(Bits { hybrid: self, count, out })
+    }
+}
+
+struct Levels<'a, 'd> {
+    hybrid: &'a mut Hybrid<'d>,
+    count: usize,
+    max: u8,
+    out: &'a mut Buf<u8>,
+}
+
+impl Kernel for Levels<'_, '_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Result<()> {
+        let (mut left, max) = (self.count, self.max);
+        // Only where the width holds more than the maximum can a packed level be too great.
+        let check = self.hybrid.width > 8 - max.leading_zeros() || max & max.wrapping_add(1) != 0;
+        while left > 0 {
+            let count = left.min(CHUNK);
+            let room = self.out.room(count);
+            self.hybrid.decode(isa, max, room)?;
+            // SAFETY: `decode` has written all of the room.
+            unsafe { self.out.advance(count) };
+            if check {
+                let levels = self.out.as_slice();
+                let mut greatest = 0;
+                for &level in &levels[levels.len() - count..] {
+                    greatest = greatest.max(level);
+                }
+                if greatest > max {
+                    return Err(ColumnError::Level);
+                }
+            }
+            left -= count;
+        }
+        Ok(())
+    }
+}
+
+struct Bits<'a, 'd> {
+    hybrid: &'a mut Hybrid<'d>,
+    count: usize,
+    out: &'a mut BitBuffer,
+}
+
+impl Kernel for Bits<'_, '_> {
+    type Output = Result<usize>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _isa: I) -> Result<usize> {
+        let Self { hybrid, count, out } = self;
+        let mut out = out.writer(count);
+        let mut left = count;
+        let mut ones = 0;
+        while left > 0 {
+            let (more, set) = hybrid.short_runs(left, &mut out);
+            left -= more;
+            ones += set;
+            if left == 0 {
+                break;
+            }
+            match hybrid.piece(left.min(1 << 32))? {
+                Piece::Same(value, count) => {
+                    if value > 1 {
+                        return Err(ColumnError::Level);
+                    }
+                    let bits = if value == 1 { u64::MAX } else { 0 };
+                    for at in (0..count).step_by(64) {
+                        let len = (count - at).min(64);
+                        out.put(bits & (u64::MAX >> (64 - len)), len);
+                    }
+                    ones += if value == 1 { count } else { 0 };
+                    left -= count;
+                }
+                Piece::Packed(bytes, count) => {
+                    for at in (0..count).step_by(64) {
+                        let len = (count - at).min(64);
+                        let bits = bits_at(bytes, at, 64) & (u64::MAX >> (64 - len));
+                        out.put(bits, len);
+                        ones += bits.count_ones() as usize;
+                    }
+                    left -= count;
+                }
+                Piece::Middle(bytes, skip, count) => {
+                    let bits = bits_at(bytes, skip, 64) & ((1 << count) - 1);
+                    out.put(bits, count);
+                    ones += bits.count_ones() as usize;
+                    left -= count;
+                }
+            }
+        }
+        Ok(ones)
+    }
+}
+
+impl Hybrid<'_> {
+    /// Appends runs of single bits for as long as they are short and whole. Writers choose between
+    /// the two kinds of run by chance, as it were, and so which one it is decides a select, not a branch.
+    /// Returns how many bits, and how many of them are set.
+    #[inline(always)]
+    fn short_runs(&mut self, wanted: usize, out: &mut BitWriter<'_>) -> (usize, usize) {
+        if let Run::Same { left: 1.., .. } | Run::Packed { left: 1.., .. } = self.run {
+            return (0, 0);
+        }
+        let (mut pos, mut count, mut ones) = (self.pos, 0, 0);
+        while let Some(word) = self.data.get(pos..).and_then(<[u8]>::first_chunk) {
+            let word = u64::from_le_bytes(*word);
+            let header = (word & 0xFF) as usize;
+            let size = header >> 1;
+            let packed = header & 1 == 1;
+            // Seven groups, and the header, are a word.
+            let value = word >> 8 & 0xFF;
+            let limit = if packed { 7 } else { 63 };
+            let len = if packed { 8 * size } else { size };
+            if size > limit || len > wanted - count || (!packed && value > 1) {
+                break;
+            }
+            let bits = if packed { word >> 8 } else { value.wrapping_neg() };
+            let bits = bits & ((1 << len) - 1);
+            out.put(bits, len);
+            ones += bits.count_ones() as usize;
+            count += len;
+            pos += if packed { 1 + size } else { 2 };
+        }
+        self.pos = pos;
+        (count, ones)
+    }
+}
+
+/// Dictionary indices as they are, for dictionary arrays: a [`Decode`] of `u32` and `i32`.
+#[derive(Debug, Clone)]
+pub struct Indices<'a> {
+    hybrid: Hybrid<'a>,
+    len: usize,
+}
+
+impl<'a> Indices<'a> {
+    /// Indices into a dictionary of `len` entries.
+    pub fn new(hybrid: Hybrid<'a>, len: usize) -> Self {
+        Self { hybrid, len }
+    }
+
+    /// The indices that were not taken yet.
+    pub fn into_hybrid(self) -> Hybrid<'a> {
+        self.hybrid
+    }
+}
+
+// SAFETY: `Hybrid::decode` writes all of `out`, or fails.
+unsafe impl Decode<u32> for Indices<'_> {
+    #[inline(always)]
+    fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<u32>]) -> Result<()> {
+        self.hybrid.decode32(isa, out)?;
+        // SAFETY: all of `out` was written.
+        let indices = unsafe { std::slice::from_raw_parts(out.as_ptr().cast::<u32>(), out.len()) };
+        check(isa, indices, self.len)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Decode<i32> for Indices<'_> {
+    #[inline(always)]
+    fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<i32>]) -> Result<()> {
+        if i32::try_from(self.len).is_err() {
+            return Err(ColumnError::Offset);
+        }
+        // SAFETY: both types have the same layout.
+        let out = unsafe {
+            std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<MaybeUninit<u32>>(), out.len())
+        };
+        Decode::<u32>::decode(self, isa, out)
+    }
+}
+
+/// Whether all indices are less than `len`.
+#[inline(always)]
+pub(super) fn check<I: Isa>(isa: I, indices: &[u32], len: usize) -> Result<()> {
+    if indices.is_empty() || (isa.max32(indices) as usize) < len {
+        Ok(())
+    } else {
+        Err(ColumnError::Index)
+    }
+}
+
+/// The next indices of a chunk, all of them less than `len`; `scratch` keeps them.
+#[inline(always)]
+pub(super) fn indices<'s, I: Isa>(
+    isa: I,
+    hybrid: &mut Hybrid<'_>,
+    len: usize,
+    scratch: &'s mut Scratch<u32, { CHUNK + 1 }>,
+    count: usize,
+) -> Result<&'s [u32]> {
+    hybrid.decode32(isa, scratch.room(count))?;
+    // SAFETY: `decode32` has written `count`.
+    let indices = unsafe { scratch.filled(count) };
+    check(isa, indices, len)?;
+    Ok(indices)
+}
+
+/// Appends `count` levels of the deprecated encoding `BIT_PACKED`: `width` bits each, highest first.
+///
+/// # Errors
+/// [`ColumnError::Truncated`], [`ColumnError::Width`] above eight bits, [`ColumnError::Level`].
+pub fn packed_levels(
+    data: &[u8],
+    width: u32,
+    count: usize,
+    max: u8,
+    out: &mut Buf<u8>,
+) -> Result<()> {
+    if width > 8 {
+        return Err(ColumnError::Width);
+    }
+    let bits = count.checked_mul(width as usize).ok_or(ColumnError::Truncated)?;
+    if bits.div_ceil(8) > data.len() {
+        return Err(ColumnError::Truncated);
+    }
+    out.reserve(count);
+    for i in 0..count {
+        let bit = i * width as usize;
+        let byte = |at: usize| u16::from(data.get(at).copied().unwrap_or(0));
+        let word = byte(bit / 8) << 8 | byte(bit / 8 + 1);
+        let level = (u32::from(word) >> (16 - width as usize - (bit & 7))) & ((1 << width) - 1);
+        match u8::try_from(level) {
+            Ok(level) if level <= max => out.push(level),
+            _ => return Err(ColumnError::Level),
+        }
+    }
+    Ok(())
+}

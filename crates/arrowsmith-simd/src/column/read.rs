@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Taking rows out of a decoder: chunk by chunk, nulls spread, into place or past the cache.
+
+use std::mem::MaybeUninit;
+
+use arrow_buffer::ArrowNativeType;
+
+use super::{CHUNK, ColumnError, Result};
+use crate::isa::{Isa, Kernel, Level};
+use crate::{BitBuffer, Buf};
+
+/// A source of values of one type.
+///
+/// # Safety
+/// When [`Decode::decode`] returns `Ok`, it has written all of `out`.
+pub unsafe trait Decode<T> {
+    /// Whether values come so fast that it pays to write large buffers past the cache, by way of a
+    /// scratch. Slower decoders do better with stores that the CPU overlaps with their work.
+    const STREAMS: bool = false;
+
+    /// Writes the next values.
+    fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<T>]) -> Result<()>;
+
+    /// Says whether what is decoded next goes to memory that is larger than the cache.
+    #[inline(always)]
+    fn past_cache(&mut self, _past: bool) {}
+
+    /// The bytes of the next `count` values, and perhaps more, if they are stored as they are.
+    #[inline(always)]
+    fn as_plain(&mut self, _count: usize) -> Option<Result<&[u8]>> {
+        None
+    }
+}
+
+/// The rows that are read.
+#[derive(Debug, Clone, Copy)]
+pub enum Rows<'a> {
+    /// So many rows, none of them null.
+    All(usize),
+    /// A row for each bit from bit `from` up to bit `to`; those that are set have a value.
+    Valid {
+        /// The validity bits.
+        bits: &'a BitBuffer,
+        /// The first bit.
+        from: usize,
+        /// The bit after the last; not beyond the end of `bits`.
+        to: usize,
+    },
+}
+
+impl Rows<'_> {
+    /// Rows, nulls included.
+    pub fn len(self) -> usize {
+        match self {
+            Self::All(rows) => rows,
+            Self::Valid { bits, from, to } => to.min(bits.len()).saturating_sub(from),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Rows that are not null.
+    pub fn values(self) -> usize {
+        match self {
+            Self::All(rows) => rows,
+            Self::Valid { bits, from, to } => bits.count_ones(from, to),
+        }
+    }
+}
+
+/// Values on the stack, aligned as vectors are.
+#[repr(C, align(64))]
+pub(super) struct Scratch<T, const N: usize>([MaybeUninit<T>; N]);
+
+impl<T, const N: usize> Scratch<T, N> {
+    #[inline(always)]
+    pub(super) const fn new() -> Self {
+        Self([const { MaybeUninit::uninit() }; N])
+    }
+
+    /// The first `len`; `len` is at most `N`.
+    #[inline(always)]
+    pub(super) fn room(&mut self, len: usize) -> &mut [MaybeUninit<T>] {
+        &mut self.0[..len]
+    }
+
+    #[inline(always)]
+    pub(super) fn as_ptr(&self) -> *const T {
+        self.0.as_ptr().cast()
+    }
+
+    /// The first `len`.
+    ///
+    /// # Safety
+    /// They have been written.
+    #[inline(always)]
+    pub(super) unsafe fn filled(&self, len: usize) -> &[T] {
+        let filled = &self.0[..len];
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts(filled.as_ptr().cast(), len) }
+    }
+}
+
+/// The bytes of a slice that may be uninitialised.
+#[inline(always)]
+pub(super) fn bytes_mut<T>(slice: &mut [MaybeUninit<T>]) -> &mut [MaybeUninit<u8>] {
+    let len = size_of_val(slice);
+    // SAFETY: the same memory; uninitialised bytes are allowed in both.
+    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), len) }
+}
+
+/// The bytes of numbers.
+#[inline(always)]
+pub(super) fn bytes<T: ArrowNativeType>(slice: &[T]) -> &[u8] {
+    // SAFETY: the same memory; Arrow's native types have no padding.
+    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
+}
+
+/// Appends the next rows of a decoder to `out`; null rows become zero. The room should have been
+/// reserved for all rows to come. A `decoder` is used up by an error.
+///
+/// # Errors
+/// What the decoder finds wrong, or that it has fewer values.
+pub fn read<T: ArrowNativeType, D: Decode<T>>(
+    level: Level,
+    decoder: &mut D,
+    rows: Rows<'_>,
+    out: &mut Buf<T>,
+) -> Result<()> {
+    level.dispatch(Read { decoder, rows, out })
+}
+
+/// Passes over the next `count` values of a decoder.
+///
+/// # Errors
+/// As [`read`].
+pub fn skip<T: ArrowNativeType, D: Decode<T>>(
+    level: Level,
+    decoder: &mut D,
+    count: usize,
+) -> Result<()> {
+    level.dispatch(Skip { decoder, count, of: std::marker::PhantomData::<T> })
+}
+
+struct Read<'a, 'r, T, D> {
+    decoder: &'a mut D,
+    rows: Rows<'r>,
+    out: &'a mut Buf<T>,
+}
+
+impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Result<()> {
+        let total = self.rows.len();
+        self.out.reserve(total);
+        let streams = self.out.streams();
+        self.decoder.past_cache(streams && matches!(self.rows, Rows::All(_)));
+        let mut at = 0;
+        if let Rows::All(count) = self.rows
+            && let Some(plain) = self.decoder.as_plain(count)
+        {
+            let room = bytes_mut(self.out.room(count));
+            let plain = plain?.get(..room.len()).ok_or(ColumnError::Truncated)?;
+            if streams {
+                isa.stream(plain, room);
+                isa.fence();
+            } else {
+                room.write_copy_of_slice(plain);
+            }
+            // SAFETY: `plain` is as long as the room.
+            unsafe { self.out.advance(count) };
+            return Ok(());
+        }
+        // Dense values are written past the cache by the kernel itself, where there is one.
+        let dense = matches!(self.rows, Rows::All(_));
+        let staged = streams && D::STREAMS && !(dense && I::STORES_PAST_CACHE);
+        if let (Rows::All(count), false) = (self.rows, staged) {
+            self.decoder.decode(isa, self.out.room(count))?;
+            // SAFETY: all of the room was written.
+            unsafe { self.out.advance(count) };
+            if streams {
+                isa.fence();
+            }
+            return Ok(());
+        }
+        while at < total {
+            // One more in the first chunk: delta encodings hold the first value apart, and so each
+            // later chunk begins where a miniblock may.
+            let count = (CHUNK + usize::from(at == 0 && !staged)).min(total - at);
+            if staged {
+                let mut scratch = Scratch::<T, { CHUNK + 1 }>::new();
+                chunk(isa, self.decoder, self.rows, at, scratch.room(count))?;
+                // SAFETY: `chunk` has written `count` values.
+                let filled = unsafe { scratch.filled(count) };
+                isa.stream(bytes(filled), bytes_mut(self.out.room(count)));
+            } else {
+                chunk(isa, self.decoder, self.rows, at, self.out.room(count))?;
+            }
+            // SAFETY: `count` values were written to the room.
+            unsafe { self.out.advance(count) };
+            at += count;
+        }
+        if streams {
+            isa.fence();
+        }
+        Ok(())
+    }
+}
+
+/// Writes the rows from row `at` on, as many as `out` has room for.
+#[inline(always)]
+fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
+    isa: I,
+    decoder: &mut D,
+    rows: Rows<'_>,
+    at: usize,
+    out: &mut [MaybeUninit<T>],
+) -> Result<()> {
+    let Rows::Valid { bits, from, .. } = rows else { return decoder.decode(isa, out) };
+    let first = from + at;
+    let valid = bits.count_ones(first, first + out.len());
+    if valid == out.len() {
+        return decoder.decode(isa, out);
+    }
+    if valid == 0 {
+        out.fill(MaybeUninit::new(T::default()));
+        return Ok(());
+    }
+    // 64 more, so that a group may be loaded whole wherever it begins.
+    let mut dense = Scratch::<T, { CHUNK + 1 + 64 }>::new();
+    if let Some(plain) = decoder.as_plain(valid) {
+        let plain = plain?;
+        if plain.len() >= (valid + 64) * size_of::<T>() {
+            spread(isa, plain.as_ptr().cast(), bits, first, out);
+            return Ok(());
+        }
+        let plain = plain.get(..valid * size_of::<T>()).ok_or(ColumnError::Truncated)?;
+        bytes_mut(dense.room(valid)).write_copy_of_slice(plain);
+    } else {
+        decoder.decode(isa, dense.room(valid))?;
+    }
+    // Looked at behind the last value, if only to be left out.
+    dense.room(valid + 1)[valid].write(T::default());
+    spread(isa, dense.as_ptr(), bits, first, out);
+    Ok(())
+}
+
+/// Spreads the values at `dense` over the bits from bit `first` on. There are at least as many as
+/// bits are set, and 64 more can be read.
+#[inline(always)]
+fn spread<I: Isa, T: ArrowNativeType>(
+    isa: I,
+    mut dense: *const T,
+    bits: &BitBuffer,
+    first: usize,
+    out: &mut [MaybeUninit<T>],
+) {
+    let (mut at, len) = (0, out.len());
+    while at < len {
+        let rest = len - at;
+        let mask = bits.word(first + at);
+        let mask = if rest < 64 { mask & ((1 << rest) - 1) } else { mask };
+        // SAFETY: as many values have been taken as bits were set; the rest is there, with 64 more.
+        // Groups are written whole only where there is room, else by way of the stack.
+        unsafe {
+            if rest >= 64 {
+                isa.spread(dense, mask, out.as_mut_ptr().add(at).cast());
+            } else {
+                let mut group = Scratch::<T, 64>::new();
+                isa.spread(dense, mask, group.0.as_mut_ptr().cast::<T>());
+                out[at..].copy_from_slice(group.room(rest));
+            }
+            // Need not be aligned: a plain page lies where it lies.
+            dense = dense.wrapping_byte_add(mask.count_ones() as usize * size_of::<T>());
+        }
+        at += 64;
+    }
+}
+
+struct Skip<'a, T, D> {
+    decoder: &'a mut D,
+    count: usize,
+    of: std::marker::PhantomData<T>,
+}
+
+impl<T: ArrowNativeType, D: Decode<T>> Kernel for Skip<'_, T, D> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<I: Isa>(mut self, isa: I) -> Result<()> {
+        let mut chunk = CHUNK + 1;
+        while self.count > 0 {
+            let count = chunk.min(self.count);
+            self.decoder.decode(isa, Scratch::<T, { CHUNK + 1 }>::new().room(count))?;
+            self.count -= count;
+            chunk = CHUNK;
+        }
+        Ok(())
+    }
+}
+
+/// Appends the next rows of fixed-size byte strings, `width` bytes each; null rows become zero bytes.
+///
+/// # Errors
+/// What the decoder finds wrong, or that it has fewer values.
+pub fn read_bytes<D: DecodeBytes>(
+    level: Level,
+    decoder: &mut D,
+    rows: Rows<'_>,
+    out: &mut Buf<u8>,
+) -> Result<()> {
+    level.dispatch(ReadBytes { decoder, rows, out })
+}
+
+/// A source of byte strings of one size.
+///
+/// # Safety
+/// When [`DecodeBytes::decode`] returns `Ok`, it has written all of `out`.
+pub unsafe trait DecodeBytes {
+    /// The size of each, in bytes.
+    fn width(&self) -> usize;
+
+    /// Writes the next ones; `out` holds a multiple of the width.
+    fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<u8>]) -> Result<()>;
+}
+
+struct ReadBytes<'a, 'r, D> {
+    decoder: &'a mut D,
+    rows: Rows<'r>,
+    out: &'a mut Buf<u8>,
+}
+
+impl<D: DecodeBytes> Kernel for ReadBytes<'_, '_, D> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Result<()> {
+        let (total, width) = (self.rows.len(), self.decoder.width());
+        let room = total.checked_mul(width).ok_or(ColumnError::Offset)?;
+        self.out.reserve(room);
+        let mut at = 0;
+        while at < total {
+            // A run of rows that have values, then a run of those that have none.
+            let (mut valid, mut null) = ((total - at).min(CHUNK), 0);
+            if let Rows::Valid { bits, from, .. } = self.rows {
+                let rest = (total - at).min(64);
+                let word = bits.word(from + at);
+                valid = (word.trailing_ones() as usize).min(rest);
+                if valid < rest {
+                    null = ((word >> valid).trailing_zeros() as usize).min(rest - valid);
+                }
+            }
+            let (values, zeros) = (valid * width, null * width);
+            let room = self.out.room(values + zeros);
+            self.decoder.decode(isa, &mut room[..values])?;
+            room[values..].fill(MaybeUninit::new(0));
+            // SAFETY: all of the room was written.
+            unsafe { self.out.advance(values + zeros) };
+            at += valid + null;
+        }
+        Ok(())
+    }
+}
+
+/// Appends booleans that are stored as one bit each. `at` is the first value to take.
+///
+/// # Errors
+/// [`ColumnError::Truncated`].
+pub fn plain_bits(
+    level: Level,
+    data: &[u8],
+    at: usize,
+    rows: Rows<'_>,
+    out: &mut BitBuffer,
+) -> Result<()> {
+    let end = at.checked_add(rows.values()).ok_or(ColumnError::Truncated)?;
+    if end.div_ceil(8) > data.len() {
+        return Err(ColumnError::Truncated);
+    }
+    level.dispatch(Bits { source: Packed { data, at }, rows, out });
+    Ok(())
+}
+
+/// Appends the bits from bit `at` of `dense` on, one for each row that has a value; null rows become
+/// `false`.
+pub fn spread_bits(
+    level: Level,
+    dense: &BitBuffer,
+    at: usize,
+    rows: Rows<'_>,
+    out: &mut BitBuffer,
+) {
+    level.dispatch(Bits { source: Dense { bits: dense, at }, rows, out });
+}
+
+/// Where bits come from.
+trait BitSource {
+    /// The next 64 bits, of which `count` are used up.
+    fn next(&mut self, count: usize) -> u64;
+}
+
+struct Packed<'a> {
+    data: &'a [u8],
+    at: usize,
+}
+
+impl BitSource for Packed<'_> {
+    #[inline(always)]
+    fn next(&mut self, count: usize) -> u64 {
+        let at = self.at;
+        self.at += count;
+        super::isa::bits_at(self.data, at, 64)
+    }
+}
+
+struct Dense<'a> {
+    bits: &'a BitBuffer,
+    at: usize,
+}
+
+impl BitSource for Dense<'_> {
+    #[inline(always)]
+    fn next(&mut self, count: usize) -> u64 {
+        let at = self.at;
+        self.at += count;
+        self.bits.word(at)
+    }
+}
+
+struct Bits<'a, 'r, S> {
+    source: S,
+    rows: Rows<'r>,
+    out: &'a mut BitBuffer,
+}
+
+impl<S: BitSource> Kernel for Bits<'_, '_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(mut self, isa: I) {
+        let total = self.rows.len();
+        self.out.reserve(total);
+        let mut at = 0;
+        while at < total {
+            let count = (total - at).min(64);
+            let bits = match self.rows {
+                Rows::All(_) => self.source.next(count),
+                Rows::Valid { bits, from, .. } => {
+                    let mask = bits.word(from + at) & (u64::MAX >> (64 - count));
+                    isa.pdep(self.source.next(mask.count_ones() as usize), mask)
+                }
+            };
+            self.out.push_bits(bits, count);
+            at += count;
+        }
+    }
+}

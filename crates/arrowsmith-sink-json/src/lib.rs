@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Record batches to newline-delimited JSON, the last of source → plan → engine → batch → sink.
+//!
+//! One object a line, in arrow-json's spelling: timestamps and dates are ISO 8601 (in UTC, if they
+//! have a time zone), binary is hexadecimal,
+//! decimals are numbers with all their digits, nulls are written as `null`. What JSON does not have (NaN,
+//! infinities) is null. It never reorders rows, and the file appears only when it is whole.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{Int64Array, RecordBatch};
+//! use arrowsmith_core::sink::{Output, Sink};
+//! use arrowsmith_sink_json::{JsonOptions, JsonSink};
+//!
+//! let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(vec![1, 2])) as _)])?;
+//! let path = std::env::temp_dir().join(format!("json-doctest-{}.jsonl", std::process::id()));
+//! let sink = JsonSink::new(Output::create(&path)?, &batch.schema(), &JsonOptions::default())?;
+//! let mut sink: Box<dyn Sink> = Box::new(sink);
+//! sink.write(&batch)?;
+//! assert_eq!(sink.finish()?.rows, 2);
+//! assert_eq!(std::fs::read_to_string(&path)?, "{\"n\":1}\n{\"n\":2}\n");
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod sink;
+
+pub use sink::{JsonOptions, JsonSink};

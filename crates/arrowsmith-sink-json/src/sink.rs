@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`JsonSink`]: arrow-json's line writer behind the sink trait.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_cast::cast;
+use arrow_json::writer::LineDelimited;
+use arrow_json::{Writer, WriterBuilder};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrowsmith_core::sink::{Output, Sink, SinkSummary};
+use arrowsmith_core::{Error, Result};
+
+/// The options of a [`JsonSink`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JsonOptions {
+    /// Whether a null is written as `null`; else its key is left out. Default yes.
+    pub nulls: bool,
+}
+
+impl Default for JsonOptions {
+    fn default() -> Self {
+        Self { nulls: true }
+    }
+}
+
+/// Writes record batches as newline-delimited JSON.
+pub struct JsonSink {
+    /// The schema with every instant in UTC, as it is written.
+    schema: SchemaRef,
+    writer: Writer<Output, LineDelimited>,
+    summary: SinkSummary,
+}
+
+impl JsonSink {
+    /// Starts the file.
+    ///
+    /// # Errors
+    /// [`Error::Arrow`] for a type that JSON does not have.
+    pub fn new(output: Output, schema: &Schema, options: &JsonOptions) -> Result<Self> {
+        let builder = WriterBuilder::new().with_explicit_nulls(options.nulls);
+        // A type that cannot be written is known before the first byte.
+        let schema = Schema::new(schema.fields().iter().map(in_utc).collect::<Vec<_>>());
+        for field in schema.fields() {
+            let schema = Schema::new(vec![field.as_ref().clone().with_nullable(true)]);
+            let column = new_null_array(field.data_type(), 1);
+            let batch = RecordBatch::try_new(schema.into(), vec![column])?;
+            builder.clone().build::<_, LineDelimited>(io::sink()).write(&batch)?;
+        }
+        let writer = builder.build(output);
+        Ok(Self { schema: Arc::new(schema), writer, summary: SinkSummary::default() })
+    }
+}
+
+impl Sink for JsonSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let fields = self.schema.fields().iter();
+        let columns = batch.columns().iter().zip(fields);
+        let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let utc = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
+        let written = self.writer.write(&utc);
+        written.map_err(|error| name_file(error, self.writer.get_ref().path()))?;
+        self.summary.count(batch);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<SinkSummary> {
+        let path = self.writer.get_ref().path().to_owned();
+        self.writer.finish().map_err(|error| name_file(error, &path))?;
+        let bytes = self.writer.into_inner().commit()?;
+        Ok(SinkSummary { bytes, ..self.summary })
+    }
+}
+
+/// The field with `+00:00` for every time zone in it: the same instants, which need no table of time zones to be
+/// written.
+fn in_utc(field: &FieldRef) -> FieldRef {
+    use DataType as T;
+    let data_type = match field.data_type() {
+        T::Timestamp(unit, Some(_)) => T::Timestamp(*unit, Some("+00:00".into())),
+        T::List(item) => T::List(in_utc(item)),
+        T::LargeList(item) => T::LargeList(in_utc(item)),
+        T::ListView(item) => T::ListView(in_utc(item)),
+        T::LargeListView(item) => T::LargeListView(in_utc(item)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(in_utc(item), *size),
+        T::Struct(fields) => T::Struct(fields.iter().map(in_utc).collect()),
+        T::Map(entries, sorted) => T::Map(in_utc(entries), *sorted),
+        T::Dictionary(key, value) => {
+            let value = in_utc(&Arc::new(Field::new("", value.as_ref().clone(), true)));
+            T::Dictionary(key.clone(), Box::new(value.data_type().clone()))
+        }
+        other => other.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// The system's error behind Arrow's, with the name of the file.
+fn name_file(error: ArrowError, path: &Path) -> Error {
+    match error {
+        ArrowError::IoError(_, source) => Error::io(path, source),
+        other => Error::Arrow(other),
+    }
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Folders and patterns of files that together are one table, with the values that their folders' names
+//! give: `sales/year=2024/zone=A/part-0.parquet`.
+//!
+//! Only names are looked at here; no file is opened, and values stay text.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use arrowsmith_core::{Error, Result};
+
+use crate::{Input, expand};
+
+/// The name that stands for null in a folder's name.
+const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Folders inside of one another, at most.
+const DEPTH_MAX: usize = 64;
+
+/// A part of a table.
+#[derive(Debug)]
+pub struct DataFile {
+    /// The file.
+    pub input: Input,
+    /// Names and values of `name=value` folders, from the outermost in; `None` is null.
+    pub partitions: Vec<(String, Option<String>)>,
+}
+
+impl From<Input> for DataFile {
+    fn from(input: Input) -> Self {
+        Self { input, partitions: Vec::new() }
+    }
+}
+
+/// The files that `argument` names: those of [`expand`], and for a folder all that are in it, at any depth,
+/// whose names end in one of `extensions`. Files and folders that start with `.` or `_` are left out.
+/// Files come in the order of their names.
+///
+/// Folders `name=value` below the folder that was named, or from the first wildcard of a
+/// pattern on, give partition values; percent escapes are taken off.
+///
+/// # Errors
+/// As [`expand`]; [`Error::Io`] for a folder that cannot be read or has no such file;
+/// [`Error::Config`] for files that do not have the same partition names.
+pub fn expand_dataset(argument: impl AsRef<Path>, extensions: &[&str]) -> Result<Vec<DataFile>> {
+    let path = argument.as_ref();
+    let files: Vec<DataFile> = if path != Path::new("-") && path.is_dir() {
+        let mut paths = Vec::new();
+        walk(path, extensions, DEPTH_MAX, &mut paths)?;
+        if paths.is_empty() {
+            let message = format!("no file in this folder ends in .{}", extensions.join(" or ."));
+            return Err(Error::io(path, io::Error::new(io::ErrorKind::NotFound, message)));
+        }
+        paths.into_iter().map(|file| data_file(file, path)).collect()
+    } else {
+        let wildcards = path.symlink_metadata().is_err();
+        let inputs = expand(path)?;
+        let root = wildcards.then(|| before_wildcards(path));
+        inputs
+            .into_iter()
+            .map(|input| match (input, &root) {
+                (Input::Path(file), Some(root)) => data_file(file, root),
+                (input, _) => input.into(),
+            })
+            .collect()
+    };
+    same_names(path, &files)?;
+    Ok(files)
+}
+
+/// [`expand_dataset`] of every argument, in the order given.
+///
+/// # Errors
+/// As [`expand_dataset`]; [`Error::Config`] when standard input is named twice.
+pub fn expand_datasets<P: AsRef<Path>>(
+    arguments: &[P],
+    extensions: &[&str],
+) -> Result<Vec<DataFile>> {
+    let mut files = Vec::new();
+    for argument in arguments {
+        files.extend(expand_dataset(argument, extensions)?);
+    }
+    if files.iter().filter(|file| matches!(file.input, Input::Stdin)).count() > 1 {
+        return Err(Error::Config("standard input (-) can be read only once".to_owned()));
+    }
+    Ok(files)
+}
+
+fn walk(folder: &Path, extensions: &[&str], depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+    let named = |error| Error::io(folder, error);
+    if depth == 0 {
+        let message = format!("folders nested deeper than {DEPTH_MAX}");
+        return Err(named(io::Error::other(message)));
+    }
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(named)? {
+        entries.push(entry.map_err(named)?.path());
+    }
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        if name.starts_with(['.', '_']) {
+            continue;
+        }
+        if path.is_dir() {
+            walk(&path, extensions, depth - 1, found)?;
+        } else if has_extension(&path, extensions) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
+}
+
+/// The part of a pattern in front of its first component with a wildcard.
+fn before_wildcards(pattern: &Path) -> PathBuf {
+    let plain = |component: &Component<'_>| {
+        !component.as_os_str().to_string_lossy().contains(['*', '?', '['])
+    };
+    pattern.components().take_while(plain).collect()
+}
+
+fn data_file(path: PathBuf, root: &Path) -> DataFile {
+    let below = path.strip_prefix(root).unwrap_or(&path);
+    let folders = below.parent().into_iter().flat_map(Path::components);
+    let partitions = folders.filter_map(|folder| partition(&folder.as_os_str().to_string_lossy()));
+    DataFile { partitions: partitions.collect(), input: Input::Path(path) }
+}
+
+/// Name and value of a folder `name=value`.
+pub(crate) fn partition(folder: &str) -> Option<(String, Option<String>)> {
+    let (name, value) = folder.split_once('=')?;
+    if name.is_empty() {
+        return None;
+    }
+    let value = (value != NULL).then(|| unescaped(value));
+    Some((unescaped(name), value))
+}
+
+/// Text without percent escapes; what is no escape, or would not be UTF-8, stays as it is.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let value = digits
+            .filter(|_| first == b'%')
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match value {
+            Some(value) => {
+                bytes.push(value);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// All files of a table have the same partition names, or its rows would not have the same columns.
+fn same_names(path: &Path, files: &[DataFile]) -> Result<()> {
+    let names = |file: &DataFile| -> Vec<String> {
+        file.partitions.iter().map(|(name, _)| name.clone()).collect()
+    };
+    let Some(first) = files.first() else { return Ok(()) };
+    let expected = names(first);
+    match files.iter().find(|file| names(file) != expected) {
+        None => Ok(()),
+        Some(other) => {
+            let name = |file: &DataFile| file.input.name().unwrap_or_default();
+            Err(Error::Config(format!(
+                "{}: {} is partitioned by [{}], {} by [{}]",
+                path.display(),
+                name(first),
+                expected.join(", "),
+                name(other),
+                names(other).join(", ")
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(root: &Path, name: &str) {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+
+    fn found(files: &[DataFile], root: &Path) -> Vec<String> {
+        let show = |file: &DataFile| {
+            let name = file.input.name().unwrap();
+            let name = Path::new(&*name).strip_prefix(root).unwrap().display().to_string();
+            let values = file.partitions.iter().map(|(name, value)| format!(" {name}:{value:?}"));
+            name + &values.collect::<String>()
+        };
+        files.iter().map(show).collect()
+    }
+
+    #[test]
+    fn folders_are_walked_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in [
+            "year=2024/zone=B%2FC/b.parquet",
+            "year=2024/zone=__HIVE_DEFAULT_PARTITION__/a.parquet",
+            "year=2023/zone=A/x.PARQUET",
+            "year=2023/zone=A/_SUCCESS",
+            "year=2023/zone=A/.x.parquet.crc",
+            "year=2023/zone=A/readme.txt",
+            "_delta_log/0.parquet",
+        ] {
+            touch(root, name);
+        }
+        let files = expand_dataset(root, &["parquet"]).unwrap();
+        assert_eq!(
+            found(&files, root),
+            [
+                "year=2023/zone=A/x.PARQUET year:Some(\"2023\") zone:Some(\"A\")",
+                "year=2024/zone=B%2FC/b.parquet year:Some(\"2024\") zone:Some(\"B/C\")",
+                "year=2024/zone=__HIVE_DEFAULT_PARTITION__/a.parquet year:Some(\"2024\") zone:None",
+            ]
+        );
+        // A pattern gives what its wildcards stand for; what was named gives nothing.
+        let files = expand_dataset(root.join("year=2024/*/*.parquet"), &["parquet"]).unwrap();
+        assert_eq!(files.len(), 2);
+        assert_eq!(files[0].partitions, [("zone".to_owned(), Some("B/C".to_owned()))]);
+        let one = expand_dataset(root.join("year=2023/zone=A/x.PARQUET"), &["parquet"]).unwrap();
+        assert!(one[0].partitions.is_empty());
+    }
+
+    #[test]
+    fn tables_that_are_none_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let error = expand_dataset(root, &["parquet", "parq"]).unwrap_err().to_string();
+        assert!(error.contains("no file in this folder ends in .parquet or .parq"), "{error}");
+        touch(root, "a=1/x.parquet");
+        touch(root, "b=1/x.parquet");
+        let error = expand_dataset(root, &["parquet"]).unwrap_err().to_string();
+        assert!(error.contains("is partitioned by [a]"), "{error}");
+    }
+
+    #[test]
+    fn escapes_that_are_none_stay() {
+        for (text, expected) in [("a%20b", "a b"), ("100%", "100%"), ("%zz", "%zz"), ("%ff", "%ff")]
+        {
+            assert_eq!(unescaped(text), expected);
+        }
+        assert_eq!(partition("=x"), None);
+        assert_eq!(partition("x"), None);
+        assert_eq!(partition("a=b=c"), Some(("a".to_owned(), Some("b=c".to_owned()))));
+    }
+}

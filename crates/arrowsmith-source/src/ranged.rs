@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bytes that are elsewhere, of which parts can be read: an object in a store, a file behind a server.
+//!
+//! A columnar format asks for the parts that it needs; what reads text reads all, in order.
+
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+/// Bytes that are read in one request when all are read in order.
+const PIECE_BYTES: u64 = 8 << 20;
+
+/// Something of which parts can be read, from several threads at once. It must not change meanwhile.
+pub trait Ranged: Send + Sync {
+    /// Its length, in bytes.
+    fn bytes(&self) -> u64;
+
+    /// The bytes of each range, all inside [`Ranged::bytes`].
+    ///
+    /// # Errors
+    /// When reading fails, or gives another number of bytes.
+    fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>>;
+}
+
+/// All of it, from the start.
+pub(crate) struct InOrder {
+    ranged: Arc<dyn Ranged>,
+    at: u64,
+    piece: Bytes,
+}
+
+impl InOrder {
+    pub(crate) fn new(ranged: Arc<dyn Ranged>) -> Self {
+        Self { ranged, at: 0, piece: Bytes::new() }
+    }
+}
+
+impl Read for InOrder {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let end = self.ranged.bytes().min(self.at.saturating_add(PIECE_BYTES));
+        if self.piece.is_empty() && self.at < end {
+            let range = self.at..end;
+            self.piece = self.ranged.read(std::slice::from_ref(&range))?.pop().unwrap_or_default();
+            if self.piece.len() as u64 != range.end - range.start {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.at = end;
+        }
+        let count = self.piece.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&self.piece.split_to(count));
+        Ok(count)
+    }
+}

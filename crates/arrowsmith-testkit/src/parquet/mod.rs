@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet files as cases: random ones, those of the corpora, broken ones, and the properties that
+//! every reader of them has to have. It knows readers by the trait [`Reader`] only, and holds them to
+//! the `parquet` crate, which takes part as [`ParquetRs`].
+
+pub mod broken;
+pub mod corpora;
+pub mod predicates;
+pub mod properties;
+pub mod random;
+mod reference;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, make_array};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use bytes::Bytes;
+
+pub use reference::ParquetRs;
+
+/// What is asked of a reader.
+#[derive(Debug, Clone, Default)]
+pub struct Ask {
+    /// Rows in a batch, at most; none: as the reader likes.
+    pub batch_rows: Option<usize>,
+    /// Top-level columns, by their place in the file, in rising order; none: all.
+    pub columns: Option<Vec<usize>>,
+    /// Row groups, in rising order; none: all.
+    pub row_groups: Option<Vec<usize>>,
+    /// Rows of what is left then, in rising order and not overlapping; none: all.
+    pub rows: Option<Vec<Range<usize>>>,
+    /// Of these the rows for which this holds; none: all.
+    pub condition: Option<String>,
+}
+
+/// Batches of one schema.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// Their schema.
+    pub schema: SchemaRef,
+    /// The rows, in order.
+    pub batches: Vec<RecordBatch>,
+}
+
+impl Rows {
+    /// All rows as one batch, held to Arrow's rules on the way.
+    ///
+    /// # Errors
+    /// A batch that is not sound, or not of the schema.
+    pub fn concat(&self) -> Result<RecordBatch, String> {
+        for batch in &self.batches {
+            if batch.schema() != self.schema {
+                return Err(format!("a batch of {:?}, not {:?}", batch.schema(), self.schema));
+            }
+            for column in batch.columns() {
+                column.to_data().validate_full().map_err(|error| error.to_string())?;
+            }
+        }
+        arrow_select::concat::concat_batches(&self.schema, &self.batches)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Something that reads Parquet.
+pub trait Reader {
+    /// For messages.
+    fn name(&self) -> &str;
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// What the reader says to the file or to what is asked of it.
+    fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String>;
+}
+
+/// A field without what marks extension types: the `parquet` crate knows of some only with features
+/// that it is not built with here.
+fn without_extensions(field: &Field) -> Field {
+    use DataType as T;
+    let inner = |field: &FieldRef| Arc::new(without_extensions(field));
+    let kind = match field.data_type() {
+        T::List(item) => T::List(inner(item)),
+        T::LargeList(item) => T::LargeList(inner(item)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(inner(item), *size),
+        T::Struct(fields) => T::Struct(fields.iter().map(inner).collect()),
+        T::Map(entries, sorted) => T::Map(inner(entries), *sorted),
+        other => other.clone(),
+    };
+    let mut metadata = field.metadata().clone();
+    metadata.retain(|key, _| !key.starts_with("ARROW:extension:"));
+    field.clone().with_data_type(kind).with_metadata(metadata)
+}
+
+fn retyped(column: &ArrayRef, kind: &DataType) -> ArrayRef {
+    if column.data_type() == kind {
+        return Arc::clone(column);
+    }
+    let data = column.to_data().into_builder();
+    let children = column.to_data().child_data().to_vec();
+    let kinds: Vec<DataType> = match kind {
+        DataType::List(f)
+        | DataType::LargeList(f)
+        | DataType::FixedSizeList(f, _)
+        | DataType::Map(f, _) => {
+            vec![f.data_type().clone()]
+        }
+        DataType::Struct(fields) => fields.iter().map(|f| f.data_type().clone()).collect(),
+        _ => Vec::new(),
+    };
+    let children = children
+        .into_iter()
+        .zip(kinds)
+        .map(|(child, kind)| retyped(&make_array(child), &kind).to_data());
+    let data = data.data_type(kind.clone()).child_data(children.collect()).build();
+    // The layouts are the same: only marks differ.
+    data.map_or_else(|_| Arc::clone(column), make_array)
+}
+
+/// The first thing in which two readings differ, in words: type, nulls, or value of a row. Extension
+/// types are compared by their storage.
+#[must_use]
+pub fn difference(found: &RecordBatch, expected: &RecordBatch) -> Option<String> {
+    if found.num_columns() != expected.num_columns() {
+        return Some(format!("{} columns, not {}", found.num_columns(), expected.num_columns()));
+    }
+    let fields = found.schema_ref().fields().iter().zip(expected.schema_ref().fields());
+    for (field, wanted) in fields {
+        if without_extensions(field) != without_extensions(wanted) {
+            return Some(format!("the field {field:?}, not {wanted:?}"));
+        }
+    }
+    if found.num_rows() != expected.num_rows() {
+        return Some(format!("{} rows, not {}", found.num_rows(), expected.num_rows()));
+    }
+    let columns = found.columns().iter().zip(expected.columns());
+    for (field, (column, wanted)) in found.schema_ref().fields().iter().zip(columns) {
+        // With the same type, so that the fields of structs are the same to the last mark.
+        let column = retyped(column, wanted.data_type());
+        if column.to_data() == wanted.to_data() {
+            continue;
+        }
+        let name = field.name();
+        let differs =
+            |row: &usize| column.slice(*row, 1).to_data() != wanted.slice(*row, 1).to_data();
+        let Some(row) = (0..column.len()).find(differs) else {
+            return Some(format!("{name}: equal row by row, but not as a whole"));
+        };
+        let show = |array: &dyn arrow_array::Array| {
+            let mut text = String::new();
+            crate::render::value(&mut text, array, row);
+            text.chars().take(300).collect::<String>()
+        };
+        let (column, wanted) = (show(column.as_ref()), show(wanted.as_ref()));
+        return Some(format!("{name}, row {row}: {column}, not {wanted}"));
+    }
+    None
+}

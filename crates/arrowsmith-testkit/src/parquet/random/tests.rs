@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The generator and the reference reader, held to each other.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::parquet::{Ask, ParquetRs, Reader, properties};
+
+/// Files that are tried: `ARROWSMITH_SEEDS` of them, where that is set.
+fn seeds(default: u64) -> std::ops::Range<u64> {
+    let asked = std::env::var("ARROWSMITH_SEEDS").ok().and_then(|text| text.parse().ok());
+    0..asked.unwrap_or(default)
+}
+
+#[test]
+fn a_seed_gives_the_same_file_every_time() {
+    for seed in 0..5 {
+        assert_eq!(file(seed).bytes, file(seed).bytes);
+    }
+}
+
+#[test]
+fn the_reference_reads_what_was_written() {
+    for seed in seeds(200) {
+        let RandomFile { bytes, rows, how } = file(seed);
+        let read = ParquetRs.read(&bytes, &Ask::default()).and_then(|rows| rows.concat());
+        let read = read.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{how}"));
+        assert_eq!(read.num_rows(), rows.num_rows(), "seed {seed}");
+        // Without the Arrow schema in the file, types become what Parquet has.
+        if how.contains("no-arrow-schema=false") {
+            let difference = crate::parquet::difference(&read, &rows);
+            assert_eq!(difference, None, "seed {seed} {how}");
+        }
+    }
+}
+
+#[test]
+fn the_reference_has_the_properties() {
+    for seed in seeds(100) {
+        properties::check_seed(&ParquetRs, seed).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn a_broken_file_breaks_nothing_here() {
+    let mut answers = BTreeSet::new();
+    for seed in seeds(100) {
+        let bytes = crate::parquet::broken::broken_file(seed);
+        answers.insert(ParquetRs.read(&bytes, &Ask::default()).is_ok());
+    }
+    assert_eq!(answers.len(), 2, "some can be read, and some cannot");
+}

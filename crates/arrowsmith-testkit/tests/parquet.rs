@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The library's Parquet reader, as a user has it, against the `parquet` crate: random files read as a whole,
+//! in part and under conditions, broken files, and files that others wrote. The instruction set is the best,
+//! or the one that `ARROWSMITH_CPU` names.
+
+use arrow_array::RecordBatchReader;
+use arrowsmith::Input;
+use arrowsmith::parquet::{
+    EXTENSIONS, Engine, Predicate, ReadOptions, ReaderBuilder, RowSelection, open_file,
+};
+use arrowsmith_testkit::corpus;
+use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, predicates, properties};
+use bytes::Bytes;
+
+struct Library {
+    engine: Engine,
+    threads: usize,
+}
+
+impl Reader for Library {
+    fn name(&self) -> &str {
+        match self.engine {
+            Engine::Cpu => "cpu",
+            Engine::Reference => "reference",
+        }
+    }
+
+    fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String> {
+        self.read(file, ask).map_err(|error| error.to_string())
+    }
+}
+
+impl Library {
+    fn read(&self, bytes: &Bytes, ask: &Ask) -> arrowsmith::Result<Rows> {
+        let input = || Input::bytes(bytes.clone());
+        let mut options = ReadOptions::default();
+        if let Some(columns) = &ask.columns {
+            let file = open_file(input(), &arrowsmith::Limits::default())?;
+            let fields = file.metadata().file_metadata().schema_descr().root_schema().get_fields();
+            options = options.with_columns(columns.iter().map(|at| fields[*at].name()));
+        }
+        let rows = ask.rows.as_ref().map(|rows| RowSelection::from_ranges(rows.iter().cloned()));
+        let mut reader = ReaderBuilder::new()
+            .options(options)
+            .engine(self.engine)
+            .threads(self.threads)
+            .batch_rows(ask.batch_rows)
+            .row_groups(ask.row_groups.clone())
+            .rows(rows)
+            .filter(ask.condition.as_deref().map(Predicate::parse).transpose()?)
+            .open([input()])?;
+        let mut batches = Vec::new();
+        while let Some(batch) = reader.next_batch()? {
+            batches.push(batch);
+        }
+        Ok(Rows { schema: reader.schema(), batches })
+    }
+}
+
+/// Seeds to try: `ARROWSMITH_SEEDS` has another number.
+fn seeds(usual: u64) -> u64 {
+    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
+}
+
+fn each_seed(usual: u64, check: fn(&dyn Reader, u64) -> Result<(), String>) {
+    for seed in 0..seeds(usual) {
+        // One thread, or so many that row groups and columns overtake one another.
+        let threads = if seed % 2 == 0 { 1 } else { 3 };
+        if let Err(difference) = check(&Library { engine: Engine::Cpu, threads }, seed) {
+            panic!("{difference}");
+        }
+    }
+}
+
+#[test]
+fn random_files_are_read_as_the_parquet_crate_reads_them() {
+    each_seed(300, properties::check_seed);
+}
+
+#[test]
+fn filtered_files_are_whole_ones_filtered() {
+    each_seed(300, predicates::check_seed);
+}
+
+#[test]
+fn broken_files_get_a_sound_answer() {
+    each_seed(1_500, broken::check_seed);
+}
+
+#[test]
+fn the_fall_back_reads_the_same() {
+    let library = Library { engine: Engine::Reference, threads: 2 };
+    for seed in 1_000_000..1_000_000 + seeds(60) {
+        for check in [properties::check_seed, predicates::check_seed] {
+            if let Err(difference) = check(&library, seed) {
+                panic!("{difference}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
+    let Some(folder) = corpus::folder() else {
+        eprintln!("the corpora are not here: nothing was compared");
+        return;
+    };
+    let library = Library { engine: Engine::Cpu, threads: 2 };
+    let summary = corpora::run(&library, &folder).expect("the corpora can be read");
+    assert!(
+        summary.failures.is_empty(),
+        "{} of {} files equal\n{}",
+        summary.equal,
+        summary.files,
+        summary.failures.join("\n")
+    );
+    assert!(summary.equal > 400, "{} files were equal", summary.equal);
+}
+
+#[test]
+fn only_known_columns_are_left_to_the_parquet_crate() {
+    let Some(folder) = corpus::folder() else {
+        eprintln!("the corpora are not here: nothing was looked at");
+        return;
+    };
+    let mut fall_backs = Vec::new();
+    for entry in corpora::files(&folder).expect("the corpora can be listed") {
+        let path = folder.join(&entry.path);
+        let files = arrowsmith::expand_dataset(&path, EXTENSIONS).expect("the file is there");
+        let Ok(reader) = ReaderBuilder::new().threads(1).open(files) else { continue };
+        for column in &reader.explanation().columns {
+            if let Some(reason) = &column.fall_back {
+                fall_backs.push(format!("{}: {}: {reason}", entry.path, column.name));
+            }
+        }
+    }
+    assert!(fall_backs.is_empty(), "{}", fall_backs.join("\n"));
+}

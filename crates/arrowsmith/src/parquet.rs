@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet to record batches: a reader, an async stream, conditions, metadata.
+//!
+//! ```no_run
+//! use arrowsmith::expand_dataset;
+//! use arrowsmith::parquet::{EXTENSIONS, Predicate, ReadOptions, ReaderBuilder};
+//!
+//! // A folder with `year=2024/…` below it: `year` is a column.
+//! let reader = ReaderBuilder::new()
+//!     .options(ReadOptions::default().with_columns(["id", "year"]))
+//!     .filter(Some(Predicate::parse("name = 'ada' and year >= 2024")?))
+//!     .open(expand_dataset("people", EXTENSIONS)?)?;
+//! for batch in reader {
+//!     println!("{} rows", batch?.num_rows());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod reader;
+mod report;
+
+pub use arrowsmith_pipeline::parquet::format::{
+    Column, Columns, Comparison, File, Leaf, ListForm, Literal, Pages, Predicate, ReadOptions,
+    ReadPlan, RowSelection, StringForm, page_locations,
+};
+pub use arrowsmith_pipeline::parquet::{ColumnNote, Engine, Explanation, open_file};
+pub use reader::{ParquetReader, ReaderBuilder};
+pub use report::{ChunkReport, ColumnReport, FileReport, PageReport, RowGroupReport, describe};
+
+pub use crate::stream::BatchStream;
+
+/// Names that Parquet files end in, without the dot: what is read of a folder.
+pub const EXTENSIONS: &[&str] = &["parquet", "parq", "pq"];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The three ways to read: batches with our errors, Arrow's interface, an async stream.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
+use futures_core::Stream;
+use parquet::arrow::ArrowWriter;
+
+use super::{Engine, Predicate, ReaderBuilder};
+use crate::Input;
+
+fn bytes() -> Vec<u8> {
+    let numbers = Arc::new(Int64Array::from_iter_values(0..1000)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn builder() -> ReaderBuilder {
+    ReaderBuilder::new().batch_rows(Some(100)).filter(Some(Predicate::parse("n >= 250").unwrap()))
+}
+
+fn total(batches: &[RecordBatch]) -> i64 {
+    let values =
+        batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values());
+    values.sum()
+}
+
+#[test]
+fn batches_come_by_every_way() {
+    let wanted: i64 = (250..1000).sum();
+    let mut reader = builder().open([Input::bytes(bytes())]).unwrap();
+    assert_eq!(reader.schema().field(0).name(), "n");
+    let mut batches = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        batches.push(batch);
+    }
+    assert_eq!(total(&batches), wanted);
+    assert_eq!(reader.progress().rows(), 750);
+
+    let reader = builder().engine(Engine::Reference).open([Input::bytes(bytes())]).unwrap();
+    assert_eq!(reader.explanation().fall_backs(), 0, "what was asked for is no fall-back");
+    let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    assert_eq!(total(&batches), wanted);
+
+    let stream = builder().open([Input::bytes(bytes())]).unwrap().into_stream().unwrap();
+    assert_eq!(total(&wait_for_all(stream)), wanted);
+}
+
+/// Wakes a thread, which is all the runtime that a stream needs.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn wait_for_all(stream: super::BatchStream) -> Vec<RecordBatch> {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut stream = pin!(stream);
+    let mut batches = Vec::new();
+    loop {
+        let mut next = pin!(poll_fn(|context| stream.as_mut().poll_next(context)));
+        match next.as_mut().poll(&mut context) {
+            Poll::Ready(Some(batch)) => batches.push(batch.unwrap()),
+            Poll::Ready(None) => return batches,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

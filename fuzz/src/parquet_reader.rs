@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bodies of the targets that read whole Parquet files as a user does: any bytes, and random files that are right or nearly
+//! so, held to the `parquet` crate.
+
+use arrow_array::RecordBatchReader;
+use arrowsmith::Input;
+use arrowsmith::parquet::{
+    Columns, Predicate, ReadOptions, ReaderBuilder, RowSelection, StringForm, open_file,
+};
+use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, predicates, properties};
+use bytes::Bytes;
+
+use crate::parquet::limits;
+
+/// The library's reader.
+struct Library;
+
+impl Reader for Library {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String> {
+        let mut options = ReadOptions::default();
+        if let Some(columns) = &ask.columns {
+            let file = open_file(Input::bytes(file.clone()), &limits());
+            let file = file.map_err(|error| error.to_string())?;
+            let fields = file.metadata().file_metadata().schema_descr().root_schema().get_fields();
+            options = options.with_columns(columns.iter().map(|at| fields[*at].name()));
+        }
+        let condition = ask.condition.as_deref().map(Predicate::parse).transpose();
+        let rows = ask.rows.as_ref().map(|rows| RowSelection::from_ranges(rows.iter().cloned()));
+        let builder = ReaderBuilder::new()
+            .options(options)
+            .filter(condition.map_err(|error| error.to_string())?)
+            .batch_rows(ask.batch_rows)
+            .row_groups(ask.row_groups.clone())
+            .rows(rows);
+        read(builder, file)
+    }
+}
+
+fn read(builder: ReaderBuilder, file: &Bytes) -> Result<Rows, String> {
+    let builder = builder.threads(1).limits(limits());
+    let reader = builder.open([Input::bytes(file.clone())]);
+    let mut reader = reader.map_err(|error| error.to_string())?;
+    let mut batches = Vec::new();
+    while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
+        batches.push(batch);
+    }
+    Ok(Rows { schema: reader.schema(), batches })
+}
+
+/// Any bytes as a file, read in several forms: whatever comes out is sound.
+pub fn parquet_reader(data: &[u8]) {
+    let bytes = Bytes::copy_from_slice(data);
+    let plain = ReadOptions::default;
+    for options in [
+        plain(),
+        plain().with_strings(StringForm::View).with_arrow_schema(false),
+        plain().with_dictionary(Columns::All).with_verify_checksums(true),
+    ] {
+        // A file of a few bytes may say that it has any number of rows that are null.
+        let builder = ReaderBuilder::new().options(options).limit(Some(10_000)).batch_rows(Some(999));
+        let Ok(rows) = read(builder, &bytes) else { continue };
+        if let Err(error) = rows.concat() {
+            assert!(error.to_lowercase().contains("overflow"), "{error}");
+        }
+    }
+}
+
+/// Eight bytes as the seed of a random file, read in every way.
+pub fn parquet_random(data: &[u8]) {
+    let Some(seed) = data.first_chunk() else { return };
+    let seed = u64::from_le_bytes(*seed);
+    for check in [properties::check_seed, predicates::check_seed, broken::check_seed] {
+        if let Err(difference) = check(&Library, seed) {
+            panic!("{difference}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Makes the seeds of the Parquet targets with the `parquet` crate's writer: `ARROWSMITH_BLESS=1`
+//! writes them, else they have to be there as they would be written.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
+use arrow_array::{
+    ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, Int32Array, Int64Array,
+    RecordBatch, StringArray,
+};
+use arrowsmith_core::Limits;
+use arrowsmith_parquet::{File, Page, Pages};
+use arrowsmith_testkit::parquet::random;
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+
+const ROWS: i32 = 150;
+
+fn write(
+    column: ArrayRef,
+    nullable: bool,
+    encoding: Option<Encoding>,
+    codec: Compression,
+) -> Bytes {
+    let mut properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_dictionary_enabled(encoding.is_none())
+        .set_data_page_row_count_limit(60)
+        .set_write_batch_size(20)
+        .set_compression(codec);
+    if let Some(encoding) = encoding {
+        properties = properties.set_encoding(encoding);
+    }
+    let batch = RecordBatch::try_from_iter_with_nullable([("a", column, nullable)]).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build())).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap().into()
+}
+
+fn text(nulls: bool) -> ArrayRef {
+    let value = |row: i32| (!nulls || row % 3 > 0).then(|| format!("text-{}", row % 13));
+    Arc::new((0..ROWS).map(value).collect::<StringArray>())
+}
+
+/// For each of the columns of `parquet_pages`, in their order.
+fn columns() -> Vec<(ArrayRef, bool)> {
+    let mut lists = ListBuilder::new(Int32Builder::new());
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+    for row in 0..ROWS {
+        for item in 0..row % 4 {
+            lists.values().append_option((item != 1).then_some(row));
+            maps.keys().append_value(format!("k{item}"));
+            maps.values().append_value(row);
+        }
+        lists.append(row % 5 > 0);
+        maps.append(true).unwrap();
+    }
+    let some = |row: i32| row % 4 > 0;
+    let bytes = (0..ROWS).map(|row| some(row).then(|| row.to_le_bytes()[..3].to_vec()));
+    vec![
+        (Arc::new((0..i64::from(ROWS)).map(|row| row * row).collect::<Int64Array>()), false),
+        (Arc::new((0..ROWS).map(|row| some(row).then_some(row)).collect::<Int32Array>()), true),
+        (
+            Arc::new(
+                (0..ROWS).map(|row| some(row).then_some(row % 2 > 0)).collect::<BooleanArray>(),
+            ),
+            true,
+        ),
+        (text(false), false),
+        (text(true), true),
+        (Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(bytes, 3).unwrap()), true),
+        // The crate writes no INT96; twelve bytes of anything will do.
+        (
+            Arc::new(
+                (0..ROWS).map(|row| some(row).then_some(f64::from(row))).collect::<Float64Array>(),
+            ),
+            true,
+        ),
+        (
+            Arc::new(
+                (0..ROWS).map(|row| some(row).then_some(f64::from(row))).collect::<Float64Array>(),
+            ),
+            true,
+        ),
+        (Arc::new(lists.finish()), true),
+        (Arc::new(maps.finish()), false),
+    ]
+}
+
+fn chunk(bytes: &Bytes) -> Vec<u8> {
+    let file = File::open(bytes.clone(), &Limits::default()).unwrap();
+    file.slice(file.chunk_range(0, 0).unwrap()).unwrap().to_vec()
+}
+
+/// The values of the first data page, and its definition levels.
+fn first_page(bytes: &Bytes) -> (Vec<u8>, Vec<u8>) {
+    let file = File::open(bytes.clone(), &Limits::default()).unwrap();
+    let mut pages = Pages::new(&file, 0, 0).unwrap();
+    while let Some(page) = pages.next().unwrap() {
+        if let Page::Data(page) = page {
+            return (page.values.to_vec(), page.def.bytes.to_vec());
+        }
+    }
+    panic!("a data page");
+}
+
+/// Target, name, bytes.
+fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
+    let mut seeds = Vec::new();
+    for seed in 0..4_u64 {
+        seeds.push(("parquet_random", format!("seed-{seed}"), seed.to_le_bytes().to_vec()));
+    }
+    let small = (0..).map(|seed| (seed, random::file(seed).bytes)).filter(|(_, f)| f.len() < 3_000);
+    for (seed, file) in small.take(12) {
+        seeds.push(("parquet_file", format!("random-{seed}"), file.to_vec()));
+        seeds.push(("parquet_reader", format!("random-{seed}"), file.to_vec()));
+    }
+    let codecs = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(Default::default()),
+        Compression::ZSTD(Default::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::BROTLI(Default::default()),
+    ];
+    for (at, (column, nullable)) in columns().into_iter().enumerate() {
+        for (codec, compression) in codecs.into_iter().enumerate() {
+            if codec > 0 && codec != 1 + at % 6 {
+                continue;
+            }
+            let pages = chunk(&write(Arc::clone(&column), nullable, None, compression));
+            let head = [at, codec, 150].map(|part| part.to_le_bytes()[0]);
+            seeds.push(("parquet_pages", format!("{at}-{codec}"), [&head[..], &pages].concat()));
+        }
+    }
+    let integers = &columns()[0].0;
+    let narrow: ArrayRef = Arc::new((0..ROWS).map(|row| row * 7 % 50).collect::<Int32Array>());
+    let floats: ArrayRef = Arc::new((0..ROWS).map(f64::from).collect::<Float64Array>());
+    let cases: [(u8, &ArrayRef, Option<Encoding>); 16] = [
+        (0, integers, Some(Encoding::PLAIN)),
+        (1, &narrow, Some(Encoding::DELTA_BINARY_PACKED)),
+        (2, integers, Some(Encoding::DELTA_BINARY_PACKED)),
+        (3, &narrow, None),
+        (4, &narrow, None),
+        (5, &narrow, Some(Encoding::BYTE_STREAM_SPLIT)),
+        (6, &floats, Some(Encoding::BYTE_STREAM_SPLIT)),
+        (7, integers, Some(Encoding::PLAIN)),
+        (8, integers, Some(Encoding::PLAIN)),
+        (9, &narrow, Some(Encoding::DELTA_BINARY_PACKED)),
+        (12, &narrow, Some(Encoding::BYTE_STREAM_SPLIT)),
+        (13, &narrow, None),
+        (14, &text(false), Some(Encoding::PLAIN)),
+        (15, &text(false), Some(Encoding::DELTA_LENGTH_BYTE_ARRAY)),
+        (16, &text(false), Some(Encoding::DELTA_BYTE_ARRAY)),
+        (17, &narrow, None),
+    ];
+    for (which, column, encoding) in cases {
+        let file = write(Arc::clone(column), false, encoding, Compression::UNCOMPRESSED);
+        let (values, _) = first_page(&file);
+        for (rows, step, nulls) in [(6, 255, 0), (6, 2, 60)] {
+            let seed = [&[which, rows, step, nulls][..], &values].concat();
+            seeds.push(("parquet_values", format!("{which}-{nulls}"), seed));
+        }
+    }
+    let (_, levels) = first_page(&write(text(true), true, None, Compression::UNCOMPRESSED));
+    for which in 0..5 {
+        let seed = [&[which, 1, 12][..], &levels].concat();
+        seeds.push(("parquet_levels", format!("{which}"), seed));
+    }
+    let lists: Vec<u8> = (0..200).map(|at| at % 6).chain((0..200).map(|at| at * 7 % 3)).collect();
+    seeds.push(("parquet_levels", "lists".into(), [&[4, 0, 0][..], &lists].concat()));
+    seeds
+}
+
+#[test]
+fn seeds_are_there() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
+    for (target, name, bytes) in seeds() {
+        let path = folder.join(target).join(name);
+        if std::env::var_os("ARROWSMITH_BLESS").is_some() {
+            std::fs::create_dir_all(folder.join(target)).unwrap();
+            std::fs::write(&path, bytes).unwrap();
+        } else {
+            assert!(path.is_file(), "{}", path.display());
+        }
+    }
+}

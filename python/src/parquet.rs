@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet: options of its reader, its sources, and what is in a file.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow_schema::TimeUnit;
+use arrowsmith::parquet::{
+    Columns, EXTENSIONS, Engine, ParquetReader, ReadOptions, ReaderBuilder, StringForm, describe,
+    open_file,
+};
+use arrowsmith::{DataFile, Input, Limits};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
+
+use crate::errors::{config, raised};
+use crate::filter::predicate;
+use crate::options::{choice, get, threads, value};
+use crate::schema::schema_of;
+use crate::source;
+
+/// Opens a reader of everything that a source stands for.
+pub(crate) fn open(
+    source: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    cancel: &Arc<AtomicBool>,
+) -> PyResult<ParquetReader> {
+    let py = source.py();
+    let filter = value(options, "filter")?;
+    let filter = if filter.is_none() { None } else { Some(predicate(&filter)?) };
+    let partitions = value(options, "partitions")?;
+    let partition_types = match partitions.is_none() {
+        true => Vec::new(),
+        false => schema_of(&partitions)?.fields().iter().cloned().collect(),
+    };
+    let limits = Limits::default().with_memory_bytes_max(get(options, "memory_bytes_max")?);
+    let engine = &[("cpu", Engine::Cpu), ("reference", Engine::Reference)];
+    let builder = ReaderBuilder::new()
+        .options(read_options(options)?)
+        .filter(filter)
+        .row_groups(get(options, "row_groups")?)
+        .partition_types(partition_types)
+        .limit(get(options, "limit")?)
+        .engine(choice(options, "engine", engine)?)
+        .threads(threads(options)?)
+        .batch_rows(get(options, "batch_rows")?)
+        .limits(limits)
+        .cancel(Arc::clone(cancel));
+    let files = files(source)?;
+    py.detach(|| builder.open(files)).map_err(|error| raised(py, error))
+}
+
+fn read_options(options: &Bound<'_, PyDict>) -> PyResult<ReadOptions> {
+    let mut read = ReadOptions::default()
+        .with_arrow_schema(get(options, "arrow_schema")?)
+        .with_verify_checksums(get(options, "verify_checksums")?)
+        .with_dictionary(dictionary(&value(options, "dictionary")?)?)
+        .with_strings(choice(
+            options,
+            "strings",
+            &[
+                ("auto", StringForm::AsFile),
+                ("small", StringForm::Small),
+                ("large", StringForm::Large),
+                ("view", StringForm::View),
+            ],
+        )?);
+    if let Some(columns) = get::<Option<Vec<String>>>(options, "columns")? {
+        read = read.with_columns(columns);
+    }
+    if !value(options, "timestamp_unit")?.is_none() {
+        read = read.with_timestamp_unit(choice(
+            options,
+            "timestamp_unit",
+            &[
+                ("s", TimeUnit::Second),
+                ("ms", TimeUnit::Millisecond),
+                ("us", TimeUnit::Microsecond),
+                ("ns", TimeUnit::Nanosecond),
+            ],
+        )?);
+    }
+    Ok(read)
+}
+
+/// `True` is every string column, `False` none; else names.
+fn dictionary(value: &Bound<'_, PyAny>) -> PyResult<Columns> {
+    if let Ok(all) = value.cast::<PyBool>() {
+        return Ok(if all.is_true() { Columns::All } else { Columns::None });
+    }
+    if value.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("dictionary: expected a bool or a list of columns"));
+    }
+    Ok(Columns::Paths(value.extract()?))
+}
+
+/// The files that a source stands for; text may be a folder or a pattern.
+fn files(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
+    if !(source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>()) {
+        return one(source);
+    }
+    let mut files = Vec::new();
+    for item in source.try_iter()? {
+        files.extend(one(&item?)?);
+    }
+    Ok(files)
+}
+
+fn one(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
+    let py = source.py();
+    if let Ok(pattern) = source.cast::<PyString>() {
+        let found = arrowsmith::expand_dataset(pattern.to_str()?, EXTENSIONS);
+        return found.map_err(|error| raised(py, error));
+    }
+    match source::random_access(source)? {
+        // A folder is what its name says, even if it looks like a pattern.
+        Input::Path(path) if path.is_dir() => {
+            arrowsmith::expand_dataset(path, EXTENSIONS).map_err(|error| raised(py, error))
+        }
+        input => Ok(vec![input.into()]),
+    }
+}
+
+/// What is in a file, as JSON text.
+#[pyfunction]
+pub(crate) fn parquet_metadata(source: &Bound<'_, PyAny>, pages: bool) -> PyResult<String> {
+    let py = source.py();
+    let mut files = files(source)?;
+    let (Some(file), true) = (files.pop(), files.is_empty()) else {
+        return Err(config(py, "source: the metadata is that of one file".to_owned()));
+    };
+    let report = py.detach(|| describe(&open_file(file.input, &Limits::default())?, pages));
+    let report = report.map_err(|error| raised(py, error))?;
+    serde_json::to_string(&report).map_err(|error| config(py, error.to_string()))
+}
