@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alone;
 pub mod config;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]

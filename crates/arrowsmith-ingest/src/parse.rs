@@ -51,7 +51,7 @@ pub(crate) struct Times {
 }
 
 /// Decoders, by the number of what was compiled.
-type Decoders = HashMap<u64, Box<dyn Decoder>>;
+pub(crate) type Decoders = HashMap<u64, Box<dyn Decoder>>;
 
 /// A parser thread's work, until the queue ends.
 pub(crate) fn work(queue: &Queue, bytes_max: usize) {
@@ -78,7 +78,7 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
     }
 }
 
-fn parse(decoders: &mut Decoders, stream: &Stream, jobs: Vec<Job>) -> Parsed {
+pub(crate) fn parse(decoders: &mut Decoders, stream: &Stream, jobs: Vec<Job>) -> Parsed {
     let Some(compiled) = jobs.first().map(|job| Arc::clone(&job.compiled)) else {
         return Parsed::default();
     };

@@ -10,9 +10,15 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arrowsmith_core::{Chunk, DecodeOptions, Framing};
+use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_engine_reference::ReferenceEngine;
 use arrowsmith_ingest::{Config, Service};
+use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
 use support::Broker;
 
 fn start(settings: &[String]) -> Service {
@@ -85,6 +91,62 @@ fn pulsar_has_everything_once_and_in_order_whatever_happens_to_it() {
         "topic": "service", "count": found.messages.len(), "subscription": "again",
     }));
     assert!(all.ids() == (0..6_000).collect::<Vec<_>>(), "{} records", all.ids().len());
+}
+
+/// Both of the paper's schemas and a nested one: what Pulsar has, as its own client and pyarrow read it,
+/// is what arrow-json makes of the text where it can, row by row, and no message is larger than allowed.
+#[test]
+fn what_was_sent_is_what_is_read_for_every_schema() {
+    const BYTES_MAX: usize = 128 << 10;
+    let Some(broker) = Broker::start("test-schemas", 16_980, false) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for workload in [Workload::Battery, Workload::Trip, Workload::Logs] {
+        let name = workload.name();
+        let mut generator = Generator::new(workload, 7, VALUES_MAX_DEFAULT);
+        let (mut text, mut records) = (Vec::new(), 0_u64);
+        while text.len() < 2 << 20 {
+            generator.next_record(&mut text);
+            records += 1;
+        }
+        let service = start(&[
+            format!("stream.s.schema={name}"),
+            "stream.s.sink.0.type=pulsar".to_owned(),
+            format!("stream.s.sink.0.url=\"pulsar://127.0.0.1:{}\"", broker.port),
+            format!("stream.s.sink.0.topic={name}"),
+            format!("stream.s.sink.0.message_bytes_max={BYTES_MAX}"),
+            format!("stream.s.rejects={:?}", folder.path().join("rejects")),
+        ]);
+        let mut socket = TcpStream::connect(service.addresses()["tcp/s/0"]).unwrap();
+        socket.write_all(&text).unwrap();
+        drop(socket);
+        wait_for("all", || service.status()["totals"]["published_records"] == records);
+        let messages = service.status()["streams"][0]["messages"].as_u64().unwrap();
+        assert!(service.drain().is_complete());
+
+        let count = usize::try_from(messages).unwrap();
+        assert!(count > text.len() / BYTES_MAX / 2, "{count} messages");
+        let found = broker.read_back(name, count);
+        assert_eq!(found.messages.len(), count);
+        let plan = Arc::new(Plan::new(workload.schema().into()).unwrap());
+        let options = DecodeOptions::default();
+        let mut decoder = match workload {
+            // arrow-json knows no time zone by name.
+            Workload::Logs => CpuEngine::default().decoder(&plan, &options).unwrap(),
+            _ => ReferenceEngine.decoder(&plan, &options).unwrap(),
+        };
+        decoder.decode(&Chunk::new(&text, Framing::Lines)).unwrap();
+        let expected = decoder.flush().unwrap().unwrap();
+        let rows = found.rows();
+        assert_eq!(rows.num_rows(), expected.num_rows());
+        for (column, field) in rows.columns().iter().zip(expected.schema().fields()) {
+            let of = expected.column_by_name(field.name()).unwrap();
+            assert!(column == of, "{name}.{}", field.name());
+        }
+        for message in &found.messages {
+            let bytes = message["bytes"].as_u64().unwrap();
+            assert!(bytes <= BYTES_MAX as u64, "{bytes}");
+        }
+    }
 }
 
 /// Messages that are made before the sink was ever open, without a spool: they wait, whole and within

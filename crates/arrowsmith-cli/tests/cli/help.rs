@@ -13,12 +13,13 @@ fn help_is_as_kept() {
         String::from_utf8(ran.stdout).unwrap()
     };
     snapshot("help/arrowsmith.txt", &help(&["--help"]));
-    for command in ["convert", "infer", "inspect", "generate"] {
+    for command in ["convert", "infer", "inspect", "generate", "ingest"] {
         snapshot(&format!("help/{command}.txt"), &help(&[command, "--help"]));
     }
     snapshot("help/bench.txt", &help(&["bench", "--help"]));
     snapshot("help/bench_json.txt", &help(&["bench", "json", "--help"]));
     snapshot("help/bench_parquet.txt", &help(&["bench", "parquet", "--help"]));
+    snapshot("help/bench_ingest.txt", &help(&["bench", "ingest", "--help"]));
     assert!(help(&["--version"]).starts_with("arrowsmith 0."));
 }
 
@@ -44,6 +45,11 @@ fn a_call_that_is_wrong_ends_with_2() {
         &["infer", "a.jsonl", "--infer-records", "0"],
         &["generate", "quasar"],
         &["generate", "trip", "--bytes", "1KiB", "--rows", "2"],
+        &["generate", "trip", "--connect", "ftp://127.0.0.1:1"],
+        &["generate", "trip", "--connect", "tcp://127.0.0.1:1", "--connections", "0"],
+        &["generate", "trip", "--connect", "tcp://127.0.0.1:1", "--rate", "fast"],
+        &["generate", "trip", "--listen", "http://127.0.0.1:0"],
+        &["ingest", "--schema", "a: integer"],
     ] {
         let ran = folder.run(args);
         assert_eq!(ran.status, 2, "{args:?}: {}", ran.text());

@@ -2,8 +2,7 @@
 //! `arrowsmith ingest` as a process that things happen to: senders that die, disks that fill, `kill -9`.
 //!
 //! Every test asks the same at the end: is every record accounted for, did all arrive that were
-//! acknowledged, and did memory stay bounded? Larger settings by name:
-//! `ARROWSMITH_KILLS=50 ARROWSMITH_CONNECTIONS=10000 cargo test --release -p arrowsmith-cli --test ingest`.
+//! acknowledged, and did memory stay bounded? The full settings, 50 kills and 10,000 connections: `tools/faults`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
