@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-simd",
@@ -25,6 +25,7 @@ const LAYERS: [&str; 19] = [
     "arrowsmith-sink-json",
     "arrowsmith-sink-parquet",
     "arrowsmith-pipeline",
+    "arrowsmith-store",
     "arrowsmith",
     "arrowsmith-bench",
     "arrowsmith-cli",
