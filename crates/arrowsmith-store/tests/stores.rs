@@ -14,7 +14,7 @@ use arrowsmith_pipeline::parquet::format::{Predicate, ReadOptions};
 use arrowsmith_source::DataFile;
 use arrowsmith_store::object_store::memory::InMemory;
 use arrowsmith_store::object_store::path::Path;
-use arrowsmith_store::object_store::{ObjectStore, ObjectStoreExt};
+use arrowsmith_store::object_store::{ObjectStore, ObjectStoreExt, parse_url_opts};
 use arrowsmith_store::{expand_url, object, objects};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -177,7 +177,7 @@ fn an_s3_server_is_read() {
         eprintln!("ARROWSMITH_TEST_S3 names no bucket: S3 was not tried");
         return;
     };
-    let url = arrowsmith_store::object_store::parse_url_opts(
+    let url = parse_url_opts(
         &format!("{bucket}/").parse().unwrap(),
         std::env::vars().map(|(name, value)| (name.to_lowercase(), value)),
     );
