@@ -61,7 +61,8 @@ pub fn parquet_reader(data: &[u8]) {
         plain().with_dictionary(Columns::All).with_verify_checksums(true),
     ] {
         // A file of a few bytes may say that it has any number of rows that are null.
-        let builder = ReaderBuilder::new().options(options).limit(Some(10_000)).batch_rows(Some(999));
+        let builder =
+            ReaderBuilder::new().options(options).limit(Some(10_000)).batch_rows(Some(999));
         let Ok(rows) = read(builder, &bytes) else { continue };
         if let Err(error) = rows.concat() {
             assert!(error.to_lowercase().contains("overflow"), "{error}");

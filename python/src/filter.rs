@@ -137,7 +137,7 @@ fn literal(column: &str, value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         // Scalars of numpy.
         _ if value.hasattr("item")? => {
             let item = value.call_method0("item")?;
-            if item.get_type().is(&value.get_type()) {
+            if item.get_type().is(value.get_type()) {
                 return Err(unknown(column, &class));
             }
             literal(column, &item)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 24] = [
+const LAYERS: [&str; 25] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -28,6 +28,7 @@ const LAYERS: [&str; 24] = [
     "arrowsmith-sink-flight",
     "arrowsmith-sink-pulsar",
     "arrowsmith-pipeline",
+    "arrowsmith-store",
     "arrowsmith",
     "arrowsmith-ingest",
     "arrowsmith-load",

@@ -92,7 +92,8 @@ pub struct ConvertArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
-    /// Files, glob patterns, folders of Parquet files, or `-` for standard input; all are of one schema
+    /// Files, glob patterns, folders of Parquet files, URLs of objects (s3://, gs://, az://, https://), or `-` for
+    /// standard input; all are of one schema
     #[arg(required = true, value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<String>,
 
@@ -272,7 +273,7 @@ pub struct Records(pub Option<NonZeroU64>);
 /// of Parquet the headers of pages too.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// An Arrow IPC file or stream, or a Parquet file; `-` for an Arrow stream on standard input
+    /// An Arrow IPC file or stream, or a Parquet file or its URL; `-` for an Arrow stream on standard input
     pub input: PathBuf,
 
     /// Print one JSON object instead of text

@@ -43,7 +43,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     }
     let on_interrupt = rejects.clone();
     // Nobody is left to tell of a failure.
-    interrupt.at_exit(move || drop(on_interrupt.flush()));
+    interrupt.at_exit(move || drop(on_interrupt.close()));
 
     let mut work = Work { reader, rejects, progress_when: args.progress_when() };
     let written = work.run(target, interrupt);
@@ -106,7 +106,7 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt, rejects: &Rejects) -> Outcome
             builder.infer(sampling)
         }
     };
-    Ok(builder.open(arrowsmith::expand_all(&args.input.inputs)?)?)
+    Ok(builder.open(input::inputs(&args.input)?)?)
 }
 
 fn decode_options(args: &ConvertArgs) -> DecodeOptions {

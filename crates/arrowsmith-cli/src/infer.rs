@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
 use arrowsmith::json::infer_schema;
-use arrowsmith::parquet::{EXTENSIONS, ReaderBuilder};
+use arrowsmith::parquet::ReaderBuilder;
 
 use crate::args::InferArgs;
 use crate::failure::{Failure, Outcome};
@@ -16,12 +16,12 @@ use crate::schema;
 
 pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
     if input::is_parquet(&args.input)? {
-        let files = arrowsmith::expand_datasets(&args.input.inputs, EXTENSIONS)?;
+        let files = input::datasets(&args.input)?;
         let limits = input::limits(&args.input);
         return print(&ReaderBuilder::new().limits(limits).limit(Some(0)).open(files)?.schema());
     }
     let options = input::sampling(&args.input, &args.infer, interrupt);
-    let sample = infer_schema(arrowsmith::expand_all(&args.input.inputs)?, &options)?;
+    let sample = infer_schema(input::inputs(&args.input)?, &options)?;
     if !sample.complete {
         eprintln!(
             "note: these are the first {} records; --infer-records all looks at all",

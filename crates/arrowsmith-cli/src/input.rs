@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrowsmith::json::SampleOptions;
 use arrowsmith::parquet::EXTENSIONS;
-use arrowsmith::{Compression, Framing, Limits};
+use arrowsmith::{Compression, DataFile, Error, Framing, Input, Limits};
 
 use crate::args::{CompressionIn, Format, InferenceArgs, InputArgs};
 use crate::failure::{Failure, Outcome};
@@ -24,12 +24,69 @@ pub fn framing(format: Format) -> Option<Framing> {
     }
 }
 
+/// The Parquet files that the arguments name: paths, folders, patterns, URLs.
+pub fn datasets(args: &InputArgs) -> Outcome<Vec<DataFile>> {
+    expand(args, |name| arrowsmith::expand_dataset(name, EXTENSIONS))
+}
+
+/// The files that the arguments name: paths, patterns, URLs.
+pub fn inputs(args: &InputArgs) -> Outcome<Vec<Input>> {
+    let paths = |name: &str| {
+        Ok(arrowsmith::expand(name)?.into_iter().map(DataFile::from).collect::<Vec<_>>())
+    };
+    Ok(expand(args, paths)?.into_iter().map(|file| file.input).collect())
+}
+
+fn expand(
+    args: &InputArgs,
+    paths: impl Fn(&str) -> arrowsmith::Result<Vec<DataFile>>,
+) -> Outcome<Vec<DataFile>> {
+    let mut files = Vec::new();
+    for name in &args.inputs {
+        files.extend(match is_url(name) {
+            true => expand_url(name)?,
+            false => paths(name)?,
+        });
+    }
+    if files.iter().filter(|file| matches!(file.input, Input::Stdin)).count() > 1 {
+        let message = "standard input (-) can be read only once".to_owned();
+        return Err(Error::Config(message).into());
+    }
+    Ok(files)
+}
+
+/// Whether an argument names an object in a store.
+pub fn is_url(name: &str) -> bool {
+    cfg!(feature = "store") && name.contains("://") && known_scheme(name)
+}
+
+#[cfg(feature = "store")]
+use arrowsmith::store::is_url as known_scheme;
+
+#[cfg(not(feature = "store"))]
+fn known_scheme(_: &str) -> bool {
+    false
+}
+
+/// The objects that a URL names.
+#[cfg(feature = "store")]
+pub fn expand_url(url: &str) -> Outcome<Vec<DataFile>> {
+    Ok(arrowsmith::store::expand_url(url, EXTENSIONS)?)
+}
+
+#[cfg(not(feature = "store"))]
+pub fn expand_url(url: &str) -> Outcome<Vec<DataFile>> {
+    Err(Failure::Usage(format!("{url}: this command was built without stores")))
+}
+
 /// Names of what is Parquet: all inputs, or none.
 ///
 /// # Errors
 /// When some are and some are not.
 pub fn is_parquet(args: &InputArgs) -> Outcome<bool> {
     let one = |name: &String| match args.format {
+        // All below a prefix is what a folder is; an object says it by its name.
+        Format::Auto if is_url(name) && name.ends_with('/') => true,
         Format::Auto => looks_like_parquet(Path::new(name)),
         Format::Parquet => true,
         Format::Ndjson | Format::Concatenated | Format::Array => false,

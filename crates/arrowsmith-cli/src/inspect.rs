@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::args::InspectArgs;
 use crate::failure::{Failure, Outcome};
+use crate::input;
 
 /// The magic numbers at the start of a file.
 const ARROW_FILE: &[u8] = b"ARROW1";
@@ -33,6 +34,9 @@ pub fn run(args: &InspectArgs) -> Outcome {
     if path == Path::new("-") {
         let report = arrow::stream(&mut io::stdin().lock());
         return print(&report.map_err(|error| named(path, error))?, args.json);
+    }
+    if let Some(url) = path.to_str().filter(|name| input::is_url(name)) {
+        return print(&parquet::object(url, args.pages)?, args.json);
     }
     let file = File::open(path).map_err(|error| named(path, error))?;
     match kind(&file).map_err(|error| named(path, error))? {

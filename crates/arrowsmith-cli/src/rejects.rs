@@ -106,6 +106,14 @@ impl Rejects {
         }
     }
 
+    /// Writes what is buffered, and takes nothing more: work that goes on until the process ends would leave half
+    /// a line.
+    pub fn close(&self) -> Result<()> {
+        let flushed = self.flush();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).file = None;
+        flushed
+    }
+
     /// Says on standard error what was rejected, where no file says it.
     pub fn report(&self) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -35,7 +35,11 @@ fn ours(bytes: &Bytes, batch_rows: usize, keep: bool) -> Outcome<usize> {
             for decoder in &mut decoders {
                 let array = decoder.next(batch_rows)?;
                 total += bytes_of(&array);
-                if keep { kept.push(array) } else { black_box(array); }
+                if keep {
+                    kept.push(array)
+                } else {
+                    black_box(array);
+                }
             }
             left -= left.min(batch_rows);
         }

@@ -9,6 +9,7 @@ use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
+use crate::repair::repaired;
 use crate::thrift::{BINARY, I32, LIST, Reader, STRUCT, ThriftError};
 
 /// Bytes at the end of every file: the metadata's length and the magic number.
@@ -74,7 +75,10 @@ pub(crate) fn long_enough(file_bytes: u64) -> Result<()> {
 /// Bytes that are not the metadata of a Parquet file, or one that a limit forbids.
 pub fn decode_metadata(bytes: &[u8], limits: &Limits) -> Result<Metadata> {
     let encrypted = check_shape(bytes, limits)?;
-    let decoded = ParquetMetaDataReader::decode_metadata(bytes);
+    let decoded = ParquetMetaDataReader::decode_metadata(bytes).or_else(|error| {
+        let repaired = repaired(bytes).ok_or(error)?;
+        ParquetMetaDataReader::decode_metadata(&repaired)
+    });
     let metadata = match decoded {
         Ok(metadata) => metadata,
         Err(error) => return Err(explain(error, &encrypted)),

@@ -18,6 +18,7 @@ pub mod pages;
 pub mod plan;
 pub mod predicate;
 mod prune;
+mod repair;
 mod schema;
 mod thrift;
 

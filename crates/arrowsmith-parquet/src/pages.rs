@@ -265,18 +265,30 @@ impl Pages {
     // Not an iterator: a page borrows the cursor.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Page<'_>>> {
-        self.current = None;
-        match self.read() {
-            // The borrow of a page that is returned would last for the error's branch too, so that
-            // `read` gives numbers and the slices are made here.
-            Ok(found) => self.current = found,
-            Err(error) => return Err(self.place(error)),
-        }
+        self.advance()?;
         Ok(self.current())
+    }
+
+    /// Goes to the next page, which is [`Pages::current`] then; says whether there is one.
+    ///
+    /// # Errors
+    /// As [`Pages::next`].
+    #[inline]
+    pub fn advance(&mut self) -> Result<bool> {
+        // A page that is returned would be borrowed in the error's branch too: so there are numbers first.
+        self.current = match self.read() {
+            Ok(found) => found,
+            Err(error) => {
+                self.current = None;
+                return Err(self.place(error));
+            }
+        };
+        Ok(self.current.is_some())
     }
 
     /// The page that [`Pages::next`] gave last, again; none before the first, at the end, and once the
     /// page after it has been asked about.
+    #[inline]
     pub fn current(&self) -> Option<Page<'_>> {
         self.current.as_ref().map(|found| self.page(found))
     }
@@ -302,6 +314,7 @@ impl Pages {
         })
     }
 
+    #[inline]
     fn rows(&self, header: &PageHeader) -> Option<usize> {
         match header.kind {
             PageKind::Dictionary | PageKind::Other => None,
@@ -383,6 +396,7 @@ impl Pages {
     }
 
     /// Moves behind the page of `header`.
+    #[inline]
     fn pass(&mut self, header: &PageHeader) {
         self.at += header.header_bytes + header.compressed_bytes;
         self.ordinal += 1;
@@ -395,6 +409,7 @@ impl Pages {
     }
 
     /// Reads the next page: checks and decompresses it, and finds its parts.
+    #[inline]
     fn read(&mut self) -> Result<Option<Found>> {
         let Some(header) = self.header()? else { return Ok(None) };
         let start = self.at + header.header_bytes;
@@ -467,6 +482,7 @@ impl Pages {
     }
 
     /// The slices of a page that has been read.
+    #[inline]
     fn page(&self, found: &Found) -> Page<'_> {
         let Found { header, cuts, buffer, start, end } = found;
         let (all, shared) = match buffer {
@@ -533,6 +549,7 @@ struct Cuts {
 }
 
 impl Cuts {
+    #[inline]
     fn find(header: &PageHeader, body: &[u8], max_rep: u16, max_def: u16) -> Result<Self> {
         let rle = LevelEncoding::Rle;
         let mut cuts =

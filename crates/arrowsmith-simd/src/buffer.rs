@@ -2,8 +2,8 @@
 //! Growable, aligned, pooled memory that becomes an Arrow buffer without a copy.
 //!
 //! Fresh memory costs more than decoding into it: a 4 KiB page is zeroed by the kernel at a quarter of
-//! the speed at which a warm one is written. So blocks of 2 MiB and more are mapped with huge pages, and
-//! a block goes back to a process-wide pool when the last Arrow buffer over it is dropped. The
+//! the speed at which a warm one is written. So blocks of 2 MiB and more are mapped with huge pages, those
+//! somewhat smaller share one, and a block goes back to a process-wide pool when the last Arrow buffer over it is dropped. The
 //! pool keeps a sixteenth of the machine's memory, [`POOL_BYTES_MAX`] at most, or what
 //! [`set_pool_bytes_max`] says; what is beyond that is given back to the system. So it never holds more
 //! than arrays that lived at one time took up.
@@ -36,11 +36,34 @@ const ALIGN_BYTES: usize = 64;
 /// mapped on its own.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
+/// Smallest block that shares a huge page with others of its size: at most eight stay mapped while one
+/// lives.
+const SHARED_BYTES_MIN: usize = 256 << 10;
+
 /// One piece of memory; returns to the pool when dropped.
 #[derive(Debug)]
 struct Block {
     ptr: NonNull<u8>,
     capacity: usize,
+    /// The huge page that it is a part of.
+    page: Option<Arc<HugePage>>,
+}
+
+/// Memory of several blocks, which goes back to the system with the last of them.
+#[derive(Debug)]
+struct HugePage {
+    ptr: NonNull<u8>,
+}
+
+// SAFETY: plain memory; only the blocks within it are read and written.
+unsafe impl Send for HugePage {}
+// SAFETY: as above.
+unsafe impl Sync for HugePage {}
+
+impl Drop for HugePage {
+    fn drop(&mut self) {
+        unmap(self.ptr, HUGE_PAGE_BYTES);
+    }
 }
 
 // SAFETY: a block is plain memory with one owner; nothing in it is tied to a thread.
@@ -108,7 +131,7 @@ impl Block {
     fn new(bytes: usize) -> Self {
         if bytes < POOLED_BYTES_MIN {
             let capacity = bytes.next_multiple_of(ALIGN_BYTES).max(ALIGN_BYTES);
-            return Self { ptr: allocate(capacity), capacity };
+            return Self { ptr: allocate(capacity), capacity, page: None };
         }
         let capacity = bytes.checked_next_power_of_two().unwrap_or(bytes);
         if let Ok(mut pool) = POOL.lock() {
@@ -118,15 +141,38 @@ impl Block {
                 return block;
             }
         }
-        let fresh = if capacity < HUGE_PAGE_BYTES { allocate(capacity) } else { map(capacity) };
-        Self { ptr: fresh, capacity }
+        match capacity {
+            ..SHARED_BYTES_MIN => Self { ptr: allocate(capacity), capacity, page: None },
+            SHARED_BYTES_MIN..HUGE_PAGE_BYTES => Self::share(capacity),
+            HUGE_PAGE_BYTES.. => Self { ptr: map(capacity), capacity, page: None },
+        }
+    }
+
+    /// The first part of a new huge page, the others being free. `capacity` divides the page.
+    fn share(capacity: usize) -> Self {
+        let page = Arc::new(HugePage { ptr: map(HUGE_PAGE_BYTES) });
+        let part = |at: usize| {
+            // SAFETY: the page has as many parts.
+            let ptr = unsafe { page.ptr.add(at * capacity) };
+            Self { ptr, capacity, page: Some(Arc::clone(&page)) }
+        };
+        if let Ok(mut pool) = POOL.lock() {
+            let others = 1..HUGE_PAGE_BYTES / capacity;
+            pool.bytes += others.len() * capacity;
+            pool.free[capacity.trailing_zeros() as usize].extend(others.map(part));
+        }
+        part(0)
     }
 
     /// Gives the memory back to the system.
     fn free(self) {
-        let this = std::mem::ManuallyDrop::new(self);
+        let mut this = std::mem::ManuallyDrop::new(self);
+        if let Some(page) = this.page.take() {
+            drop(page);
+            return;
+        }
         if this.capacity < HUGE_PAGE_BYTES {
-            // SAFETY: blocks below the limit come from `allocate` with this very layout.
+            // SAFETY: other blocks below the limit come from `allocate` with this very layout.
             unsafe { dealloc(this.ptr.as_ptr(), layout(this.capacity)) };
         } else {
             unmap(this.ptr, this.capacity);
@@ -136,7 +182,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let block = Self { ptr: self.ptr, capacity: self.capacity };
+        let block = Self { ptr: self.ptr, capacity: self.capacity, page: self.page.take() };
         if self.capacity >= POOLED_BYTES_MIN
             && let Ok(mut pool) = POOL.lock()
             && pool.bytes + self.capacity <= pool_limit_bytes()

@@ -128,12 +128,18 @@ fn before_wildcards(pattern: &Path) -> PathBuf {
 fn data_file(path: PathBuf, root: &Path) -> DataFile {
     let below = path.strip_prefix(root).unwrap_or(&path);
     let folders = below.parent().into_iter().flat_map(Path::components);
-    let partitions = folders.filter_map(|folder| partition(&folder.as_os_str().to_string_lossy()));
-    DataFile { partitions: partitions.collect(), input: Input::Path(path) }
+    let folders: Vec<_> = folders.map(|folder| folder.as_os_str().to_string_lossy()).collect();
+    let partitions = partitions_of(folders.iter().map(AsRef::as_ref));
+    DataFile { partitions, input: Input::Path(path) }
+}
+
+/// The partition values that folders give, from the outermost in; folders with other names give none.
+pub fn partitions_of<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<(String, Option<String>)> {
+    folders.filter_map(partition).collect()
 }
 
 /// Name and value of a folder `name=value`.
-pub(crate) fn partition(folder: &str) -> Option<(String, Option<String>)> {
+fn partition(folder: &str) -> Option<(String, Option<String>)> {
     let (name, value) = folder.split_once('=')?;
     if name.is_empty() {
         return None;

@@ -25,7 +25,7 @@ mod open;
 mod ranged;
 
 pub use compression::Compression;
-pub use dataset::{DataFile, expand_dataset, expand_datasets};
+pub use dataset::{DataFile, expand_dataset, expand_datasets, partitions_of};
 pub use expand::{expand, expand_all};
 pub use open::{Content, Input, OpenOptions, SharedBytes, Source};
 pub use ranged::Ranged;

@@ -36,6 +36,8 @@ pub use arrowsmith_source::{
     Compression, DataFile, Input, Ranged, SharedBytes, expand, expand_all, expand_dataset,
     expand_datasets,
 };
+#[cfg(feature = "store")]
+pub use arrowsmith_store as store;
 
 /// Gives the memory that is kept for later batches back to the system. The memory of a batch returns to that
 /// store when the batch is dropped, because fresh memory costs more than decoding into it.

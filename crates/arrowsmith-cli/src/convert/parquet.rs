@@ -7,7 +7,7 @@ use std::time::Instant;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{FieldRef, TimeUnit};
 use arrowsmith::parquet::{
-    Columns, EXTENSIONS, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
+    Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
 };
 use arrowsmith_core::sink::SinkSummary;
 
@@ -81,7 +81,7 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
         })
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
         .cancel(Arc::clone(interrupt.stop()));
-    Ok(reader.open(arrowsmith::expand_datasets(&args.input.inputs, EXTENSIONS)?)?)
+    Ok(reader.open(input::datasets(&args.input)?)?)
 }
 
 fn read_options(args: &ConvertArgs) -> ReadOptions {

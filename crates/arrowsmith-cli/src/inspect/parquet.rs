@@ -9,6 +9,7 @@ use arrowsmith::parquet::{ChunkReport, FileReport, PageReport, describe, open_fi
 use super::Report;
 use super::table::{ROWS_MAX, Table};
 use crate::failure::{Failure, Outcome};
+use crate::input;
 use crate::schema;
 use crate::size::{display, grouped};
 
@@ -18,6 +19,19 @@ const BOUND_CHARS_MAX: usize = 32;
 pub fn file(path: &Path, pages: bool) -> Outcome<FileReport> {
     let file = open_file(path.into(), &Limits::default()).map_err(Failure::Work)?;
     describe(&file, pages).map_err(Failure::Work)
+}
+
+/// The object that a URL names. Pages are not fetched: nothing but their headers would be looked at.
+pub fn object(url: &str, pages: bool) -> Outcome<FileReport> {
+    if pages {
+        return Err(Failure::Usage("--pages is for local files only".to_owned()));
+    }
+    let mut files = input::expand_url(url)?;
+    let (Some(found), true) = (files.pop(), files.is_empty()) else {
+        return Err(Failure::Usage(format!("{url} is more than one file")));
+    };
+    let file = open_file(found.input, &Limits::default()).map_err(Failure::Work)?;
+    describe(&file, false).map_err(Failure::Work)
 }
 
 impl Report for FileReport {

@@ -228,7 +228,8 @@ impl LeafDecoder {
     /// Goes to the next page that has entries; says whether there is one.
     fn next_page(&mut self) -> Result<bool> {
         loop {
-            match self.pages.next()? {
+            self.pages.advance()?;
+            match self.pages.current() {
                 None => return Ok(false),
                 Some(Page::Dictionary(page)) => self.values.dictionary(&page)?,
                 Some(Page::Data(page)) => {

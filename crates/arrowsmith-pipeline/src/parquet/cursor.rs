@@ -125,7 +125,8 @@ impl Cursor {
         let mut from = 0;
         while from < rows {
             let to = rows.min(from.saturating_add(part_rows));
-            let part = selection.intersection(&RowSelection::from_ranges([from..to]));
+            let part =
+                selection.intersection(&RowSelection::from_ranges(std::iter::once(from..to)));
             if !part.is_empty() {
                 self.parts.push_back(Portion {
                     prepared: Arc::clone(file),

@@ -4,7 +4,7 @@
 //! This is a plain structure without threads or locks. Jobs are given out oldest portion first; a job that
 //! the next batch waits for is given out always, any other only while there is room.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use arrow_array::ArrayRef;
 use arrowsmith_core::{Error, Result};
@@ -52,6 +52,27 @@ struct InFlight {
     batches: Vec<BatchRows>,
     /// Batches that were handed out.
     taken: usize,
+    /// Fields that somebody could go on with, by the batches that were begun: there may be thousands of
+    /// fields, and each of their batches comes by here.
+    idle: BTreeSet<(usize, usize)>,
+    /// Fields that have no batch ready.
+    empty: usize,
+    /// Fields that failed.
+    failed: usize,
+}
+
+impl InFlight {
+    fn new(stage: Stage) -> Self {
+        Self {
+            stage,
+            fields: Vec::new(),
+            batches: Vec::new(),
+            taken: 0,
+            idle: BTreeSet::new(),
+            empty: 0,
+            failed: 0,
+        }
+    }
 }
 
 /// A field of a portion.
@@ -113,16 +134,14 @@ impl Schedule {
             if !matches!(portion.stage, Stage::Running) {
                 continue;
             }
-            let count = portion.batches.len();
-            let idle = portion.fields.iter_mut().enumerate().filter(|(_, slot)| {
-                slot.task.is_some() && slot.begun < count && slot.failed.is_none()
-            });
-            let Some((field, slot)) = idle.min_by_key(|(_, slot)| slot.begun) else { continue };
-            let urgent = place == 0 && slot.begun == portion.taken;
-            let ahead = slot.begun - portion.taken;
+            let Some(&(begun, field)) = portion.idle.first() else { continue };
+            let urgent = place == 0 && begun == portion.taken;
+            let ahead = begun - portion.taken;
             if !urgent && (!room || ahead >= AHEAD_MAX) {
                 continue;
             }
+            portion.idle.pop_first();
+            let slot = &mut portion.fields[field];
             if let Some(task) = slot.task.take() {
                 let rows = portion.batches[slot.begun].decoded;
                 slot.begun += 1;
@@ -153,8 +172,7 @@ impl Schedule {
                     Ok(None) => return,
                     Err(error) => Stage::Failed(error),
                 };
-                let fields = Vec::new();
-                self.portions.push_back(InFlight { stage, fields, batches: Vec::new(), taken: 0 });
+                self.portions.push_back(InFlight::new(stage));
             }
             Done::Started(number, result) => {
                 let Some(portion) = self.portion(number) else { return };
@@ -169,14 +187,18 @@ impl Schedule {
                         });
                         portion.fields = slots.collect();
                         portion.batches = started.batches;
+                        portion.empty = portion.fields.len();
+                        if !portion.batches.is_empty() {
+                            portion.idle = (0..portion.fields.len()).map(|at| (0, at)).collect();
+                        }
                         portion.stage = Stage::Running;
                     }
                     Err(error) => portion.stage = Stage::Failed(error),
                 }
             }
             Done::Decoded { portion, field, task, array } => {
-                let slot = self.portion(portion).and_then(|portion| portion.fields.get_mut(field));
-                let Some(slot) = slot else { return };
+                let Some(portion) = self.portion(portion) else { return };
+                let Some(slot) = portion.fields.get_mut(field) else { return };
                 let before = slot.bytes_last;
                 let mut after = 0;
                 match array {
@@ -185,8 +207,15 @@ impl Schedule {
                         slot.bytes_last = bytes;
                         after = bytes;
                         slot.ready.push_back((array, bytes));
+                        portion.empty -= usize::from(slot.ready.len() == 1);
+                        if slot.begun < portion.batches.len() {
+                            portion.idle.insert((slot.begun, field));
+                        }
                     }
-                    Err(error) => slot.failed = Some(error),
+                    Err(error) => {
+                        slot.failed = Some(error);
+                        portion.failed += 1;
+                    }
                 }
                 self.bytes = self.bytes.saturating_sub(before).saturating_add(after);
                 self.bytes_peak = self.bytes_peak.max(self.bytes);
@@ -219,25 +248,26 @@ impl Schedule {
                     self.moves += 1;
                 }
                 Stage::Running => {
-                    if let Some(error) = portion
-                        .fields
-                        .iter_mut()
-                        .filter(|slot| slot.ready.is_empty())
-                        .find_map(|slot| slot.failed.take())
+                    if portion.failed > 0
+                        && let Some(error) = portion
+                            .fields
+                            .iter_mut()
+                            .filter(|slot| slot.ready.is_empty())
+                            .find_map(|slot| slot.failed.take())
                     {
                         return Some(Err(error));
                     }
-                    if portion.fields.iter().any(|slot| slot.ready.is_empty()) {
+                    if portion.empty > 0 {
                         return None;
                     }
                     let rows = portion.batches[portion.taken].kept;
                     portion.taken += 1;
                     self.moves += 1;
                     let mut columns = Vec::with_capacity(portion.fields.len());
-                    for (array, bytes) in
-                        portion.fields.iter_mut().filter_map(|slot| slot.ready.pop_front())
-                    {
+                    for slot in &mut portion.fields {
+                        let Some((array, bytes)) = slot.ready.pop_front() else { continue };
                         columns.push(array);
+                        portion.empty += usize::from(slot.ready.is_empty());
                         self.bytes = self.bytes.saturating_sub(bytes);
                     }
                     if rows > 0 {

@@ -2,6 +2,11 @@
 //! Random conditions, as text, and the rows for which they hold by Arrow's own comparison: a filtered
 //! reading has to be the whole reading, filtered.
 
+#![expect(
+    clippy::expect_used,
+    reason = "only tests run this, and a fault of its own is to be seen at once"
+)]
+
 use std::cmp::Ordering;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -64,6 +69,9 @@ pub fn check_seed(reader: &dyn Reader, seed: u64) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// How an operator is written, and the orders for which it holds.
+type Operator = (&'static str, fn(Ordering) -> bool);
 
 /// A column that a condition can name, without dictionaries and with the nulls of what it is in.
 struct Named {
@@ -133,7 +141,7 @@ fn test(rng: &mut Rng, column: &Named, rows: usize) -> (String, Truth) {
         return (format!("{path} is {}null", if wanted { "" } else { "not " }), truth);
     };
     let compared = compare(column, row);
-    let operators: [(&str, fn(Ordering) -> bool); 6] = [
+    let operators: [Operator; 6] = [
         ("=", Ordering::is_eq),
         ("<>", Ordering::is_ne),
         ("<", Ordering::is_lt),

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One object, or all below a prefix, of any store.
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use arrowsmith_core::{Error, Result};
+use arrowsmith_source::{DataFile, Input, Ranged, partitions_of};
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use tokio::runtime::{Builder, Runtime};
+
+/// Threads that wait for answers; decoding has its own.
+const THREADS: usize = 2;
+
+/// The runtime that all requests of the process run on.
+fn runtime() -> io::Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let made = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    Ok(RUNTIME.get_or_init(|| made))
+}
+
+/// An object of which the parts that are read are fetched, as they are needed.
+struct Object {
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    bytes: u64,
+}
+
+impl Ranged for Object {
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        let parts = runtime()?.block_on(self.store.get_ranges(&self.path, ranges))?;
+        let lengths = ranges.iter().map(|range| range.end - range.start);
+        if !lengths.eq(parts.iter().map(|part| part.len() as u64)) {
+            return Err(io::Error::other("the store gave fewer bytes than it said there are"));
+        }
+        Ok(parts)
+    }
+}
+
+/// An object as an input; `name` is what errors call it. Its length is asked for here. Not for use inside of an
+/// async runtime, whose thread it would block.
+///
+/// # Errors
+/// [`Error::Io`] when the store does not have it or cannot be asked.
+pub fn object(store: Arc<dyn ObjectStore>, path: &Path, name: &str) -> Result<Input> {
+    let asked = runtime().and_then(|runtime| Ok(runtime.block_on(store.head(path))?));
+    let meta = asked.map_err(|error| Error::io(name, error))?;
+    Ok(input(&store, meta, name))
+}
+
+/// All objects below a prefix, at any depth, whose names end in one of `extensions`, in the order of their names. What
+/// starts with `.` or `_` is left out; folders `name=value` below the prefix give partition values, as
+/// in [`arrowsmith_source::expand_dataset`]. `name` is what errors call the prefix.
+///
+/// # Errors
+/// [`Error::Io`] when the store cannot be asked, or has no such object.
+pub fn objects(
+    store: &Arc<dyn ObjectStore>,
+    prefix: &Path,
+    extensions: &[&str],
+    name: &str,
+) -> Result<Vec<DataFile>> {
+    let listed = runtime().and_then(|runtime| {
+        let list = store.list(Some(prefix)).try_collect::<Vec<ObjectMeta>>();
+        Ok(runtime.block_on(list)?)
+    });
+    let mut listed = listed.map_err(|error| Error::io(name, error))?;
+    listed.sort_by(|one, other| one.location.cmp(&other.location));
+    let mut files = Vec::new();
+    for meta in listed {
+        let Some(below) = meta.location.prefix_match(prefix) else { continue };
+        let parts: Vec<String> = below.map(|part| part.as_ref().to_owned()).collect();
+        let hidden = parts.iter().any(|part| part.starts_with(['.', '_']));
+        let known = meta.location.extension().is_some_and(|found| {
+            extensions.iter().any(|extension| extension.eq_ignore_ascii_case(found))
+        });
+        if hidden || !known {
+            continue;
+        }
+        let folders = parts.iter().take(parts.len().saturating_sub(1));
+        let partitions = partitions_of(folders.map(String::as_str));
+        let name = format!("{}/{}", name.trim_end_matches('/'), parts.join("/"));
+        files.push(DataFile { input: input(store, meta, &name), partitions });
+    }
+    if files.is_empty() {
+        let message = format!("no object below this ends in .{}", extensions.join(" or ."));
+        return Err(Error::io(name, io::Error::new(io::ErrorKind::NotFound, message)));
+    }
+    Ok(files)
+}
+
+fn input(store: &Arc<dyn ObjectStore>, meta: ObjectMeta, name: &str) -> Input {
+    let object = Object { store: Arc::clone(store), path: meta.location, bytes: meta.size };
+    Input::Ranged { name: Some(name.into()), ranged: Arc::new(object) }
+}
