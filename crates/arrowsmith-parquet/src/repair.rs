@@ -51,11 +51,7 @@ fn repair(bytes: &[u8], out: &mut Vec<u8>) -> Result<bool, ThriftError> {
 }
 
 /// Copies a `SchemaElement`; says whether something was left out.
-fn element(
-    bytes: &[u8],
-    reader: &mut Reader<'_>,
-    out: &mut Vec<u8>,
-) -> Result<bool, ThriftError> {
+fn element(bytes: &[u8], reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<bool, ThriftError> {
     let (mut last, mut written) = (0, 0);
     let (mut unknown, mut logical) = (None, false);
     while let Some((number, kind)) = reader.field(&mut last)? {
