@@ -7,6 +7,8 @@
 //! JSON paper's Fig. 4 (time of the stages) and Fig. 8 and 9 (throughput by size and threads), and adds
 //! latency at fixed rates, loss, processor time and energy.
 
+mod connect;
+mod files;
 mod page;
 mod process;
 #[cfg(test)]
@@ -22,10 +24,12 @@ use serde::Serialize;
 
 use self::process::{Service, joules};
 use crate::BenchError;
+use crate::install;
 use crate::machine;
 use crate::result::{Machine, NotMeasured};
 use crate::stats::Spread;
 
+pub use connect::NAME as REDPANDA_CONNECT;
 pub use page::html;
 
 /// Text that is made before a run and sent again and again, so that the sender costs little.
@@ -36,6 +40,8 @@ const CHUNK_BYTES: usize = 256 << 10;
 const CONNECTIONS: usize = 4;
 /// Seed of all inputs.
 const SEED: u64 = 42;
+/// Longest run: an engine that would take longer is not measured at that size.
+const RUN_SECONDS_MAX: f64 = 15.0;
 /// Shares of the greatest throughput at which latency is measured.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.8];
 
@@ -46,7 +52,7 @@ pub struct Options {
     pub program: PathBuf,
     /// Workloads: those of the paper unless said otherwise.
     pub workloads: Vec<Workload>,
-    /// Engines of the service, `cpu` and `reference`.
+    /// Engines of the service, `cpu` and `reference`, and the peer, [`REDPANDA_CONNECT`].
     pub engines: Vec<String>,
     /// Bytes of text of a run.
     pub sizes_bytes: Vec<u64>,
@@ -56,6 +62,8 @@ pub struct Options {
     pub rounds: usize,
     /// How long latency is measured at each rate.
     pub latency_time: Duration,
+    /// Where the peer is built.
+    pub peers_dir: PathBuf,
 }
 
 impl Options {
@@ -69,11 +77,12 @@ impl Options {
         Self {
             program,
             workloads: vec![Workload::Battery, Workload::Trip],
-            engines: vec!["cpu".to_owned(), "reference".to_owned()],
+            engines: ["cpu", "reference", REDPANDA_CONNECT].map(str::to_owned).to_vec(),
             sizes_bytes: (20..=30).step_by(2).map(|power| 1 << power).collect(),
             threads,
             rounds: 5,
             latency_time: Duration::from_secs(5),
+            peers_dir: PathBuf::from(".bench"),
         }
     }
 }
@@ -129,7 +138,9 @@ pub struct Row {
     /// Time in each stage, all threads together, in seconds: receive, parse, resize, serialize, publish.
     pub stage_s: Vec<(String, f64)>,
     /// Records sent and not found in the files, all runs together.
-    pub lost_records: i64,
+    pub lost_records: u64,
+    /// Records in the files that were not sent so often, all runs together.
+    pub repeated_records: u64,
 }
 
 /// Latency of one workload and engine at a rate.
@@ -146,7 +157,9 @@ pub struct Latency {
     /// From the time at which a chunk was due to the acknowledgement of its last record.
     pub latency: LatencyMs,
     /// Records sent and not found in the files.
-    pub lost_records: i64,
+    pub lost_records: u64,
+    /// Records in the files that were not sent so often.
+    pub repeated_records: u64,
 }
 
 /// One run.
@@ -159,7 +172,32 @@ struct Run {
     joules: Option<f64>,
     peak_rss_mb: Option<f64>,
     stage_s: Vec<(String, f64)>,
-    lost: i64,
+    sent: u64,
+    stored: u64,
+}
+
+impl Run {
+    fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.stored)
+    }
+
+    fn repeated(&self) -> u64 {
+        self.stored.saturating_sub(self.sent)
+    }
+}
+
+/// Who takes part, and its program.
+struct Engine<'a> {
+    name: &'a str,
+    program: PathBuf,
+}
+
+/// What all engines run in turns.
+struct Task<'a> {
+    workload: Workload,
+    source: &'a Source,
+    threads: usize,
+    bytes: u64,
 }
 
 /// What is run once.
@@ -200,14 +238,26 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
             .not_measured
             .push(missing("energy", "this machine shows no counters of energy (RAPL)"));
     }
+    let mut engines = Vec::new();
+    for name in options.engines.iter().map(String::as_str) {
+        let program = match name {
+            REDPANDA_CONNECT => install::redpanda_connect(&options.peers_dir, progress),
+            _ => Ok(options.program.clone()),
+        };
+        match program {
+            Ok(program) => engines.push(Engine { name, program }),
+            Err(reason) => report.not_measured.push(missing(name, &reason)),
+        }
+    }
     for &workload in &options.workloads {
         let source = source(workload);
         for &threads in &options.threads {
             for &bytes in &options.sizes_bytes {
-                throughput(options, workload, &source, threads, bytes, &mut report, progress)?;
+                let task = Task { workload, source: &source, threads, bytes };
+                throughput(options, &engines, &task, &mut report, progress)?;
             }
         }
-        for engine in &options.engines {
+        for engine in &engines {
             latency(options, workload, &source, engine, &mut report, progress)?;
         }
     }
@@ -223,26 +273,39 @@ fn source(workload: Workload) -> Source {
 /// All engines in turns, round by round.
 fn throughput(
     options: &Options,
-    workload: Workload,
-    source: &Source,
-    threads: usize,
-    bytes: u64,
+    engines: &[Engine<'_>],
+    task: &Task<'_>,
     report: &mut Report,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), BenchError> {
-    let mut runs: Vec<Vec<Run>> = options.engines.iter().map(|_| Vec::new()).collect();
+    let &Task { workload, source, threads, bytes } = task;
+    let mut all: Vec<(&Engine<'_>, Vec<Run>)> = Vec::new();
+    for engine in engines {
+        match too_long(report, engine.name, task) {
+            None => all.push((engine, Vec::new())),
+            Some(seconds) => report.not_measured.push(NotMeasured {
+                engine: engine.name.to_owned(),
+                workload: workload.name().to_owned(),
+                reason: format!(
+                    "{:.0} MB with {threads} threads: a run would take {seconds:.0} s",
+                    megabytes(bytes)
+                ),
+            }),
+        }
+    }
     for _ in 0..options.rounds.max(1) {
-        for (engine, runs) in options.engines.iter().zip(&mut runs) {
+        for (engine, runs) in &mut all {
             let amount = Amount::Bytes(bytes);
-            let program = &options.program;
-            let plan = Plan { program, workload, engine, threads, source, amount, rate: None };
+            let (program, name) = (&engine.program, engine.name);
+            let plan =
+                Plan { program, workload, engine: name, threads, source, amount, rate: None };
             runs.push(once(&plan)?);
         }
     }
-    for (engine, runs) in options.engines.iter().zip(&runs) {
-        let row = row(workload, engine, threads, runs);
+    for (engine, runs) in &all {
+        let row = row(workload, engine.name, threads, runs);
         progress(&format!(
-            "{:<8} {:<10} {threads} threads {:>7.1} MB {:>7.3} GB/s, {} lost",
+            "{:<8} {:<16} {threads} threads {:>7.1} MB {:>7.3} GB/s, {} lost",
             row.workload,
             row.engine,
             megabytes(row.bytes),
@@ -252,6 +315,19 @@ fn throughput(
         report.rows.push(row);
     }
     Ok(())
+}
+
+/// How long a run would take, by those before, where that is too long.
+fn too_long(report: &Report, engine: &str, task: &Task<'_>) -> Option<f64> {
+    let same = |row: &&Row| {
+        row.engine == engine
+            && row.workload == task.workload.name()
+            && row.threads == task.threads
+            && row.bytes < task.bytes
+    };
+    let before = report.rows.iter().filter(same).max_by_key(|row| row.bytes)?;
+    let seconds = before.seconds_median * megabytes(task.bytes) / megabytes(before.bytes);
+    (seconds > RUN_SECONDS_MAX).then_some(seconds)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
@@ -293,7 +369,8 @@ fn row(workload: Workload, engine: &str, threads: usize, runs: &[Run]) -> Row {
         joules_per_gb: per_gb(|run| run.joules),
         peak_rss_mb: runs.iter().filter_map(|run| run.peak_rss_mb).reduce(f64::max),
         stage_s,
-        lost_records: runs.iter().map(|run| run.lost).sum(),
+        lost_records: runs.iter().map(Run::lost).sum(),
+        repeated_records: runs.iter().map(Run::repeated).sum(),
     }
 }
 
@@ -302,10 +379,11 @@ fn latency(
     options: &Options,
     workload: Workload,
     source: &Source,
-    engine: &str,
+    engine: &Engine<'_>,
     report: &mut Report,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), BenchError> {
+    let (program, engine) = (&engine.program, engine.name);
     let rows = report.rows.iter();
     let same = rows.filter(|row| row.workload == workload.name() && row.engine == engine);
     let Some(best) = same.max_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s)) else { return Ok(()) };
@@ -313,17 +391,16 @@ fn latency(
     for share in SHARES {
         let rate = most * share;
         let amount = Amount::Time(options.latency_time);
-        let program = &options.program;
         let plan = Plan { program, workload, engine, threads, source, amount, rate: Some(rate) };
         let run = once(&plan)?;
         let Some(latency) = run.latency else { continue };
         progress(&format!(
-            "{:<8} {engine:<10} {:>7.1} MB/s: {:.2} ms half, {:.2} ms 99 %, {} lost",
+            "{:<8} {engine:<16} {:>7.1} MB/s: {:.2} ms half, {:.2} ms 99 %, {} lost",
             workload.name(),
             rate / 1e6,
             latency.p50,
             latency.p99,
-            run.lost
+            run.lost()
         ));
         report.latencies.push(Latency {
             workload: workload.name().to_owned(),
@@ -331,7 +408,8 @@ fn latency(
             share,
             bytes_per_s: rate,
             latency,
-            lost_records: run.lost,
+            lost_records: run.lost(),
+            repeated_records: run.repeated(),
         });
     }
     Ok(())
@@ -339,7 +417,11 @@ fn latency(
 
 /// Starts a service, sends, and looks at what is left.
 fn once(plan: &Plan<'_>) -> Result<Run, BenchError> {
-    let service = Service::start(plan.program, plan.workload.name(), plan.engine, plan.threads)?;
+    let launch = match plan.engine {
+        REDPANDA_CONNECT => connect::launch(plan.program, plan.workload, plan.threads),
+        engine => process::ours(plan.program, plan.workload.name(), engine, plan.threads),
+    };
+    let service = Service::start(launch?)?;
     // A first record, so that nothing is opened or compiled while the clock runs.
     let first = send(plan, &service, Amount::Records(1), None, 1)?;
     let before = service.usage();
@@ -350,7 +432,6 @@ fn once(plan: &Plan<'_>) -> Result<Run, BenchError> {
     let after = service.usage();
     let stage_s = service.stages()?;
     let stored = service.end()?;
-    let sent = first.sent_records + report.sent_records;
     Ok(Run {
         seconds: report.seconds,
         bytes: report.sent_bytes,
@@ -360,7 +441,8 @@ fn once(plan: &Plan<'_>) -> Result<Run, BenchError> {
         joules: energy,
         peak_rss_mb: after.map(|usage| usage.peak_rss_mb),
         stage_s,
-        lost: i64::try_from(sent).unwrap_or(i64::MAX) - i64::try_from(stored).unwrap_or(i64::MAX),
+        sent: first.sent_records + report.sent_records,
+        stored,
     })
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Nothing is installed before a peer is asked for, and nothing outside the folder is touched. What
 //! is there already and unchanged is used again. The peers' packages come from the registries
-//! through their ordinary clients (pip, Cargo).
+//! through their ordinary clients (pip, Cargo, Go).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,31 @@ const RUST: Sources = sources!(
 );
 const CPP: Sources =
     sources!("cpp": "peer.cpp", "columns.h", "shapes.h", "Cargo.toml", "Cargo.lock");
+
+const GO: Sources = sources!("go": "go.mod", "go.sum", "main.go");
+
+/// Builds Redpanda Connect, with the parts that its peer needs, if need be; gives the program.
+pub(crate) fn redpanda_connect(
+    peers: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<PathBuf, String> {
+    let peers = std::path::absolute(peers).map_err(|e| format!("{}: {e}", peers.display()))?;
+    let folder = peers.join("go");
+    let program = folder.join("redpanda-connect");
+    if !write(&folder, GO)? && program.is_file() {
+        return Ok(program);
+    }
+    progress("building Redpanda Connect, which takes minutes");
+    remove(&program)?;
+    run(Command::new("go")
+        .args(["build", "-buildvcs=false", "-o"])
+        .arg(&program)
+        .arg(".")
+        .current_dir(&folder)
+        .env("CGO_ENABLED", "0")
+        .env_remove("GOFLAGS"))?;
+    Ok(program)
+}
 
 /// Installs a peer if need be; gives the program and its first arguments.
 pub(crate) fn install(

@@ -422,7 +422,8 @@ pub enum BenchSuite {
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine
 ///
 /// Throughput by size and threads, time of the stages, latency at fixed rates, loss, and what it costs,
-/// with both engines in turns. Without --json and --report the JSON result goes to standard output.
+/// with both engines and Redpanda Connect (HTTP to Parquet) in turns. The peer is built by Go, where there is Go,
+/// into a folder of its own. Without --json and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct IngestBenchArgs {
     /// Write an HTML page with plots
@@ -445,9 +446,9 @@ pub struct IngestBenchArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = workload)]
     pub workloads: Vec<Workload>,
 
-    /// Engines of the service
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "cpu,reference",
-        value_parser = ["cpu", "reference"])]
+    /// Engines of the service, and the peer [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',',
+        value_parser = ["cpu", "reference", arrowsmith_bench::ingest::REDPANDA_CONNECT])]
     pub engines: Vec<String>,
 
     /// Parser threads [default: one, and all there are]
@@ -457,6 +458,14 @@ pub struct IngestBenchArgs {
     /// How long latency is measured at each rate, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     pub seconds: Duration,
+
+    /// Where the peer is built [default: .bench]
+    #[arg(long, value_name = "DIR")]
+    pub peers_dir: Option<PathBuf>,
+
+    /// A look in seconds at whether all of it works: --sizes 1MiB,4MiB --rounds 1 --seconds 1 --engines cpu,reference
+    #[arg(long, conflicts_with_all = ["sizes", "rounds", "seconds", "engines"])]
+    pub quick: bool,
 }
 
 /// JSON to Arrow, beside pyarrow, polars, DuckDB, arrow-json, simdjson and others

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::{Report, Row, megabytes};
+use super::{REDPANDA_CONNECT, Report, Row, megabytes};
 use crate::report::{LineChart, STYLE, Series, date, escape, legend, number};
 
 /// Makes one self-contained page.
@@ -14,11 +14,12 @@ pub fn html(report: &Report) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Ingest, {day}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n<h1>JSON over TCP to Arrow files</h1>\n\
+         <header>\n<h1>JSON over the network to Arrow files</h1>\n\
          <p class=\"sub\">First byte sent to last acknowledgement, over loopback · {day} · commit {}</p>\n\
          </header>\n",
         escape(&report.commit)
     );
+    page.push_str(&ratios(report));
     page.push_str(&throughput(report));
     page.push_str(&stages(report));
     page.push_str(&latencies(report));
@@ -53,16 +54,71 @@ fn sizes(rows: &[&Row]) -> Vec<u64> {
     different(rows.iter().map(|row| row.bytes.next_power_of_two()))
 }
 
+/// Name of an engine for readers.
+fn called(engine: &str) -> String {
+    match engine {
+        "cpu" => "arrowsmith".to_owned(),
+        REDPANDA_CONNECT => "Redpanda Connect, HTTP to Parquet".to_owned(),
+        other => format!("arrowsmith with the engine {other}"),
+    }
+}
+
+/// Our engine beside each other one, at the largest text that both ran with the most threads.
+fn ratios(report: &Report) -> String {
+    let rows = || report.rows.iter();
+    let most = rows().map(|row| row.threads).max().unwrap_or_default();
+    let of = |row: &&Row, engine: &str| row.engine == engine && row.threads == most;
+    let mut lines = Vec::new();
+    for workload in different(rows().map(|row| &row.workload)) {
+        for other in different(rows().map(|row| &row.engine).filter(|name| *name != "cpu")) {
+            let theirs = rows().filter(|row| of(row, other) && row.workload == *workload);
+            let pair = |theirs: &Row| {
+                let same = |row: &&Row| {
+                    of(row, "cpu") && row.workload == *workload && same_size(row, theirs)
+                };
+                let ours = rows().find(same)?;
+                let cpu = theirs.cpu_s_per_gb.zip(ours.cpu_s_per_gb).map(|(a, b)| a / b);
+                let cells = [
+                    workload.clone(),
+                    called(other),
+                    megabytes_label(ours.bytes),
+                    number(ours.gb_per_s),
+                    number(theirs.gb_per_s),
+                    format!("{} ×", number(ours.gb_per_s / theirs.gb_per_s)),
+                    cpu.map_or_else(|| "–".to_owned(), |ratio| format!("{} ×", number(ratio))),
+                ];
+                Some((theirs.bytes, cells.to_vec()))
+            };
+            let largest = theirs.filter_map(pair).max_by_key(|(bytes, _)| *bytes);
+            lines.extend(largest.map(|(_, cells)| cells));
+        }
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    let head =
+        ["Workload", "Beside", "Text", "GB/s", "GB/s of it", "Faster", "Less processor time"];
+    let mut text = format!(
+        "<section>\n<h2>arrowsmith beside the others</h2>\n<p>{most} parser threads, the largest text \
+         that both ran.</p>\n"
+    );
+    text.push_str(&table(&head, lines.into_iter()));
+    text.push_str("</section>\n");
+    text
+}
+
+/// Whether both were asked for as much text: what was sent is up to one record a connection more.
+fn same_size(a: &Row, b: &Row) -> bool {
+    a.bytes.next_power_of_two() == b.bytes.next_power_of_two()
+}
+
 fn throughput(report: &Report) -> String {
     let mut text =
         String::from("<section>\n<h2>Throughput by size (the paper's Fig. 8 and 9)</h2>\n");
     let lines = different(report.rows.iter().map(line));
     let names: Vec<String> = lines
         .iter()
-        .map(|(engine, threads)| match engine.as_str() {
-            "cpu" => format!("arrowsmith, {threads} parser threads"),
-            other => format!("engine {other}, {threads} parser threads"),
-        })
+        .map(|(engine, threads)| format!("{}, {threads} parser threads", called(engine)))
         .collect();
     text.push_str(&legend(names.iter().map(String::as_str).enumerate()));
     text.push_str("<div class=\"panels\">\n");
@@ -138,14 +194,17 @@ fn latencies(report: &Report) -> String {
          due to be sent to the acknowledgement of its last record, which is in the files then. Who is \
          late sends at once, and the delay counts.</p>\n",
     );
-    let head =
-        ["Workload", "Engine", "Load", "MB/s", "50 %", "90 %", "99 %", "99.9 %", "most", "lost"];
+    let head = [
+        "Workload", "Engine", "Load", "MB/s", "50 %", "90 %", "99 %", "99.9 %", "most", "lost",
+        "twice",
+    ];
     let rows = report.latencies.iter().map(|one| {
         let ms = one.latency;
         let mut cells =
             vec![one.workload.clone(), one.engine.clone(), format!("{:.0} %", one.share * 100.0)];
         cells.extend([one.bytes_per_s / 1e6, ms.p50, ms.p90, ms.p99, ms.p999, ms.max].map(number));
         cells.push(one.lost_records.to_string());
+        cells.push(one.repeated_records.to_string());
         cells
     });
     text.push_str(&table(&head, rows));
@@ -167,6 +226,7 @@ fn details(report: &Report) -> String {
         "J/GB",
         "Memory MB",
         "Lost",
+        "Twice",
     ];
     let rows = report.rows.iter().map(|row| {
         let maybe = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), number);
@@ -182,6 +242,7 @@ fn details(report: &Report) -> String {
             maybe(row.joules_per_gb),
             maybe(row.peak_rss_mb),
             row.lost_records.to_string(),
+            row.repeated_records.to_string(),
         ]
     });
     text.push_str(&table(&head, rows));
@@ -201,14 +262,17 @@ fn method(report: &Report) -> String {
     entry("Command", &report.command);
     entry("Seed", &report.seed.to_string());
     for missing in &report.not_measured {
-        entry("Not measured", &format!("{}: {}", missing.engine, missing.reason));
+        let what = [missing.engine.as_str(), &missing.workload].join(" ");
+        entry("Not measured", &format!("{}: {}", what.trim(), missing.reason));
     }
     text.push_str(
         "</dl>\n<p>Each run has a process of its own; engines take turns, round by round, and the median \
          is shown. Sender and service share the processors. Records are made beforehand and sent over \
-         4 connections; a record is acknowledged when it is in a file that outlives the process. \
-         The files are read back after every run, and records that were sent and are not in them are \
-         listed as lost. 1 GB = 10<sup>9</sup> bytes of JSON text.</p>\n</section>\n",
+         4 connections; a record is acknowledged when it is in a file that outlives the process, but not \
+         a loss of power: nothing waits for the disk. Complete files are removed while the run goes on, as \
+         a consumer would, after their rows were counted; records that were sent and are not in them are \
+         listed as lost. Redpanda Connect takes requests of 256 KiB over HTTP and writes each into a \
+         Parquet file without compression: it has no Arrow output. 1 GB = 10<sup>9</sup> bytes of JSON text.</p>\n</section>\n",
     );
     text
 }

@@ -4,13 +4,12 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use arrow_ipc::reader::FileReader;
-
+use super::files::{Consumer, Format};
 use crate::BenchError;
 
 /// Longest wait for a start or an end.
@@ -19,13 +18,29 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const TICKS_PER_SECOND: f64 = 100.0;
 /// Text inside the service at a time.
 const MEMORY_MIB: u32 = 256;
+/// Size of a file: small enough for a consumer to keep up, so that memory is used again.
+const ROLL_MIB: u32 = 64;
+
+/// A service that can be started: it writes its files into `out`, and everything else, in a folder of
+/// its own.
+pub(super) struct Launch {
+    pub(super) program: PathBuf,
+    /// Name and text of its configuration.
+    pub(super) config: (&'static str, String),
+    pub(super) arguments: &'static [&'static str],
+    /// Where it takes records.
+    pub(super) target: String,
+    /// Where it says that it is ready: port and path.
+    pub(super) ready: (u16, &'static str),
+    pub(super) format: Format,
+}
 
 /// The process; dropping it kills it.
 pub(super) struct Service {
     process: Child,
     folder: tempfile::TempDir,
-    tcp: u16,
-    http: u16,
+    launch: Launch,
+    consumer: Consumer,
 }
 
 /// What a process used so far.
@@ -39,39 +54,55 @@ fn failed(message: impl ToString) -> BenchError {
     BenchError::Service { message: message.to_string() }
 }
 
-fn free_port() -> Result<u16, BenchError> {
+pub(super) fn free_port() -> Result<u16, BenchError> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
     Ok(listener.local_addr().map_err(failed)?.port())
 }
 
+/// `arrowsmith ingest`, from TCP into Arrow files.
+pub(super) fn ours(
+    program: &Path,
+    schema: &str,
+    engine: &str,
+    threads: usize,
+) -> Result<Launch, BenchError> {
+    let (tcp, http) = (free_port()?, free_port()?);
+    let config = format!(
+        "[service]\nhttp = '127.0.0.1:{http}'\nthreads = {threads}\nmemory = '{MEMORY_MIB}MiB'\n\
+         [stream.s]\nschema = '{schema}'\nengine = '{engine}'\ntcp = ['127.0.0.1:{tcp}']\n\
+         acknowledge = true\n[[stream.s.sink]]\ntype = 'directory'\npath = 'out'\n\
+         roll_bytes = '{ROLL_MIB}MiB'\nfsync = 'never'\n"
+    );
+    Ok(Launch {
+        program: program.to_owned(),
+        config: ("config.toml", config),
+        arguments: &["ingest", "--config", "config.toml", "--log", "warn"],
+        target: format!("tcp://127.0.0.1:{tcp}"),
+        ready: (http, "/readyz"),
+        format: Format::Arrow,
+    })
+}
+
 impl Service {
-    /// Starts `arrowsmith ingest` and waits until it is ready.
-    pub(super) fn start(
-        program: &Path,
-        schema: &str,
-        engine: &str,
-        threads: usize,
-    ) -> Result<Self, BenchError> {
+    /// Starts it and waits until it is ready.
+    pub(super) fn start(launch: Launch) -> Result<Self, BenchError> {
         let folder = tempfile::tempdir().map_err(failed)?;
-        let (tcp, http) = (free_port()?, free_port()?);
-        let config = format!(
-            "[service]\nhttp = '127.0.0.1:{http}'\nthreads = {threads}\nmemory = '{MEMORY_MIB}MiB'\n\
-             [stream.s]\nschema = '{schema}'\nengine = '{engine}'\ntcp = ['127.0.0.1:{tcp}']\n\
-             acknowledge = true\n[[stream.s.sink]]\ntype = 'directory'\npath = 'out'\n"
-        );
-        fs::write(folder.path().join("config.toml"), config).map_err(failed)?;
+        let out = folder.path().join("out");
+        fs::create_dir(&out).map_err(failed)?;
+        fs::write(folder.path().join(launch.config.0), &launch.config.1).map_err(failed)?;
         let log = File::create(folder.path().join("log")).map_err(failed)?;
-        let process = Command::new(program)
-            .args(["ingest", "--config", "config.toml", "--log", "warn"])
+        let process = Command::new(&launch.program)
+            .args(launch.arguments)
             .current_dir(folder.path())
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(log.try_clone().map_err(failed)?)
             .stderr(log)
             .spawn()
             .map_err(failed)?;
-        let mut this = Self { process, folder, tcp, http };
+        let consumer = Consumer::start(out, launch.format);
+        let mut this = Self { process, folder, launch, consumer };
         let until = Instant::now() + PATIENCE;
-        while this.get("/readyz").is_none() {
+        while this.get(this.launch.ready.1).is_none() {
             if this.process.try_wait().map_err(failed)?.is_some() || Instant::now() > until {
                 return Err(failed(format!("the service does not start: {}", this.log())));
             }
@@ -80,8 +111,8 @@ impl Service {
         Ok(this)
     }
 
-    pub(super) fn target(&self) -> String {
-        format!("tcp://127.0.0.1:{}", self.tcp)
+    pub(super) fn target(&self) -> &str {
+        &self.launch.target
     }
 
     fn log(&self) -> String {
@@ -90,7 +121,7 @@ impl Service {
 
     /// A page, where it is answered with 200.
     fn get(&self, path: &str) -> Option<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.http)).ok()?;
+        let mut stream = TcpStream::connect(("127.0.0.1", self.launch.ready.0)).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
         let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).ok()?;
@@ -100,8 +131,11 @@ impl Service {
         head.contains(" 200 ").then(|| body.to_owned())
     }
 
-    /// Seconds in each stage so far, all threads together.
+    /// Seconds in each stage so far, all threads together; nothing of a service without stages.
     pub(super) fn stages(&self) -> Result<Vec<(String, f64)>, BenchError> {
+        if self.launch.format == Format::Parquet {
+            return Ok(Vec::new());
+        }
         let text = self.get("/v1/status.json").ok_or_else(|| failed("there is no status"))?;
         let status: serde_json::Value = serde_json::from_str(&text).map_err(failed)?;
         let stages = status["stages"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -142,7 +176,7 @@ impl Service {
         if !status.success() {
             return Err(failed(format!("the service ended with {status}: {}", self.log())));
         }
-        records(&self.folder.path().join("out"))
+        self.consumer.end().map_err(failed)
     }
 }
 
@@ -152,21 +186,6 @@ impl Drop for Service {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-/// Rows of all Arrow files of a folder.
-fn records(folder: &Path) -> Result<u64, BenchError> {
-    let mut rows = 0;
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|end| end == "arrow") {
-            let file = File::open(&path).map_err(failed)?;
-            for batch in FileReader::try_new(file, Some(Vec::new())).map_err(failed)? {
-                rows += batch.map_err(failed)?.num_rows() as u64;
-            }
-        }
-    }
-    Ok(rows)
 }
 
 /// Energy that the processors have used since some time, where the system counts it.

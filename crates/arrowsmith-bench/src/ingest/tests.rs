@@ -3,7 +3,7 @@
 
 use super::*;
 
-fn run_of(seconds: f64, lost: i64) -> Run {
+fn run_of(seconds: f64, stored: u64) -> Run {
     Run {
         seconds,
         bytes: 2_000_000_000,
@@ -13,12 +13,13 @@ fn run_of(seconds: f64, lost: i64) -> Run {
         joules: None,
         peak_rss_mb: Some(seconds * 10.0),
         stage_s: vec![("parse".to_owned(), seconds), ("publish".to_owned(), 1.0)],
-        lost,
+        sent: 11,
+        stored,
     }
 }
 
 fn report() -> Report {
-    let row = row(Workload::Trip, "cpu", 2, &[run_of(1.0, 0), run_of(4.0, 3), run_of(2.0, -1)]);
+    let row = row(Workload::Trip, "cpu", 2, &[run_of(1.0, 11), run_of(4.0, 8), run_of(2.0, 12)]);
     let ms = LatencyMs { count: 5, p50: 1.5, p90: 2.5, p99: 3.5, p999: 4.5, max: 5.5 };
     Report {
         suite: "ingest".to_owned(),
@@ -34,6 +35,7 @@ fn report() -> Report {
             bytes_per_s: 5e8,
             latency: ms,
             lost_records: 0,
+            repeated_records: 0,
         }],
         rows: vec![row],
         not_measured: Vec::new(),
@@ -44,7 +46,9 @@ fn report() -> Report {
 fn a_row_has_the_medians_and_every_loss() {
     let report = report();
     let row = &report.rows[0];
-    assert_eq!((row.seconds_median, row.gb_per_s, row.lost_records), (2.0, 1.0, 2));
+    assert_eq!((row.seconds_median, row.gb_per_s), (2.0, 1.0));
+    // What came twice does not make up for what is lost.
+    assert_eq!((row.lost_records, row.repeated_records), (3, 1));
     assert_eq!(
         (row.cpu_s_per_gb, row.joules_per_gb, row.peak_rss_mb),
         (Some(2.0), None, Some(40.0))
@@ -65,6 +69,19 @@ fn the_page_shows_what_was_measured_and_nothing_from_elsewhere() {
 
 #[test]
 fn a_service_that_cannot_be_started_is_an_error() {
-    let options = Options { rounds: 1, ..Options::new("no/such/program".into()) };
+    let engines = vec!["cpu".to_owned()];
+    let options = Options { rounds: 1, engines, ..Options::new("no/such/program".into()) };
     assert!(matches!(run(&options, &mut |_| {}), Err(BenchError::Service { .. })));
+}
+
+#[test]
+fn what_would_take_too_long_is_not_run() {
+    let report = report();
+    let source = source(Workload::Trip);
+    let mut task = Task { workload: Workload::Trip, source: &source, threads: 2, bytes: 4 << 30 };
+    // 2 s for 2 GB.
+    assert_eq!(too_long(&report, "cpu", &task), None);
+    task.bytes = 20_000_000_000;
+    assert_eq!(too_long(&report, "cpu", &task), Some(20.0));
+    assert_eq!(too_long(&report, "reference", &task), None);
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Redpanda Connect with the parts that the benchmark needs, put together as its documentation says.
+package main
+
+import (
+	"context"
+
+	_ "github.com/redpanda-data/benthos/v4/public/components/io"
+	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
+	_ "github.com/redpanda-data/connect/v4/public/components/pure/extended"
+
+	"github.com/redpanda-data/benthos/v4/public/service"
+)
+
+func main() {
+	service.RunCLI(context.Background())
+}
