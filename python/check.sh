@@ -7,7 +7,7 @@ bin=$(cd .. && pwd)/.venv/bin
 
 cargo fmt --check
 # What maturin wrote about Python keeps cargo from compiling the bindings anew, here and next time.
-config=$(find "$PWD/../target/maturin" -name 'pyo3-config-*.txt' 2>/dev/null | head -n 1)
+config=$(find "${CARGO_TARGET_DIR:-$PWD/../target}/maturin" -name 'pyo3-config-*.txt' 2>/dev/null | head -n 1)
 PYO3_BUILD_EXTENSION_MODULE=1 ${config:+env PYO3_CONFIG_FILE="$(realpath "$config")"} \
     cargo clippy --release --quiet --locked -- -D warnings
 "$bin/ruff" check --quiet
