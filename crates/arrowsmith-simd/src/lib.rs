@@ -9,7 +9,7 @@
 //! * [`stream`]: whole records that are nothing but one array of integers, 4 KiB at a time.
 //! * [`lanes`]: the same place of eight records at once.
 //! * [`skip`]: values that nobody asked for.
-//! * [`column`]: encoded columns, as Parquet has them, to Arrow buffers.
+//! * [`column`](mod@column): encoded columns, as Parquet has them, to Arrow buffers.
 //!
 //! Every kernel has a portable form that gives the same result; tests hold the two together.
 //! This crate knows no schema, plan or record.
