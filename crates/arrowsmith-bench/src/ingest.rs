@@ -102,6 +102,8 @@ pub struct Report {
     pub started_unix_s: u64,
     /// Seed of the generated inputs.
     pub seed: u64,
+    /// Where the services wrote their files: the folder for temporary files.
+    pub folder: PathBuf,
     /// Throughput and stages.
     pub rows: Vec<Row>,
     /// Latency at fixed rates.
@@ -224,6 +226,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
         command: std::env::args().collect::<Vec<_>>().join(" "),
         started_unix_s: now.as_secs(),
         seed: SEED,
+        folder: std::env::temp_dir(),
         rows: Vec::new(),
         latencies: Vec::new(),
         not_measured: Vec::new(),

@@ -261,6 +261,7 @@ fn method(report: &Report) -> String {
     entry("System", &machine.os);
     entry("Command", &report.command);
     entry("Seed", &report.seed.to_string());
+    entry("Files in", &report.folder.display().to_string());
     for missing in &report.not_measured {
         let what = [missing.engine.as_str(), &missing.workload].join(" ");
         entry("Not measured", &format!("{}: {}", what.trim(), missing.reason));

@@ -28,6 +28,7 @@ fn report() -> Report {
         command: "arrowsmith bench ingest <x>".to_owned(),
         started_unix_s: 0,
         seed: SEED,
+        folder: "somewhere".into(),
         latencies: vec![Latency {
             workload: "trip".to_owned(),
             engine: "cpu".to_owned(),
@@ -59,7 +60,9 @@ fn a_row_has_the_medians_and_every_loss() {
 #[test]
 fn the_page_shows_what_was_measured_and_nothing_from_elsewhere() {
     let page = html(&report());
-    for part in ["trip", "2.00", "publish", "3.50", "500", "bench ingest &lt;x&gt;", "<svg"] {
+    for part in
+        ["somewhere", "trip", "2.00", "publish", "3.50", "500", "bench ingest &lt;x&gt;", "<svg"]
+    {
         assert!(page.contains(part), "{part}");
     }
     for part in ["NaN", "<script", "src=", "http://", "https://"] {
