@@ -40,8 +40,20 @@ impl Part {
         options: &DirectoryOptions,
     ) -> Result<Self, ArrowError> {
         let file = File::options().write(true).create_new(true).open(&path)?;
-        let mut writer = writer(file, schema, options)?;
-        writer.get_mut().flush()?;
+        let begun = writer(file, schema, options).and_then(|mut writer| {
+            let flushed = writer.get_mut().flush();
+            // What could not be written must not follow when the buffer is dropped.
+            writer.get_mut().get_mut().closed = flushed.is_err();
+            flushed.map(|()| writer).map_err(ArrowError::from)
+        });
+        let writer = match begun {
+            Ok(writer) => writer,
+            Err(error) => {
+                // Nothing is in it yet, and the next try begins with the same name.
+                fs::remove_file(&path)?;
+                return Err(error);
+            }
+        };
         Ok(Self {
             path,
             schema: schema.clone(),
