@@ -48,10 +48,10 @@ fn the_page_of_a_service_at_work() {
     let Some(modules) = browser() else { return };
     let mut service = Service::start("", "", "");
     let picture = std::env::var("ARROWSMITH_PICTURE").unwrap_or_default();
-    let seconds = if picture.is_empty() { 6 } else { 20 };
+    // Longer than a browser takes to start on a busy machine.
     let load = Options {
         connections: 4,
-        amount: Amount::Time(Duration::from_secs(seconds)),
+        amount: Amount::Time(Duration::from_secs(20)),
         rate: Some(Rate::RecordsPerSecond(200_000.0)),
         ..service.load(0..100_000, 500)
     };
