@@ -123,6 +123,9 @@ impl Endpoint {
 
 /// TLS as the files of the options have it; `None` without.
 pub(crate) fn tls(options: &Tls) -> Result<Option<ServerTlsConfig>, PublishError> {
+    // Another crate of the process may bring another provider; tonic cannot choose then, and panics. One that
+    // has been installed already is as good.
+    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let (Some(certificate), Some(key)) = (&options.certificate_file, &options.key_file) else {
         return Ok(None);
     };
