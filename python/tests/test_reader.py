@@ -191,6 +191,8 @@ def test_interrupt(lines: bytes, threads: int) -> None:
                 signal.raise_signal(signal.SIGINT)
             return super().read(size)
 
+    # A shell starts what runs in the background with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     source = Interrupting(lines * 80)
     with pytest.raises(KeyboardInterrupt):
         arrowsmith.read_json(source, "id: int64", threads=threads)
