@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn the_peak_follows_what_is_touched() {
         reset_peak_rss();
-        let before = peak_rss_mb();
         let block = std::hint::black_box(vec![1_u8; 64 << 20]);
-        let after = peak_rss_mb();
-        assert!(after > before + 40.0, "{before} {after} {}", block.len());
+        let peak = peak_rss_mb();
+        // The peak is of the whole process: what other tests free meanwhile takes nothing from it.
+        assert!(peak * 1e6 > 67e6, "{peak} {}", block.len());
     }
 }
