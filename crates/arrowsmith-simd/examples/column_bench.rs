@@ -4,7 +4,8 @@
 //! `cargo run --release -p arrowsmith-simd --example column_bench [PART OF A NAME]` prints, for each kernel,
 //! GB/s of Arrow output at the best of several alternating rounds. *small*: 64 Ki rows into one recycled
 //! buffer, as a stream of batches has it; *large*: 8 Mi rows, written past the cache; *fresh*: as large,
-//! the pool emptied before, so that the system maps and clears new pages.
+//! the pool emptied before, so that the system maps and clears new pages; *cold*: as small, what is read having left
+//! the caches, as a file that is read once.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a benchmark")]
 
@@ -287,26 +288,29 @@ fn main() {
         ),
     ];
 
-    println!("GB/s{:>22}{:>22}{:>22}", "small", "large", "fresh");
+    println!("GB/s{:>22}{:>22}{:>22}{:>22}", "small", "large", "fresh", "cold");
+    let sweep: Vec<u64> = random(13).take(12 << 20).collect();
     let names: Vec<&str> = levels.iter().map(|level| level.name()).collect();
     println!("{}", names.join(" / "));
-    let mut memcpy = [f64::NAN; 3];
+    let mut memcpy = [f64::NAN; 4];
     for (name, round) in rounds {
         if name != "memcpy" && !name.contains(filter.as_str()) {
             continue;
         }
         let mut line = format!("{name:26}");
-        for (column, (pages, fresh)) in
-            [(1, false), (64, false), (64, true)].into_iter().enumerate()
-        {
+        let columns = [(1, false, false), (64, false, false), (64, true, false), (1, false, true)];
+        for (column, (pages, fresh, cold)) in columns.into_iter().enumerate() {
             let mut best = vec![0.0_f64; levels.len()];
-            for turn in 0..if pages == 1 { 300 } else { 7 } {
+            for turn in 0..if pages == 1 && !cold { 300 } else { 7 } {
                 for (best, level) in best.iter_mut().zip(&levels) {
                     if fresh {
                         pool_clear();
                         if turn > 3 {
                             continue;
                         }
+                    }
+                    if cold {
+                        black_box(sweep.iter().fold(0_u64, |sum, n| sum.wrapping_add(*n)));
                     }
                     let start = Instant::now();
                     let bytes = round(*level, pages);

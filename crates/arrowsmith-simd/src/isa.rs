@@ -98,10 +98,6 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         int_list_scalar(input, pos, out, signed)
     }
 
-    /// Asks for the cache line at `pos`, if there is one.
-    #[inline(always)]
-    fn prefetch(self, _input: Input<'_>, _pos: usize) {}
-
     /// Takes the literal in those of `lanes` where it stands: these. `all` is a guess whether that is all
     /// eight.
     #[inline(always)]

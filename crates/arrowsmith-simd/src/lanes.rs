@@ -14,6 +14,7 @@
 
 use arrowsmith_number::{parse_date32, parse_f64, parse_i64, parse_u64};
 
+use crate::ahead::ask;
 use crate::isa::Isa;
 use crate::{Buf, Input};
 
@@ -204,7 +205,7 @@ pub fn line_feeds<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Option<Po
     let mut count = 0;
     while pos < input.end() {
         // The group after this one is about as far away; the next page may not have been asked for.
-        isa.prefetch(input, pos + PREFETCH_BYTES);
+        ask(input.text(), pos + PREFETCH_BYTES, 1);
         let mut bits = isa.equal_to(input.window(pos), b'\n');
         while bits != 0 {
             found[count] = pos + bits.trailing_zeros() as usize;

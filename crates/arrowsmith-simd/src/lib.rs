@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Vector kernels and recycled buffers: what the CPU engine needs `unsafe` for, behind safe faces.
 //!
+//! * [`ask`]: memory is asked for before it is needed.
 //! * [`input`]: a text with readable padding, so that a 64-byte load at any position is in bounds.
 //! * [`buffer`]: growable, aligned, pooled memory that becomes an Arrow buffer without a copy.
 //! * [`text`]: string columns; the kernel that finds, unescapes and copies a JSON string.
@@ -14,6 +15,7 @@
 //! Every kernel has a portable form that gives the same result; tests hold the two together.
 //! This crate knows no schema, plan or record.
 
+mod ahead;
 pub mod arch;
 pub mod buffer;
 pub mod column;
@@ -25,7 +27,8 @@ pub mod skip;
 pub mod stream;
 pub mod text;
 
-pub use buffer::{BitBuffer, Buf};
+pub use ahead::ask;
+pub use buffer::{BitBuffer, Buf, ReadAt};
 pub use input::Input;
 pub use isa::{Isa, Kernel, Level};
 pub use text::TextBuf;

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use super::isa::bits_at;
 use super::read::Decode;
 use super::{ColumnError, Result, varint};
+use crate::ahead::{AHEAD_BYTES, ask};
 use crate::isa::Isa;
 
 /// Stands over delta-encoded integers; a [`Decode`] of `i32` and `i64`.
@@ -211,6 +212,7 @@ impl<'a> Delta<'a> {
         walk.left -= usize::from(walk.left > 0);
         while walk.left > 0 {
             walk.next(T::BITS)?;
+            ask(self.data, walk.pos + AHEAD_BYTES, walk.packed_len);
             walk.left -= walk.miniblock.min(walk.left);
         }
         walk.rest()
@@ -275,6 +277,7 @@ impl<'a> Delta<'a> {
             if len > packed.len() || u32::from(widest) > T::BITS {
                 break;
             }
+            ask(data, next + AHEAD_BYTES, len);
             // SAFETY: the widths and lengths were just checked.
             sum = unsafe {
                 let out = &mut out[at..at + block];

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use super::isa::bits_at;
 use super::read::{Decode, Scratch};
 use super::{CHUNK, ColumnError, Result, varint};
+use crate::ahead::{AHEAD_BYTES, ask};
 use crate::buffer::BitWriter;
 use crate::isa::{Isa, Kernel, Level};
 use crate::{BitBuffer, Buf};
@@ -231,7 +232,7 @@ impl<'a> Hybrid<'a> {
         out: &mut [MaybeUninit<T>],
     ) -> Result<()> {
         let width = self.width;
-        let mut at = 0;
+        let (mut at, before) = (0, self.byte());
         while at < out.len() {
             at += self.whole_runs(isa, max, &mut out[at..])?;
             if at == out.len() {
@@ -259,7 +260,24 @@ impl<'a> Hybrid<'a> {
                 }
             };
         }
+        self.ask_from(before);
         Ok(())
+    }
+
+    /// Where the next value is, or the next run.
+    #[inline(always)]
+    fn byte(&self) -> usize {
+        match self.run {
+            Run::Packed { start, at, left: 1.. } => start + at / 8 * self.width as usize,
+            _ => self.pos,
+        }
+    }
+
+    /// Asks for as much as was used up since byte `before`.
+    #[inline(always)]
+    fn ask_from(&self, before: usize) {
+        let now = self.byte();
+        ask(self.data, now + AHEAD_BYTES, now - before);
     }
 
     /// Writes the next values.

@@ -6,8 +6,12 @@ use std::mem::MaybeUninit;
 use arrow_buffer::ArrowNativeType;
 
 use super::{CHUNK, ColumnError, Result};
+use crate::ahead::ask;
 use crate::isa::{Isa, Kernel, Level};
 use crate::{BitBuffer, Buf};
+
+/// Bytes that are copied at a time, while the next ones are asked for.
+const COPY_BYTES: usize = 4096;
 
 /// A source of values of one type.
 ///
@@ -165,12 +169,20 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             && let Some(plain) = self.decoder.as_plain(count)
         {
             let room = bytes_mut(self.out.room(count));
-            let plain = plain?.get(..room.len()).ok_or(ColumnError::Truncated)?;
+            let all = plain?;
+            let plain = all.get(..room.len()).ok_or(ColumnError::Truncated)?;
+            let mut done = 0;
+            for (plain, room) in plain.chunks(COPY_BYTES).zip(room.chunks_mut(COPY_BYTES)) {
+                done += COPY_BYTES;
+                ask(all, done, COPY_BYTES);
+                if streams {
+                    isa.stream(plain, room);
+                } else {
+                    room.write_copy_of_slice(plain);
+                }
+            }
             if streams {
-                isa.stream(plain, room);
                 isa.fence();
-            } else {
-                room.write_copy_of_slice(plain);
             }
             // SAFETY: `plain` is as long as the room.
             unsafe { self.out.advance(count) };
@@ -235,6 +247,7 @@ fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
     let mut dense = Scratch::<T, { CHUNK + 1 + 64 }>::new();
     if let Some(plain) = decoder.as_plain(valid) {
         let plain = plain?;
+        ask(plain, valid * size_of::<T>(), CHUNK * size_of::<T>());
         if plain.len() >= (valid + 64) * size_of::<T>() {
             spread(isa, plain.as_ptr().cast(), bits, first, out);
             return Ok(());

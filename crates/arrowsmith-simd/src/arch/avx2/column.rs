@@ -6,6 +6,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::Avx2;
+use crate::ahead::{AHEAD_BYTES, ask_line};
 use crate::arch::portable::Portable;
 use crate::column::ColumnIsa;
 
@@ -317,6 +318,9 @@ impl ColumnIsa for Avx2 {
                 let to = out.as_mut_ptr().cast::<__m128i>();
                 while done + 16 <= count {
                     let from = from.add(done);
+                    for k in 0..if done.is_multiple_of(64) { WIDTH } else { 0 } {
+                        ask_line(from.wrapping_add(k * stride + AHEAD_BYTES));
+                    }
                     let low = eights(from, stride);
                     if WIDTH == 8 {
                         let to = to.add(done / 2);

@@ -5,7 +5,6 @@ mod column;
 
 use std::arch::x86_64::*;
 
-use crate::Input;
 use crate::isa::{BracketMasks, Isa, Kernel};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
@@ -143,12 +142,6 @@ impl Isa for Avx2 {
             let halves = load(window);
             !(eq(halves, b' ') | eq(halves, b'\n') | eq(halves, b'\t') | eq(halves, b'\r'))
         }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, input: Input<'_>, pos: usize) {
-        // SAFETY: the address is of the input; a prefetch reads nothing that could be seen.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(input.from(pos).as_ptr().cast()) };
     }
 
     #[inline(always)]

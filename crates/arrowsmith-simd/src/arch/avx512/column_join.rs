@@ -5,6 +5,7 @@
 use std::arch::x86_64::*;
 
 use super::column_bits::table;
+use crate::ahead::{AHEAD_BYTES, ask_line};
 
 /// The 64 bytes of stream `k`.
 ///
@@ -47,6 +48,9 @@ pub(super) unsafe fn join_all<const WIDTH: usize, const PAST: bool>(
         // SAFETY: the caller's.
         unsafe {
             let (from, to) = (from.add(done), to.add(done * WIDTH));
+            for k in 0..WIDTH {
+                ask_line(from.wrapping_add(k * stride + AHEAD_BYTES));
+            }
             match WIDTH {
                 2 => join2::<PAST>(from, stride, to),
                 4 => join4::<PAST>(from, stride, to),

@@ -145,12 +145,6 @@ impl Isa for Avx512 {
     }
 
     #[inline(always)]
-    fn prefetch(self, input: Input<'_>, pos: usize) {
-        // SAFETY: the address is of the input; a prefetch reads nothing that could be seen.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(input.from(pos).as_ptr().cast()) };
-    }
-
-    #[inline(always)]
     fn equal(self, window: &[u8; 64], literal: &[u8; 64], mask: u64) -> bool {
         // SAFETY: `self` proves AVX-512.
         unsafe { _mm512_mask_cmpneq_epi8_mask(mask, load(window), load(literal)) == 0 }
