@@ -1,10 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Footers that the `parquet` crate refuses for one thing that does not matter: a converted type beyond those
-//! that the format defines. Old writers marked columns of nulls by one; all other readers pass over it.
+//! Footers that the `parquet` crate refuses for things that do not matter: a converted type beyond those that the
+//! format defines (old writers marked columns of nulls by one), and fields whose number was somebody's own
+//! before the format gave it to something else. All other readers pass over both.
 //!
-//! It writes the schema anew, without it, and copies everything else.
+//! It writes the metadata anew, without them, and copies everything else.
 
-use crate::thrift::{I32, LIST, Reader, STRUCT, ThriftError};
+use crate::thrift::{I32, I64, LIST, Reader, STRUCT, ThriftError};
+
+/// What of a structure is looked at: the numbers of fields, the types that they have in the format, and what
+/// they hold. Fields of other numbers are copied, those of another type left out.
+type Shape = &'static [(i16, u8, Inside)];
+
+/// What a field holds.
+#[derive(Clone, Copy)]
+enum Inside {
+    /// Nothing that is looked at.
+    Anything,
+    /// A structure, or a list of them.
+    Shape(Shape),
+    /// A list of `SchemaElement`.
+    Schema,
+}
+
+const FILE_METADATA: Shape = &[(2, LIST, Inside::Schema), (4, LIST, Inside::Shape(ROW_GROUP))];
+const ROW_GROUP: Shape = &[(1, LIST, Inside::Shape(COLUMN_CHUNK))];
+const COLUMN_CHUNK: Shape = &[(3, STRUCT, Inside::Shape(COLUMN_METADATA))];
+/// Where a bloom filter is, its length, and the statistics of sizes: the fields that came last.
+const COLUMN_METADATA: Shape =
+    &[(14, I64, Inside::Anything), (15, I32, Inside::Anything), (16, STRUCT, Inside::Anything)];
 
 /// Fields of `SchemaElement`.
 const CONVERTED_TYPE: i16 = 6;
@@ -19,35 +42,56 @@ const NULL: i32 = 24;
 /// `LogicalType`: the alternative UNKNOWN, which has no fields.
 const UNKNOWN: [u8; 3] = [11 << 4 | STRUCT, 0, 0];
 
-/// `FileMetaData` without unknown converted types; none if there is nothing to repair, or it is not one.
+/// `FileMetaData` without what the crate stumbles over; none if there is nothing to repair, or it is not one.
 pub(crate) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
-    repair(bytes, &mut out).ok().filter(|found| *found)?;
+    let found = structure(bytes, &mut Reader::new(bytes), FILE_METADATA, &mut out);
+    found.ok().filter(|found| *found)?;
     Some(out)
 }
 
-/// Says whether something was left out.
-fn repair(bytes: &[u8], out: &mut Vec<u8>) -> Result<bool, ThriftError> {
-    let mut reader = Reader::new(bytes);
-    let mut last = 0;
-    let mut found = false;
+/// Copies a structure; says whether something was left out. It goes no deeper than the shapes do.
+fn structure(
+    bytes: &[u8],
+    reader: &mut Reader<'_>,
+    shape: Shape,
+    out: &mut Vec<u8>,
+) -> Result<bool, ThriftError> {
+    let (mut last, mut written, mut found) = (0, 0, false);
     while let Some((number, kind)) = reader.field(&mut last)? {
-        if (number, kind) != (2, LIST) {
+        let start = reader.at();
+        let known = shape.iter().find(|field| field.0 == number);
+        if known.is_some_and(|field| field.1 != kind) {
             reader.skip(kind)?;
+            found = true;
             continue;
         }
-        let (kind, count) = reader.list()?;
-        if kind != STRUCT {
-            return Err(ThriftError::Malformed);
+        field(number, kind, &mut written, out)?;
+        match known.map_or(Inside::Anything, |field| field.2) {
+            Inside::Anything => {
+                reader.skip(kind)?;
+                out.extend(&bytes[start..reader.at()]);
+            }
+            Inside::Shape(shape) if kind == STRUCT => {
+                found |= structure(bytes, reader, shape, out)?;
+            }
+            inside => {
+                let (kind, count) = reader.list()?;
+                if kind != STRUCT {
+                    return Err(ThriftError::Malformed);
+                }
+                out.extend(&bytes[start..reader.at()]);
+                for _ in 0..count {
+                    found |= match inside {
+                        Inside::Shape(shape) => structure(bytes, reader, shape, out)?,
+                        _ => element(bytes, reader, out)?,
+                    };
+                }
+            }
         }
-        out.extend(&bytes[..reader.at()]);
-        for _ in 0..count {
-            found |= element(bytes, &mut reader, out)?;
-        }
-        out.extend(&bytes[reader.at()..]);
-        return Ok(found);
     }
-    Ok(false)
+    out.push(0);
+    Ok(found)
 }
 
 /// Copies a `SchemaElement`; says whether something was left out.
@@ -81,7 +125,7 @@ fn element(bytes: &[u8], reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<b
 fn field(number: i16, kind: u8, last: &mut i16, out: &mut Vec<u8>) -> Result<(), ThriftError> {
     match u8::try_from(number.saturating_sub(*last)) {
         Ok(step @ 1..=15) => out.push(step << 4 | kind),
-        // No field of a schema element is so far from the one before.
+        // No field of these structures is so far from the one before.
         _ => return Err(ThriftError::Malformed),
     }
     *last = number;
@@ -104,6 +148,22 @@ mod tests {
         assert_eq!(repaired(&expected), None);
         for cut in 0..footer.len() {
             let _ = repaired(&footer[..cut]);
+        }
+    }
+
+    #[test]
+    fn fields_of_another_type_than_the_formats_are_left_out() {
+        // FileMetaData {4: [{1: [{2: i64 4, 3: {1: i32 1, 15: VALUE}}], 3: i64 7}]}
+        let footer = |value: &[u8]| {
+            let column = [&[0x26, 8, 0x1c, 0x15, 2][..], value, &[0, 0]].concat();
+            let group = [&[0x19, 0x1c][..], &column, &[0x26, 14, 0]].concat();
+            [&[0x49, 0x1c][..], &group, &[0]].concat()
+        };
+        let list = footer(&[0xe9, 0x25, 2, 4]);
+        assert_eq!(repaired(&list), Some(footer(&[])));
+        assert_eq!(repaired(&footer(&[0xe5, 2])), None);
+        for cut in 0..list.len() {
+            let _ = repaired(&list[..cut]);
         }
     }
 }
