@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -167,6 +167,9 @@ pub fn client(
                         socket.write_all(text)?;
                         sent += text.len() as u64;
                     }
+                    // Closed by the other side once it has taken everything.
+                    socket.shutdown(Shutdown::Write)?;
+                    std::io::copy(&mut socket, &mut std::io::sink())?;
                     Ok(sent)
                 })
             })
