@@ -101,6 +101,9 @@ pub struct FileInfo {
     /// What strings became, where the file is strings: `plain`, `view` or `dictionary`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strings: Option<String>,
+    /// Whether the file was in memory beforehand, and not read by its name.
+    #[serde(default)]
+    pub memory: bool,
 }
 
 /// How many times faster than another engine, compared round by round.
@@ -127,15 +130,15 @@ pub struct NotMeasured {
     pub reason: String,
 }
 
-/// Adds to each row how it compares with the fastest valid peers of its workload and thread count;
-/// where files are strings, of those that make the same of them.
+/// Adds to each row how it compares with the fastest valid peers of its workload and thread count, of those that
+/// have the file where it has it, and, where files are strings, make the same of them.
 pub(crate) fn compare(rows: &mut [Row]) {
     let all = rows.to_vec();
     for row in rows {
-        let strings = |row: &Row| row.file.as_ref().and_then(|file| file.strings.clone());
-        let own = (row.workload.clone(), row.threads, strings(row));
+        let kind = |row: &Row| row.file.as_ref().map(|file| (file.strings.clone(), file.memory));
+        let own = (row.workload.clone(), row.threads, kind(row));
         let peers = all.iter().filter(|other| {
-            (&other.workload, other.threads, strings(other)) == (&own.0, own.1, own.2.clone())
+            (&other.workload, other.threads, kind(other)) == (&own.0, own.1, own.2.clone())
                 && other.valid
                 && other.kind != "ours"
         });

@@ -229,13 +229,17 @@ impl arrowsmith_bench::parquet::Engine for Cpu {
         file: &Path,
         threads: NonZeroUsize,
         strings: Strings,
+        memory: bool,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
         let options = match strings {
             Strings::Plain => ReadOptions::default(),
             Strings::View => ReadOptions::default().with_strings(StringForm::View),
             Strings::Dictionary => ReadOptions::default().with_dictionary(Columns::All),
         };
-        Ok(Box::new(CpuParquet { path: file.to_owned(), options, threads: threads.get() }))
+        let read = || std::fs::read(file).map_err(|error| error.to_string());
+        let bytes = memory.then(read).transpose()?.map(|bytes| Arc::new(bytes) as SharedBytes);
+        let path = file.to_owned();
+        Ok(Box::new(CpuParquet { path, bytes, options, threads: threads.get() }))
     }
 
     fn release_memory(&self) {
@@ -245,16 +249,22 @@ impl arrowsmith_bench::parquet::Engine for Cpu {
 
 struct CpuParquet {
     path: PathBuf,
+    /// The file, if it is in memory.
+    bytes: Option<SharedBytes>,
     options: ReadOptions,
     threads: usize,
 }
 
 impl Prepared for CpuParquet {
     fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
+        let input = match &self.bytes {
+            Some(bytes) => Input::Bytes { name: None, bytes: Arc::clone(bytes) },
+            None => Input::Path(self.path.clone()),
+        };
         let reader = arrowsmith::parquet::ReaderBuilder::new()
             .options(self.options.clone())
             .threads(self.threads)
-            .open([Input::Path(self.path.clone())]);
+            .open([input]);
         let mut reader = reader.map_err(|error| error.to_string())?;
         while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
             sink(batch)?;

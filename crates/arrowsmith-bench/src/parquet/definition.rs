@@ -100,6 +100,9 @@ pub(crate) struct EngineDefinition {
     /// What strings become.
     #[serde(default)]
     pub(crate) strings: Strings,
+    /// Whether the file is in memory beforehand.
+    #[serde(default)]
+    pub(crate) memory: bool,
     /// Whether it takes part only where the file is strings.
     #[serde(default)]
     pub(crate) only_strings: bool,

@@ -47,7 +47,8 @@ pub trait Engine {
     /// Version, instruction set and whatever else decides its speed, for the report.
     fn version(&self) -> String;
 
-    /// What is done once; it is not timed. Opening the file belongs to each conversion.
+    /// What is done once; it is not timed. Opening the file belongs to each conversion, unless it is to be in
+    /// `memory` beforehand.
     ///
     /// # Errors
     /// A message, which the report shows as the reason why this was not measured.
@@ -56,6 +57,7 @@ pub trait Engine {
         file: &Path,
         threads: NonZeroUsize,
         strings: Strings,
+        memory: bool,
     ) -> Result<Box<dyn Prepared + 'a>, String>;
 
     /// Gives all memory that is kept for later conversions back to the system.
@@ -312,12 +314,14 @@ impl Suite {
         let mut rows: Vec<Row> = contestants.into_iter().filter_map(|c| c.row(&entry)).collect();
         rows.sort_by_key(engine);
         for row in &mut rows {
-            let strings = engine(row).and_then(|at| self.engines.get(at)).map(|e| e.strings);
+            let definition = engine(row).and_then(|at| self.engines.get(at));
+            let strings = definition.map(|e| e.strings);
             row.file = Some(FileInfo {
                 bytes: file.file_bytes,
                 page_bytes: workload.page_bytes,
                 figure: figure.map(|figure| figure.name.clone()),
                 strings: strings.filter(|_| is_strings).map(|s| s.name().to_owned()),
+                memory: definition.is_some_and(|e| e.memory),
             });
         }
         (rows, failures)
@@ -343,7 +347,7 @@ impl Suite {
             }
             Some(base) => {
                 let found = self.here(base).ok_or("is not part of this command")?;
-                let engine = found.prepare(&file.path, threads, *strings)?;
+                let engine = found.prepare(&file.path, threads, *strings, definition.memory)?;
                 let keep = if *collect { Keep::Everything } else { Keep::Nothing };
                 let before: Option<Box<dyn Fn() + 'a>> =
                     if *fresh { Some(Box::new(|| found.release_memory())) } else { None };

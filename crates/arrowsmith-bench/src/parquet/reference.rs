@@ -38,14 +38,19 @@ impl Engine for ParquetRs {
         file: &Path,
         threads: NonZeroUsize,
         strings: Strings,
+        memory: bool,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
+        let read = || std::fs::read(file).map(Bytes::from).map_err(|error| error.to_string());
+        let bytes = memory.then(read).transpose()?;
         let path = file.to_owned();
-        Ok(Box::new(Reading { path, batch_rows: self.batch_rows, threads, strings }))
+        Ok(Box::new(Reading { path, bytes, batch_rows: self.batch_rows, threads, strings }))
     }
 }
 
 struct Reading {
     path: std::path::PathBuf,
+    /// The file, if it is in memory.
+    bytes: Option<Bytes>,
     batch_rows: usize,
     threads: NonZeroUsize,
     strings: Strings,
@@ -53,9 +58,13 @@ struct Reading {
 
 impl Prepared for Reading {
     fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
-        let file = File::open(&self.path).map_err(|error| error.to_string())?;
-        let map = FileMap::open(&file).map_err(|error| error.to_string())?;
-        let bytes = Bytes::from_owner(map);
+        let bytes = match &self.bytes {
+            Some(bytes) => bytes.clone(),
+            None => {
+                let file = File::open(&self.path).map_err(|error| error.to_string())?;
+                Bytes::from_owner(FileMap::open(&file).map_err(|error| error.to_string())?)
+            }
+        };
         let metadata = metadata(&bytes, self.strings)?;
         let groups = metadata.metadata().num_row_groups();
         let threads = self.threads.get().min(groups.max(1));

@@ -53,8 +53,12 @@ impl Engine for Ours {
         file: &Path,
         threads: NonZeroUsize,
         strings: Strings,
+        memory: bool,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
-        Ok(Box::new(Running { inner: INNER.prepare(file, threads, strings)?, wrong: self.wrong }))
+        Ok(Box::new(Running {
+            inner: INNER.prepare(file, threads, strings, memory)?,
+            wrong: self.wrong,
+        }))
     }
 
     fn release_memory(&self) {

@@ -142,7 +142,8 @@ fn points_of_figures_are_plotted_and_stay_out_of_the_tables() {
     let point = |name: &str, figure: &str, page_bytes| {
         let mut row = row(name, "arrowsmith-cpu", "ours", [0.2, 0.2]);
         let figure = Some(figure.to_owned());
-        let file = crate::result::FileInfo { bytes: 1, page_bytes, figure, strings: None };
+        let file =
+            crate::result::FileInfo { bytes: 1, page_bytes, figure, strings: None, memory: false };
         row.file = Some(file);
         row
     };
