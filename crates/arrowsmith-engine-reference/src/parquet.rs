@@ -70,7 +70,7 @@ impl Reader {
         let leaves = column.leaves().into_iter().map(|leaf| leaf.index);
         let schema = self.metadata.metadata().file_metadata().schema_descr();
         let mask = ProjectionMask::leaves(schema, leaves);
-        let source = Chunks { file: file.clone(), ranges };
+        let source = Chunks { file: file.loaded(&ranges)?, ranges };
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
                 .with_projection(mask)

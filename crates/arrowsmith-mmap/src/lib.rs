@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file as a byte slice: the one unsafe call of memory mapping, behind a safe face.
+//! A file as a byte slice, or read by offset into memory that nobody cleared: the unsafe calls of both, behind
+//! safe faces.
 //!
 //! It is the first step of source → plan → engine → batch → sink for plain regular files. It stands in
 //! a crate of its own so that every other crate around it can forbid unsafe code. It never writes.
+//!
+//! Mapping is for those who read all of a file, front to back, and hand parts of it on. Whoever copies or decodes
+//! what is in the system's cache is faster with reads: they need no page tables, and the system copies from
+//! huge pages.
 
 use std::fs::File;
 use std::io;
+#[cfg(unix)]
+use std::mem::MaybeUninit;
 
+#[cfg(unix)]
+use arrowsmith_simd::ReadAt;
 use memmap2::{Advice, Mmap};
 
 /// The bytes of a regular file, read by the system when they are touched.
@@ -45,6 +54,49 @@ impl AsRef<[u8]> for FileMap {
     }
 }
 
+/// A regular file that is read by offset, by as many threads as like.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct FileReader(File);
+
+#[cfg(unix)]
+impl FileReader {
+    /// Over an open file.
+    pub fn new(file: File) -> Self {
+        Self(file)
+    }
+}
+
+// SAFETY: `Ok` is returned once `pread` has written every byte, and not before.
+#[cfg(unix)]
+unsafe impl ReadAt for FileReader {
+    fn read_at(&self, offset: u64, mut into: &mut [MaybeUninit<u8>]) -> io::Result<()> {
+        use std::os::fd::AsRawFd;
+        let beyond = |_| io::Error::from(io::ErrorKind::UnexpectedEof);
+        let mut offset = libc::off_t::try_from(offset).map_err(beyond)?;
+        while !into.is_empty() {
+            // SAFETY: the descriptor is open as long as `self` lives, and `into` may be written.
+            let read = unsafe {
+                libc::pread(self.0.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), offset)
+            };
+            let read = match usize::try_from(read) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => read,
+                Err(_) => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() == io::ErrorKind::Interrupted {
+                        continue;
+                    }
+                    return Err(error);
+                }
+            };
+            into = into.get_mut(read..).unwrap_or_default();
+            offset = offset.saturating_add_unsigned(read as u64);
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -58,6 +110,24 @@ mod tests {
         let map = FileMap::open(&file).unwrap();
         drop(file);
         assert_eq!(map.as_ref(), b"{\"a\":1}\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn reads_are_whole_or_an_error() {
+        let mut file = tempfile::tempfile().unwrap();
+        let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+        file.write_all(&bytes).unwrap();
+        let reader = FileReader::new(file);
+        let mut out = arrowsmith_simd::Buf::<u8>::default();
+        out.append_at(&reader, 7, 90_000).unwrap();
+        out.append_at(&reader, 99_999, 1).unwrap();
+        assert_eq!(out.as_slice(), [&bytes[7..90_007], &bytes[99_999..]].concat());
+        for (offset, count) in [(99_999, 2), (100_000, 1), (u64::MAX, 1), (1 << 62, 1)] {
+            assert!(out.append_at(&reader, offset, count).is_err());
+        }
+        out.append_at(&reader, 100_000, 0).unwrap();
+        assert_eq!(out.len(), 90_001);
     }
 
     #[test]

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ingester: a Parquet file as its bytes and its metadata.
 //!
-//! The bytes are whole (mapped, or in memory), or those ranges of a remote file that somebody has fetched.
-//! Nothing here does I/O: what is missing is an error that names the range.
+//! The bytes are whole in memory, or those ranges of a remote file that somebody has fetched, or they are read
+//! from where a [`ReadAt`] has them, a page or some at a time. Nothing here knows what that is; without it,
+//! what is missing is an error that names the range.
 
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
+use arrowsmith_simd::{Buf, ReadAt};
 use bytes::Bytes;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
@@ -29,6 +32,8 @@ struct Inner {
     limits: Limits,
     /// What is here: pieces by their offset, in rising order.
     pieces: Vec<(u64, Bytes)>,
+    /// Where everything else is.
+    source: Option<Arc<dyn ReadAt>>,
 }
 
 /// What [`File::open_tail`] makes of the end of a file.
@@ -99,6 +104,7 @@ impl File {
                 encrypted: encrypted.into(),
                 limits: limits.clone(),
                 pieces: vec![(offset, tail)],
+                source: None,
             }),
         }))
     }
@@ -110,6 +116,31 @@ impl File {
         let mut all = self.inner.pieces.clone();
         all.extend(pieces);
         all.sort_by_key(|(offset, bytes)| (*offset, bytes.len()));
+        self.with(all, self.inner.source.clone())
+    }
+
+    /// The same file, of which everything that is not here is read from `source` when it is needed.
+    #[must_use]
+    pub fn with_source(&self, source: Arc<dyn ReadAt>) -> Self {
+        self.with(self.inner.pieces.clone(), Some(source))
+    }
+
+    /// The same file with these ranges in memory, for whoever reads the same bytes again and again.
+    ///
+    /// # Errors
+    /// A range that is not here and cannot be read.
+    pub fn loaded(&self, ranges: &[Range<u64>]) -> Result<Self> {
+        if self.inner.source.is_none() {
+            return Ok(self.clone());
+        }
+        let mut pieces = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            pieces.push((range.start, self.slice(range.clone())?));
+        }
+        Ok(self.with_pieces(pieces))
+    }
+
+    fn with(&self, pieces: Vec<(u64, Bytes)>, source: Option<Arc<dyn ReadAt>>) -> Self {
         Self {
             inner: Arc::new(Inner {
                 name: self.inner.name.clone(),
@@ -117,7 +148,8 @@ impl File {
                 metadata: Arc::clone(&self.inner.metadata),
                 encrypted: Arc::clone(&self.inner.encrypted),
                 limits: self.inner.limits.clone(),
-                pieces: all,
+                pieces,
+                source,
             }),
         }
     }
@@ -206,21 +238,53 @@ impl File {
     /// The bytes of a range of the file, shared.
     ///
     /// # Errors
-    /// A range that is not here.
+    /// A range that is not here and cannot be read.
     pub fn slice(&self, range: Range<u64>) -> Result<Bytes> {
-        let (offset, piece) = self.piece(range.start)?;
-        let start = usize::try_from(range.start - offset);
-        let end = usize::try_from(range.end.saturating_sub(*offset));
-        match (start, end) {
-            (Ok(start), Ok(end)) if start <= end && end <= piece.len() => {
-                Ok(piece.slice(start..end))
+        let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        if range.start <= range.end
+            && let Ok(bytes) = self.here(range.start, len)
+            && bytes.len() == len
+        {
+            return Ok(bytes);
+        }
+        match &self.inner.source {
+            Some(source) if range.start <= range.end && range.end <= self.inner.file_bytes => {
+                self.read(source, range.start, len)
             }
             _ => Err(self.missing(&range)),
         }
     }
 
-    /// The bytes from an offset to the end of the piece that holds it, at most `bytes_max`, shared.
-    pub(crate) fn slice_from(&self, offset: u64, bytes_max: usize) -> Result<Bytes> {
+    /// The bytes from an offset on: all up to `bytes_max` where they are in memory, else as many as are
+    /// `wanted`.
+    pub(crate) fn slice_from(&self, offset: u64, wanted: usize, bytes_max: usize) -> Result<Bytes> {
+        let here = self.here(offset, bytes_max);
+        match &self.inner.source {
+            Some(source) if here.as_ref().map_or(0, Bytes::len) < bytes_max => {
+                self.read(source, offset, wanted.min(bytes_max))
+            }
+            _ => here,
+        }
+    }
+
+    /// Where the bytes are that are not here.
+    pub(crate) fn source(&self) -> Option<&Arc<dyn ReadAt>> {
+        self.inner.source.as_ref()
+    }
+
+    fn read(&self, source: &Arc<dyn ReadAt>, offset: u64, len: usize) -> Result<Bytes> {
+        let mut bytes = Buf::<u8>::with_capacity(len);
+        bytes.append_at(&**source, offset, len).map_err(|error| self.io_error(error))?;
+        Ok(Bytes::from_owner(bytes.take()))
+    }
+
+    /// What the system says of the file.
+    pub(crate) fn io_error(&self, source: std::io::Error) -> Error {
+        Error::Io { path: self.inner.name.as_deref().map(PathBuf::from), source }
+    }
+
+    /// The bytes in memory from an offset on, at most `bytes_max`, shared.
+    fn here(&self, offset: u64, bytes_max: usize) -> Result<Bytes> {
         let (start, piece) = self.piece(offset)?;
         let start = usize::try_from(offset - start).unwrap_or(usize::MAX).min(piece.len());
         let end = start.saturating_add(bytes_max).min(piece.len());

@@ -5,15 +5,36 @@
 //! finds where header, levels and values begin, the *metadata interpreter* (`header`) reads the header, the
 //! *decompressor* (`codec`) undoes the compression. Levels and values stay encoded; an engine decodes
 //! them. A page lives until the next one is asked for, in the file's own bytes or in one buffer that all
-//! pages share.
+//! pages share. Of a file that is not in memory a window is read: a page, or as many small ones as it holds.
 
+use std::fmt;
+
+use arrow_buffer::ArrowNativeType;
 use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_simd::{Buf, ReadAt, ask};
 use bytes::Bytes;
 use parquet::basic::Compression;
 
 use crate::codec::{PageBuffers, SLACK_BYTES};
 use crate::file::File;
-use crate::header::{Encoding, LevelEncoding, PageHeader, PageKind};
+use crate::header::{Encoding, HeaderError, LevelEncoding, PageHeader, PageKind};
+use crate::thrift::ThriftError;
+
+/// Bytes of a window over small pages, and of the first one over any: a part of a core's own cache.
+const WINDOW_BYTES: usize = if cfg!(test) { 256 } else { 128 << 10 };
+
+/// Bytes behind a page that are read with it, for the header of the next one, and for kernels that load more
+/// than they use.
+const NEXT_HEADER_BYTES: usize = if cfg!(test) { 16 } else { 512 };
+
+/// Bytes of a header at most, statistics included.
+const HEADER_BYTES_MAX: usize = if cfg!(test) { 2048 } else { 16 << 20 };
+
+/// Bytes of a page up to which the next one is asked for as a whole.
+const ASK_BYTES_MAX: usize = 4 << 10;
+
+/// Bytes of values from which on it pays to leave them in the file until they are read into place.
+const LEAVE_BYTES_MIN: usize = if cfg!(test) { 512 } else { 32 << 10 };
 
 /// The encoded levels of one kind of a data page.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +89,46 @@ pub struct DataPage<'a> {
     /// The file's bytes, of which `values` is a part: for decoding without a copy
     /// (`shared.slice_ref(values)`). None where the values were decompressed.
     pub shared: Option<&'a Bytes>,
+    /// Where the values are, if they were left in the file ([`Pages::leave_values`]); `values` is empty then.
+    pub stored: Option<Stored<'a>>,
+}
+
+/// Values that were left in the file.
+#[derive(Clone, Copy)]
+pub struct Stored<'a> {
+    file: &'a File,
+    source: &'a dyn ReadAt,
+    offset: u64,
+    bytes: usize,
+}
+
+impl Stored<'_> {
+    /// Appends `count` numbers, stored as they are in memory, from byte `at` of the values on.
+    ///
+    /// # Errors
+    /// Fewer values than that, or what the system says.
+    pub fn read<T: ArrowNativeType>(
+        &self,
+        at: usize,
+        count: usize,
+        out: &mut Buf<T>,
+    ) -> Result<()> {
+        let end = count.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(at));
+        if end.is_none_or(|end| end > self.bytes) {
+            return Err(Error::file(
+                FileErrorKind::Truncated,
+                "the page ends before its values do",
+            ));
+        }
+        let read = out.append_at(self.source, self.offset + at as u64, count);
+        read.map_err(|error| self.file.io_error(error))
+    }
+}
+
+impl fmt::Debug for Stored<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stored").field("offset", &self.offset).field("bytes", &self.bytes).finish()
+    }
 }
 
 /// A dictionary page.
@@ -139,6 +200,7 @@ pub struct Pages {
     /// The page that was read last, while its bytes are here.
     current: Option<Found>,
     verify_checksums: bool,
+    leave_values: bool,
     page_bytes_max: usize,
     buffers: PageBuffers,
 }
@@ -194,6 +256,7 @@ impl Pages {
             header: None,
             current: None,
             verify_checksums: false,
+            leave_values: false,
             page_bytes_max: file.limits().page_bytes_max,
             buffers,
             file: file.clone(),
@@ -204,6 +267,14 @@ impl Pages {
     #[must_use]
     pub fn verify_checksums(mut self, verify: bool) -> Self {
         self.verify_checksums = verify;
+        self
+    }
+
+    /// Leaves values where they are if they are PLAIN, nothing but values, and not in memory: the caller reads
+    /// them into their place ([`DataPage::stored`]).
+    #[must_use]
+    pub fn leave_values(mut self, leave: bool) -> Self {
+        self.leave_values = leave;
         self
     }
 
@@ -345,15 +416,24 @@ impl Pages {
                         None => Ok(None),
                     };
                 }
-                let bytes_max = usize::try_from(self.end - offset).unwrap_or(usize::MAX);
-                self.bytes = self.file.slice_from(offset, bytes_max)?;
-                self.current = None;
-                self.base = offset;
-                self.at = 0;
+                // Behind a page that was passed over another one like it may come: its header is enough.
+                let passed = self.at > self.bytes.len();
+                self.fill(if passed { NEXT_HEADER_BYTES } else { WINDOW_BYTES })?;
             }
-            let header = PageHeader::read(&self.bytes[self.at..])
-                .map_err(crate::header::HeaderError::into_error)?;
-            let left = self.bytes.len() - self.at - header.header_bytes;
+            let window = self.bytes.len() - self.at;
+            let header = match PageHeader::read(&self.bytes[self.at..]) {
+                Ok(header) => header,
+                Err(HeaderError::Thrift(ThriftError::Truncated))
+                    if window < HEADER_BYTES_MAX && self.more() =>
+                {
+                    self.fill(WINDOW_BYTES.max(2 * window))?;
+                    continue;
+                }
+                Err(error) => return Err(error.into_error()),
+            };
+            let chunk_left = usize::try_from(self.end - self.offset()).unwrap_or(usize::MAX);
+            let left = if self.more() { chunk_left } else { window };
+            let left = left.saturating_sub(header.header_bytes);
             if header.compressed_bytes > left {
                 let bytes = header.compressed_bytes;
                 return Err(Error::file(
@@ -395,6 +475,69 @@ impl Pages {
         }
     }
 
+    /// Whether the chunk goes on behind the window, and can be read there.
+    fn more(&self) -> bool {
+        self.file.source().is_some() && self.base + (self.bytes.len() as u64) < self.end
+    }
+
+    /// Begins a window at the next page: `wanted` bytes, or what the chunk has; all of it if it is in memory.
+    fn fill(&mut self, wanted: usize) -> Result<()> {
+        let offset = self.offset();
+        let bytes_max = usize::try_from(self.end.saturating_sub(offset)).unwrap_or(usize::MAX);
+        self.current = None;
+        // Its memory is still in the cache, and the next window may have it.
+        self.bytes = Bytes::new();
+        (self.base, self.at) = (offset, 0);
+        self.bytes = self.file.slice_from(offset, wanted, bytes_max)?;
+        Ok(())
+    }
+
+    /// Sees to it that the page of `header`, which is the next one, is in the window.
+    #[inline]
+    fn load(&mut self, header: &PageHeader) -> Result<()> {
+        let page = header.header_bytes + header.compressed_bytes;
+        if page <= self.bytes.len() - self.at {
+            return Ok(());
+        }
+        if header.compressed_bytes > self.page_bytes_max {
+            return Err(self.too_large(header.compressed_bytes));
+        }
+        self.fill(page.saturating_add(NEXT_HEADER_BYTES).max(WINDOW_BYTES))?;
+        if page > self.bytes.len() {
+            return Err(Error::file(FileErrorKind::Truncated, "the file ends inside a page"));
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, bytes: usize) -> Error {
+        let limit = self.page_bytes_max;
+        Error::file(
+            FileErrorKind::Limit,
+            format!("a page of {bytes} bytes, page_bytes_max is {limit}"),
+        )
+    }
+
+    /// Whether the page of `header` is nothing but plain values that may stay where they are.
+    #[inline]
+    fn stays(&self, header: &PageHeader) -> bool {
+        let behind = self.bytes.len() - self.at;
+        let levels = match header.kind {
+            PageKind::DataV1 { .. } => 0,
+            PageKind::DataV2 { definition_bytes, repetition_bytes, .. } => {
+                definition_bytes | repetition_bytes
+            }
+            PageKind::Dictionary | PageKind::Other => return false,
+        };
+        self.leave_values
+            && header.encoding == Encoding::Plain
+            && header.compressed_bytes >= LEAVE_BYTES_MIN
+            && header.header_bytes + header.compressed_bytes > behind
+            && (self.max_def | self.max_rep) == 0
+            && levels == 0
+            && !self.compressed
+            && !(self.verify_checksums && header.crc.is_some())
+    }
+
     /// Moves behind the page of `header`.
     #[inline]
     fn pass(&mut self, header: &PageHeader) {
@@ -412,6 +555,14 @@ impl Pages {
     #[inline]
     fn read(&mut self) -> Result<Option<Found>> {
         let Some(header) = self.header()? else { return Ok(None) };
+        if self.stays(&header) {
+            let start = self.at + header.header_bytes;
+            let end = start + header.compressed_bytes;
+            let cuts = Cuts::none();
+            self.pass(&header);
+            return Ok(Some(Found { header, cuts, buffer: Buffer::Away, start, end }));
+        }
+        self.load(&header)?;
         let start = self.at + header.header_bytes;
         let end = start + header.compressed_bytes;
         if self.verify_checksums
@@ -448,21 +599,21 @@ impl Pages {
         };
         let body = match buffer {
             Buffer::Own => &self.buffers.output()[start..end],
-            Buffer::File => &self.bytes[start..end],
+            Buffer::File | Buffer::Away => &self.bytes[start..end],
         };
         let cuts = Cuts::find(&header, body, self.max_rep, self.max_def)?;
         self.pass(&header);
+        if header.compressed_bytes <= ASK_BYTES_MAX {
+            // The page after this one is about as long, and no walk through this one gets the CPU to fetch it.
+            ask(&self.bytes, self.at, header.compressed_bytes + header.header_bytes);
+        }
         Ok(Some(Found { header, cuts, buffer, start, end }))
     }
 
     /// Decompresses `bytes[start + levels..end]` behind a copy of the levels.
     fn decompress(&mut self, start: usize, end: usize, levels: usize, bytes: usize) -> Result<()> {
         if bytes > self.page_bytes_max {
-            let limit = self.page_bytes_max;
-            return Err(Error::file(
-                FileErrorKind::Limit,
-                format!("a page of {bytes} bytes, page_bytes_max is {limit}"),
-            ));
+            return Err(self.too_large(bytes));
         }
         let input = &self.bytes[start + levels..end];
         let values = bytes - levels;
@@ -488,6 +639,7 @@ impl Pages {
         let (all, shared) = match buffer {
             Buffer::Own => (self.buffers.output(), None),
             Buffer::File => (&self.bytes[..], Some(&self.bytes)),
+            Buffer::Away => return Page::Data(self.away(header, *start, *end)),
         };
         let body = &all[*start..*end];
         let readable = &all[*start..(*end + SLACK_BYTES).min(all.len())];
@@ -517,7 +669,30 @@ impl Pages {
             values,
             readable: &readable[cuts.values..],
             shared,
+            stored: None,
         })
+    }
+
+    /// A page of values that were left in the file.
+    fn away(&self, header: &PageHeader, start: usize, end: usize) -> DataPage<'_> {
+        let stored = self.file.source().map(|source| Stored {
+            file: &self.file,
+            source: &**source,
+            offset: self.base + start as u64,
+            bytes: end - start,
+        });
+        DataPage {
+            count: header.count,
+            nulls: Some(0),
+            rows: self.rows(header),
+            encoding: header.encoding,
+            rep: Levels::none(),
+            def: Levels::none(),
+            values: &[],
+            readable: &[],
+            shared: None,
+            stored,
+        }
     }
 }
 
@@ -526,6 +701,8 @@ impl Pages {
 enum Buffer {
     File,
     Own,
+    /// Still in the file.
+    Away,
 }
 
 /// A page that has been read, in numbers.
@@ -549,11 +726,15 @@ struct Cuts {
 }
 
 impl Cuts {
+    /// Of a page without levels.
+    fn none() -> Self {
+        let rle = LevelEncoding::Rle;
+        Self { rep: (0, 0), def: (0, 0), values: 0, rep_encoding: rle, def_encoding: rle }
+    }
+
     #[inline]
     fn find(header: &PageHeader, body: &[u8], max_rep: u16, max_def: u16) -> Result<Self> {
-        let rle = LevelEncoding::Rle;
-        let mut cuts =
-            Self { rep: (0, 0), def: (0, 0), values: 0, rep_encoding: rle, def_encoding: rle };
+        let mut cuts = Self::none();
         match header.kind {
             PageKind::DataV1 { definition, repetition } => {
                 if max_rep > 0 {

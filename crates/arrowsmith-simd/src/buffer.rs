@@ -9,6 +9,7 @@
 //! than arrays that lived at one time took up.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,6 +40,18 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Smallest block that shares a huge page with others of its size: at most eight stay mapped while one
 /// lives.
 const SHARED_BYTES_MIN: usize = 256 << 10;
+
+/// Bytes that are somewhere else, and can be read by their offset: a file.
+///
+/// # Safety
+/// When [`ReadAt::read_at`] returns `Ok`, it has written all of `into`.
+pub unsafe trait ReadAt: Send + Sync {
+    /// Reads the bytes from byte `offset` on.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::UnexpectedEof`] if there are fewer.
+    fn read_at(&self, offset: u64, into: &mut [MaybeUninit<u8>]) -> io::Result<()>;
+}
 
 /// One piece of memory; returns to the pool when dropped.
 #[derive(Debug)]
@@ -382,6 +395,21 @@ impl<T: ArrowNativeType> Buf<T> {
         let ptr = self.spare(additional);
         // SAFETY: the room is there, and may be uninitialised.
         unsafe { std::slice::from_raw_parts_mut(ptr.cast(), additional) }
+    }
+
+    /// Appends `count` elements that are stored little-endian from byte `offset` of `from` on.
+    ///
+    /// # Errors
+    /// As [`ReadAt::read_at`]; nothing is appended then.
+    pub fn append_at(&mut self, from: &dyn ReadAt, offset: u64, count: usize) -> io::Result<()> {
+        let room = self.room(count);
+        // SAFETY: the same memory, of which nothing is said to be initialised.
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast(), size_of_val(room)) };
+        from.read_at(offset, bytes)?;
+        // SAFETY: all of the room was written, and every pattern of bytes is a number.
+        unsafe { self.advance(count) };
+        Ok(())
     }
 
     /// How many more elements there is room for.

@@ -17,6 +17,8 @@ use bytes::Bytes;
 struct Library {
     engine: Engine,
     threads: usize,
+    /// Whether it reads the bytes from a file.
+    disk: bool,
 }
 
 impl Reader for Library {
@@ -34,7 +36,14 @@ impl Reader for Library {
 
 impl Library {
     fn read(&self, bytes: &Bytes, ask: &Ask) -> arrowsmith::Result<Rows> {
-        let input = || Input::bytes(bytes.clone());
+        let file = self.disk.then(|| tempfile::NamedTempFile::new().expect("a file can be made"));
+        if let Some(file) = &file {
+            std::fs::write(file.path(), bytes).expect("the file can be written");
+        }
+        let input = || match &file {
+            Some(file) => Input::from(file.path()),
+            None => Input::bytes(bytes.clone()),
+        };
         let mut options = ReadOptions::default();
         if let Some(columns) = &ask.columns {
             let file = open_file(input(), &arrowsmith::Limits::default())?;
@@ -68,7 +77,8 @@ fn each_seed(usual: u64, check: fn(&dyn Reader, u64) -> Result<(), String>) {
     for seed in 0..seeds(usual) {
         // One thread, or so many that row groups and columns overtake one another.
         let threads = if seed % 2 == 0 { 1 } else { 3 };
-        if let Err(difference) = check(&Library { engine: Engine::Cpu, threads }, seed) {
+        let disk = seed % 4 > 1;
+        if let Err(difference) = check(&Library { engine: Engine::Cpu, threads, disk }, seed) {
             panic!("{difference}");
         }
     }
@@ -91,8 +101,8 @@ fn broken_files_get_a_sound_answer() {
 
 #[test]
 fn the_fall_back_reads_the_same() {
-    let library = Library { engine: Engine::Reference, threads: 2 };
     for seed in 1_000_000..1_000_000 + seeds(30) {
+        let library = Library { engine: Engine::Reference, threads: 2, disk: seed % 2 == 0 };
         for check in [properties::check_seed, predicates::check_seed] {
             if let Err(difference) = check(&library, seed) {
                 panic!("{difference}");
@@ -107,7 +117,7 @@ fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
         eprintln!("the corpora are not here: nothing was compared");
         return;
     };
-    let library = Library { engine: Engine::Cpu, threads: 2 };
+    let library = Library { engine: Engine::Cpu, threads: 2, disk: true };
     let summary = corpora::run(&library, &folder).expect("the corpora can be read");
     assert!(
         summary.failures.is_empty(),

@@ -120,7 +120,8 @@ impl LeafDecoder {
         let buffers = BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffers = buffers.unwrap_or_default();
         let pages = Pages::with_buffers(file, row_group, leaf.index, buffers)?
-            .verify_checksums(options.verify_checksums);
+            .verify_checksums(options.verify_checksums)
+            .leave_values(values.reads_stored());
         Ok(Self {
             pages,
             level,

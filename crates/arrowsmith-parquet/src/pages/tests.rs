@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The page cursor over files that the `parquet` crate writes, and over what is not right.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::{Int32Array, RecordBatch, StringArray};
 use arrowsmith_core::{Error, FileErrorKind, Limits};
+use arrowsmith_mmap::FileReader;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding as TheirEncoding};
 use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -104,6 +106,105 @@ fn pages_are_skipped_and_sought() {
     assert!(pages.next().unwrap().is_none());
     pages.seek(locations[3].offset);
     assert_eq!(read(&mut pages), third);
+}
+
+/// The same file, of which only the metadata is in memory.
+fn from_disk(bytes: &Bytes) -> (std::fs::File, File) {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    let reader = Arc::new(FileReader::new(file.try_clone().unwrap()));
+    let (length, limits) = (bytes.len() as u64, Limits::default());
+    let Tail::More(more) =
+        File::open_tail(None, bytes.slice(bytes.len() - 8..), length, &limits).unwrap()
+    else {
+        panic!("a file of eight bytes");
+    };
+    let tail = bytes.slice(bytes.len() - more..);
+    let Tail::File(opened) = File::open_tail(None, tail, length, &limits).unwrap() else {
+        panic!("more than it said");
+    };
+    (file, opened.with_source(reader))
+}
+
+/// Levels and values of all pages that `take` takes; the others are skipped.
+fn contents(file: &File, leaf: usize, leave: bool, take: fn(usize) -> bool) -> Vec<Vec<u8>> {
+    let mut pages = Pages::new(file, 0, leaf).unwrap().verify_checksums(!leave).leave_values(leave);
+    let mut all = Vec::new();
+    while pages.peek().unwrap().is_some() {
+        if !take(pages.ordinal()) {
+            pages.skip().unwrap();
+            continue;
+        }
+        all.push(match pages.next().unwrap().unwrap() {
+            Page::Dictionary(page) => page.values.to_vec(),
+            Page::Data(page) => {
+                assert!(page.readable.starts_with(page.values));
+                let mut stored = Buf::<i32>::default();
+                if let Some(values) = page.stored {
+                    values.read(0, 1, &mut stored).unwrap();
+                    values.read(4, page.count - 1, &mut stored).unwrap();
+                    assert!(values.read(4, page.count, &mut stored).is_err());
+                    assert!(values.read(usize::MAX, 1, &mut stored).is_err());
+                }
+                let stored = stored.as_slice().iter().flat_map(|value| value.to_le_bytes());
+                [page.def.bytes, page.values, &stored.collect::<Vec<_>>()].concat()
+            }
+        });
+    }
+    all
+}
+
+#[test]
+fn a_window_gives_what_memory_gives() {
+    let numbers = Int32Array::from_iter_values((0..3000).map(|i: i32| i.wrapping_mul(7919)));
+    let words = StringArray::from_iter((0..3000).map(|i| (i % 9 > 0).then(|| format!("w{i}"))));
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("n", Arc::new(numbers) as _, false),
+        ("s", Arc::new(words) as _, true),
+    ])
+    .unwrap();
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for codec in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
+            // Pages from far below a window to many times as long.
+            for page_rows in [3, 40, 70, 1000] {
+                let properties = WriterProperties::builder()
+                    .set_writer_version(version)
+                    .set_compression(codec)
+                    .set_data_page_row_count_limit(page_rows)
+                    .set_write_batch_size(page_rows)
+                    .set_column_dictionary_enabled("n".into(), false)
+                    .set_column_encoding("n".into(), TheirEncoding::PLAIN)
+                    .build();
+                let mut bytes = Vec::new();
+                let schema = batch.schema();
+                let mut writer =
+                    ArrowWriter::try_new(&mut bytes, schema, Some(properties)).unwrap();
+                writer.write(&batch).unwrap();
+                writer.close().unwrap();
+                let bytes = Bytes::from(bytes);
+                let (disk, file) = from_disk(&bytes);
+                for leaf in [0, 1] {
+                    for take in [|_| true, |page| page % 3 == 1, |page| page % 3 > 0] {
+                        let wanted = contents(&open(&bytes), leaf, false, take);
+                        assert_eq!(contents(&file, leaf, false, take), wanted);
+                        assert_eq!(contents(&file, leaf, true, take), wanted);
+                    }
+                }
+                // What others cut off meanwhile is an error, wherever that is.
+                for length in [bytes.len() / 2, 100, 0] {
+                    disk.set_len(length as u64).unwrap();
+                    let mut pages = Pages::new(&file, 0, 1).unwrap();
+                    let error = loop {
+                        match pages.next() {
+                            Ok(page) => assert!(page.is_some()),
+                            Err(error) => break error,
+                        }
+                    };
+                    assert!(matches!(error, Error::Io { .. }), "{error}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

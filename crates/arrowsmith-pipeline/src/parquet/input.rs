@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Parquet file out of an input: mapped, in memory, or remote with only those parts here that are read.
+//! A Parquet file out of an input: in memory, read a page at a time, or remote with only those parts here that
+//! are wanted.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+#[cfg(unix)]
+use std::{fs, path::Path};
 
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
+#[cfg(unix)]
+use arrowsmith_mmap::FileReader;
 use arrowsmith_parquet::{File, Tail};
+#[cfg(unix)]
+use arrowsmith_simd::Buf;
 use arrowsmith_source::{Compression, Content, Input, OpenOptions, Ranged, SharedBytes};
 use bytes::Bytes;
 
@@ -37,6 +44,12 @@ pub(crate) fn open(input: Input, limits: &Limits) -> Result<Opened> {
     if let Input::Ranged { ranged, .. } = input {
         return remote(name, ranged, limits);
     }
+    #[cfg(unix)]
+    if let Input::Path(path) = &input
+        && let Some(opened) = local(path, &name, limits)?
+    {
+        return Ok(opened);
+    }
     // A file that happens to start with a compression's magic number is no Parquet file either way.
     let options = OpenOptions { compression: Compression::None, ..OpenOptions::default() };
     let bytes = match input.open(&options)?.content {
@@ -44,6 +57,48 @@ pub(crate) fn open(input: Input, limits: &Limits) -> Result<Opened> {
         Content::Stream(stream) => whole(stream, &name)?,
     };
     Ok(Opened { file: File::open_named(name, bytes, limits)?, remote: None })
+}
+
+/// A file of this machine; none if it is not a regular one, whose bytes stay where they are.
+#[cfg(unix)]
+fn local(path: &Path, name: &Option<Arc<str>>, limits: &Limits) -> Result<Option<Opened>> {
+    let failed = |source| io_error(name, source);
+    let file = fs::File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    // What `/proc` holds says 0 and is not empty.
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(None);
+    }
+    let reader = Arc::new(FileReader::new(file));
+    let read = |range: Range<u64>| {
+        let bytes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let mut tail = Buf::<u8>::with_capacity(bytes);
+        tail.append_at(&*reader, range.start, bytes)?;
+        Ok(Bytes::from_owner(tail.take()))
+    };
+    let file = from_tail(name, metadata.len(), limits, &read)?;
+    Ok(Some(Opened { file: file.with_source(Arc::clone(&reader) as _), remote: None }))
+}
+
+/// Opens a file by its end.
+fn from_tail(
+    name: &Option<Arc<str>>,
+    file_bytes: u64,
+    limits: &Limits,
+    read: &dyn Fn(Range<u64>) -> io::Result<Bytes>,
+) -> Result<File> {
+    let mut tail_bytes = TAIL_BYTES;
+    // The second answer is the last: then the length of the metadata is known.
+    for _ in 0..3 {
+        let start = file_bytes.saturating_sub(tail_bytes);
+        let tail = read(start..file_bytes).map_err(|source| io_error(name, source))?;
+        match File::open_tail(name.clone(), tail, file_bytes, limits)? {
+            Tail::File(file) => return Ok(file),
+            Tail::More(bytes) => tail_bytes = bytes as u64,
+        }
+    }
+    let message = "the end of the file changes while it is read";
+    Err(Error::file(FileErrorKind::Truncated, message).at(|place| place.source.clone_from(name)))
 }
 
 /// Shared bytes as `Bytes` wants them.
@@ -62,26 +117,14 @@ fn whole(mut stream: Box<dyn Read + Send>, name: &Option<Arc<str>>) -> Result<By
     Ok(bytes.into())
 }
 
-fn io_error(name: &Option<Arc<str>>, source: std::io::Error) -> Error {
+fn io_error(name: &Option<Arc<str>>, source: io::Error) -> Error {
     Error::Io { path: name.as_deref().map(PathBuf::from), source }
 }
 
 fn remote(name: Option<Arc<str>>, ranged: Arc<dyn Ranged>, limits: &Limits) -> Result<Opened> {
-    let file_bytes = ranged.bytes();
-    let mut tail_bytes = TAIL_BYTES;
-    // The second answer is the last: then the length of the metadata is known.
-    for _ in 0..3 {
-        let start = file_bytes.saturating_sub(tail_bytes);
-        let read = ranged.read(std::slice::from_ref(&(start..file_bytes)));
-        let mut pieces = read.map_err(|source| io_error(&name, source))?;
-        let tail = pieces.pop().unwrap_or_default();
-        match File::open_tail(name.clone(), tail, file_bytes, limits)? {
-            Tail::File(file) => return Ok(Opened { file, remote: Some(ranged) }),
-            Tail::More(bytes) => tail_bytes = bytes as u64,
-        }
-    }
-    let message = "the end of the file changes while it is read";
-    Err(Error::file(FileErrorKind::Truncated, message).at(|place| place.source = name))
+    let read = |range| Ok(ranged.read(&[range])?.pop().unwrap_or_default());
+    let file = from_tail(&name, ranged.bytes(), limits, &read)?;
+    Ok(Opened { file, remote: Some(ranged) })
 }
 
 impl Opened {

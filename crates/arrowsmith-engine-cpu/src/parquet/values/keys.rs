@@ -138,6 +138,7 @@ impl Values for Keys {
             values: page.values,
             readable: page.readable,
             shared: None,
+            stored: None,
         };
         super::state::plausible(page, usize::from(page.count > 0))?;
         self.values.begin(0);

@@ -37,6 +37,11 @@ pub(super) trait Values: Send {
     /// Takes in the chunk's dictionary.
     fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()>;
 
+    /// Whether plain values without nulls are what the array has, so that they can be read into it from the file.
+    fn reads_stored(&self) -> bool {
+        false
+    }
+
     /// Goes to the begin of a page.
     fn page(&mut self, page: &DataPage<'_>) -> Result<()>;
 

@@ -402,6 +402,11 @@ impl<F: Form> Numbers<F> {
     }
 
     fn append(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
+        if let (Some(stored), State::Plain(at)) = (&page.stored, &mut self.state) {
+            stored.read(*at, values, &mut self.out)?;
+            *at += values * size_of::<F::Number>();
+            return Ok(());
+        }
         if let State::Indices(hybrid) = &mut self.state {
             let mut decoder = Gather::new(hybrid.over(indices(page)), self.dictionary.as_slice());
             read(self.level, &mut decoder, rows, &mut self.out).map_err(fault)?;
@@ -419,6 +424,10 @@ impl<F: Form> Values for Numbers<F> {
 
     fn begin(&mut self, slots: usize) {
         self.slots = slots;
+    }
+
+    fn reads_stored(&self) -> bool {
+        F::SAME
     }
 
     fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {
@@ -448,6 +457,10 @@ impl<F: Form> Values for Numbers<F> {
     }
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
+        if let (Some(_), State::Plain(at)) = (&page.stored, &mut self.state) {
+            *at = at.saturating_add(values.saturating_mul(size_of::<F::Number>()));
+            return Ok(());
+        }
         let kept = std::mem::take(&mut self.out);
         let mut left = values;
         while left > 0 {
