@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 26] = [
+const LAYERS: [&str; 27] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -20,6 +20,7 @@ const LAYERS: [&str; 26] = [
     "arrowsmith-json",
     "arrowsmith-parquet",
     "arrowsmith-graph",
+    "arrowsmith-rtlgen",
     "arrowsmith-source",
     "arrowsmith-engine-cpu",
     "arrowsmith-engine-reference",
