@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 27] = [
+const LAYERS: [&str; 28] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -21,6 +21,7 @@ const LAYERS: [&str; 27] = [
     "arrowsmith-parquet",
     "arrowsmith-graph",
     "arrowsmith-rtlgen",
+    "arrowsmith-engine-rtl",
     "arrowsmith-source",
     "arrowsmith-engine-cpu",
     "arrowsmith-engine-reference",

@@ -29,6 +29,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         list.push_str(&format!("{path}\n"));
     }
     fs::write(folder.join("files.f"), list)?;
-    println!("{}: {} steps, {} bytes a beat", design.top, design.plan.steps(), design.plan.beat_bytes);
+    println!(
+        "{}: {} steps, {} bytes a beat",
+        design.top,
+        design.plan.steps(),
+        design.plan.beat_bytes
+    );
     Ok(())
 }

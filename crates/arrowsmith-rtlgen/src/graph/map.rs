@@ -230,9 +230,12 @@ fn all_steps<'a>(
 ) -> impl Iterator<Item = (u32, &'a arrowsmith_graph::layout::Class, &'a Piece, bool)> {
     plan.classes.iter().zip(&layout.classes).flat_map(|(steps, class)| {
         let last = steps.pieces.len() - 1;
-        steps.pieces.iter().zip(steps.first..).enumerate().map(move |(index, (piece, number))| {
-            (number, class, piece, index == last)
-        })
+        steps
+            .pieces
+            .iter()
+            .zip(steps.first..)
+            .enumerate()
+            .map(move |(index, (piece, number))| (number, class, piece, index == last))
     })
 }
 
@@ -326,7 +329,13 @@ fn checks(out: &mut String, plan: &Plan, layout: &Layout, w: &Widths, sets: &[&R
                     fault(&mut chain, &format!("null_i[{index}]"), "NullReference", read, w);
                 }
                 let there = format!("!null_i[{index}]");
-                fault(&mut chain, &format!("{there} && outside_i[{index}]"), "IdOutOfRange", read, w);
+                fault(
+                    &mut chain,
+                    &format!("{there} && outside_i[{index}]"),
+                    "IdOutOfRange",
+                    read,
+                    w,
+                );
                 let allowed = format!("!allowed_{}({target})", set_of(sets, pointer));
                 fault(&mut chain, &format!("{there} && {allowed}"), "WrongType", read, w);
             }
@@ -363,11 +372,7 @@ fn outside_of_range(read: &Read) -> Vec<String> {
     let (low, high) = (i128::from(low), i128::from(high));
     let mask = (1_i128 << width) - 1;
     let number = |n: i128| {
-        if signed {
-            format!("$signed({width}'h{:x})", n & mask)
-        } else {
-            format!("{width}'d{n}")
-        }
+        if signed { format!("$signed({width}'h{:x})", n & mask) } else { format!("{width}'d{n}") }
     };
     let value = if signed { format!("$signed({value})") } else { value };
     let mut conditions = Vec::new();
@@ -384,7 +389,9 @@ fn pieces(out: &mut String, plan: &Plan, layout: &Layout, w: &Widths, sets: &[&R
     let pointer = w.pointer_bits;
     out.push_str("  // The pieces. Bytes that nothing is said about are zero.\n");
     let _ = writeln!(out, "  logic [{}:0] pointer;\n", plan.refs * pointer - 1);
-    out.push_str("  always_comb begin\n    pointer = '0;\n    piece_o = '0;\n    unique case (step_i)\n");
+    out.push_str(
+        "  always_comb begin\n    pointer = '0;\n    piece_o = '0;\n    unique case (step_i)\n",
+    );
     for (number, class, piece, _) in all_steps(plan, layout) {
         let _ = writeln!(
             out,
@@ -428,7 +435,14 @@ fn place_read(out: &mut String, piece: &Piece, read: &Read, w: &Widths, sets: &[
             place(out, piece, read.at * 8, wire_bytes * 8, "window_i", wire, &read.name);
             if bytes > wire_bytes && *signed {
                 let fill = (read.at + wire_bytes) * 8;
-                sign(out, piece, fill, (bytes - wire_bytes) * 8, wire + wire_bytes * 8 - 1, &read.name);
+                sign(
+                    out,
+                    piece,
+                    fill,
+                    (bytes - wire_bytes) * 8,
+                    wire + wire_bytes * 8 - 1,
+                    &read.name,
+                );
             }
         }
         Kind::Float { bytes } => {

@@ -104,7 +104,8 @@ impl Plan {
         let mut best = None;
         for &beat_bytes in widths {
             let planned = plan(layout, options.objects_max, beat_bytes);
-            let done = planned.as_ref().is_ok_and(|plan| plan.classes.iter().all(|c| c.pieces.len() == 1));
+            let done =
+                planned.as_ref().is_ok_and(|plan| plan.classes.iter().all(|c| c.pieces.len() == 1));
             if planned.is_ok() || best.is_none() {
                 best = Some(planned);
             }
@@ -184,12 +185,18 @@ struct Value {
     kind: Kind,
 }
 
-fn values(class: &arrowsmith_graph::layout::Class, pointer_bytes: u32) -> Result<Vec<Value>, Refusal> {
+fn values(
+    class: &arrowsmith_graph::layout::Class,
+    pointer_bytes: u32,
+) -> Result<Vec<Value>, Refusal> {
     let mut all = Vec::new();
     for member in &class.members {
         let path = || format!("{}::{}", class.name, member.name);
         if member.kind.is_variable() {
-            return Err(Refusal::new(path(), "strings and vectors have no fixed length; circuits make fixed objects only"));
+            return Err(Refusal::new(
+                path(),
+                "strings and vectors have no fixed length; circuits make fixed objects only",
+            ));
         }
         if member.count as usize > STEPS_MAX * 64 {
             return Err(Refusal::new(path(), format!("has {} elements", member.count)));
@@ -202,7 +209,8 @@ fn values(class: &arrowsmith_graph::layout::Class, pointer_bytes: u32) -> Result
 }
 
 fn value(member: &Member, index: u32, pointer_bytes: u32) -> Value {
-    let name = if member.count == 1 { member.name.clone() } else { format!("{}[{index}]", member.name) };
+    let name =
+        if member.count == 1 { member.name.clone() } else { format!("{}[{index}]", member.name) };
     let bytes = match &member.kind {
         Kind::Bits(Bits { bit_offset, bit_size, .. }) => (bit_offset + bit_size).div_ceil(8),
         kind => kind.bytes(pointer_bytes).unwrap_or(0),
@@ -282,10 +290,17 @@ fn pieces(
 }
 
 /// Where a piece ends, so that it holds one vtable pointer at most.
-fn piece_end(class: &arrowsmith_graph::layout::Class, begin: u32, end: u32, granule_bytes: u32) -> u32 {
+fn piece_end(
+    class: &arrowsmith_graph::layout::Class,
+    begin: u32,
+    end: u32,
+    granule_bytes: u32,
+) -> u32 {
     let mut within = class.vptrs.iter().filter(|vptr| vptr.offset >= begin && vptr.offset < end);
     match (within.next(), within.next()) {
-        (Some(_), Some(second)) => (second.offset / granule_bytes * granule_bytes).max(begin + granule_bytes),
+        (Some(_), Some(second)) => {
+            (second.offset / granule_bytes * granule_bytes).max(begin + granule_bytes)
+        }
         _ => end,
     }
 }
@@ -332,7 +347,8 @@ fn cut(values: &[Value], size: u32, granule_bytes: u32) -> Vec<Group> {
         if behind || (border >= highest && border > begin) {
             let end = if behind { size } else { border };
             let wire_bytes = values[start..=index].iter().map(|value| value.wire_bytes).sum();
-            let refs = values[start..=index].iter().filter(|v| matches!(v.kind, Kind::Pointer(_))).count();
+            let refs =
+                values[start..=index].iter().filter(|v| matches!(v.kind, Kind::Pointer(_))).count();
             groups.push(Group { values: start..index + 1, begin, end, wire_bytes, refs });
             start = index + 1;
             begin = end;

@@ -5,8 +5,7 @@ use arrowsmith_graph::Layout;
 
 use super::*;
 
-const EXPRESSION: &str =
-    include_str!("../../../../examples/objects/expression/layout-i386.json");
+const EXPRESSION: &str = include_str!("../../../../examples/objects/expression/layout-i386.json");
 
 fn expression() -> Layout {
     Layout::from_json(EXPRESSION).unwrap()
