@@ -7,6 +7,15 @@
 //! between `arrowsmith objects layout`, the C++ generator and the circuit's generator.
 
 mod check;
+mod annotate;
+mod build;
+mod classes;
+mod dwarf;
+mod print;
+
+pub use annotate::Annotations;
+pub use build::{Extracted, Options, from_object};
+pub use print::Table;
 
 use std::fmt;
 
