@@ -5,8 +5,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::RtlError;
+
+/// Programs that this process has begun to make: each has a folder of its own.
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// A Verilator, and the folder that remembers what it made.
 #[derive(Debug, Clone)]
@@ -79,8 +83,13 @@ impl Verilator {
             return Ok(program);
         }
         // Made aside and moved into place whole, so that others who compile the same are not disturbed.
-        let aside =
-            self.cache.join(format!("making-{}-{:016x}", std::process::id(), sources.hash()));
+        let name = format!(
+            "making-{}-{}-{:016x}",
+            std::process::id(),
+            MADE.fetch_add(1, Ordering::Relaxed),
+            sources.hash()
+        );
+        let aside = self.cache.join(name);
         let _ = fs::remove_dir_all(&aside);
         let made = self.make(sources, &aside);
         if made.is_ok() && fs::rename(&aside, &kept).is_err() && !program.exists() {
@@ -107,6 +116,8 @@ impl Verilator {
         command
             .current_dir(folder)
             .args(["--cc", "--exe", "--build", "-j", "2", "-O3", "--prefix", "Vobjects"])
+            // One file: the precompiled header that several would share does not work with every compiler.
+            .args(["--output-split", "0"])
             .args(["--top-module", &sources.top, "--Mdir", "obj", "-o", "run", "-CFLAGS"])
             .arg({
                 let mut flags = OsString::from("-std=c++20 -O2 -I");

@@ -98,7 +98,7 @@ module as_axi_writer #(
 
   assign w_valid_o   = length_valid && (valid_i || abort_q);
   assign w_last_o    = beat_q == length;
-  assign w_data_o    = data_i;
+  assign w_data_o    = abort_q ? '0 : data_i;
   assign w_strb_o    = abort_q ? '0 : strobe_i;
   assign ready_o     = length_valid && w_ready_i && !abort_q;
   assign length_done = w_valid_o && w_ready_i && w_last_o;

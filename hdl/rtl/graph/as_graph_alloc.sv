@@ -100,6 +100,8 @@ module as_graph_alloc #(
   // Stage 3: places.
   logic [        OffsetBits-1:0] cursor_q;
   logic [        OffsetBits-1:0] cursor;
+  logic [        OffsetBits-1:0] mask;
+  logic [        OffsetBits-1:0] size;
   logic [  Lanes*OffsetBits-1:0] offset;
   as_graph_pkg::code_e           code;
   logic [          LaneBits-1:0] fault_lane;
@@ -107,14 +109,19 @@ module as_graph_alloc #(
 
   always_comb begin
     cursor     = cursor_q;
+    mask       = '0;
+    size       = '0;
     offset     = '0;
     code       = as_graph_pkg::Good;
     fault_lane = '0;
     for (int unsigned lane = 0; lane < Lanes; lane++) begin
       if (code == as_graph_pkg::Good) fault_lane = LaneBits'(lane);
-      cursor = (cursor + OffsetBits'(mask_q[lane*AlignBits+:AlignBits])) & ~OffsetBits'(mask_q[lane*AlignBits+:AlignBits]);
+      // Lanes behind the last object hold what comes after the list; they must not move the end.
+      mask = LaneBits'(lane) < types_count_q ? OffsetBits'(mask_q[lane*AlignBits+:AlignBits]) : '0;
+      size = LaneBits'(lane) < types_count_q ? OffsetBits'(size_q[lane*SizeBits+:SizeBits]) : '0;
+      cursor = (cursor + mask) & ~mask;
       offset[lane*OffsetBits+:OffsetBits] = cursor;
-      if (LaneBits'(lane) < types_count_q) cursor = cursor + OffsetBits'(size_q[lane*SizeBits+:SizeBits]);
+      cursor = cursor + size;
       if (code == as_graph_pkg::Good) begin
         if (LaneBits'(lane) < types_count_q) begin
           if (!known_q[lane]) code = as_graph_pkg::UnknownType;
