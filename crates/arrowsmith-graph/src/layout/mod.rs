@@ -218,6 +218,19 @@ pub struct Element {
     pub members: Vec<Member>,
 }
 
+impl Bits {
+    /// The values it may have: its range, or those that fit; absent if every value of its wire width is good.
+    pub fn values(&self) -> Option<[i64; 2]> {
+        let full = match (self.bit_size, self.signed) {
+            (64, _) => None,
+            (bits, false) => Some([0, i64::MAX >> (63 - bits)]),
+            (bits, true) => Some([-(1 << (bits - 1)), i64::MAX >> (64 - bits)]),
+        };
+        let exact = self.bit_size == self.wire_bytes * 8;
+        self.range.or(full.filter(|_| !exact))
+    }
+}
+
 impl Kind {
     /// Width of one of it in memory; `None` for a bit-field, which shares its bytes.
     pub const fn bytes(&self, pointer_bytes: u32) -> Option<u32> {
