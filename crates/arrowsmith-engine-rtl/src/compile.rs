@@ -24,8 +24,10 @@ pub struct Verilator {
 pub(crate) struct Sources {
     pub top: String,
     pub rtl: Vec<(String, String)>,
-    pub headers: Vec<(&'static str, &'static str)>,
-    pub main: (&'static str, &'static str),
+    /// C++, headers and what is compiled.
+    pub cpp: Vec<(String, String)>,
+    /// For the C++ compiler and its linker.
+    pub flags: Vec<String>,
 }
 
 impl Verilator {
@@ -106,10 +108,7 @@ impl Verilator {
                 .and_then(|()| fs::write(&path, text));
             done.map_err(|error| RtlError::Io(path, error))
         };
-        for (name, text) in &sources.rtl {
-            write(name, text)?;
-        }
-        for (name, text) in sources.headers.iter().chain([&sources.main]) {
+        for (name, text) in sources.rtl.iter().chain(&sources.cpp) {
             write(name, text)?;
         }
         let mut command = self.command();
@@ -122,10 +121,17 @@ impl Verilator {
             .arg({
                 let mut flags = OsString::from("-std=c++20 -O2 -I");
                 flags.push(fs::canonicalize(folder).unwrap_or_else(|_| folder.into()));
+                for flag in &sources.flags {
+                    flags.push(" ");
+                    flags.push(flag);
+                }
                 flags
             })
             .args(sources.rtl.iter().map(|(name, _)| name))
-            .arg(sources.main.0);
+            .args(sources.cpp.iter().map(|(name, _)| name).filter(|name| name.ends_with(".cpp")));
+        if !sources.flags.is_empty() {
+            command.args(["-LDFLAGS", &sources.flags.join(" ")]);
+        }
         let output = command.output().map_err(|error| RtlError::Io(self.program.clone(), error))?;
         if output.status.success() {
             return Ok(());
@@ -140,10 +146,12 @@ impl Verilator {
 impl Sources {
     /// 64-bit FNV-1a of all names and texts.
     fn hash(&self) -> u64 {
-        let rtl = self.rtl.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        let rest = self.headers.iter().copied().chain([self.main, (self.top.as_str(), "")]);
+        let files = self.rtl.iter().chain(&self.cpp);
+        let flags = self.flags.iter().chain([&self.top]);
+        let named = files.map(|(name, text)| (name.as_str(), text.as_str()));
+        let all = named.chain(flags.map(|flag| (flag.as_str(), "")));
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for (name, text) in rtl.chain(rest) {
+        for (name, text) in all {
             for byte in name.bytes().chain([0]).chain(text.bytes()).chain([0]) {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
             }

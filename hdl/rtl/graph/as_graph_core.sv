@@ -180,10 +180,8 @@ module as_graph_core #(
   logic                  looking;
 
   assign region_end = {1'b0, region_q} + (AddressBits + 1)'(capacity_q);
-  // The last address may be the end of the address space, not beyond; pointers have PointerBits of it.
-  assign region_bad = region_q[ByteBits-1:0] != '0 ||
-                      (capacity_q != '0 && (region_end - 1'b1) >> PointerBits != '0) ||
-                      {1'b0, region_q} >> PointerBits != '0;
+  // The region's end has to be an address too; pointers have PointerBits of it.
+  assign region_bad = region_q[ByteBits-1:0] != '0 || region_end >> PointerBits != '0;
   assign head_count = window[31:0];
   assign looking    = window_ready && (state_q == Magic || state_q == Hash || state_q == Length || state_q == Count);
 

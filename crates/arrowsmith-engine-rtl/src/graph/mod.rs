@@ -6,6 +6,8 @@
 
 mod process;
 
+use std::path::PathBuf;
+
 use arrowsmith_graph::{Layout, WireError};
 use arrowsmith_rtlgen::LIBRARY;
 use arrowsmith_rtlgen::graph::Design;
@@ -83,14 +85,30 @@ impl Verilator {
     ///
     /// What Verilator, the C++ compiler or the file system say.
     pub fn circuit(&self, design: &Design, layout: &Layout) -> Result<Circuit, RtlError> {
+        let program = self.program(design, &[SERVE], &[])?;
+        Ok(Circuit::new(program, layout))
+    }
+
+    /// Compiles a program of the caller's that has the circuit in it, as `as_graph_model.hpp` shows it: C++ files by name and
+    /// text, one of them with a `main`; flags for compiler and linker.
+    ///
+    /// # Errors
+    ///
+    /// What Verilator, the C++ compiler or the file system say.
+    pub fn program(
+        &self,
+        design: &Design,
+        files: &[(&str, &str)],
+        flags: &[&str],
+    ) -> Result<PathBuf, RtlError> {
+        let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
         let library =
             LIBRARY.iter().map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
-        let sources = Sources {
+        self.compile(&Sources {
             top: design.top.clone(),
             rtl: library.chain(design.files.clone()).collect(),
-            headers: HEADERS.to_vec(),
-            main: SERVE,
-        };
-        Ok(Circuit::new(self.compile(&sources)?, layout))
+            cpp: HEADERS.iter().chain(files).copied().map(owned).collect(),
+            flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
+        })
     }
 }

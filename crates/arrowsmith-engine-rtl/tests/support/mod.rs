@@ -73,7 +73,7 @@ impl Oracle<'_> {
     ) -> Result<Vec<u8>, WireError> {
         let end = u128::from(region) + u128::from(capacity);
         let space = 1_u128 << (self.layout.target.pointer_bytes * 8);
-        if !region.is_multiple_of(self.beat_bytes) || end > space || u128::from(region) >= space {
+        if !region.is_multiple_of(self.beat_bytes) || end >= space {
             return Err(WireError::new(Code::BadRegion, 0));
         }
         let mut at = Cursor { message, at: 0 };
