@@ -9,6 +9,8 @@
 
 #include <arrowsmith/graph.hpp>
 
+#include <type_traits>
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #define ARROWSMITH_GRAPH_GROUPS 1
@@ -36,11 +38,8 @@ public:
         set_limits(objects);
         // Messages with nulls need more work per object; those before tell what is likely.
         for (int attempt = 0; attempt < 2; ++attempt) {
-            const bool good = pointer_bytes_ == 8
-                                  ? (nulls_ ? run<8, true>(types, objects, in, end, out, address)
-                                            : run<8, false>(types, objects, in, end, out, address))
-                                  : (nulls_ ? run<4, true>(types, objects, in, end, out, address)
-                                            : run<4, false>(types, objects, in, end, out, address));
+            const bool good = nulls_ ? run_of<true>(types, objects, in, end, out, address)
+                                     : run_of<false>(types, objects, in, end, out, address);
             if (good) return true;
             nulls_ = !nulls_;
         }
@@ -80,6 +79,7 @@ private:
             const Class &of = layout.classes[t];
             if (of.size != size || of.align > size || of.wire_bytes > 64 / group_) return;
             wire_[t] = of.wire_bytes;
+            narrow_ = narrow_ && of.wire_bytes * group_ <= 32;
             for (std::uint32_t m = 0; m < of.member_count; ++m) {
                 if (!member_fits(layout, of.members[m])) return;
             }
@@ -197,47 +197,80 @@ private:
         return number;
     }
 
-    template <int P, bool Nulls>
+    // The loop for this size of pointers and objects, and for as many bytes of the message at once as a group has.
+    template <bool Nulls>
+    bool run_of(const std::uint8_t *types, std::uint32_t objects, const std::uint8_t *in, const std::uint8_t *end,
+                std::uint8_t *out, std::uint64_t address) const {
+        const auto pick = [&](auto pointer_bytes, auto group) {
+            constexpr int P = decltype(pointer_bytes)::value, G = decltype(group)::value;
+            return narrow_ ? run<P, Nulls, G, 32>(types, objects, in, end, out, address)
+                           : run<P, Nulls, G, 64>(types, objects, in, end, out, address);
+        };
+        using std::integral_constant;
+        if (pointer_bytes_ == 4) {
+            switch (group_) {
+            case 1: return pick(integral_constant<int, 4>{}, integral_constant<int, 1>{});
+            case 2: return pick(integral_constant<int, 4>{}, integral_constant<int, 2>{});
+            case 4: return pick(integral_constant<int, 4>{}, integral_constant<int, 4>{});
+            default: return pick(integral_constant<int, 4>{}, integral_constant<int, 8>{});
+            }
+        }
+        switch (group_) {
+        case 1: return pick(integral_constant<int, 8>{}, integral_constant<int, 1>{});
+        case 2: return pick(integral_constant<int, 8>{}, integral_constant<int, 2>{});
+        case 4: return pick(integral_constant<int, 8>{}, integral_constant<int, 4>{});
+        default: return pick(integral_constant<int, 8>{}, integral_constant<int, 8>{});
+        }
+    }
+
+    // Several type ids, already known to be ids, as the number of an entry.
+    template <int G> ARROWSMITH_GRAPH_AVX512 static unsigned number_of(const std::uint8_t *types, std::uint64_t pair, unsigned bits) {
+        if constexpr (G == 1) {
+            return detail::load<std::uint32_t>(types);
+        } else {
+            std::uint64_t number = 0;
+            for (int i = 0; i < G / 2; ++i) {
+                number |= _pext_u64(detail::load<std::uint64_t>(types + 8 * i), pair) << (2 * i * bits);
+            }
+            return static_cast<unsigned>(number);
+        }
+    }
+
+    template <int P, bool Nulls, int G, int Width>
     ARROWSMITH_GRAPH_AVX512 bool run(const std::uint8_t *types, std::uint32_t objects, const std::uint8_t *in,
                                      const std::uint8_t *end, std::uint8_t *out, std::uint64_t address) const {
         const __m512i constants = _mm512_loadu_si512(constants_);
         const __m512i base = P == 8 ? _mm512_set1_epi64(static_cast<long long>(address)) : _mm512_set1_epi32(static_cast<int>(address));
-        const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(shift_));
+        const __m512i shift = P == 8 ? _mm512_set1_epi64(shift_) : _mm512_set1_epi32(static_cast<int>(shift_));
         const Entry *const entries = entries_;
-        const unsigned group = group_;
-        const std::uint64_t pair_bits = ((std::uint64_t{1} << type_bits_) - 1) * 0x0000000100000001U;
-        std::uint32_t bad = 0;
+        const std::uint64_t pair = ((std::uint64_t{1} << type_bits_) - 1) * 0x0000000100000001U;
+        const unsigned type_bits = type_bits_;
+        __mmask16 bad = 0;
         std::uint32_t i = 0;
-        // Whole groups of which 64 bytes can be read.
-        const std::uint8_t *const safe = end - 64;
-        if (end - in >= 64) {
-            for (; i + group <= objects && in <= safe; i += group, out += 64) {
-                unsigned number;
-                const std::uint8_t *const type = types + 4 * std::size_t{i};
-                switch (group) {
-                case 1: number = detail::load<std::uint32_t>(type); break;
-                case 2: number = static_cast<unsigned>(_pext_u64(detail::load<std::uint64_t>(type), pair_bits)); break;
-                case 4:
-                    number = static_cast<unsigned>(_pext_u64(detail::load<std::uint64_t>(type), pair_bits) |
-                                                   _pext_u64(detail::load<std::uint64_t>(type + 8), pair_bits) << (2 * type_bits_));
-                    break;
-                default: number = entry_of(type, group);
+        // Whole groups of which all bytes that are loaded are there.
+        if (end - in >= Width) {
+            const std::uint8_t *const safe = end - Width;
+            for (; i + G <= objects && in <= safe; i += G, out += 64) {
+                const Entry &entry = entries[number_of<G>(types + 4 * std::size_t{i}, pair, type_bits)];
+                __m512i bytes;
+                if constexpr (Width == 32) {
+                    bytes = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(in)));
+                } else {
+                    bytes = _mm512_loadu_si512(in);
                 }
-                const Entry &entry = entries[number];
-                const __m512i bytes = _mm512_loadu_si512(in);
-                bad |= make<P, Nulls>(entry, bytes, constants, base, shift, out, ~std::uint64_t{0});
+                bad = _kor_mask16(bad, make<P, Nulls>(entry, bytes, constants, base, shift, out, ~std::uint64_t{0}));
                 in += entry.wire_bytes;
             }
         }
-        for (; i < objects; i += group, out += 64) {
-            const unsigned there = objects - i < group ? objects - i : group;
+        for (; i < objects; i += G, out += 64) {
+            const unsigned there = objects - i < G ? objects - i : G;
             const Entry &entry = entries[entry_of(types + 4 * std::size_t{i}, there)];
             const auto left = static_cast<std::size_t>(end - in);
             const std::uint64_t readable = left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
             const unsigned filled = there << shift_;
             const std::uint64_t lanes = filled == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << filled) - 1;
             const __m512i bytes = _mm512_maskz_loadu_epi8(readable, in);
-            bad |= make<P, Nulls>(entry, bytes, constants, base, shift, out, lanes);
+            bad = _kor_mask16(bad, make<P, Nulls>(entry, bytes, constants, base, shift, out, lanes));
             in += entry.wire_bytes;
         }
         return bad == 0;
@@ -245,21 +278,21 @@ private:
 
     // One group: returns what is wrong with it, as bits that mean nothing else.
     template <int P, bool Nulls>
-    ARROWSMITH_GRAPH_AVX512 static inline __attribute__((always_inline)) std::uint32_t
-    make(const Entry &entry, __m512i bytes, __m512i constants, __m512i base, __m128i shift, std::uint8_t *out, std::uint64_t filled) {
+    ARROWSMITH_GRAPH_AVX512 static inline __attribute__((always_inline)) __mmask16
+    make(const Entry &entry, __m512i bytes, __m512i constants, __m512i base, __m512i shift, std::uint8_t *out, std::uint64_t filled) {
         __m512i value = _mm512_permutex2var_epi8(bytes, _mm512_load_si512(entry.from), constants);
         const auto pointers8 = static_cast<__mmask8>(entry.pointers);
         const auto pointers16 = static_cast<__mmask16>(entry.pointers);
         // In a group that is not full, the lanes of objects that are not there hold what they like.
         const auto there = static_cast<__mmask16>(_pext_u64(filled, 0x1111111111111111U));
-        std::uint32_t bad;
+        __mmask16 bad;
         if constexpr (!Nulls) {
             bad = _mm512_cmpgt_epu32_mask(value, _mm512_load_si512(entry.limit)) & there;
             if constexpr (P == 8) {
-                value = _mm512_mask_sll_epi64(value, pointers8, value, shift);
+                value = _mm512_mask_sllv_epi64(value, pointers8, value, shift);
                 value = _mm512_mask_add_epi64(value, pointers8, value, base);
             } else {
-                value = _mm512_mask_sll_epi32(value, pointers16, value, shift);
+                value = _mm512_mask_sllv_epi32(value, pointers16, value, shift);
                 value = _mm512_mask_add_epi32(value, pointers16, value, base);
             }
         } else {
@@ -267,14 +300,14 @@ private:
             const __mmask16 above = _mm512_cmpgt_epu32_mask(value, _mm512_load_si512(entry.limit));
             if constexpr (P == 8) {
                 const __mmask8 null = _mm512_mask_cmpeq_epi64_mask(pointers8, value, _mm512_set1_epi64(0xFFFFFFFFLL));
-                bad = above & ~_pdep_u32(null, 0x5555U) & there;
-                value = _mm512_mask_sll_epi64(value, pointers8, value, shift);
+                bad = static_cast<__mmask16>(above & ~_pdep_u32(null, 0x5555U) & there);
+                value = _mm512_mask_sllv_epi64(value, pointers8, value, shift);
                 value = _mm512_mask_add_epi64(value, pointers8, value, base);
                 value = _mm512_mask_mov_epi64(value, null, _mm512_setzero_si512());
             } else {
                 const __mmask16 null = _mm512_mask_cmpeq_epi32_mask(pointers16, value, _mm512_set1_epi32(-1));
-                bad = above & static_cast<std::uint32_t>(~null) & there;
-                value = _mm512_mask_sll_epi32(value, pointers16, value, shift);
+                bad = static_cast<__mmask16>(above & ~null & there);
+                value = _mm512_mask_sllv_epi32(value, pointers16, value, shift);
                 value = _mm512_mask_add_epi32(value, pointers16, value, base);
                 value = _mm512_mask_mov_epi32(value, null, _mm512_setzero_si512());
             }
@@ -293,7 +326,7 @@ private:
     Entry *entries_ = nullptr;
     unsigned entry_count_ = 0, group_ = 1, type_bits_ = 0, shift_ = 0, pointer_bytes_ = 8;
     std::uint32_t class_count_ = 0, limits_for_ = 0;
-    bool nulls_ = false;
+    bool nulls_ = false, narrow_ = true;
 };
 #endif
 
