@@ -9,6 +9,7 @@ mod region;
 mod walk;
 
 pub use error::{Code, WireError};
+pub(crate) use graph::Nothing;
 pub use graph::{Graph, Object, Value};
 pub use region::{Made, Reader};
 pub use walk::{Options, Sink, Tables};

@@ -56,6 +56,11 @@ impl Tables {
         Self { hash: layout.wire_hash(), layout, offsets: Vec::new() }
     }
 
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
     /// Hands a message to a sink; gives the place of what the root pointer points to, and the region's bytes in use.
     ///
     /// # Errors
