@@ -26,7 +26,7 @@ public:
     // As even as it can be.
     Node *balanced(int operations) {
         std::deque<Node *> open;
-        for (int i = 0; i <= operations; ++i) open.push_back(literal(i + 1));
+        for (int i = 0; i <= operations; ++i) open.push_back(literal(i % 2 == 0 ? i + 1 : -i));
         for (int i = 0; i < operations; ++i) {
             Node *left = open.front();
             open.pop_front();
