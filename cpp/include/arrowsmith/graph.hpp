@@ -599,8 +599,9 @@ private:
     bool number(const Member &member, const std::uint8_t *place) {
         std::uint64_t value = detail::load_bytes(place, member.bytes);
         if (member.is_signed) value = detail::sign_extend(value, member.bytes * 8U);
-        std::uint64_t back = detail::sign_extend(value, member.wire_bytes * 8U);
-        if (!member.is_signed && member.wire_bytes < 8) back = value & ((std::uint64_t{1} << (8 * member.wire_bytes)) - 1);
+        const unsigned bits = member.wire_bytes * 8U;
+        const std::uint64_t low = bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
+        const std::uint64_t back = member.is_signed ? detail::sign_extend(low, bits) : low;
         if (member.kind == Kind::integer && (back != value || (member.ranged && !detail::in_range(member, value)))) {
             return fail(Code::value_out_of_range);
         }

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arrow;
 pub mod generate;
 pub mod layout;
 pub mod wire;

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The wire format: what is wrong with a message, in the words that every implementation shares.
+//! The wire format: messages → objects in memory, trees of values, or any [`Sink`]; trees of values → messages.
 //!
 //! The contract is docs/design/0004-object-graphs.md; it holds no layout of its own.
 
 mod error;
+mod graph;
+mod region;
+mod walk;
 
 pub use error::{Code, WireError};
+pub(crate) use graph::Nothing;
+pub use graph::{Graph, Object, Value};
+pub use region::{Made, Reader};
+pub use walk::{Options, Sink, Tables};
 
 /// A reference to no object.
 pub const NULL_ID: u32 = u32::MAX;
