@@ -419,6 +419,7 @@ pub enum BenchSuite {
     Json(JsonBenchArgs),
     Ingest(IngestBenchArgs),
     Parquet(ParquetBenchArgs),
+    Objects(crate::bench::objects::ObjectsBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine
