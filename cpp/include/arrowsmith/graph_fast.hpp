@@ -49,7 +49,7 @@ public:
     std::size_t bytes(std::uint32_t objects) const { return std::size_t{objects} << shift_; }
 
 private:
-    static constexpr std::uint32_t objects_min = 16;
+    static constexpr std::uint32_t objects_min = 4;
     static constexpr unsigned types_max = 16, entries_max = 256;
 
     struct alignas(64) Entry {
@@ -224,7 +224,7 @@ private:
     }
 
     // Several type ids, already known to be ids, as the number of an entry.
-    template <int G> ARROWSMITH_GRAPH_AVX512 static unsigned number_of(const std::uint8_t *types, std::uint64_t pair, unsigned bits) {
+    template <int G> ARROWSMITH_GRAPH_AVX512 static std::size_t number_of(const std::uint8_t *types, std::uint64_t pair, unsigned bits) {
         if constexpr (G == 1) {
             return detail::load<std::uint32_t>(types);
         } else {
@@ -232,7 +232,7 @@ private:
             for (int i = 0; i < G / 2; ++i) {
                 number |= _pext_u64(detail::load<std::uint64_t>(types + 8 * i), pair) << (2 * i * bits);
             }
-            return static_cast<unsigned>(number);
+            return static_cast<std::size_t>(number);
         }
     }
 

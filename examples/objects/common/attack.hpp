@@ -67,7 +67,7 @@ inline Bytes mutated(const std::vector<Bytes> &good, Random &random) {
             // A whole word, mostly where one is.
             const std::size_t place = random.below(2) == 0 ? at & ~std::size_t{3} : at;
             const std::uint32_t word = random.below(2) == 0 ? odd[random.below(sizeof odd / sizeof *odd)]
-                                                            : static_cast<std::uint32_t>(random.below(300));
+                                                            : static_cast<std::uint32_t>(random.below(random.below(2) == 0 ? 12 : 300));
             if (place + 4 <= message.size()) std::memcpy(message.data() + place, &word, 4);
         }
         }
