@@ -69,3 +69,20 @@ fn what_cannot_be_done_is_refused_by_name() {
     assert_eq!(named(Options { beat_bytes: Some(8), ..Options::default() }), "width");
     assert_eq!(named(Options { name: "Expr".into(), ..Options::default() }), "name");
 }
+
+/// The example that is checked in; ARROWSMITH_UPDATE_SNAPSHOTS=1 writes it anew.
+#[test]
+fn the_example_is_fresh() {
+    let options = Options { name: "expression".into(), ..Options::default() };
+    let folder =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl/examples/expression");
+    for (name, text) in generate(&expression(), &options).unwrap().files {
+        let path = folder.join(name);
+        if std::env::var_os("ARROWSMITH_UPDATE_SNAPSHOTS").is_some() {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&path, text).unwrap();
+        } else {
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{}", path.display());
+        }
+    }
+}
