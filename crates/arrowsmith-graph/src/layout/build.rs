@@ -2,7 +2,7 @@
 //! Classes of debug information and annotations → [`Layout`]: which classes can be reached from the root, their members
 //! spread out, type ids, and what each pointer may point to. What cannot be handled is refused by name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gimli::constants as dw;
 
@@ -15,6 +15,9 @@ use super::{
 };
 
 type Result<T> = std::result::Result<T, LayoutError>;
+
+/// Classes and members that a layout is made of, those met several times counted each time, at most.
+const STEPS_MAX: usize = 1 << 22;
 
 /// How a layout is made.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +57,8 @@ pub fn from_object(bytes: &[u8], options: &Options) -> Result<Extracted> {
         open: Vec::new(),
         used: BTreeSet::new(),
         notes: BTreeSet::new(),
+        aligns: HashMap::new(),
+        steps: 0,
     };
     let layout = builder.run(root)?;
     if let Some(name) = options.annotations.classes.keys().find(|n| !builder.used.contains(*n)) {
@@ -78,6 +83,10 @@ struct Builder<'a> {
     /// Annotations that were of use.
     used: BTreeSet<String>,
     notes: BTreeSet<String>,
+    /// What [`Self::natural_align`] has found.
+    aligns: HashMap<usize, u64>,
+    /// Classes and members met, so that broken debug information ends.
+    steps: usize,
 }
 
 /// Where in a class the walk is.
@@ -154,7 +163,7 @@ impl Builder<'_> {
                 found.push(class);
             } else {
                 self.notes.insert(format!(
-                    "{class}: its vtable is not in this file, so its objects are not sent"
+                    "{class}: this file makes no object of it (its vtable is not there), so none can be sent"
                 ));
             }
         }
@@ -245,9 +254,7 @@ impl Builder<'_> {
 
     /// Collects the members of a class, those of its bases first.
     fn walk(&mut self, name: &str, place: &Place, parts: &mut Parts) -> Result<()> {
-        if place.depth > NESTING_MAX {
-            return Err(place.error("", "has too many types in types"));
-        }
+        self.step(place)?;
         let entry = self.classes.entry(name)?;
         for transient in self.class_note(name)?.transient {
             parts.transient.entry(format!("{}{transient}", place.prefix)).or_insert(false);
@@ -266,6 +273,14 @@ impl Builder<'_> {
                 continue;
             }
             self.member(name, child, place, parts)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, place: &Place) -> Result<()> {
+        self.steps += 1;
+        if place.depth > NESTING_MAX || self.steps > STEPS_MAX {
+            return Err(place.error("", "has too many types in types"));
         }
         Ok(())
     }
@@ -319,9 +334,7 @@ impl Builder<'_> {
         unnamed: bool,
         parts: &mut Parts,
     ) -> Result<()> {
-        if place.depth > NESTING_MAX {
-            return Err(place.error("", "has too many types in types"));
-        }
+        self.step(place)?;
         let entry = &self.debug.entries[ty];
         parts.align = parts.align.max(entry.alignment.unwrap_or(1));
         match entry.tag {
@@ -631,35 +644,48 @@ impl Builder<'_> {
     }
 
     /// The alignment that a type has by itself.
-    fn natural_align(&self, ty: usize, depth: usize) -> u64 {
+    fn natural_align(&mut self, ty: usize, depth: usize) -> u64 {
+        if let Some(align) = self.aligns.get(&ty) {
+            return *align;
+        }
+        // What a type that contains itself would find; it cannot be compiled.
+        self.aligns.insert(ty, 1);
         let entry = &self.debug.entries[ty];
         let own = entry.alignment.unwrap_or(1);
         let word = u64::from(self.debug.target.pointer_bytes);
-        let natural = match entry.tag {
+        let inner: Vec<usize> = match entry.tag {
+            dw::DW_TAG_array_type => entry.ty.into_iter().collect(),
+            dw::DW_TAG_class_type | dw::DW_TAG_structure_type | dw::DW_TAG_union_type => {
+                let children = entry.children.iter().map(|&child| &self.debug.entries[child]);
+                let parts = children.filter(|child| {
+                    matches!(child.tag, dw::DW_TAG_member | dw::DW_TAG_inheritance) && !child.is_static
+                });
+                parts.filter_map(|child| child.ty).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut align = match entry.tag {
             dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type => {
                 let bytes = entry.byte_size.unwrap_or(1);
                 // i386 aligns numbers of 8 bytes in classes to 4.
                 if word == 4 { bytes.min(4) } else { bytes.min(16) }
             }
-            dw::DW_TAG_array_type => entry
-                .ty
-                .and_then(|ty| strip(self.debug, ty))
-                .filter(|_| depth < NESTING_MAX)
-                .map_or(1, |ty| self.natural_align(ty, depth + 1)),
-            dw::DW_TAG_class_type | dw::DW_TAG_structure_type | dw::DW_TAG_union_type => {
-                let inner = entry.children.iter().map(|&child| &self.debug.entries[child]);
-                let parts = inner.filter(|child| {
-                    matches!(child.tag, dw::DW_TAG_member | dw::DW_TAG_inheritance) && !child.is_static
-                });
-                let aligns = parts.filter_map(|child| child.ty.and_then(|ty| strip(self.debug, ty)));
-                if depth >= NESTING_MAX {
-                    return word;
-                }
-                aligns.map(|ty| self.natural_align(ty, depth + 1)).max().unwrap_or(1)
-            }
+            dw::DW_TAG_array_type
+            | dw::DW_TAG_class_type
+            | dw::DW_TAG_structure_type
+            | dw::DW_TAG_union_type => 1,
             _ => word,
         };
-        natural.max(own)
+        if depth < NESTING_MAX {
+            for ty in inner {
+                if let Some(ty) = strip(self.debug, ty) {
+                    align = align.max(self.natural_align(ty, depth + 1));
+                }
+            }
+        }
+        align = align.max(own);
+        self.aligns.insert(ty, align);
+        align
     }
 
     fn class_note(&mut self, name: &str) -> Result<ClassNote> {
