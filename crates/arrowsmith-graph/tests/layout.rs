@@ -12,7 +12,8 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("arrowsmith-graph-{name}-{}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("arrowsmith-graph-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -81,7 +82,10 @@ fn what_cannot_be_sent_is_refused_by_name() {
         ("std::shared_ptr<int> s;", "T::s: is a std::shared_ptr<int>"),
         ("std::map<int, int> m;", "T::m: is a std::map<int, int"),
         ("std::vector<int *> v;", "T::v[]: points to int"),
-        ("struct Inner { std::wstring w; } inner;", "T::inner.w: is a std::__cxx11::basic_string<wchar_t"),
+        (
+            "struct Inner { std::wstring w; } inner;",
+            "T::inner.w: is a std::__cxx11::basic_string<wchar_t",
+        ),
         ("struct Other; Other *o;", "T::Other: is only declared"),
         ("int i; // arrowsmith: wire 8", "cannot be sent as 8"),
         ("int i; // arrowsmith: transent", "annotation `transent` is not known"),
@@ -94,14 +98,17 @@ fn what_cannot_be_sent_is_refused_by_name() {
         let error = from_object(&folder.compile(&text, &[]), &options("T")).unwrap_err();
         assert!(error.to_string().contains(expected), "{member}: {error}");
     }
-    let virtual_base = "struct A { virtual ~A(); int a; }; struct T : virtual A { int t; }; A::~A() {} T t;";
+    let virtual_base =
+        "struct A { virtual ~A(); int a; }; struct T : virtual A { int t; }; A::~A() {} T t;";
     let error = from_object(&folder.compile(virtual_base, &[]), &options("T")).unwrap_err();
     assert!(error.to_string().contains("T: has the virtual base A"), "{error}");
     let hidden = "namespace { struct T { virtual ~T() {} int t; }; } T t; int f() { return t.t; }";
     let error = from_object(&folder.compile(hidden, &[]), &options("T")).unwrap_err();
     assert!(error.to_string().contains("for which other files have no name"), "{error}");
     let none = folder.compile("struct T {} t;", &["-g0"]);
-    assert!(from_object(&none, &options("T")).unwrap_err().to_string().contains("compile it with -g"));
+    assert!(
+        from_object(&none, &options("T")).unwrap_err().to_string().contains("compile it with -g")
+    );
     assert!(from_object(b"MZ", &options("T")).is_err());
 }
 
@@ -118,7 +125,11 @@ fn packing_alignment_and_bit_fields_are_as_the_compiler_has_them() {
     assert_eq!(member("p[1].l").offset, 12);
     assert_eq!(member("m").count, 6);
     let json = layout.to_json();
-    assert!(json.contains("\"bit_size\": 30") && json.contains("\"range\": [\n            -8,\n            7"), "{json}");
+    assert!(
+        json.contains("\"bit_size\": 30")
+            && json.contains("\"range\": [\n            -8,\n            7"),
+        "{json}"
+    );
 }
 
 #[test]

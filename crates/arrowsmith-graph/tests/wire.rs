@@ -189,9 +189,7 @@ fn fill(members: &[Member], types: &[u32], random: &mut Random) -> Vec<Vec<Value
             let length = random.below(4);
             Value::Vector((0..length).map(|_| fill(&element.members, types, random)).collect())
         }
-        Kind::Float { bytes } => {
-            Value::Number(random.next() & (u64::MAX >> (64 - 8 * bytes)))
-        }
+        Kind::Float { bytes } => Value::Number(random.next() & (u64::MAX >> (64 - 8 * bytes))),
         Kind::Integer(of) => number(of.range, of.wire_bytes * 8, of.signed, random),
         Kind::Bits(of) => number(of.values(), of.wire_bytes * 8, of.signed, random),
     };
@@ -208,7 +206,11 @@ fn number(range: Option<[i64; 2]>, bits: u32, signed: bool, random: &mut Random)
     }
     let shift = 64 - bits;
     let bits = random.next() << shift;
-    Value::Number(if signed { (bits.cast_signed() >> shift).cast_unsigned() } else { bits >> shift })
+    Value::Number(if signed {
+        (bits.cast_signed() >> shift).cast_unsigned()
+    } else {
+        bits >> shift
+    })
 }
 
 fn random_graph(layout: &Layout, random: &mut Random) -> Graph {

@@ -12,11 +12,11 @@ use std::path::Path;
 
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::{Output, Sink};
-use arrowsmith_graph::layout::{Annotations, Layout, Options, Table, from_object};
 use arrowsmith_graph::generate;
+use arrowsmith_graph::layout::{Annotations, Layout, Options, Table, from_object};
 
 pub use self::args::ObjectsArgs;
-use self::args::{LayoutArgs, ObjectsCommand, GenerateArgs, ProgramArgs};
+use self::args::{GenerateArgs, LayoutArgs, ObjectsCommand, ProgramArgs};
 use crate::failure::{Failure, Outcome};
 
 pub fn run(args: &ObjectsArgs) -> Outcome {
@@ -45,7 +45,8 @@ fn generate(args: &GenerateArgs) -> Outcome {
         }
     };
     let options = generate::Options { name, includes: args.include.clone() };
-    let files = generate::cpp(&layout, &options).map_err(|error| Failure::Usage(error.to_string()))?;
+    let files =
+        generate::cpp(&layout, &options).map_err(|error| Failure::Usage(error.to_string()))?;
     fs::create_dir_all(&args.output).map_err(|error| at(&args.output, error))?;
     for file in files {
         let path = args.output.join(&file.name);
@@ -61,7 +62,9 @@ fn load(args: &ProgramArgs) -> Outcome<Layout> {
     let bytes = fs::read(path).map_err(|error| at(path, error))?;
     if bytes.first() == Some(&b'{') {
         if args.root.is_some() || args.annotations.is_some() {
-            return Err(Failure::Usage("a layout in JSON has its root and annotations in it".into()));
+            return Err(Failure::Usage(
+                "a layout in JSON has its root and annotations in it".into(),
+            ));
         }
         let text = String::from_utf8(bytes).map_err(|error| fault(path, error))?;
         return Layout::from_json(&text).map_err(|error| fault(path, error));

@@ -105,7 +105,8 @@ impl<'a> Classes<'a> {
                 return Err(LayoutError::new(name, "has a base of an unknown kind"));
             };
             if child.virtuality != 0 {
-                let message = format!("has the virtual base {base}; virtual bases cannot be handled");
+                let message =
+                    format!("has the virtual base {base}; virtual bases cannot be handled");
                 return Err(LayoutError::new(name, message));
             }
             let Some(offset) = child.member_offset else {
@@ -226,7 +227,8 @@ impl<'a> Classes<'a> {
                     dw::DW_TAG_const_type => pointer.ty.map(|ty| &self.debug.entries[ty]),
                     _ => Some(pointer),
                 });
-                let target = pointee.flatten().and_then(|p| p.ty).map(|ty| self.debug.entries[ty].tag);
+                let target =
+                    pointee.flatten().and_then(|p| p.ty).map(|ty| self.debug.entries[ty].tag);
                 text.push_str(if target == Some(dw::DW_TAG_const_type) { "const;" } else { ";" });
             } else {
                 text.push_str(&self.type_name(parameter.ty, 0));
