@@ -40,6 +40,7 @@ layout() {
 examples=("expression Node expr" "scene Scene scenes")
 for example in "${examples[@]}"; do
     try $example gcc g++ -O2
+    try $example gcc-no-vectors g++ -O2 -DARROWSMITH_GRAPH_NO_VECTORS
     try $example gcc-sanitized g++ -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
     if "$root/tools/objects" has clang; then
         try $example clang clang++ -O2 -fstandalone-debug

@@ -43,7 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             if made.root != root || fnv(&region) != hash {
                 return Err(format!("case {count}: the objects differ from those of C++").into());
             }
-            let back = Graph::decode(&layout, message, Options::default())?.encode(&layout, false)?;
+            let back =
+                Graph::decode(&layout, message, Options::default())?.encode(&layout, false)?;
             let mut batches = Batches::new(layout.clone());
             batches.push(message, Options::default())?;
             let arrow = messages(&layout, &batches.finish()?, false)?;

@@ -68,7 +68,10 @@ pub fn messages(
     }
     let encode = |(number, graph): &(u32, Graph)| {
         graph.encode(layout, header).map_err(|error| {
-            GraphError::Batch(LayoutError::new(format!("message {number}, {}", error.path), error.message))
+            GraphError::Batch(LayoutError::new(
+                format!("message {number}, {}", error.path),
+                error.message,
+            ))
         })
     };
     graphs.iter().map(encode).collect()

@@ -39,8 +39,15 @@ enum Column {
     /// Numbers as 64 bits, of which the type takes the low ones.
     Numbers(Vec<u64>),
     References(Vec<Option<u32>>),
-    Strings { ends: Vec<usize>, bytes: Vec<u8> },
-    Lists { ends: Vec<usize>, length: usize, members: Vec<Column> },
+    Strings {
+        ends: Vec<usize>,
+        bytes: Vec<u8>,
+    },
+    Lists {
+        ends: Vec<usize>,
+        length: usize,
+        members: Vec<Column>,
+    },
 }
 
 impl Columns {
@@ -76,13 +83,16 @@ impl Columns {
         schemas: &[SchemaRef],
     ) -> Result<Vec<RecordBatch>, ArrowError> {
         let mut batches = Vec::new();
-        for ((columns, class), schema) in self.classes.into_iter().zip(&layout.classes).zip(schemas) {
+        for ((columns, class), schema) in self.classes.into_iter().zip(&layout.classes).zip(schemas)
+        {
             let mut arrays: Vec<ArrayRef> = vec![
                 Arc::new(UInt32Array::from(columns.messages)),
                 Arc::new(UInt32Array::from(columns.ids)),
             ];
             let fields = schema.fields().iter().skip(2);
-            for ((column, member), field) in columns.members.into_iter().zip(&class.members).zip(fields) {
+            for ((column, member), field) in
+                columns.members.into_iter().zip(&class.members).zip(fields)
+            {
                 arrays.push(array(column, member, field)?);
             }
             batches.push(RecordBatch::try_new(Arc::clone(schema), arrays)?);
@@ -96,11 +106,9 @@ fn columns(members: &[Member]) -> Vec<Column> {
         Kind::Integer(_) | Kind::Bits(_) | Kind::Float { .. } => Column::Numbers(Vec::new()),
         Kind::Pointer(_) => Column::References(Vec::new()),
         Kind::String => Column::Strings { ends: Vec::new(), bytes: Vec::new() },
-        Kind::Vector(element) => Column::Lists {
-            ends: Vec::new(),
-            length: 0,
-            members: columns(&element.members),
-        },
+        Kind::Vector(element) => {
+            Column::Lists { ends: Vec::new(), length: 0, members: columns(&element.members) }
+        }
     };
     members.iter().map(column).collect()
 }
@@ -197,9 +205,7 @@ fn offsets(ends: &[usize]) -> Result<OffsetBuffer<i32>, ArrowError> {
     let mut offsets = Vec::with_capacity(ends.len() + 1);
     offsets.push(0);
     for end in ends {
-        let end = i32::try_from(*end).map_err(|_| {
-            ArrowError::OffsetOverflowError(*end)
-        })?;
+        let end = i32::try_from(*end).map_err(|_| ArrowError::OffsetOverflowError(*end))?;
         offsets.push(end);
     }
     Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))

@@ -70,7 +70,12 @@ impl Batches {
     /// An empty collection for the classes of a layout.
     pub fn new(layout: Layout) -> Self {
         let schemas = layout.classes.iter().map(|class| Arc::new(schema(class))).collect();
-        Self { columns: columns::Columns::new(&layout), schemas, tables: Tables::new(layout), messages: 0 }
+        Self {
+            columns: columns::Columns::new(&layout),
+            schemas,
+            tables: Tables::new(layout),
+            messages: 0,
+        }
     }
 
     /// Adds a message; it is all in, or not at all.
@@ -81,9 +86,7 @@ impl Batches {
     pub fn push(&mut self, message: &[u8], options: Options) -> Result<(), GraphError> {
         let number = self.messages;
         let refused = |error| GraphError::Message { message: number, error };
-        self.tables
-            .walk(message, u64::MAX, options, &mut crate::wire::Nothing)
-            .map_err(refused)?;
+        self.tables.walk(message, u64::MAX, options, &mut crate::wire::Nothing).map_err(refused)?;
         self.columns.begin(number);
         self.tables.walk(message, u64::MAX, options, &mut self.columns).map_err(refused)?;
         self.messages += 1;

@@ -195,7 +195,9 @@ impl Code<'_> {
         let few = self.layout.classes.len() <= 64;
         let mask = targets.iter().filter(|_| few).fold(0_u64, |mask, t| mask | (1 << t.type_id));
         if all && same {
-            self.line(&format!("if (!s.pointer<{word}, {nullable}, {adjust}>({from}, {to})) return false;"));
+            self.line(&format!(
+                "if (!s.pointer<{word}, {nullable}, {adjust}>({from}, {to})) return false;"
+            ));
         } else if few && same {
             self.line(&format!(
                 "if (!s.pointer_of<{word}, {nullable}, {adjust}, 0x{mask:x}U>({from}, {to})) return false;"

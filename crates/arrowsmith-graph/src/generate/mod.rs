@@ -111,7 +111,11 @@ std::uint32_t {name}_write(const void *root, void *message, std::size_t capacity
     // The classes, where no header declares them.
     if options.includes.is_empty() && root != "void" {
         let declared = forward(&layout.root.to);
-        text = text.replacen(&format!("\nnamespace {name} {{"), &format!("\n{declared}\nnamespace {name} {{"), 1);
+        text = text.replacen(
+            &format!("\nnamespace {name} {{"),
+            &format!("\n{declared}\nnamespace {name} {{"),
+            1,
+        );
     }
     text
 }

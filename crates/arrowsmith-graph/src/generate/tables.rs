@@ -13,7 +13,9 @@ pub fn symbols(text: &mut String, layout: &Layout) {
     for (index, symbol) in known.iter().enumerate() {
         let _ = writeln!(text, "extern const char vtable_{index}[] __asm__(\"{symbol}\");");
     }
-    text.push_str("\nconst std::uint64_t *vtable_pointers() {\n    static const std::uint64_t slots[] = {\n");
+    text.push_str(
+        "\nconst std::uint64_t *vtable_pointers() {\n    static const std::uint64_t slots[] = {\n",
+    );
     for pointer in pointers() {
         let index = known.iter().position(|symbol| *symbol == pointer.symbol).unwrap_or_default();
         let _ = writeln!(

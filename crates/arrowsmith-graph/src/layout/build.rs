@@ -2,7 +2,7 @@
 //! Classes of debug information and annotations → [`Layout`]: which classes can be reached from the root, their members
 //! spread out, type ids, and what each pointer may point to. What cannot be handled is refused by name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gimli::constants as dw;
 
@@ -15,6 +15,9 @@ use super::{
 };
 
 type Result<T> = std::result::Result<T, LayoutError>;
+
+/// Classes and members that a layout is made of, those met several times counted each time, at most.
+const STEPS_MAX: usize = 1 << 22;
 
 /// How a layout is made.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +57,8 @@ pub fn from_object(bytes: &[u8], options: &Options) -> Result<Extracted> {
         open: Vec::new(),
         used: BTreeSet::new(),
         notes: BTreeSet::new(),
+        aligns: HashMap::new(),
+        steps: 0,
     };
     let layout = builder.run(root)?;
     if let Some(name) = options.annotations.classes.keys().find(|n| !builder.used.contains(*n)) {
@@ -78,6 +83,10 @@ struct Builder<'a> {
     /// Annotations that were of use.
     used: BTreeSet<String>,
     notes: BTreeSet<String>,
+    /// What [`Self::natural_align`] has found.
+    aligns: HashMap<usize, u64>,
+    /// Classes and members met, so that broken debug information ends.
+    steps: usize,
 }
 
 /// Where in a class the walk is.
@@ -154,7 +163,7 @@ impl Builder<'_> {
                 found.push(class);
             } else {
                 self.notes.insert(format!(
-                    "{class}: its vtable is not in this file, so its objects are not sent"
+                    "{class}: this file makes no object of it (its vtable is not there), so none can be sent"
                 ));
             }
         }
@@ -167,8 +176,7 @@ impl Builder<'_> {
         let size = entry.byte_size.unwrap_or(0);
         let size = u32::try_from(size)
             .map_err(|_| LayoutError::new(name, format!("has a size of {size} bytes")))?;
-        let place =
-            Place { class: name.to_owned(), prefix: String::new(), offset: 0, depth: 0 };
+        let place = Place { class: name.to_owned(), prefix: String::new(), offset: 0, depth: 0 };
         let mut parts = Parts { align: 1, ..Parts::default() };
         self.complete_object(name, &place, &mut parts)?;
         if let Some((path, _)) = parts.transient.iter().find(|(_, met)| !**met) {
@@ -218,7 +226,9 @@ impl Builder<'_> {
             Some(vtable) => vtable.symbol.clone(),
             None => match mangled(group) {
                 Some(symbol) => symbol,
-                None => return bad(format!("needs the vtable of {group}, which is not in this file")),
+                None => {
+                    return bad(format!("needs the vtable of {group}, which is not in this file"));
+                }
             },
         };
         let width = u64::from(self.debug.target.pointer_bytes);
@@ -245,10 +255,9 @@ impl Builder<'_> {
 
     /// Collects the members of a class, those of its bases first.
     fn walk(&mut self, name: &str, place: &Place, parts: &mut Parts) -> Result<()> {
-        if place.depth > NESTING_MAX {
-            return Err(place.error("", "has too many types in types"));
-        }
+        self.step(place)?;
         let entry = self.classes.entry(name)?;
+        parts.align = parts.align.max(entry.alignment.unwrap_or(1));
         for transient in self.class_note(name)?.transient {
             parts.transient.entry(format!("{}{transient}", place.prefix)).or_insert(false);
         }
@@ -266,6 +275,14 @@ impl Builder<'_> {
                 continue;
             }
             self.member(name, child, place, parts)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, place: &Place) -> Result<()> {
+        self.steps += 1;
+        if place.depth > NESTING_MAX || self.steps > STEPS_MAX {
+            return Err(place.error("", "has too many types in types"));
         }
         Ok(())
     }
@@ -301,12 +318,8 @@ impl Builder<'_> {
         };
         let offset = place.offset.saturating_add(offset);
         let unnamed = name.is_empty();
-        let inner = Place {
-            class: place.class.clone(),
-            prefix: path,
-            offset,
-            depth: place.depth + 1,
-        };
+        let inner =
+            Place { class: place.class.clone(), prefix: path, offset, depth: place.depth + 1 };
         self.value(ty, &note, &inner, unnamed, parts)
     }
 
@@ -319,9 +332,7 @@ impl Builder<'_> {
         unnamed: bool,
         parts: &mut Parts,
     ) -> Result<()> {
-        if place.depth > NESTING_MAX {
-            return Err(place.error("", "has too many types in types"));
-        }
+        self.step(place)?;
         let entry = &self.debug.entries[ty];
         parts.align = parts.align.max(entry.alignment.unwrap_or(1));
         match entry.tag {
@@ -424,7 +435,11 @@ impl Builder<'_> {
                     Some(dw::DW_ATE_unsigned | dw::DW_ATE_unsigned_char | dw::DW_ATE_UTF) => {
                         (false, None)
                     }
-                    _ => return Err(place.error("", format!("is a {}, which cannot be sent", name()))),
+                    _ => {
+                        return Err(
+                            place.error("", format!("is a {}, which cannot be sent", name()))
+                        );
+                    }
                 };
                 self.integer(bytes, signed, range, &name(), place)
             }
@@ -448,10 +463,8 @@ impl Builder<'_> {
                 let pointee = entry.ty.and_then(|ty| strip(self.debug, ty));
                 self.pointer(pointee, place)
             }
-            dw::DW_TAG_union_type => Err(place.error(
-                "",
-                "is a union, of which nobody knows what it holds; make it transient",
-            )),
+            dw::DW_TAG_union_type => Err(place
+                .error("", "is a union, of which nobody knows what it holds; make it transient")),
             dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
                 Err(place.error("", "is a reference; a pointer can be sent"))
             }
@@ -517,13 +530,26 @@ impl Builder<'_> {
             let pointee = self.argument(ty, class, place)?;
             return self.pointer(Some(pointee), place).map(Some);
         }
+        if is("std::vector<bool") {
+            let message = "is a vector<bool>, whose elements are no objects";
+            return Err(place.error("", message));
+        }
         if is("std::vector<") {
             size_is(3 * pointer_bytes)?;
             let element = self.argument(ty, class, place)?;
             return self.vector(element, place).map(Some);
         }
         // These are no more than the members that debug information shows.
-        let plain = ["array<", "pair<", "atomic<", "complex<", "bitset<", "chrono::", "__atomic_", "_Base_bitset<"];
+        let plain = [
+            "array<",
+            "pair<",
+            "atomic<",
+            "complex<",
+            "bitset<",
+            "chrono::",
+            "__atomic_",
+            "_Base_bitset<",
+        ];
         if plain.iter().any(|name| class["std::".len()..].starts_with(name)) {
             return Ok(None);
         }
@@ -538,16 +564,15 @@ impl Builder<'_> {
             .filter(|child| child.tag == dw::DW_TAG_template_type_parameter);
         let argument = arguments.next().and_then(|entry| entry.ty);
         argument.and_then(|ty| strip(self.debug, ty)).ok_or_else(|| {
-            let message = format!("is a {class} that is only declared; with Clang compile with -fstandalone-debug");
+            let message = format!(
+                "is a {class} that is only declared; with Clang compile with -fstandalone-debug"
+            );
             place.error("", message)
         })
     }
 
     fn vector(&mut self, ty: usize, place: &Place) -> Result<Kind> {
         let entry = &self.debug.entries[ty];
-        if entry.encoding == Some(dw::DW_ATE_boolean) {
-            return Err(place.error("", "is a vector<bool>, whose elements are no objects"));
-        }
         let inner = Place {
             class: place.class.clone(),
             prefix: format!("{}[]", place.prefix),
@@ -613,9 +638,12 @@ impl Builder<'_> {
             [0, (1_i128 << bit_size) - 1]
         };
         let wanted = if note.unchecked { None } else { note.range.or(integer.range) };
-        let range = wanted.filter(|[low, high]| i128::from(*low) > full[0] || i128::from(*high) < full[1]);
+        let range =
+            wanted.filter(|[low, high]| i128::from(*low) > full[0] || i128::from(*high) < full[1]);
         if note.wire.is_some() || note.not_null {
-            return Err(inner.error("", "is a bit-field; its width on the wire is the least that holds it"));
+            return Err(
+                inner.error("", "is a bit-field; its width on the wire is the least that holds it")
+            );
         }
         let bit_size = narrow(&place.class, bit_size)?;
         let wire_bytes = bit_size.div_ceil(8).next_power_of_two();
@@ -631,35 +659,49 @@ impl Builder<'_> {
     }
 
     /// The alignment that a type has by itself.
-    fn natural_align(&self, ty: usize, depth: usize) -> u64 {
+    fn natural_align(&mut self, ty: usize, depth: usize) -> u64 {
+        if let Some(align) = self.aligns.get(&ty) {
+            return *align;
+        }
+        // What a type that contains itself would find; it cannot be compiled.
+        self.aligns.insert(ty, 1);
         let entry = &self.debug.entries[ty];
         let own = entry.alignment.unwrap_or(1);
         let word = u64::from(self.debug.target.pointer_bytes);
-        let natural = match entry.tag {
+        let inner: Vec<usize> = match entry.tag {
+            dw::DW_TAG_array_type => entry.ty.into_iter().collect(),
+            dw::DW_TAG_class_type | dw::DW_TAG_structure_type | dw::DW_TAG_union_type => {
+                let children = entry.children.iter().map(|&child| &self.debug.entries[child]);
+                let parts = children.filter(|child| {
+                    matches!(child.tag, dw::DW_TAG_member | dw::DW_TAG_inheritance)
+                        && !child.is_static
+                });
+                parts.filter_map(|child| child.ty).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut align = match entry.tag {
             dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type => {
                 let bytes = entry.byte_size.unwrap_or(1);
                 // i386 aligns numbers of 8 bytes in classes to 4.
                 if word == 4 { bytes.min(4) } else { bytes.min(16) }
             }
-            dw::DW_TAG_array_type => entry
-                .ty
-                .and_then(|ty| strip(self.debug, ty))
-                .filter(|_| depth < NESTING_MAX)
-                .map_or(1, |ty| self.natural_align(ty, depth + 1)),
-            dw::DW_TAG_class_type | dw::DW_TAG_structure_type | dw::DW_TAG_union_type => {
-                let inner = entry.children.iter().map(|&child| &self.debug.entries[child]);
-                let parts = inner.filter(|child| {
-                    matches!(child.tag, dw::DW_TAG_member | dw::DW_TAG_inheritance) && !child.is_static
-                });
-                let aligns = parts.filter_map(|child| child.ty.and_then(|ty| strip(self.debug, ty)));
-                if depth >= NESTING_MAX {
-                    return word;
-                }
-                aligns.map(|ty| self.natural_align(ty, depth + 1)).max().unwrap_or(1)
-            }
+            dw::DW_TAG_array_type
+            | dw::DW_TAG_class_type
+            | dw::DW_TAG_structure_type
+            | dw::DW_TAG_union_type => 1,
             _ => word,
         };
-        natural.max(own)
+        if depth < NESTING_MAX {
+            for ty in inner {
+                if let Some(ty) = strip(self.debug, ty) {
+                    align = align.max(self.natural_align(ty, depth + 1));
+                }
+            }
+        }
+        align = align.max(own);
+        self.aligns.insert(ty, align);
+        align
     }
 
     fn class_note(&mut self, name: &str) -> Result<ClassNote> {
@@ -667,7 +709,9 @@ impl Builder<'_> {
         let template = name.split_once('<').map(|(template, _)| template);
         let mut keys = vec![name];
         keys.extend(template);
-        if let Some(key) = keys.iter().find(|key| self.options.annotations.classes.contains_key(**key)) {
+        if let Some(key) =
+            keys.iter().find(|key| self.options.annotations.classes.contains_key(**key))
+        {
             self.used.insert((*key).to_owned());
             note = self.options.annotations.classes[*key].clone();
         }
@@ -713,7 +757,10 @@ impl Builder<'_> {
         if let Some((id, name)) = fixed.iter().next_back()
             && usize::try_from(*id).is_ok_and(|id| id >= self.made.len())
         {
-            let message = format!("has type id {id}; ids must be below {}, the number of classes", self.made.len());
+            let message = format!(
+                "has type id {id}; ids must be below {}, the number of classes",
+                self.made.len()
+            );
             return Err(LayoutError::new(name.as_str(), message));
         }
         let mut others = self.made.iter().filter(|(_, (_, note))| note.type_id.is_none());
@@ -751,13 +798,15 @@ impl Builder<'_> {
                     reference.targets.push(Subobject { type_id, adjust });
                 }
                 _ => {
-                    let message = format!("may point to a {name}, which has several bases {}", reference.to);
+                    let message =
+                        format!("may point to a {name}, which has several bases {}", reference.to);
                     return Err(LayoutError::new(path, message));
                 }
             }
         }
         if reference.targets.is_empty() {
-            let message = format!("points to {}, of which no class with objects is known", reference.to);
+            let message =
+                format!("points to {}, of which no class with objects is known", reference.to);
             return Err(LayoutError::new(path, message));
         }
         Ok(())

@@ -20,7 +20,10 @@ impl Layout {
     pub fn check(&self) -> Result {
         let whole = |message: String| Err(LayoutError::new("", message));
         if self.format != FORMAT {
-            return whole(format!("form {} of a layout is not known; this is {FORMAT}", self.format));
+            return whole(format!(
+                "form {} of a layout is not known; this is {FORMAT}",
+                self.format
+            ));
         }
         if !matches!(self.target.pointer_bytes, 4 | 8) {
             return whole(format!("a pointer has {} bytes", self.target.pointer_bytes));
@@ -51,9 +54,12 @@ impl Layout {
                 return Err(fault(class, "", format!("has slot {} for {slot}", vptr.slot)));
             }
             *slot += 1;
-            taken.push(bits(vptr.offset, u64::from(self.target.pointer_bytes), class.size, || {
-                fault(class, "", "has a vtable pointer outside of it".into())
-            })?);
+            taken.push(bits(
+                vptr.offset,
+                u64::from(self.target.pointer_bytes),
+                class.size,
+                || fault(class, "", "has a vtable pointer outside of it".into()),
+            )?);
         }
         self.members(&class.name, &class.members, class.size, taken, 0)
     }
@@ -119,10 +125,7 @@ impl Layout {
                 if !width(integer.bytes) || !width(integer.wire_bytes) || !fits {
                     return Err(LayoutError::new(
                         path,
-                        format!(
-                            "{} bytes cannot be sent as {}",
-                            integer.bytes, integer.wire_bytes
-                        ),
+                        format!("{} bytes cannot be sent as {}", integer.bytes, integer.wire_bytes),
                     ));
                 }
                 if !ordered(integer.range) {
@@ -182,7 +185,8 @@ impl Layout {
 }
 
 fn fault(class: &Class, member: &str, message: String) -> LayoutError {
-    let path = if member.is_empty() { class.name.clone() } else { format!("{}::{member}", class.name) };
+    let path =
+        if member.is_empty() { class.name.clone() } else { format!("{}::{member}", class.name) };
     LayoutError::new(path, message)
 }
 

@@ -15,13 +15,16 @@ type Result<T> = std::result::Result<T, LayoutError>;
 /// Bases in bases, and types in types, at most: a cycle in broken debug information ends here.
 pub const NESTING_MAX: usize = 128;
 
+/// Bases of a class, direct and indirect, at most.
+const SUBOBJECTS_MAX: usize = 4_096;
+
 /// The classes of a program.
 #[derive(Debug)]
 pub struct Classes<'a> {
     pub debug: &'a Debug,
     /// Definitions, by qualified name in one spelling.
     pub by_name: BTreeMap<String, usize>,
-    /// The names of classes that are local to a function or a file, for which no other file has a name.
+    /// The classes that derive directly from each.
     derived: HashMap<String, BTreeSet<String>>,
 }
 
@@ -102,7 +105,8 @@ impl<'a> Classes<'a> {
                 return Err(LayoutError::new(name, "has a base of an unknown kind"));
             };
             if child.virtuality != 0 {
-                let message = format!("has the virtual base {base}; virtual bases cannot be handled");
+                let message =
+                    format!("has the virtual base {base}; virtual bases cannot be handled");
                 return Err(LayoutError::new(name, message));
             }
             let Some(offset) = child.member_offset else {
@@ -127,7 +131,7 @@ impl<'a> Classes<'a> {
         depth: usize,
         found: &mut Vec<BaseOf>,
     ) -> Result<()> {
-        if depth > NESTING_MAX {
+        if depth > NESTING_MAX || found.len() > SUBOBJECTS_MAX {
             return Err(LayoutError::new(name, "has too many bases in bases"));
         }
         found.push(BaseOf { name: name.to_owned(), offset });
@@ -169,6 +173,8 @@ impl<'a> Classes<'a> {
         if self.debug.vtables.get(name).is_some_and(|vtable| vtable.is_abstract) {
             return Ok(true);
         }
+        // So that there is an end to the bases.
+        self.subobjects(name)?;
         Ok(self.virtual_functions(name, 0)?.values().any(|pure| *pure))
     }
 
@@ -221,7 +227,8 @@ impl<'a> Classes<'a> {
                     dw::DW_TAG_const_type => pointer.ty.map(|ty| &self.debug.entries[ty]),
                     _ => Some(pointer),
                 });
-                let target = pointee.flatten().and_then(|p| p.ty).map(|ty| self.debug.entries[ty].tag);
+                let target =
+                    pointee.flatten().and_then(|p| p.ty).map(|ty| self.debug.entries[ty].tag);
                 text.push_str(if target == Some(dw::DW_TAG_const_type) { "const;" } else { ";" });
             } else {
                 text.push_str(&self.type_name(parameter.ty, 0));

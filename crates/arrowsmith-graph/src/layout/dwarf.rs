@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use gimli::{AttributeValue, DwAt, DwTag, EndianSlice, LittleEndian, UnitOffset};
 use object::read::elf::{ElfFile, FileHeader};
 use object::{
-    Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationKind, RelocationTarget,
+    Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationKind,
+    RelocationTarget,
 };
 
 use super::{LayoutError, Target};
@@ -131,7 +132,9 @@ fn read_elf<E: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Debug> {
         object::Architecture::X86_64 => ("x86_64", 8),
         object::Architecture::I386 => ("i386", 4),
         object::Architecture::Aarch64 => ("aarch64", 8),
-        other => return Err(whole(format!("is for {other:?}; x86-64, i386 and aarch64 are known"))),
+        other => {
+            return Err(whole(format!("is for {other:?}; x86-64, i386 and aarch64 are known")));
+        }
     };
     if !file.is_little_endian() {
         return Err(whole("is big-endian"));
@@ -235,7 +238,8 @@ fn pure_words<'a, E: FileHeader<Endian = Endianness>>(
     };
     if file.kind() == ObjectKind::Relocatable {
         for section in file.sections() {
-            let data = section.name().is_ok_and(|n| n.starts_with(".data") || n.starts_with(".rodata"));
+            let data =
+                section.name().is_ok_and(|n| n.starts_with(".data") || n.starts_with(".rodata"));
             if !data {
                 continue;
             }

@@ -6,9 +6,9 @@
 //! and embedded structs included; for each pointer the classes it may point to. Its JSON form is the contract
 //! between `arrowsmith objects layout`, the C++ generator and the circuit's generator.
 
-mod check;
 mod annotate;
 mod build;
+mod check;
 mod classes;
 mod dwarf;
 mod print;

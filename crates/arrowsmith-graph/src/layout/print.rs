@@ -46,7 +46,12 @@ impl fmt::Display for Table<'_> {
     }
 }
 
-fn members(f: &mut fmt::Formatter<'_>, layout: &Layout, list: &[Member], depth: usize) -> fmt::Result {
+fn members(
+    f: &mut fmt::Formatter<'_>,
+    layout: &Layout,
+    list: &[Member],
+    depth: usize,
+) -> fmt::Result {
     for member in list {
         let name = if member.name.is_empty() { "each" } else { &member.name };
         let mut what = describe(layout, &member.kind);
@@ -74,7 +79,11 @@ fn describe(layout: &Layout, kind: &Kind) -> String {
     };
     match kind {
         Kind::Integer(Integer { bytes, wire_bytes, signed, range }) => {
-            let wire = if wire_bytes == bytes { String::new() } else { format!(", sent as {}", wire_bytes * 8) };
+            let wire = if wire_bytes == bytes {
+                String::new()
+            } else {
+                format!(", sent as {}", wire_bytes * 8)
+            };
             format!("{}{}{wire}{}", sign(*signed), bytes * 8, values(range))
         }
         Kind::Bits(bits) => format!(

@@ -65,11 +65,17 @@ impl Graph {
             let Some(class) = layout.classes.get(object.type_id as usize) else {
                 return bad(format!("object {id}"), "is of no class of the layout");
             };
-            put(&mut body, &class.members, &object.members)
-                .map_err(|(member, why)| LayoutError::new(format!("object {id}, {}::{member}", class.name), why))?;
+            put(&mut body, &class.members, &object.members).map_err(|(member, why)| {
+                LayoutError::new(format!("object {id}, {}::{member}", class.name), why)
+            })?;
         }
         // A reader is the judge of what is left: types and ids of references, the root.
-        if let Err(error) = Tables::new(layout.clone()).walk(&body, u64::MAX, Options { objects_max: u32::MAX, header: false }, &mut Nothing) {
+        if let Err(error) = Tables::new(layout.clone()).walk(
+            &body,
+            u64::MAX,
+            Options { objects_max: u32::MAX, header: false },
+            &mut Nothing,
+        ) {
             return bad(String::new(), &format!("would be refused: {error}"));
         }
         if !header {
@@ -107,7 +113,10 @@ fn put(out: &mut Vec<u8>, members: &[Member], values: &[Vec<Value>]) -> Result<(
 
 fn put_one(out: &mut Vec<u8>, kind: &Kind, value: &Value) -> Result<(), &'static str> {
     let length = |length: usize| {
-        u32::try_from(length).ok().filter(|n| *n != NULL_ID).ok_or("is longer than a message can say")
+        u32::try_from(length)
+            .ok()
+            .filter(|n| *n != NULL_ID)
+            .ok_or("is longer than a message can say")
     };
     match (kind, value) {
         (Kind::Integer(_) | Kind::Bits(_) | Kind::Float { .. }, Value::Number(bits)) => {
@@ -228,13 +237,7 @@ impl Sink for Collect<'_> {
             }
             _ => (0, 0),
         };
-        self.open.push(Open {
-            member,
-            members,
-            elements: Vec::new(),
-            values_left: 0,
-            per_element,
-        });
+        self.open.push(Open { member, members, elements: Vec::new(), values_left: 0, per_element });
     }
 
     fn vector_end(&mut self) {
