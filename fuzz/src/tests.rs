@@ -17,6 +17,8 @@ const TARGETS: &[(&str, Body)] = &[
     ("tcp_framing", crate::tcp_framing),
     ("number", crate::number),
     ("schema_text", crate::schema_text),
+    ("graph_message", crate::graph::message),
+    ("graph_object", crate::graph::object),
     ("parquet_file", crate::parquet::parquet_file),
     ("parquet_reader", crate::parquet_reader::parquet_reader),
     ("parquet_random", crate::parquet_reader::parquet_random),
@@ -78,6 +80,16 @@ fn framing() {
 #[test]
 fn tcp_framing() {
     run("tcp_framing", 1000);
+}
+
+#[test]
+fn graph_message() {
+    run("graph_message", 2000);
+}
+
+#[test]
+fn graph_object() {
+    run("graph_object", 300);
 }
 
 #[test]

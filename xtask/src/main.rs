@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 25] = [
+const LAYERS: [&str; 28] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -19,6 +19,9 @@ const LAYERS: [&str; 25] = [
     "arrowsmith-workload",
     "arrowsmith-json",
     "arrowsmith-parquet",
+    "arrowsmith-graph",
+    "arrowsmith-rtlgen",
+    "arrowsmith-engine-rtl",
     "arrowsmith-source",
     "arrowsmith-engine-cpu",
     "arrowsmith-engine-reference",

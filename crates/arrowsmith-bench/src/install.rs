@@ -13,7 +13,7 @@ use crate::definition::PeerKind;
 use crate::peer::last_line;
 
 /// File name → text, for each peer.
-type Sources = &'static [(&'static str, &'static str)];
+pub(crate) type Sources = &'static [(&'static str, &'static str)];
 
 macro_rules! sources {
     ($folder:literal: $($file:literal),+ $(,)?) => {
@@ -135,7 +135,7 @@ fn cargo(folder: &Path) -> Command {
 }
 
 /// Writes the sources that differ from what is there; says whether any did.
-fn write(folder: &Path, sources: Sources) -> Result<bool, String> {
+pub(crate) fn write(folder: &Path, sources: Sources) -> Result<bool, String> {
     let mut changed = false;
     for (name, text) in sources {
         let path = folder.join(name);
@@ -150,7 +150,7 @@ fn write(folder: &Path, sources: Sources) -> Result<bool, String> {
     Ok(changed)
 }
 
-fn remove(file: &Path) -> Result<(), String> {
+pub(crate) fn remove(file: &Path) -> Result<(), String> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(format!("{}: {error}", file.display()))
@@ -161,7 +161,7 @@ fn remove(file: &Path) -> Result<(), String> {
 
 /// Runs a tool to its end and gives what it printed; on failure, what it complained about: the first
 /// line that says "error", as compilers write it, or else the last one.
-fn run(command: &mut Command) -> Result<Vec<u8>, String> {
+pub(crate) fn run(command: &mut Command) -> Result<Vec<u8>, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
     if output.status.success() {

@@ -40,6 +40,7 @@ mod input;
 mod install;
 pub mod json;
 mod machine;
+pub mod objects;
 pub mod parquet;
 mod peer;
 mod reference;

@@ -18,6 +18,7 @@ pub use self::values::{
     To, Unknown,
 };
 use crate::ingest::IngestArgs;
+use crate::objects::ObjectsArgs;
 use crate::progress::When;
 use crate::size;
 
@@ -36,6 +37,7 @@ pub enum Command {
     Inspect(InspectArgs),
     Generate(Box<GenerateArgs>),
     Ingest(IngestArgs),
+    Objects(ObjectsArgs),
     Bench(BenchArgs),
 }
 
@@ -417,6 +419,7 @@ pub enum BenchSuite {
     Json(JsonBenchArgs),
     Ingest(IngestBenchArgs),
     Parquet(ParquetBenchArgs),
+    Objects(crate::bench::objects::ObjectsBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine

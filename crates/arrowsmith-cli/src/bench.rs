@@ -4,6 +4,8 @@
 //! The engine takes part through the library's reader, as any user would use it: threads, order and
 //! batches included.
 
+pub mod objects;
+
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
         BenchSuite::Json(args) => json(args),
         BenchSuite::Ingest(args) => ingest(args),
         BenchSuite::Parquet(args) => parquet(args),
+        BenchSuite::Objects(args) => objects::run(args),
     }
 }
 

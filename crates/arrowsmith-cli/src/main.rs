@@ -16,6 +16,7 @@ mod ingest;
 mod input;
 mod inspect;
 mod interrupt;
+mod objects;
 mod progress;
 mod rejects;
 mod schema;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Infer(args) => infer::run(&args, &interrupt),
         Command::Inspect(args) => inspect::run(&args),
         Command::Ingest(args) => ingest::run(&args),
+        Command::Objects(args) => objects::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Generate(args) => generate::run(&args, &interrupt),
     };

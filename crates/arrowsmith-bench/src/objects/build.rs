@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Compiles the contestants into a folder of their own: ours from the layout that the compiler wrote down, as a user
+//! would, the others from Debian's packages, as far as they are installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use arrowsmith_graph::{generate, layout};
+
+use super::missing;
+use crate::install::{Sources, remove, run, write};
+use crate::result::NotMeasured;
+
+macro_rules! sources {
+    ($folder:literal: $($file:literal),+ $(,)?) => {
+        &[$(($file, include_str!(concat!("../../../../", $folder, "/", $file)))),+]
+    };
+}
+
+const PEERS: Sources = sources!(
+    "bench/peers/objects": "codec.hpp", "main.cpp", "net.cpp", "paper.hpp", "paper.cpp", "ours.cpp", "boost.cpp",
+    "cereal.cpp", "protobuf.cpp", "expression.proto", "flatbuffers.cpp", "expression.fbs", "capnp.cpp",
+    "expression.capnp",
+);
+const CLASSES: Sources =
+    sources!("examples/objects/expression": "expression.hpp", "expression.cpp");
+const RUNTIME: Sources =
+    sources!("cpp/include": "arrowsmith/graph.hpp", "arrowsmith/graph_fast.hpp");
+
+/// A library that we compare with: its name, what is generated for it, what is compiled, what is linked.
+struct Peer {
+    name: &'static str,
+    generate: &'static [&'static str],
+    compile: &'static [&'static str],
+    link: &'static [&'static str],
+}
+
+const LIBRARIES: [Peer; 5] = [
+    Peer {
+        name: "boost-serialization",
+        generate: &[],
+        compile: &["boost.cpp"],
+        link: &["-lboost_serialization"],
+    },
+    Peer { name: "cereal", generate: &[], compile: &["cereal.cpp"], link: &[] },
+    Peer {
+        name: "protobuf",
+        generate: &["protoc", "--cpp_out=.", "expression.proto"],
+        compile: &["protobuf.cpp", "expression.pb.cc"],
+        link: &["-lprotobuf"],
+    },
+    Peer {
+        name: "flatbuffers",
+        generate: &["flatc", "--cpp", "expression.fbs"],
+        compile: &["flatbuffers.cpp"],
+        link: &[],
+    },
+    Peer {
+        name: "capnproto",
+        generate: &["capnp", "compile", "-oc++", "expression.capnp"],
+        compile: &["capnp.cpp", "expression.capnp.c++"],
+        link: &["-lcapnp", "-lkj"],
+    },
+];
+
+/// What was compiled.
+pub(super) struct Built {
+    /// Times codecs; `main.cpp`.
+    pub codecs: PathBuf,
+    /// Both sides of the network; `net.cpp`.
+    pub network: PathBuf,
+    /// Libraries that are not here.
+    pub not_measured: Vec<NotMeasured>,
+}
+
+/// Compiles all that can be compiled here.
+pub(super) fn contestants(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<Built, String> {
+    let peers = std::path::absolute(peers).map_err(|e| format!("{}: {e}", peers.display()))?;
+    let folder = peers.join("objects");
+    for sources in [PEERS, CLASSES, RUNTIME] {
+        write(&folder, sources)?;
+    }
+    progress("compiling the contestants");
+    generate_ours(&folder)?;
+    let ours = ["paper.cpp", "ours.cpp", "expr.cpp", "expression.cpp"];
+    let mut objects = Vec::new();
+    for file in ours {
+        objects.push(compile(&folder, file)?);
+    }
+    let network = folder.join("net");
+    let net = compile(&folder, "net.cpp")?;
+    let mut wanted = vec![net];
+    wanted.extend(objects.iter().filter(|object| !object.ends_with("ours.cpp.o")).cloned());
+    link(&folder, &network, &wanted, &[])?;
+
+    objects.push(compile(&folder, "main.cpp")?);
+    let mut libraries = Vec::new();
+    let mut not_measured = vec![missing("bitsery", "Debian 12 has no package of it")];
+    for peer in &LIBRARIES {
+        match library(&folder, peer) {
+            Ok(more) => {
+                objects.extend(more);
+                libraries.extend(peer.link);
+            }
+            Err(reason) => {
+                let reason = format!("{reason}; bench/peers/objects/setup.sh installs it");
+                not_measured.push(missing(peer.name, reason));
+            }
+        }
+    }
+    let codecs = folder.join("run");
+    link(&folder, &codecs, &objects, &libraries)?;
+    Ok(Built { codecs, network, not_measured })
+}
+
+/// What `arrowsmith objects generate expression.o --root Node` does.
+fn generate_ours(folder: &Path) -> Result<(), String> {
+    run(compiler(folder).args([
+        "-std=c++17",
+        "-O2",
+        "-g",
+        "-c",
+        "expression.cpp",
+        "-o",
+        "layout.o",
+    ]))?;
+    let object = folder.join("layout.o");
+    let bytes = fs::read(&object).map_err(|error| format!("{}: {error}", object.display()))?;
+    let options = layout::Options { root: "Node".into(), ..layout::Options::default() };
+    let layout = layout::from_object(&bytes, &options).map_err(|error| error.to_string())?.layout;
+    let options =
+        generate::Options { name: "expr".into(), includes: vec!["expression.hpp".into()] };
+    for file in generate::cpp(&layout, &options).map_err(|error| error.to_string())? {
+        let path = folder.join(&file.name);
+        // Left alone where nothing changed, so that it is not compiled again.
+        if fs::read_to_string(&path).is_ok_and(|found| found == file.text) {
+            continue;
+        }
+        fs::write(&path, file.text).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn library(folder: &Path, peer: &Peer) -> Result<Vec<PathBuf>, String> {
+    if let [program, arguments @ ..] = peer.generate {
+        run(Command::new(program).args(arguments).current_dir(folder))?;
+    }
+    peer.compile.iter().map(|file| compile(folder, file)).collect()
+}
+
+fn compiler(folder: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()));
+    command.current_dir(folder);
+    command
+}
+
+/// Compiles a file, unless that was done after everything in the folder was last changed.
+fn compile(folder: &Path, file: &str) -> Result<PathBuf, String> {
+    let object = folder.join(format!("{file}.o"));
+    if object.exists() && newest_source(folder) <= modified(&object) {
+        return Ok(object);
+    }
+    remove(&object)?;
+    let flags = ["-std=c++20", "-O3", "-DNDEBUG", "-I.", "-x", "c++", "-c"];
+    run(compiler(folder).args(flags).arg(file).arg("-o").arg(&object))?;
+    Ok(object)
+}
+
+fn modified(file: &Path) -> Option<std::time::SystemTime> {
+    fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// When one of our own sources was last changed; what libraries generate follows from them.
+fn newest_source(folder: &Path) -> Option<std::time::SystemTime> {
+    let names = [PEERS, CLASSES, RUNTIME].into_iter().flatten().map(|(name, _)| *name);
+    names.chain(["expr.cpp", "expr.hpp"]).filter_map(|name| modified(&folder.join(name))).max()
+}
+
+fn link(
+    folder: &Path,
+    program: &Path,
+    objects: &[PathBuf],
+    libraries: &[&str],
+) -> Result<(), String> {
+    run(compiler(folder).args(objects).arg("-o").arg(program).args(libraries).arg("-pthread"))?;
+    Ok(())
+}

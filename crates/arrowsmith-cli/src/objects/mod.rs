@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith objects`: class layouts of a program, the C++ that reads and writes its objects, and messages to Arrow and back.
+//!
+//! Files and names only; what a layout or a message is, `arrowsmith-graph` knows.
+
+mod args;
+mod run;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use arrowsmith_core::Error;
+use arrowsmith_core::sink::{Output, Sink};
+use arrowsmith_graph::generate;
+use arrowsmith_graph::layout::{Annotations, Layout, Options, Table, from_object};
+
+pub use self::args::ObjectsArgs;
+use self::args::{GenerateArgs, LayoutArgs, ObjectsCommand, ProgramArgs};
+use crate::failure::{Failure, Outcome};
+
+pub fn run(args: &ObjectsArgs) -> Outcome {
+    match &args.command {
+        ObjectsCommand::Layout(args) => layout(args),
+        ObjectsCommand::Generate(args) => generate(args),
+        ObjectsCommand::Run(args) => run::run(args),
+    }
+}
+
+fn layout(args: &LayoutArgs) -> Outcome {
+    let layout = load(&args.program)?;
+    let text = if args.json { layout.to_json() } else { Table(&layout).to_string() };
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
+}
+
+fn generate(args: &GenerateArgs) -> Outcome {
+    let layout = load(&args.program)?;
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => {
+            let stem = args.program.program.file_stem().unwrap_or_default().to_string_lossy();
+            let plain = stem.split('.').next().unwrap_or_default();
+            plain.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+        }
+    };
+    let options = generate::Options { name, includes: args.include.clone() };
+    let files =
+        generate::cpp(&layout, &options).map_err(|error| Failure::Usage(error.to_string()))?;
+    fs::create_dir_all(&args.output).map_err(|error| at(&args.output, error))?;
+    for file in files {
+        let path = args.output.join(&file.name);
+        fs::write(&path, file.text).map_err(|error| at(&path, error))?;
+        eprintln!("{}", path.display());
+    }
+    Ok(())
+}
+
+/// The layout of a program, or one that was written as JSON.
+fn load(args: &ProgramArgs) -> Outcome<Layout> {
+    let path = &args.program;
+    let bytes = fs::read(path).map_err(|error| at(path, error))?;
+    if bytes.first() == Some(&b'{') {
+        if args.root.is_some() || args.annotations.is_some() {
+            return Err(Failure::Usage(
+                "a layout in JSON has its root and annotations in it".into(),
+            ));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| fault(path, error))?;
+        return Layout::from_json(&text).map_err(|error| fault(path, error));
+    }
+    let Some(root) = args.root.clone() else {
+        return Err(Failure::Usage("--root says which class the first object is of".into()));
+    };
+    let annotations = match &args.annotations {
+        Some(path) => {
+            let text = fs::read_to_string(path).map_err(|error| at(path, error))?;
+            Annotations::from_toml(&text).map_err(|error| fault(path, error))?
+        }
+        None => Annotations::default(),
+    };
+    let options = Options { root, annotations, no_comments: args.no_comments };
+    let extracted = from_object(&bytes, &options).map_err(|error| fault(path, error))?;
+    for note in &extracted.notes {
+        eprintln!("note: {note}");
+    }
+    Ok(extracted.layout)
+}
+
+/// An error of the system about a file.
+fn at(path: &Path, error: io::Error) -> Failure {
+    Failure::Work(Error::io(path, error))
+}
+
+/// What is wrong with the content of a file.
+fn fault(path: &Path, error: impl std::fmt::Display) -> Failure {
+    at(path, io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+}

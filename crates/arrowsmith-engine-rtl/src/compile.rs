@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sources → program, by Verilator and the C++ compiler, once for equal sources.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::RtlError;
+
+/// Programs that this process has begun to make: each has a folder of its own.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// A Verilator, and the folder that remembers what it made.
+#[derive(Debug, Clone)]
+pub struct Verilator {
+    program: PathBuf,
+    cache: PathBuf,
+}
+
+/// What is compiled: named texts; SystemVerilog in order, packages first.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Sources {
+    pub top: String,
+    pub rtl: Vec<(String, String)>,
+    /// C++, headers and what is compiled.
+    pub cpp: Vec<(String, String)>,
+    /// For the C++ compiler and its linker.
+    pub flags: Vec<String>,
+}
+
+impl Verilator {
+    /// The one that the variable `ARROWSMITH_VERILATOR` names, or else the one in the path. Programs are kept in
+    /// `ARROWSMITH_RTL_CACHE`, or else in the user's cache folder.
+    ///
+    /// # Errors
+    ///
+    /// None that answers.
+    pub fn find() -> Result<Self, RtlError> {
+        let named = std::env::var_os("ARROWSMITH_VERILATOR");
+        let program = PathBuf::from(named.unwrap_or_else(|| "verilator".into()));
+        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        let cache = folder("ARROWSMITH_RTL_CACHE")
+            .or_else(|| folder("XDG_CACHE_HOME").map(|base| base.join("arrowsmith/rtl")))
+            .or_else(|| folder("HOME").map(|home| home.join(".cache/arrowsmith/rtl")))
+            .unwrap_or_else(|| std::env::temp_dir().join("arrowsmith-rtl"));
+        Self::at(program, cache)
+    }
+
+    /// The program at a path, keeping what it makes in a folder.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub fn at(program: PathBuf, cache: PathBuf) -> Result<Self, RtlError> {
+        let found = Self { program, cache };
+        let said = found.command().arg("--version").output();
+        match said {
+            Ok(output) if output.status.success() => Ok(found),
+            Ok(output) => {
+                Err(RtlError::NoVerilator(String::from_utf8_lossy(&output.stderr).into_owned()))
+            }
+            Err(error) => {
+                Err(RtlError::NoVerilator(format!("{}: {error}", found.program.display())))
+            }
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        // One that was unpacked rather than installed does not know where its own files are.
+        let root = self.program.parent().and_then(Path::parent);
+        if let Some(root) = root.filter(|root| root.join("include/verilated.h").exists()) {
+            command.env("VERILATOR_ROOT", root);
+        }
+        command
+    }
+
+    /// The program made of the sources, from the cache if it is there.
+    pub(crate) fn compile(&self, sources: &Sources) -> Result<PathBuf, RtlError> {
+        let kept = self.cache.join(format!("{}-{:016x}", sources.top, sources.hash()));
+        let program = kept.join("obj/run");
+        if program.exists() {
+            return Ok(program);
+        }
+        // Made aside and moved into place whole, so that others who compile the same are not disturbed.
+        let name = format!(
+            "making-{}-{}-{:016x}",
+            std::process::id(),
+            MADE.fetch_add(1, Ordering::Relaxed),
+            sources.hash()
+        );
+        let aside = self.cache.join(name);
+        let _ = fs::remove_dir_all(&aside);
+        let made = self.make(sources, &aside);
+        if made.is_ok() && fs::rename(&aside, &kept).is_err() && !program.exists() {
+            return Err(RtlError::Io(kept, std::io::Error::other("cannot be put into place")));
+        }
+        let _ = fs::remove_dir_all(&aside);
+        made.map(|()| program)
+    }
+
+    fn make(&self, sources: &Sources, folder: &Path) -> Result<(), RtlError> {
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            let done = fs::create_dir_all(path.parent().unwrap_or(folder))
+                .and_then(|()| fs::write(&path, text));
+            done.map_err(|error| RtlError::Io(path, error))
+        };
+        for (name, text) in sources.rtl.iter().chain(&sources.cpp) {
+            write(name, text)?;
+        }
+        let mut command = self.command();
+        command
+            .current_dir(folder)
+            .args(["--cc", "--exe", "--build", "-j", "2", "-O3", "--prefix", "Vobjects"])
+            // One file: the precompiled header that several would share does not work with every compiler.
+            .args(["--output-split", "0"])
+            .args(["--top-module", &sources.top, "--Mdir", "obj", "-o", "run", "-CFLAGS"])
+            .arg({
+                let mut flags = OsString::from("-std=c++20 -O2 -I");
+                flags.push(fs::canonicalize(folder).unwrap_or_else(|_| folder.into()));
+                for flag in &sources.flags {
+                    flags.push(" ");
+                    flags.push(flag);
+                }
+                flags
+            })
+            .args(sources.rtl.iter().map(|(name, _)| name))
+            .args(sources.cpp.iter().map(|(name, _)| name).filter(|name| name.ends_with(".cpp")));
+        if !sources.flags.is_empty() {
+            command.args(["-LDFLAGS", &sources.flags.join(" ")]);
+        }
+        let output = command.output().map_err(|error| RtlError::Io(self.program.clone(), error))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        let lines: Vec<&str> = said.lines().collect();
+        Err(RtlError::Compile(lines[lines.len().saturating_sub(30)..].join("\n")))
+    }
+}
+
+impl Sources {
+    /// 64-bit FNV-1a of all names and texts.
+    fn hash(&self) -> u64 {
+        let files = self.rtl.iter().chain(&self.cpp);
+        let flags = self.flags.iter().chain([&self.top]);
+        let named = files.map(|(name, text)| (name.as_str(), text.as_str()));
+        let all = named.chain(flags.map(|flag| (flag.as_str(), "")));
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for (name, text) in all {
+            for byte in name.bytes().chain([0]).chain(text.bytes()).chain([0]) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+        hash
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The object-graph circuit as a decoder: messages in, regions or errors out, with the cycles it took.
+//!
+//! The same messages give the same regions and the same errors as the software readers; that is what
+//! docs/design/0004-object-graphs.md asks of all of them.
+
+mod process;
+
+use std::path::PathBuf;
+
+use arrowsmith_graph::{Layout, WireError};
+use arrowsmith_rtlgen::LIBRARY;
+use arrowsmith_rtlgen::graph::Design;
+
+use crate::compile::Sources;
+use crate::{RtlError, Verilator};
+
+pub use process::{Circuit, Session};
+
+/// The C++ of the simulation: for programs that link the model themselves.
+pub const HEADERS: [(&str, &str); 2] = [
+    ("as_graph_driver.hpp", include_str!("../../cpp/as_graph_driver.hpp")),
+    ("as_graph_model.hpp", include_str!("../../cpp/as_graph_model.hpp")),
+];
+
+const SERVE: (&str, &str) = ("as_graph_serve.cpp", include_str!("../../cpp/as_graph_serve.cpp"));
+
+/// How the simulated memory behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// Cycles from the address of a read to its first beat.
+    pub read_latency: u32,
+    /// Cycles from the last beat of a write to its answer.
+    pub write_latency: u32,
+    /// Of the cycles, how many per cent a channel pauses, each by chance.
+    pub stall_percent: u32,
+    /// Where chance begins.
+    pub seed: u64,
+}
+
+impl Profile {
+    /// Memory as near as the block RAM of the paper: two cycles each way, no stalls.
+    pub const IDEAL: Self = Self { read_latency: 2, write_latency: 2, stall_percent: 0, seed: 1 };
+}
+
+/// A message for the circuit, and the region to make its objects for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// The message.
+    pub message: &'a [u8],
+    /// Whether it begins with a header.
+    pub header: bool,
+    /// The message's address, modulo a beat: 0 to 63.
+    pub misalignment: u32,
+    /// The region's address, for which pointers are made. The circuit wants a multiple of a beat.
+    pub region: u64,
+    /// The region's capacity in bytes; 256 MiB at most. Regions of one run must not overlap.
+    pub capacity: u32,
+}
+
+/// What the circuit made of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The objects, as they are to lie at the region's address; or why not.
+    pub region: Result<Vec<u8>, WireError>,
+    /// How many objects the message has, as far as it was understood.
+    pub objects: u32,
+    /// Cycles from taking up the request to the answer of the last write.
+    pub cycles: u32,
+}
+
+/// What came of requests that were submitted back to back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Answers, in the order of the requests.
+    pub answers: Vec<Answer>,
+    /// Cycles of it all, from writing the first request's registers to reading the last answer's.
+    pub cycles: u64,
+}
+
+impl Verilator {
+    /// Compiles a design into a circuit that can be started; at once if that was done before.
+    ///
+    /// # Errors
+    ///
+    /// What Verilator, the C++ compiler or the file system say.
+    pub fn circuit(&self, design: &Design, layout: &Layout) -> Result<Circuit, RtlError> {
+        let program = self.program(design, &[SERVE], &[])?;
+        Ok(Circuit::new(program, layout))
+    }
+
+    /// Compiles a program of the caller's that has the circuit in it, as `as_graph_model.hpp` shows it: C++ files by name and
+    /// text, one of them with a `main`; flags for compiler and linker.
+    ///
+    /// # Errors
+    ///
+    /// What Verilator, the C++ compiler or the file system say.
+    pub fn program(
+        &self,
+        design: &Design,
+        files: &[(&str, &str)],
+        flags: &[&str],
+    ) -> Result<PathBuf, RtlError> {
+        let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+        let library =
+            LIBRARY.iter().map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
+        self.compile(&Sources {
+            top: design.top.clone(),
+            rtl: library.chain(design.files.clone()).collect(),
+            cpp: HEADERS.iter().chain(files).copied().map(owned).collect(),
+            flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
+        })
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs what `arrowsmith-rtlgen` generates: compiled by Verilator into a process of its own, cached, and spoken to
+//! over pipes.
+//!
+//! A circuit under simulation reads and writes real memory of that process through a strict AXI model, under the
+//! driver code a board would use (`cpp/`), so that hardware is tested by the tests of the software. This crate needs a
+//! `verilator` when it is used ([`Verilator::find`]), not when it is built. It never decodes anything itself.
+
+#![forbid(unsafe_code)]
+
+mod compile;
+pub mod graph;
+
+use std::fmt;
+use std::path::PathBuf;
+
+pub use compile::Verilator;
+
+/// Why a circuit does not run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RtlError {
+    /// There is no Verilator that works.
+    NoVerilator(String),
+    /// Verilator or the C++ compiler refused; the end of what they said.
+    Compile(String),
+    /// A file or the process could not be used.
+    Io(PathBuf, std::io::Error),
+    /// The circuit broke a rule: of AXI, of the memory it was lent, or of time. What the process said.
+    Broken(String),
+    /// A request that cannot be made: which, and why.
+    Request(usize, &'static str),
+}
+
+impl fmt::Display for RtlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoVerilator(why) => write!(
+                f,
+                "no Verilator: {why}; `tools/hdl install` gets one, ARROWSMITH_VERILATOR names one"
+            ),
+            Self::Compile(said) => write!(f, "the circuit does not compile:\n{said}"),
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Broken(said) => write!(f, "the circuit broke a rule: {said}"),
+            Self::Request(index, why) => write!(f, "request {index}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for RtlError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The tables of a layout as C++ initialisers: what `arrowsmith::graph::Reader` and `Writer` go by.
+
+use std::fmt::Write;
+
+use crate::layout::{Bits, Integer, Kind, Layout, Member, Reference, wire_bytes_min};
+
+/// The vtables by their symbols, and what vtable pointers hold.
+pub fn symbols(text: &mut String, layout: &Layout) {
+    let pointers = || layout.classes.iter().flat_map(|class| &class.vptrs);
+    let mut known: Vec<&str> = pointers().map(|pointer| pointer.symbol.as_str()).collect();
+    known.dedup();
+    for (index, symbol) in known.iter().enumerate() {
+        let _ = writeln!(text, "extern const char vtable_{index}[] __asm__(\"{symbol}\");");
+    }
+    text.push_str(
+        "\nconst std::uint64_t *vtable_pointers() {\n    static const std::uint64_t slots[] = {\n",
+    );
+    for pointer in pointers() {
+        let index = known.iter().position(|symbol| *symbol == pointer.symbol).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "        reinterpret_cast<std::uintptr_t>(vtable_{index}) + {},",
+            pointer.address_point
+        );
+    }
+    text.push_str("        0,\n    };\n    return slots;\n}\n\n");
+}
+
+/// Everything else: targets, elements and members before what refers to them.
+pub fn tables(text: &mut String, layout: &Layout) {
+    let mut tables = Tables { text, layout, references: Vec::new(), next: 0 };
+    let root = tables.reference(&layout.root);
+    let mut classes = String::new();
+    for class in &layout.classes {
+        let members = tables.members(&class.members);
+        let vptrs = if class.vptrs.is_empty() {
+            "nullptr".to_owned()
+        } else {
+            let name = format!("vptrs_{}", class.type_id);
+            let list: Vec<String> =
+                class.vptrs.iter().map(|v| format!("{{{}, {}}}", v.offset, v.slot)).collect();
+            let _ = writeln!(
+                tables.text,
+                "constexpr VtablePointer {name}[] = {{{}}};",
+                list.join(", ")
+            );
+            name
+        };
+        let wire = class.wire_bytes_fixed().unwrap_or(u32::MAX);
+        let _ = writeln!(
+            classes,
+            "    {{{}, {}, {wire}U, {}, {}, {vptrs}, {members}}},  // {}",
+            class.size,
+            class.align,
+            class.vptrs.len(),
+            class.members.len(),
+            class.name
+        );
+    }
+    let _ = write!(
+        tables.text,
+        "constexpr Class class_table[] = {{\n{classes}}};\n\nconstexpr const Reference &root_reference = {root};\n\n"
+    );
+}
+
+struct Tables<'a> {
+    text: &'a mut String,
+    layout: &'a Layout,
+    /// References that have a name already; many pointers have the same.
+    references: Vec<(Reference, String)>,
+    next: usize,
+}
+
+impl Tables<'_> {
+    fn name(&mut self, stem: &str) -> String {
+        self.next += 1;
+        format!("{stem}_{}", self.next)
+    }
+
+    fn reference(&mut self, reference: &Reference) -> String {
+        if let Some((_, name)) = self.references.iter().find(|(known, _)| known == reference) {
+            return name.clone();
+        }
+        let name = format!("reference_{}", self.references.len());
+        let mut targets = Vec::new();
+        let mut adjusts = vec!["-1".to_owned(); self.layout.classes.len()];
+        for target in &reference.targets {
+            let index = target.type_id as usize;
+            let class = &self.layout.classes[index];
+            adjusts[index] = target.adjust.to_string();
+            let slot = class.vptrs.iter().find(|vptr| vptr.offset == target.adjust);
+            let slot = slot.map_or("-1".to_owned(), |vptr| vptr.slot.to_string());
+            targets.push(format!("{{{}, {}, {slot}}}", target.type_id, target.adjust));
+        }
+        let _ = write!(
+            self.text,
+            "// {}\nconstexpr Target targets_of_{name}[] = {{{}}};\nconstexpr std::int64_t adjusts_of_{name}[] = {{{}}};\n\
+             constexpr Reference {name} = {{targets_of_{name}, {}, {}, adjusts_of_{name}}};\n",
+            reference.to,
+            targets.join(", "),
+            adjusts.join(", "),
+            reference.targets.len(),
+            reference.nullable
+        );
+        self.references.push((reference.clone(), name.clone()));
+        name
+    }
+
+    /// The name of a table of members.
+    fn members(&mut self, members: &[Member]) -> String {
+        if members.is_empty() {
+            return "nullptr".into();
+        }
+        let mut rows = String::new();
+        for member in members {
+            let mut row = Row {
+                kind: "integer",
+                wire_bytes: member.kind.wire_bytes(),
+                bytes: member.kind.bytes(self.layout.target.pointer_bytes).unwrap_or(0),
+                ..Row::default()
+            };
+            let (mut reference, mut element) = ("nullptr".to_owned(), "nullptr".to_owned());
+            match &member.kind {
+                Kind::Integer(Integer { signed, range, .. }) => {
+                    row.signed = *signed;
+                    row.range = *range;
+                }
+                Kind::Bits(bits) => row.bits(bits),
+                Kind::Float { .. } => row.kind = "real",
+                Kind::Pointer(to) => {
+                    row.kind = "pointer";
+                    reference = format!("&{}", self.reference(to));
+                }
+                Kind::String => row.kind = "string",
+                Kind::Vector(of) => {
+                    row.kind = "vector";
+                    let inner = self.members(&of.members);
+                    let name = self.name("element");
+                    let _ = writeln!(
+                        self.text,
+                        "constexpr Element {name} = {{{}, {}, {}, {}, {inner}}};",
+                        of.size,
+                        of.align,
+                        wire_bytes_min(&of.members),
+                        of.members.len()
+                    );
+                    element = format!("&{name}");
+                }
+            }
+            let [low, high] = row.range.unwrap_or([0, 0]);
+            let _ = writeln!(
+                rows,
+                "    {{Kind::{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {reference}, {element}}},  // {}",
+                row.kind,
+                row.bytes,
+                row.wire_bytes,
+                row.signed,
+                row.range.is_some(),
+                row.bit_offset,
+                row.bit_size,
+                member.offset,
+                member.count,
+                number(low),
+                number(high),
+                member.name
+            );
+        }
+        let name = self.name("members");
+        let _ = write!(self.text, "constexpr Member {name}[] = {{\n{rows}}};\n");
+        name
+    }
+}
+
+#[derive(Default)]
+struct Row {
+    kind: &'static str,
+    bytes: u32,
+    wire_bytes: u32,
+    signed: bool,
+    range: Option<[i64; 2]>,
+    bit_offset: u32,
+    bit_size: u32,
+}
+
+impl Row {
+    fn bits(&mut self, bits: &Bits) {
+        self.kind = "bits";
+        self.signed = bits.signed;
+        self.bit_offset = bits.bit_offset;
+        self.bit_size = bits.bit_size;
+        self.range = bits.values();
+    }
+}
+
+/// A number as C++ reads it: the least has no literal of its own.
+pub fn number(value: i64) -> String {
+    if value == i64::MIN { "INT64_MIN".into() } else { format!("{value}LL") }
+}

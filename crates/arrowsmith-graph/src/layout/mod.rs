@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where every member of every class lies in memory and on the wire.
+//!
+//! A [`Layout`] holds all that a reader or writer of messages has to know: the classes that objects can be of, in the
+//! order of their type ids; for each its size, its vtable pointers and its members in wire order, those of bases
+//! and embedded structs included; for each pointer the classes it may point to. Its JSON form is the contract
+//! between `arrowsmith objects layout`, the C++ generator and the circuit's generator.
+
+mod annotate;
+mod build;
+mod check;
+mod classes;
+mod dwarf;
+mod print;
+
+pub use annotate::Annotations;
+pub use build::{Extracted, Options, from_object};
+pub use print::Table;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the JSON form.
+pub const FORMAT: u32 = 1;
+
+/// Classes that a layout may have, at most. Type ids are below it.
+pub const CLASSES_MAX: usize = 4_096;
+
+/// Bytes that an object may take, at most.
+pub const OBJECT_BYTES_MAX: u64 = 1 << 24;
+
+/// Members that a class may have after bases and embedded structs are spread out, at most.
+pub const MEMBERS_MAX: usize = 65_536;
+
+/// Vectors in vectors, at most.
+pub const DEPTH_MAX: usize = 16;
+
+/// The classes of a program whose objects are sent, and how they lie in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What the program was compiled for.
+    pub target: Target,
+    /// What the first object of a message may be.
+    pub root: Reference,
+    /// The classes that objects can be of; the index is the type id.
+    pub classes: Vec<Class>,
+}
+
+/// What a program was compiled for. All targets are little-endian.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// `x86_64`, `i386` or `aarch64`.
+    pub arch: String,
+    /// Size of a pointer: 4 or 8.
+    pub pointer_bytes: u32,
+    /// What the compiler says it is; for people.
+    pub compiler: String,
+}
+
+/// A class that objects can be of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// The number of the class on the wire, which is its index in [`Layout::classes`].
+    pub type_id: u32,
+    /// Qualified name, as C++ spells it.
+    pub name: String,
+    /// `sizeof`, in bytes.
+    pub size: u32,
+    /// `alignof`, in bytes; a power of two.
+    pub align: u32,
+    /// Base classes, direct and indirect, in the order they are laid out; for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<Base>,
+    /// The vtable pointers of an object, by offset.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vptrs: Vec<VtablePointer>,
+    /// What is sent of an object, in wire order. Bytes that no member covers are zero in what a reader makes.
+    pub members: Vec<Member>,
+}
+
+/// A base class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    /// Qualified name.
+    pub name: String,
+    /// Where its subobject begins, in bytes from the object's begin.
+    pub offset: u32,
+}
+
+/// A vtable pointer of a class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VtablePointer {
+    /// Where it lies in the object.
+    pub offset: u32,
+    /// Number among all vtable pointers of the layout, classes in order: the index of the register or table entry
+    /// that holds its value.
+    pub slot: u32,
+    /// The symbol of the class's vtable group.
+    pub symbol: String,
+    /// What it holds is the symbol's address plus this.
+    pub address_point: u32,
+}
+
+/// Something that is sent of an object, or of an element of a vector.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Path from the class: `m_left`, `position.x`, `corners[2].y`.
+    pub name: String,
+    /// Where it lies, in bytes from the begin of the object or element.
+    pub offset: u32,
+    /// How many of it follow one another, in memory and on the wire: more than one for arrays of integers, floats and
+    /// pointers.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub count: u32,
+    /// What it is.
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
+/// What a member is, in memory and on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Kind {
+    /// An integer, boolean, character or enumerator.
+    Integer(Integer),
+    /// A bit-field.
+    Bits(Bits),
+    /// An IEEE number of 4 or 8 bytes, sent as it is.
+    Float {
+        /// Width in memory and on the wire.
+        bytes: u32,
+    },
+    /// A pointer, or a `std::unique_ptr`, to an object of its own; sent as its object id, 4 bytes.
+    Pointer(Reference),
+    /// A `std::string`; sent as its length in bytes (4 bytes), then its bytes.
+    String,
+    /// A `std::vector`; sent as the number of its elements (4 bytes), then the elements.
+    Vector(Box<Element>),
+}
+
+/// An integer in memory and on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Integer {
+    /// Width in memory: 1, 2, 4 or 8.
+    pub bytes: u32,
+    /// Width on the wire: 1, 2, 4 or 8, at most `bytes`.
+    pub wire_bytes: u32,
+    /// Whether it is extended by its sign when read.
+    pub signed: bool,
+    /// The values it may have, both ends included; absent if all of its wire width. Signed integers are meant as such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[i64; 2]>,
+}
+
+/// A bit-field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bits {
+    /// Bits from the lowest bit of the byte at the member's offset: 0 to 7.
+    pub bit_offset: u32,
+    /// Width in memory: 1 to 64.
+    pub bit_size: u32,
+    /// Width on the wire: 1, 2, 4 or 8.
+    pub wire_bytes: u32,
+    /// Whether it is extended by its sign.
+    pub signed: bool,
+    /// The values it may have, both ends included; absent if all that fit in `bit_size`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[i64; 2]>,
+}
+
+/// What a pointer may point to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
+    /// The static class of the pointer.
+    pub to: String,
+    /// Whether it may be null (object id 0xFFFFFFFF).
+    pub nullable: bool,
+    /// Every class whose objects it may point to, by type id.
+    pub targets: Vec<Subobject>,
+}
+
+/// A class that a pointer may point to, and where in its objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subobject {
+    /// The type id of the object.
+    pub type_id: u32,
+    /// What is added to the object's address: the offset of the base that is pointed to.
+    pub adjust: u32,
+}
+
+/// An element of a vector.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Element {
+    /// Distance of two elements in bytes.
+    pub size: u32,
+    /// Alignment of the elements, a power of two.
+    pub align: u32,
+    /// What is sent of an element; a scalar is one member with an empty name at offset 0.
+    pub members: Vec<Member>,
+}
+
+impl Bits {
+    /// The values it may have: its range, or those that fit; absent if every value of its wire width is good.
+    pub fn values(&self) -> Option<[i64; 2]> {
+        let full = match (self.bit_size, self.signed) {
+            (64, _) => None,
+            (bits, false) => Some([0, i64::MAX >> (63 - bits)]),
+            (bits, true) => Some([-(1 << (bits - 1)), i64::MAX >> (64 - bits)]),
+        };
+        let exact = self.bit_size == self.wire_bytes * 8;
+        self.range.or(full.filter(|_| !exact))
+    }
+}
+
+impl Kind {
+    /// Width of one of it in memory; `None` for a bit-field, which shares its bytes.
+    pub const fn bytes(&self, pointer_bytes: u32) -> Option<u32> {
+        match self {
+            Self::Integer(integer) => Some(integer.bytes),
+            Self::Bits(_) => None,
+            Self::Float { bytes } => Some(*bytes),
+            Self::Pointer(_) => Some(pointer_bytes),
+            Self::String => Some(if pointer_bytes == 8 { 32 } else { 24 }),
+            Self::Vector(_) => Some(3 * pointer_bytes),
+        }
+    }
+
+    /// Width of one of it on the wire: all of it, or of its length where that says how much follows.
+    pub const fn wire_bytes(&self) -> u32 {
+        match self {
+            Self::Integer(Integer { wire_bytes, .. }) | Self::Bits(Bits { wire_bytes, .. }) => {
+                *wire_bytes
+            }
+            Self::Float { bytes } => *bytes,
+            Self::Pointer(_) | Self::String | Self::Vector(_) => 4,
+        }
+    }
+
+    /// Whether its width on the wire depends on its value.
+    pub const fn is_variable(&self) -> bool {
+        matches!(self, Self::String | Self::Vector(_))
+    }
+}
+
+impl Member {
+    /// Width on the wire, of strings and vectors without their content. A checked layout does not overflow it.
+    pub const fn wire_bytes(&self) -> u32 {
+        self.kind.wire_bytes().saturating_mul(self.count)
+    }
+}
+
+/// The least width on the wire of what has these members.
+pub fn wire_bytes_min(members: &[Member]) -> u32 {
+    members.iter().map(Member::wire_bytes).fold(0, u32::saturating_add)
+}
+
+impl Class {
+    /// Width of an object on the wire, if all objects of the class have the same.
+    pub fn wire_bytes_fixed(&self) -> Option<u32> {
+        let fixed = !self.members.iter().any(|member| member.kind.is_variable());
+        fixed.then(|| wire_bytes_min(&self.members))
+    }
+}
+
+impl Layout {
+    /// Reads the JSON form, and checks it: no reader or writer meets a layout that makes no sense.
+    ///
+    /// # Errors
+    ///
+    /// Text that is no layout, or one that contradicts itself.
+    pub fn from_json(text: &str) -> Result<Self, LayoutError> {
+        let layout: Self =
+            serde_json::from_str(text).map_err(|error| LayoutError::new("", error.to_string()))?;
+        layout.check()?;
+        Ok(layout)
+    }
+
+    /// The JSON form. Equal layouts give equal text.
+    pub fn to_json(&self) -> String {
+        // Numbers, strings, and maps with string keys can always be written.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// What a region's address must be a multiple of.
+    pub fn region_align(&self) -> u32 {
+        let element = |member: &Member| deepest_align(member, self.target.pointer_bytes);
+        let members = self.classes.iter().flat_map(|class| &class.members);
+        let classes = self.classes.iter().map(|class| class.align);
+        classes.chain(members.map(element)).max().unwrap_or(1)
+    }
+
+    /// How many vtable pointers there are: slots are below it.
+    pub fn slots(&self) -> usize {
+        self.classes.iter().map(|class| class.vptrs.len()).sum()
+    }
+
+    /// The class of a name.
+    pub fn class(&self, name: &str) -> Option<&Class> {
+        self.classes.iter().find(|class| class.name == name)
+    }
+
+    /// What readers and writers of a message must agree on: a hash (64-bit FNV-1a) of the classes as they are on the
+    /// wire, in the text of [`Self::wire_schema`]. Memory layouts of different compilers give the same.
+    pub fn wire_hash(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in self.wire_schema().bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        hash
+    }
+
+    /// The classes as they are on the wire: a line per class and per member.
+    pub fn wire_schema(&self) -> String {
+        let mut text = String::from("root ");
+        write_reference(&mut text, &self.root);
+        text.push('\n');
+        for class in &self.classes {
+            text.push_str(&format!("class {} {}\n", class.type_id, class.name));
+            write_members(&mut text, &class.members, 1);
+        }
+        text
+    }
+}
+
+fn deepest_align(member: &Member, pointer_bytes: u32) -> u32 {
+    match &member.kind {
+        Kind::Vector(element) => {
+            let inner = element.members.iter().map(|member| deepest_align(member, pointer_bytes));
+            inner.max().unwrap_or(1).max(element.align)
+        }
+        _ => 1,
+    }
+}
+
+fn write_reference(text: &mut String, reference: &Reference) {
+    text.push_str(if reference.nullable { "ref?" } else { "ref" });
+    for target in &reference.targets {
+        text.push_str(&format!(" {}", target.type_id));
+    }
+}
+
+fn write_members(text: &mut String, members: &[Member], depth: usize) {
+    for member in members {
+        text.push_str(&format!("{}{} {} ", " ".repeat(depth), member.name, member.count));
+        match &member.kind {
+            Kind::Integer(integer) => {
+                let sign = if integer.signed { "int" } else { "uint" };
+                text.push_str(&format!("{sign}{}", integer.wire_bytes * 8));
+                if let Some([low, high]) = integer.range {
+                    text.push_str(&format!(" {low}..{high}"));
+                }
+            }
+            Kind::Bits(bits) => {
+                let sign = if bits.signed { "int" } else { "uint" };
+                text.push_str(&format!("{sign}{} {} bits", bits.wire_bytes * 8, bits.bit_size));
+                if let Some([low, high]) = bits.range {
+                    text.push_str(&format!(" {low}..{high}"));
+                }
+            }
+            Kind::Float { bytes } => text.push_str(&format!("float{}", bytes * 8)),
+            Kind::Pointer(reference) => write_reference(text, reference),
+            Kind::String => text.push_str("string"),
+            Kind::Vector(_) => text.push_str("vector"),
+        }
+        text.push('\n');
+        if let Kind::Vector(element) = &member.kind {
+            write_members(text, &element.members, depth + 1);
+        }
+    }
+}
+
+/// Classes that cannot be handled, or a layout that makes no sense: which, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayoutError {
+    /// The class or member, `Class::member`; empty for the whole.
+    pub path: String,
+    /// What is wrong with it, in one sentence.
+    pub message: String,
+}
+
+impl LayoutError {
+    /// An error at a path.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+impl std::error::Error for LayoutError {}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A message as a tree of values, and back: for programs without the classes, for tests, and for what comes from Arrow.
+
+use super::walk::{Options, Sink, Tables, extend, within};
+use super::{HEADER_BYTES, MAGIC, NULL_ID, VERSION, WireError};
+use crate::layout::{Kind, Layout, LayoutError, Member};
+
+/// The objects of a message; the first is the root.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Graph {
+    /// The objects, by id.
+    pub objects: Vec<Object>,
+}
+
+/// An object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Its class.
+    pub type_id: u32,
+    /// A list per member of the class, of as many values as the member's count.
+    pub members: Vec<Vec<Value>>,
+}
+
+/// The value of a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A number as 64 bits: integers extended by their sign or by zeros, floats as their bits.
+    Number(u64),
+    /// A reference: an object id, or null.
+    Reference(Option<u32>),
+    /// A string's bytes.
+    String(Vec<u8>),
+    /// A vector's elements, each as the members of an object.
+    Vector(Vec<Vec<Vec<Value>>>),
+}
+
+impl Graph {
+    /// Reads a message.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with it.
+    pub fn decode(layout: &Layout, message: &[u8], options: Options) -> Result<Self, WireError> {
+        let mut sink = Collect { layout, graph: Self::default(), open: Vec::new() };
+        Tables::new(layout.clone()).walk(message, u64::MAX, options, &mut sink)?;
+        Ok(sink.graph)
+    }
+
+    /// Writes the message, with a header if asked to.
+    ///
+    /// # Errors
+    ///
+    /// Values that are not those of the layout, or that no reader would take: by object and member.
+    pub fn encode(&self, layout: &Layout, header: bool) -> Result<Vec<u8>, LayoutError> {
+        let bad = |path: String, message: &str| Err(LayoutError::new(path, message));
+        let mut body = Vec::new();
+        let Ok(count) = u32::try_from(self.objects.len()) else {
+            return bad(String::new(), "has more objects than ids");
+        };
+        body.extend(count.to_le_bytes());
+        for object in &self.objects {
+            body.extend(object.type_id.to_le_bytes());
+        }
+        for (id, object) in self.objects.iter().enumerate() {
+            let Some(class) = layout.classes.get(object.type_id as usize) else {
+                return bad(format!("object {id}"), "is of no class of the layout");
+            };
+            put(&mut body, &class.members, &object.members).map_err(|(member, why)| {
+                LayoutError::new(format!("object {id}, {}::{member}", class.name), why)
+            })?;
+        }
+        // A reader is the judge of what is left: types and ids of references, the root.
+        if let Err(error) = Tables::new(layout.clone()).walk(
+            &body,
+            u64::MAX,
+            Options { objects_max: u32::MAX, header: false },
+            &mut Nothing,
+        ) {
+            return bad(String::new(), &format!("would be refused: {error}"));
+        }
+        if !header {
+            return Ok(body);
+        }
+        let Ok(bytes) = u32::try_from(body.len()) else {
+            return bad(String::new(), "is longer than a header can say");
+        };
+        let mut message = MAGIC.to_vec();
+        message.extend(VERSION.to_le_bytes());
+        message.extend(u16::try_from(HEADER_BYTES).unwrap_or(0).to_le_bytes());
+        message.extend(layout.wire_hash().to_le_bytes());
+        message.extend(bytes.to_le_bytes());
+        message.extend(body);
+        Ok(message)
+    }
+}
+
+type Fault = (String, &'static str);
+
+fn put(out: &mut Vec<u8>, members: &[Member], values: &[Vec<Value>]) -> Result<(), Fault> {
+    if members.len() != values.len() {
+        return Err((String::new(), "has another number of members"));
+    }
+    for (member, values) in members.iter().zip(values) {
+        if usize::try_from(member.count) != Ok(values.len()) {
+            return Err((member.name.clone(), "has another number of values"));
+        }
+        for value in values {
+            put_one(out, &member.kind, value).map_err(|why| (member.name.clone(), why))?;
+        }
+    }
+    Ok(())
+}
+
+fn put_one(out: &mut Vec<u8>, kind: &Kind, value: &Value) -> Result<(), &'static str> {
+    let length = |length: usize| {
+        u32::try_from(length)
+            .ok()
+            .filter(|n| *n != NULL_ID)
+            .ok_or("is longer than a message can say")
+    };
+    match (kind, value) {
+        (Kind::Integer(_) | Kind::Bits(_) | Kind::Float { .. }, Value::Number(bits)) => {
+            let (signed, range) = match kind {
+                Kind::Integer(integer) => (integer.signed, integer.range),
+                Kind::Bits(field) => (field.signed, field.values()),
+                _ => (false, None),
+            };
+            let width = kind.wire_bytes();
+            let bytes = bits.to_le_bytes();
+            let low = bits & (u64::MAX >> (64 - 8 * width));
+            if extend(low, 8 * width, signed) != *bits {
+                return Err("is a number that does not fit its width on the wire");
+            }
+            if range.is_some_and(|range| !within(range, *bits, signed)) {
+                return Err("is a number outside of its values");
+            }
+            out.extend(&bytes[..width as usize]);
+        }
+        (Kind::Pointer(_), Value::Reference(id)) => {
+            out.extend(id.unwrap_or(NULL_ID).to_le_bytes());
+        }
+        (Kind::String, Value::String(bytes)) => {
+            out.extend(length(bytes.len())?.to_le_bytes());
+            out.extend(bytes);
+        }
+        (Kind::Vector(element), Value::Vector(elements)) => {
+            out.extend(length(elements.len())?.to_le_bytes());
+            for values in elements {
+                put(out, &element.members, values).map_err(|(_, why)| why)?;
+            }
+        }
+        _ => return Err("is of another kind"),
+    }
+    Ok(())
+}
+
+/// Takes a message for the checks alone.
+pub(crate) struct Nothing;
+
+impl Sink for Nothing {
+    fn object(&mut self, _: u32, _: u32, _: u64) {}
+    fn number(&mut self, _: usize, _: &Kind, _: u64, _: u64) {}
+    fn pointer(&mut self, _: usize, _: u64, _: Option<(u32, u64)>) {}
+    fn string(&mut self, _: usize, _: u64, _: &[u8], _: Option<u64>) {}
+    fn vector(&mut self, _: usize, _: u64, _: u32, _: u64, _: u64) {}
+}
+
+struct Collect<'a> {
+    layout: &'a Layout,
+    graph: Graph,
+    /// Vectors that have begun: the member, what it may hold, and the elements so far.
+    open: Vec<Open>,
+}
+
+struct Open {
+    member: usize,
+    members: usize,
+    elements: Vec<Vec<Vec<Value>>>,
+    values_left: usize,
+    per_element: usize,
+}
+
+impl Collect<'_> {
+    fn push(&mut self, member: usize, value: Value) {
+        let values = match self.open.last_mut() {
+            Some(open) => {
+                if open.values_left == 0 {
+                    open.elements.push(vec![Vec::new(); open.members]);
+                    open.values_left = open.per_element;
+                }
+                open.values_left -= 1;
+                open.elements.last_mut().and_then(|element| element.get_mut(member))
+            }
+            None => self.graph.objects.last_mut().and_then(|object| object.members.get_mut(member)),
+        };
+        if let Some(values) = values {
+            values.push(value);
+        }
+    }
+
+    /// The members of what the innermost open vector is in.
+    fn shape(&self) -> &[Member] {
+        let Some(object) = self.graph.objects.last() else { return &[] };
+        let mut members = &self.layout.classes[object.type_id as usize].members;
+        for open in &self.open {
+            if let Some(Kind::Vector(element)) = members.get(open.member).map(|m| &m.kind) {
+                members = &element.members;
+            }
+        }
+        members
+    }
+}
+
+impl Sink for Collect<'_> {
+    fn object(&mut self, type_id: u32, _id: u32, _place: u64) {
+        let count = self.layout.classes[type_id as usize].members.len();
+        self.graph.objects.push(Object { type_id, members: vec![Vec::new(); count] });
+    }
+
+    fn number(&mut self, member: usize, _kind: &Kind, _place: u64, bits: u64) {
+        self.push(member, Value::Number(bits));
+    }
+
+    fn pointer(&mut self, member: usize, _place: u64, target: Option<(u32, u64)>) {
+        self.push(member, Value::Reference(target.map(|(id, _)| id)));
+    }
+
+    fn string(&mut self, member: usize, _place: u64, bytes: &[u8], _content: Option<u64>) {
+        self.push(member, Value::String(bytes.to_vec()));
+    }
+
+    fn vector(&mut self, member: usize, _place: u64, _length: u32, _content: u64, _bytes: u64) {
+        let (members, per_element) = match self.shape().get(member).map(|m| &m.kind) {
+            Some(Kind::Vector(element)) => {
+                let values = element.members.iter().map(|m| m.count as usize).sum();
+                (element.members.len(), values)
+            }
+            _ => (0, 0),
+        };
+        self.open.push(Open { member, members, elements: Vec::new(), values_left: 0, per_element });
+    }
+
+    fn vector_end(&mut self) {
+        if let Some(open) = self.open.pop() {
+            self.push(open.member, Value::Vector(open.elements));
+        }
+    }
+}

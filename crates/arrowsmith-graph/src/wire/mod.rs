@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The wire format: messages → objects in memory, trees of values, or any [`Sink`]; trees of values → messages.
+//!
+//! The contract is docs/design/0004-object-graphs.md; it holds no layout of its own.
+
+mod error;
+mod graph;
+mod region;
+mod walk;
+
+pub use error::{Code, WireError};
+pub(crate) use graph::Nothing;
+pub use graph::{Graph, Object, Value};
+pub use region::{Made, Reader};
+pub use walk::{Options, Sink, Tables};
+
+/// A reference to no object.
+pub const NULL_ID: u32 = u32::MAX;
+
+/// The first bytes of a message with a header.
+pub const MAGIC: [u8; 4] = *b"ASOG";
+
+/// The version of the header that is written and read.
+pub const VERSION: u16 = 1;
+
+/// Length of the header of version 1.
+pub const HEADER_BYTES: usize = 20;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Class layout → circuit: the deserializer of MSR-TR-2009-126, Sect. 5.3, generated as its Sect. 7 outlines.
+//!
+//! [`plan`] cuts every class into steps, the unit of work of `as_graph_fill`; [`text`] writes them down as the *map*, a
+//! module without state, and the top that wires it to `as_graph_device`. What the circuit accepts, makes and refuses is
+//! docs/design/0004-object-graphs.md. Strings and vectors are refused here, by name.
+
+mod map;
+mod plan;
+mod top;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use arrowsmith_graph::Layout;
+
+pub use plan::{Check, Class, Piece, Plan, Read};
+
+/// How wide the circuit is, and how much it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Prefix of the generated modules, a SystemVerilog identifier.
+    pub name: String,
+    /// Bytes of a beat of memory, and at most of a step: 16, 32 or 64. Absent: as many as the largest class
+    /// needs to be one step, so that one object a cycle is made.
+    pub beat_bytes: Option<u32>,
+    /// Objects in a message, at most: a power of two from 64 to 65,536. Their table is in block RAM.
+    pub objects_max: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { name: "objects".into(), beat_bytes: None, objects_max: 1024 }
+    }
+}
+
+/// A class or an option that cannot be done in hardware.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// `Class::member`, a class, or the option.
+    pub path: String,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+impl Refusal {
+    fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { path: path.into(), reason: reason.into() }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A generated circuit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Design {
+    /// The module at the top; its ports are those of `as_graph_device` without the map.
+    pub top: String,
+    /// What was decided: widths, steps.
+    pub plan: Plan,
+    /// Name and text of the generated files, users behind what they use. They need [`crate::LIBRARY`] before them.
+    pub files: Vec<(String, String)>,
+}
+
+/// Generates the circuit for a layout.
+///
+/// # Errors
+///
+/// Strings, vectors, and members whose order in memory and on the wire differ by more than a step; options out of range.
+pub fn generate(layout: &Layout, options: &Options) -> Result<Design, Refusal> {
+    let plan = Plan::new(layout, options)?;
+    let top = format!("{}_top", options.name);
+    let files = vec![
+        (format!("{}_map.sv", options.name), map::text(&plan, layout, &options.name)),
+        (format!("{top}.sv"), top::text(&plan, layout, &options.name)),
+    ];
+    Ok(Design { top, plan, files })
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is checked of the hardware library without Rust: lint of every module and of the generated example, proofs, cocotb benches.
+set -euo pipefail
+cd "$(dirname "$0")"
+../tools/hdl install
+packages=(rtl/stream/as_stream_pkg.sv rtl/graph/as_graph_pkg.sv)
+mapfile -t modules < <(ls rtl/*/*.sv | grep -v _pkg.sv)
+for top in as_graph_device as_skid_buffer as_stream_packer as_stream_window; do
+    ../tools/hdl run verilator --lint-only -Wall -Wno-MULTITOP --top-module "$top" "${packages[@]}" "${modules[@]}" >/dev/null
+done
+../tools/hdl run verilator --lint-only -Wall --top-module expression_top \
+    "${packages[@]}" "${modules[@]}" examples/expression/*_map.sv examples/expression/*_top.sv >/dev/null
+echo "lint: ${#modules[@]} modules and the example"
+../tools/hdl run python formal/prove.py
+../tools/hdl run python tb/run.py

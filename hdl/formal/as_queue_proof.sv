@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves that a queue (as_skid_buffer or as_fifo) keeps the stream rules and neither loses, invents, nor reorders a transfer.
+//
+// One payload is followed, any one: the input says in some cycle "this one", and a counter says how many are before it. When
+// it is at the front, the output must be it. `Fifo` chooses the module.
+module as_queue_proof #(
+    parameter bit Fifo = 1'b0
+) (
+    input logic       clk_i,
+    input logic       valid_i,
+    input logic [3:0] data_i,
+    input logic       ready_i,
+    input logic       pick_i
+);
+
+  localparam int unsigned Depth = Fifo ? 4 : 2;
+
+  logic rst_n = 1'b0;
+  always_ff @(posedge clk_i) rst_n <= 1'b1;
+
+  logic       ready, valid;
+  logic [3:0] data;
+
+  if (Fifo) begin : gen_fifo
+    as_fifo #(
+        .Width(4),
+        .Depth(Depth)
+    ) i_queue (
+        .clk_i,
+        .rst_ni (rst_n),
+        .clr_i  (1'b0),
+        .valid_i(valid_i),
+        .ready_o(ready),
+        .data_i (data_i),
+        .valid_o(valid),
+        .ready_i(ready_i),
+        .data_o (data)
+    );
+  end else begin : gen_skid
+    as_skid_buffer #(
+        .Width(4)
+    ) i_queue (
+        .clk_i,
+        .rst_ni (rst_n),
+        .clr_i  (1'b0),
+        .valid_i(valid_i),
+        .ready_o(ready),
+        .data_i (data_i),
+        .valid_o(valid),
+        .ready_i(ready_i),
+        .data_o (data)
+    );
+  end
+
+  logic kept;
+  as_stream_rules #(
+      .Width(4)
+  ) i_output (
+      .clk_i,
+      .rst_ni (rst_n),
+      .valid_i(valid),
+      .ready_i(ready_i),
+      .data_i (data),
+      .kept_o (kept)
+  );
+
+  // How many payloads are inside, and how many of them, the followed one included, are up to the followed one.
+  logic [2:0] inside_q = '0;
+  logic [2:0] before_q = '0;
+  logic       follow_q = 1'b0;
+  logic [3:0] wanted_q = '0;
+  logic       in, out;
+  assign in  = valid_i && ready && rst_n;
+  assign out = valid && ready_i && rst_n;
+
+  always_ff @(posedge clk_i) begin
+    inside_q <= inside_q + 3'(in) - 3'(out);
+    if (!follow_q && in && pick_i) begin
+      follow_q <= 1'b1;
+      wanted_q <= data_i;
+      before_q <= inside_q + 3'd1 - 3'(out);
+    end else if (follow_q && out) begin
+      before_q <= before_q - 3'd1;
+      if (before_q == 3'd1) follow_q <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    if (rst_n) begin
+      // Nothing changes while it is offered.
+      assert (kept);
+      // Nothing is lost or invented: there is output exactly as long as something is inside, and never more than fits.
+      assert (valid == (inside_q != '0));
+      assert (inside_q <= 3'(Depth));
+      // Room is offered exactly while there is some.
+      assert (ready == (inside_q != 3'(Depth)));
+      // The followed payload comes out in its turn, unchanged.
+      assert (!follow_q || (before_q != '0 && before_q <= inside_q));
+      assert (!follow_q || before_q != 3'd1 || data == wanted_q);
+    end
+  end
+
+endmodule

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream convention of this library, after the Tydi specification, and small functions every module uses.
+//
+// A stream is `valid`, `ready` and a payload; a transfer happens in a cycle in which both are high.
+//   1. `valid` never waits for `ready`.
+//   2. Once `valid` is high, it and the payload hold until the transfer.
+//   3. `ready` may depend on `valid` and may fall at any time.
+// In the terms of Tydi: a byte stream has N lanes of 8 bits, dimensionality 1 (one sequence is one message), `last` with the
+// transfer that ends the message, lanes filled from 0 without gaps (stai = 0, endi = count - 1) in every transfer but the
+// last, and no transfer postponed once offered: complexity level 4. An empty message is one transfer with strobes of zero.
+// Lane 0 is the byte with the lowest address.
+//
+// Layer: below everything. Holds no logic of its own.
+package as_stream_pkg;
+
+  // Bits that count to n - 1, and never zero of them.
+  function automatic int unsigned index_bits(input int unsigned n);
+    return n <= 1 ? 1 : $clog2(n);
+  endfunction
+
+  // Bits that hold the value n.
+  function automatic int unsigned count_bits(input int unsigned n);
+    return $clog2(n + 1);
+  endfunction
+
+endpackage

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unaligned access to a message that arrives in aligned beats: the stream reader of the object-structure paper, Sect. 5.3.5,
+// as wide as a beat instead of 4 bytes.
+//
+// After `start` the window shows the next Bytes bytes of the message, lane 0 first. Each cycle the user takes any number of
+// them, 0 to Bytes, with `take_i` while `ready_o` is high, never more than `left_o`; the window moves on by that much in the
+// next cycle. Bytes past the end of the message are unspecified. `finish_i` gives up what is left: the remaining beats
+// are swallowed, and the window becomes `idle_o`, free for the next message.
+//
+// Latency: a beat can be seen one cycle after it was accepted. Throughput: Bytes bytes a cycle. `beat_ready_o` depends on
+// `take_i` within the cycle; put an as_fifo before it.
+//
+// Layer: stream.
+module as_stream_window #(
+    parameter int unsigned Bytes = 16,
+    parameter int unsigned LengthBits = 32,
+    localparam int unsigned OffsetBits = $clog2(Bytes),
+    localparam int unsigned TakeBits = as_stream_pkg::count_bits(Bytes)
+) (
+    input logic clk_i,
+    input logic rst_ni,
+
+    input  logic                  start_i,
+    input  logic [OffsetBits-1:0] offset_i,
+    input  logic [LengthBits-1:0] length_i,
+    input  logic                  finish_i,
+    output logic                  idle_o,
+
+    input  logic               beat_valid_i,
+    output logic               beat_ready_o,
+    input  logic [Bytes*8-1:0] beat_i,
+
+    output logic                  ready_o,
+    output logic [   Bytes*8-1:0] window_o,
+    output logic [LengthBits-1:0] left_o,
+    input  logic [  TakeBits-1:0] take_i
+);
+
+  localparam int unsigned BeatCountBits = LengthBits - OffsetBits + 1;
+
+  logic                     active_q;
+  logic                     finish_q;
+  logic                     first_valid_q;
+  logic                     second_valid_q;
+  logic [      Bytes*8-1:0] first_q;
+  logic [      Bytes*8-1:0] second_q;
+  logic [   OffsetBits-1:0] offset_q;
+  logic [   LengthBits-1:0] left_q;
+  logic [BeatCountBits-1:0] beats_left_q;
+
+  logic [OffsetBits+1:0] sum;
+  logic                  shift;
+  logic                  accept;
+  logic [LengthBits:0]   span;
+
+  assign idle_o   = !active_q;
+  assign left_o   = left_q;
+  // All that the message still has, or more than a window of it, is here.
+  assign ready_o  = active_q && !finish_q && (second_valid_q || beats_left_q == '0);
+  assign window_o = (Bytes * 8)'({second_q, first_q} >> {offset_q, 3'b000});
+
+  assign sum          = (OffsetBits + 2)'(offset_q) + (OffsetBits + 2)'(take_i);
+  assign shift        = ready_o && sum >= (OffsetBits + 2)'(Bytes);
+  assign beat_ready_o = active_q && beats_left_q != '0 &&
+                        (finish_q || !first_valid_q || !second_valid_q || shift);
+  assign accept       = beat_valid_i && beat_ready_o;
+  assign span         = (LengthBits + 1)'(length_i) + (LengthBits + 1)'(offset_i) + (LengthBits + 1)'(Bytes - 1);
+
+  // A message ends in a whole beat.
+  logic unused;
+  assign unused = ^span[OffsetBits-1:0];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      active_q       <= 1'b0;
+      finish_q       <= 1'b0;
+      first_valid_q  <= 1'b0;
+      second_valid_q <= 1'b0;
+      offset_q       <= '0;
+      left_q         <= '0;
+      beats_left_q   <= '0;
+    end else if (!active_q) begin
+      if (start_i) begin
+        active_q       <= 1'b1;
+        finish_q       <= 1'b0;
+        first_valid_q  <= 1'b0;
+        second_valid_q <= 1'b0;
+        offset_q       <= offset_i;
+        left_q         <= length_i;
+        // An empty message has no beats, wherever it would begin.
+        beats_left_q   <= length_i == '0 ? '0 : span[LengthBits:OffsetBits];
+      end
+    end else begin
+      if (accept) beats_left_q <= beats_left_q - 1'b1;
+      if (finish_i) finish_q <= 1'b1;
+      if (finish_q && beats_left_q == '0) active_q <= 1'b0;
+      if (ready_o) begin
+        offset_q <= sum[OffsetBits-1:0];
+        left_q   <= left_q - LengthBits'(take_i);
+      end
+      if (shift) begin
+        first_valid_q  <= second_valid_q;
+        second_valid_q <= accept;
+      end else if (accept) begin
+        first_valid_q  <= 1'b1;
+        second_valid_q <= first_valid_q;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (shift) first_q <= second_q;
+    else if (accept && !first_valid_q) first_q <= beat_i;
+    if (accept) second_q <= beat_i;
+  end
+
+endmodule
