@@ -304,10 +304,9 @@ impl Layout {
 
     /// What a region's address must be a multiple of.
     pub fn region_align(&self) -> u32 {
-        let element = |member: &Member| deepest_align(member, self.target.pointer_bytes);
         let members = self.classes.iter().flat_map(|class| &class.members);
         let classes = self.classes.iter().map(|class| class.align);
-        classes.chain(members.map(element)).max().unwrap_or(1)
+        classes.chain(members.map(deepest_align)).max().unwrap_or(1)
     }
 
     /// How many vtable pointers there are: slots are below it.
@@ -343,10 +342,10 @@ impl Layout {
     }
 }
 
-fn deepest_align(member: &Member, pointer_bytes: u32) -> u32 {
+fn deepest_align(member: &Member) -> u32 {
     match &member.kind {
         Kind::Vector(element) => {
-            let inner = element.members.iter().map(|member| deepest_align(member, pointer_bytes));
+            let inner = element.members.iter().map(deepest_align);
             inner.max().unwrap_or(1).max(element.align)
         }
         _ => 1,
