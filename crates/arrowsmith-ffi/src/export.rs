@@ -31,24 +31,23 @@ fn has_nul(field: &Field) -> bool {
 }
 
 /// A batch, as a struct array. Arrays that begin within their memory are copied, because Arrow Java takes none such.
-pub(crate) fn batch(batch: RecordBatch) -> FFI_ArrowArray {
+pub(crate) fn batch(batch: RecordBatch) -> Result<FFI_ArrowArray> {
     let data = StructArray::from(batch).into_data();
-    FFI_ArrowArray::new(&from_start(data))
+    Ok(FFI_ArrowArray::new(&from_start(data)?))
 }
 
 /// The same data with no offset, in it or below.
-fn from_start(data: ArrayData) -> ArrayData {
+fn from_start(data: ArrayData) -> Result<ArrayData> {
     if !begins_within(&data) {
-        return data;
+        return Ok(data);
     }
     if data.offset() != 0 {
         let mut copy = MutableArrayData::new(vec![&data], false, data.len());
-        copy.extend(0, 0, data.len());
-        return copy.freeze();
+        copy.try_extend(0, 0, data.len())?;
+        return from_start(copy.freeze());
     }
-    let children = data.child_data().iter().cloned().map(from_start).collect();
-    let rebuilt = data.clone().into_builder().child_data(children).build();
-    rebuilt.unwrap_or(data)
+    let children: Result<_> = data.child_data().iter().cloned().map(from_start).collect();
+    Ok(data.into_builder().child_data(children?).build()?)
 }
 
 fn begins_within(data: &ArrayData) -> bool {

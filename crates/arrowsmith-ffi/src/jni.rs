@@ -8,6 +8,7 @@ use std::ffi::c_void;
 
 use crate::bytes::{arrowsmith_buffer_free, arrowsmith_buffer_new};
 use crate::error::arrowsmith_error_free;
+use crate::memory::{arrowsmith_memory_free, arrowsmith_memory_new};
 use crate::reader;
 
 /// `JNIEnv *`, `jclass`: given by the JVM, not used.
@@ -37,7 +38,7 @@ macro_rules! natives {
         /// # Safety
         /// As the function that it is another name of; addresses are passed as numbers.
         #[unsafe(no_mangle)]
-        #[expect(non_snake_case, reason = "the Java Native Interface makes names so")]
+        #[allow(unused_unsafe, reason = "some of the functions are safe")]
         pub unsafe extern "system" fn $name(_: Unused, _: Unused, $($argument: i64),*) $(-> $out)? {
             // SAFETY: the caller's promise, which is passed on.
             unsafe { $body }
@@ -105,6 +106,14 @@ natives! {
     /// [`arrowsmith_buffer_free`].
     Java_io_arrowsmith_internal_Jni_freeBuffer(buffer) {
         arrowsmith_buffer_free(at(buffer));
+    }
+    /// [`arrowsmith_memory_new`].
+    Java_io_arrowsmith_internal_Jni_newMemory(bytes, address_out) -> i64 {
+        address(arrowsmith_memory_new(count(bytes), at(address_out)))
+    }
+    /// [`arrowsmith_memory_free`].
+    Java_io_arrowsmith_internal_Jni_freeMemory(memory) {
+        arrowsmith_memory_free(at(memory));
     }
     /// [`reader::arrowsmith_release_memory`].
     Java_io_arrowsmith_internal_Jni_releaseMemory() {

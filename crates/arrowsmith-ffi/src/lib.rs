@@ -15,6 +15,7 @@ mod bytes;
 mod error;
 mod export;
 mod jni;
+mod memory;
 mod options;
 mod reader;
 
@@ -27,6 +28,7 @@ pub use error::{
     ERROR_SCHEMA, ErrorInfo, arrowsmith_error_free,
 };
 pub use jni::*;
+pub use memory::{Memory, arrowsmith_memory_free, arrowsmith_memory_new};
 pub use reader::{
     FORMAT_JSON, FORMAT_PARQUET, Reader, arrowsmith_infer_schema, arrowsmith_open,
     arrowsmith_parquet_metadata, arrowsmith_reader_cancel, arrowsmith_reader_close,

@@ -290,7 +290,7 @@ pub unsafe extern "C" fn arrowsmith_reader_next(
     unsafe {
         guarded(error, -1, || {
             let Some(batch) = lock(&(*reader).batches).next()? else { return Ok(0) };
-            out.write(export::batch(batch));
+            out.write(export::batch(batch)?);
             Ok(1)
         })
     }

@@ -67,7 +67,7 @@ final class Memory implements AutoCloseable {
 
   /** A buffer more, which the batch before had none for. */
   ArrowBuf more(final long bytes) {
-    final ArrowBuf buffer = allocator.buffer(bytes);
+    final ArrowBuf buffer = Pooled.buffer(allocator, bytes);
     buffer.writerIndex(bytes);
     given.add(buffer);
     return buffer;
