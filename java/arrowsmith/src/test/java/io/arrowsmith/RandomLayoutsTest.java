@@ -41,7 +41,7 @@ class RandomLayoutsTest {
 
   @Test
   void randomLayouts() throws Exception {
-    final int seeds = Integer.getInteger("arrowsmith.seeds", 40);
+    final int seeds = Integer.getInteger("arrowsmith.seeds", 25);
     for (int seed = 0; seed < seeds; seed++) {
       random = new Random(seed);
       try {
