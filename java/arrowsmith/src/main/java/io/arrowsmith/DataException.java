@@ -5,14 +5,31 @@ package io.arrowsmith;
 public final class DataException extends ArrowsmithException {
   private static final long serialVersionUID = 1L;
 
+  /** The kind, for programs: {@code syntax}, {@code wrong-type}, {@code overflow}, …. */
   private final String kind;
+
+  /** The name of the source; null for bytes in memory. */
   private final String source;
+
+  /** The number of the record in its source, from 0. */
   private final long record;
+
+  /** The number of the line in its source, from 1. */
   private final long line;
+
+  /** The offset in the source of the first byte that is wrong, from 0. */
   private final long offset;
+
+  /** The field, such as {@code user.tags[3]}; empty at the top. */
   private final String path;
+
+  /** What the schema expects there. */
   private final String expected;
+
+  /** What is there. */
   private final String found;
+
+  /** The option or change that helps, or null. */
   private final String hint;
 
   /**

@@ -5,11 +5,22 @@ package io.arrowsmith;
 public final class FileException extends ArrowsmithException {
   private static final long serialVersionUID = 1L;
 
+  /** The kind, for programs: {@code corrupt}, {@code unsupported}, …. */
   private final String kind;
+
+  /** The name of the file; null for bytes in memory. */
   private final String source;
+
+  /** The number of the row group, from 0; -1 if it is none in particular. */
   private final long rowGroup;
+
+  /** The column, dotted, or null. */
   private final String column;
+
+  /** The number of the page in its column chunk, from 0; -1 if it is none in particular. */
   private final long page;
+
+  /** The offset in the file, in bytes; -1 if it is none in particular. */
   private final long offset;
 
   /**

@@ -5,6 +5,7 @@ package io.arrowsmith;
 public final class SchemaException extends ArrowsmithException {
   private static final long serialVersionUID = 1L;
 
+  /** The field, dotted; empty for the whole schema. */
   private final String path;
 
   /**
