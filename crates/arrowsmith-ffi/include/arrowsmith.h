@@ -174,7 +174,7 @@ void arrowsmith_reader_cancel(const ArrowsmithReader *reader);
 /* The batches that are left, as a stream, once. The reader still has to be closed. 0 is success, -1 failure. */
 int64_t arrowsmith_reader_stream(const ArrowsmithReader *reader, struct ArrowArrayStream *out, ArrowsmithError **error);
 
-/* Ends the work and frees the reader, which is in no other call. NULL is left alone. */
+/* Ends the work and frees the reader, which is in no other call; a stream that was taken goes on. NULL is left alone. */
 void arrowsmith_reader_close(ArrowsmithReader *reader);
 
 /* Frees an error or a reject. NULL is left alone. */

@@ -345,7 +345,7 @@ pub unsafe extern "C" fn arrowsmith_reader_cancel(reader: *const Reader) {
     unsafe { (*reader).cancel.store(true, Ordering::SeqCst) };
 }
 
-/// Ends the work and frees the reader. Null is left alone.
+/// Ends the work and frees the reader; a stream that was taken goes on. Null is left alone.
 ///
 /// # Safety
 /// `reader` is null, or open and in no other call.
@@ -357,7 +357,6 @@ pub unsafe extern "C" fn arrowsmith_reader_close(reader: *mut Reader) {
     // SAFETY: it came from `Box::into_raw` in `arrowsmith_open`; nothing uses it any more, as the caller promises.
     unsafe {
         guarded(std::ptr::null_mut(), (), || {
-            (*reader).cancel.store(true, Ordering::SeqCst);
             drop(Box::from_raw(reader));
             Ok(())
         });
