@@ -65,31 +65,6 @@ pub struct ErrorInfo {
     pub text_bytes: u64,
 }
 
-impl Default for ErrorInfo {
-    fn default() -> Self {
-        let none = ptr::null_mut();
-        Self {
-            class: ERROR_OTHER,
-            os_error: -1,
-            record: -1,
-            line: -1,
-            offset: -1,
-            row_group: -1,
-            page: -1,
-            kept_as_null: -1,
-            message: none,
-            kind: none,
-            source: none,
-            path: none,
-            expected: none,
-            found: none,
-            hint: none,
-            text: ptr::null_mut(),
-            text_bytes: 0,
-        }
-    }
-}
-
 impl Drop for ErrorInfo {
     fn drop(&mut self) {
         let texts =
@@ -126,10 +101,26 @@ fn number<N: TryInto<i64>>(from: N) -> i64 {
 
 impl ErrorInfo {
     pub(crate) fn new(class: i64, message: &str) -> Self {
-        let mut info = Self::default();
-        info.class = class;
-        info.message = text(message);
-        info
+        let none = ptr::null_mut();
+        Self {
+            class,
+            os_error: -1,
+            record: -1,
+            line: -1,
+            offset: -1,
+            row_group: -1,
+            page: -1,
+            kept_as_null: -1,
+            message: text(message),
+            kind: none,
+            source: none,
+            path: none,
+            expected: none,
+            found: none,
+            hint: none,
+            text: ptr::null_mut(),
+            text_bytes: 0,
+        }
     }
 
     /// The rejected record, and why.
