@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 28] = [
+const LAYERS: [&str; 29] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -33,6 +33,7 @@ const LAYERS: [&str; 28] = [
     "arrowsmith-pipeline",
     "arrowsmith-store",
     "arrowsmith",
+    "arrowsmith-ffi",
     "arrowsmith-ingest",
     "arrowsmith-load",
     "arrowsmith-bench",
@@ -41,7 +42,7 @@ const LAYERS: [&str; 28] = [
 ];
 
 /// Crates that may hold `unsafe`; all others forbid it.
-const UNSAFE: [&str; 2] = ["arrowsmith-simd", "arrowsmith-mmap"];
+const UNSAFE: [&str; 3] = ["arrowsmith-simd", "arrowsmith-mmap", "arrowsmith-ffi"];
 
 /// Lines in a file, at most.
 const LINES_MAX: usize = 1_000;

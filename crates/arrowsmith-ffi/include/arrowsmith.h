@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrowsmith in C: JSON and Parquet in, Arrow's C Data Interface out.
+ *
+ *   const char *path = "trips.json";
+ *   ArrowsmithSource source = {ARROWSMITH_SOURCE_PATH, (const uint8_t *)path, strlen(path), NULL, NULL};
+ *   ArrowsmithError *error = NULL;
+ *   ArrowsmithReader *reader = arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, NULL, 0, &error);
+ *   struct ArrowArray batch;
+ *   while (reader && arrowsmith_reader_next(reader, &batch, &error) == 1) {
+ *       ...
+ *       batch.release(&batch);
+ *   }
+ *   if (error) fprintf(stderr, "%s\n", error->message);
+ *   arrowsmith_error_free(error);
+ *   arrowsmith_reader_close(reader);
+ *
+ * Link with -larrowsmith_ffi. Batches are struct arrays, whose memory is the library's until they are released; they may
+ * outlive the reader. Functions may be called from any thread; those of one reader that give batches wait for one another.
+ * Strings are UTF-8. An `ArrowsmithError **error` may be NULL; it is written only on failure, and the caller frees it.
+ */
+#ifndef ARROWSMITH_H
+#define ARROWSMITH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The structs of the Arrow C Data and C Stream Interfaces, unless another header has them. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+#endif
+
+/* Formats. */
+#define ARROWSMITH_FORMAT_JSON 0
+#define ARROWSMITH_FORMAT_PARQUET 1
+
+/* Kinds of sources. */
+#define ARROWSMITH_SOURCE_PATH 0    /* the path of a file; of Parquet also of a folder */
+#define ARROWSMITH_SOURCE_PATTERN 1 /* a path, or a pattern such as trips-?.json */
+#define ARROWSMITH_SOURCE_BYTES 2   /* bytes that are lent until `release` is called */
+#define ARROWSMITH_SOURCE_BUFFER 3  /* bytes in memory of arrowsmith_buffer_new, which is given away */
+
+/* One of the inputs, which are read one after another. */
+typedef struct ArrowsmithSource {
+    int64_t kind;
+    const uint8_t *data;
+    uint64_t bytes;
+    /* Of lent bytes: called once with `context`, on any thread, when they are no longer needed, also when opening fails. NULL if
+     * they stay where they are for as long as the process runs. */
+    void (*release)(void *context);
+    void *context;
+} ArrowsmithSource;
+
+/* Classes of errors. */
+#define ARROWSMITH_ERROR_DATA 1      /* the input is no JSON, or does not fit the schema */
+#define ARROWSMITH_ERROR_FILE 2      /* a file is not sound, or holds what cannot be read */
+#define ARROWSMITH_ERROR_SCHEMA 3    /* the schema makes no sense */
+#define ARROWSMITH_ERROR_IO 4        /* reading failed */
+#define ARROWSMITH_ERROR_CONFIG 5    /* an option makes no sense */
+#define ARROWSMITH_ERROR_CANCELLED 6 /* arrowsmith_reader_cancel was called */
+#define ARROWSMITH_ERROR_OTHER 7     /* another library's error */
+#define ARROWSMITH_ERROR_INTERNAL 8  /* a fault of this library, caught */
+
+/* Why a call failed, or why a record was rejected. What does not apply is NULL or -1. */
+typedef struct ArrowsmithError {
+    int64_t error_class;
+    int64_t os_error;     /* errno of an I/O error */
+    int64_t record;       /* number of the record in its source, from 0 */
+    int64_t line;         /* number of the line, from 1 */
+    int64_t offset;       /* offset of the byte in its source, from 0 */
+    int64_t row_group;    /* number of the row group in its file, from 0 */
+    int64_t page;         /* number of the page in its column chunk, from 0 */
+    int64_t kept_as_null; /* of a reject: 1 if its row is there, with a null in place of what does not fit */
+    const char *message;  /* all of it, for people */
+    const char *kind;     /* for programs: wrong-type, corrupt, ... */
+    const char *source;   /* name of the source; NULL for bytes in memory */
+    const char *path;     /* the field or column */
+    const char *expected;
+    const char *found;
+    const char *hint;     /* the option or change that helps */
+    const uint8_t *text;  /* of a reject: the record, not ended by a NUL */
+    uint64_t text_bytes;
+} ArrowsmithError;
+
+typedef struct ArrowsmithReader ArrowsmithReader;
+typedef struct ArrowsmithMemory ArrowsmithMemory;
+
+/* The version, such as "0.1.0". It is never freed. */
+const char *arrowsmith_version(void);
+
+/*
+ * Opens sources. NULL is failure.
+ *
+ * `options` is JSON text of `options_bytes` bytes, or NULL, with the names and values of the Python package's keyword arguments:
+ *   JSON:    schema (text), columns, engine, threads, format, compression, on_error, rejects (a boolean), duplicate_keys,
+ *            unknown_keys, allow_nan, trust, batch_rows, batch_bytes, depth_max, record_bytes_max, memory_bytes_max,
+ *            infer_records, infer_timestamps
+ *   Parquet: columns, filter (text), row_groups, limit, engine, threads, batch_rows, dictionary, strings, timestamp_unit,
+ *            arrow_schema, partitions (text of a schema), verify_checksums, memory_bytes_max
+ * `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of partition columns. It stays the caller's.
+ */
+ArrowsmithReader *arrowsmith_open(int64_t format, const ArrowsmithSource *sources, uint64_t source_count,
+                                  const struct ArrowSchema *schema, const uint8_t *options, uint64_t options_bytes,
+                                  ArrowsmithError **error);
+
+/* Infers the schema of JSON sources. 0 is success, -1 failure. */
+int64_t arrowsmith_infer_schema(const ArrowsmithSource *sources, uint64_t source_count, const uint8_t *options,
+                                uint64_t options_bytes, struct ArrowSchema *out, ArrowsmithError **error);
+
+/* What is in one Parquet file, as JSON text of `*bytes` bytes, freed by arrowsmith_buffer_free. NULL is failure. */
+uint8_t *arrowsmith_parquet_metadata(const ArrowsmithSource *source, int64_t pages, uint64_t *bytes,
+                                     ArrowsmithError **error);
+
+/* The schema of the batches. 0 is success, -1 failure. */
+int64_t arrowsmith_reader_schema(const ArrowsmithReader *reader, struct ArrowSchema *out, ArrowsmithError **error);
+
+/* The next batch: 1 if there is one, 0 at the end, -1 on failure, after which there is no more. */
+int64_t arrowsmith_reader_next(const ArrowsmithReader *reader, struct ArrowArray *out, ArrowsmithError **error);
+
+/* The next record that was left out or changed, oldest first; NULL if there is none yet. Only with the option `rejects`; at
+ * most 65536 wait. Freed by arrowsmith_error_free. */
+ArrowsmithError *arrowsmith_reader_reject(const ArrowsmithReader *reader);
+
+/* Rows decoded so far, and records so far that were left out or changed. */
+uint64_t arrowsmith_reader_rows(const ArrowsmithReader *reader);
+uint64_t arrowsmith_reader_rejects(const ArrowsmithReader *reader);
+
+/* Ends the work: a call that waits for a batch on another thread fails with ARROWSMITH_ERROR_CANCELLED. */
+void arrowsmith_reader_cancel(const ArrowsmithReader *reader);
+
+/* The batches that are left, as a stream, once. The reader still has to be closed. 0 is success, -1 failure. */
+int64_t arrowsmith_reader_stream(const ArrowsmithReader *reader, struct ArrowArrayStream *out, ArrowsmithError **error);
+
+/* Ends the work and frees the reader, which is in no other call; a stream that was taken goes on. NULL is left alone. */
+void arrowsmith_reader_close(ArrowsmithReader *reader);
+
+/* Frees an error or a reject. NULL is left alone. */
+void arrowsmith_error_free(ArrowsmithError *error);
+
+/* Memory to be filled and given away as a source. NULL if there is none. */
+uint8_t *arrowsmith_buffer_new(uint64_t bytes);
+void arrowsmith_buffer_free(uint8_t *buffer);
+
+/* Memory of the pool that batches come from, in huge pages, for columns that are written elsewhere; its address goes to
+ * `*address`. NULL if there is none. */
+ArrowsmithMemory *arrowsmith_memory_new(uint64_t bytes, uint8_t **address);
+void arrowsmith_memory_free(ArrowsmithMemory *memory);
+
+/* Gives memory that is kept for later batches back to the system. */
+void arrowsmith_release_memory(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The readers behind a C ABI: JSON and Parquet in, Arrow's C Data Interface out.
+//!
+//! It is how programs in other languages take batches without copying them: the JVM (`java/`) and C (`include/arrowsmith.h`,
+//! which is the documentation for users). The same functions have a second set of names for the Java Native Interface,
+//! which use nothing of the JVM. It holds no logic about data, starts nothing when it is loaded, and no panic leaves it.
+//!
+//! Rules of every function here:
+//! - Memory that comes in through a pointer is only read while the call lasts, except for the bytes of a source, which are
+//!   lent until their `release` is called.
+//! - What goes out is freed by the function that its documentation names, and by nothing else.
+//! - Failure is the return value; the reason is an [`error::ErrorInfo`], owned by the caller.
+
+mod bytes;
+mod error;
+mod export;
+mod jni;
+mod memory;
+mod options;
+mod reader;
+
+pub use bytes::{
+    SOURCE_BUFFER, SOURCE_BYTES, SOURCE_PATH, SOURCE_PATTERN, Source, arrowsmith_buffer_free,
+    arrowsmith_buffer_new,
+};
+pub use error::{
+    ERROR_CANCELLED, ERROR_CONFIG, ERROR_DATA, ERROR_FILE, ERROR_INTERNAL, ERROR_IO, ERROR_OTHER,
+    ERROR_SCHEMA, ErrorInfo, arrowsmith_error_free,
+};
+pub use jni::*;
+pub use memory::{Memory, arrowsmith_memory_free, arrowsmith_memory_new};
+pub use reader::{
+    FORMAT_JSON, FORMAT_PARQUET, Reader, arrowsmith_infer_schema, arrowsmith_open,
+    arrowsmith_parquet_metadata, arrowsmith_reader_cancel, arrowsmith_reader_close,
+    arrowsmith_reader_next, arrowsmith_reader_reject, arrowsmith_reader_rejects,
+    arrowsmith_reader_rows, arrowsmith_reader_schema, arrowsmith_reader_stream,
+    arrowsmith_release_memory, arrowsmith_version,
+};

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A reader as an opaque pointer: opened from sources and options, asked for batches, closed.
+
+use std::collections::VecDeque;
+use std::ffi::{CStr, c_char};
+use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrowsmith::json::{self, JsonReader};
+use arrowsmith::parquet::{EXTENSIONS, ParquetReader, describe, open_file};
+use arrowsmith::{DataFile, Error, Input, Limits, Progress, Reject, Result};
+
+use crate::bytes::{Given, Source, take};
+use crate::error::{ErrorInfo, guarded};
+use crate::export;
+use crate::options::{JsonOptions, ParquetOptions, parse};
+
+/// The sources are JSON.
+pub const FORMAT_JSON: i64 = 0;
+/// The sources are Parquet.
+pub const FORMAT_PARQUET: i64 = 1;
+
+/// Rejects that wait to be asked for, at most; the oldest go first.
+const REJECTS_MAX: usize = 1 << 16;
+
+enum Batches {
+    Json(Box<JsonReader>),
+    Parquet(Box<ParquetReader>),
+    /// Given away as a stream.
+    Taken,
+}
+
+impl Batches {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            Self::Json(reader) => reader.next_batch(),
+            Self::Parquet(reader) => reader.next_batch(),
+            Self::Taken => Err(Error::Config("the reader was given away as a stream".to_owned())),
+        }
+    }
+}
+
+/// Reads sources as batches. Calls may come from any thread; those that give batches wait for one another.
+pub struct Reader {
+    batches: Mutex<Batches>,
+    schema: SchemaRef,
+    progress: Arc<Progress>,
+    cancel: Arc<AtomicBool>,
+    rejects: Arc<Mutex<VecDeque<Reject>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn json(given: Vec<Given>, schema: Option<SchemaRef>, options: &[u8]) -> Result<Reader> {
+    let cancel = Arc::<AtomicBool>::default();
+    let options: JsonOptions = parse(options)?;
+    let rejects = Arc::<Mutex<VecDeque<Reject>>>::default();
+    let keep = options.rejects;
+    let mut builder = options.builder(schema, &cancel)?;
+    if keep {
+        let kept = Arc::clone(&rejects);
+        builder = builder.on_reject(move |reject| {
+            let mut kept = lock(&kept);
+            if kept.len() == REJECTS_MAX {
+                kept.pop_front();
+            }
+            kept.push_back(reject);
+        });
+    }
+    let reader = builder.open(inputs(given)?)?;
+    Ok(Reader {
+        schema: reader.schema(),
+        progress: Arc::clone(reader.progress()),
+        batches: Mutex::new(Batches::Json(Box::new(reader))),
+        cancel,
+        rejects,
+    })
+}
+
+fn parquet(given: Vec<Given>, partitions: Option<SchemaRef>, options: &[u8]) -> Result<Reader> {
+    let cancel = Arc::<AtomicBool>::default();
+    let options: ParquetOptions = parse(options)?;
+    let reader = options.builder(partitions, &cancel)?.open(files(given)?)?;
+    Ok(Reader {
+        schema: reader.schema(),
+        progress: Arc::clone(reader.progress()),
+        batches: Mutex::new(Batches::Parquet(Box::new(reader))),
+        cancel,
+        rejects: Arc::default(),
+    })
+}
+
+fn inputs(given: Vec<Given>) -> Result<Vec<Input>> {
+    let mut inputs = Vec::with_capacity(given.len());
+    for one in given {
+        match one {
+            Given::Path(path) => inputs.push(Input::Path(path)),
+            Given::Pattern(pattern) => inputs.extend(arrowsmith::expand(pattern)?),
+            Given::Input(input) => inputs.push(input),
+        }
+    }
+    Ok(inputs)
+}
+
+fn files(given: Vec<Given>) -> Result<Vec<DataFile>> {
+    let mut files = Vec::with_capacity(given.len());
+    for one in given {
+        match one {
+            // A folder is what its name says, even if it looks like a pattern.
+            Given::Path(path) if path.is_dir() => {
+                files.extend(arrowsmith::expand_dataset(path, EXTENSIONS)?);
+            }
+            Given::Path(path) => files.push(Input::Path(path).into()),
+            Given::Pattern(pattern) => {
+                files.extend(arrowsmith::expand_dataset(pattern, EXTENSIONS)?);
+            }
+            Given::Input(input) => files.push(input.into()),
+        }
+    }
+    Ok(files)
+}
+
+/// # Safety
+/// `data` is null or points to `bytes` readable bytes, for as long as the result is used.
+unsafe fn lent<'a>(data: *const u8, bytes: u64) -> &'a [u8] {
+    match usize::try_from(bytes) {
+        // SAFETY: the caller's promise.
+        Ok(bytes) if !data.is_null() => unsafe { slice::from_raw_parts(data, bytes) },
+        _ => &[],
+    }
+}
+
+/// # Safety
+/// `schema` is null or points to a schema of the C Data Interface that was not released.
+unsafe fn imported(schema: *const FFI_ArrowSchema) -> Result<Option<SchemaRef>> {
+    if schema.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    let schema = unsafe { &*schema };
+    Ok(Some(Arc::new(Schema::try_from(schema)?)))
+}
+
+/// The version, such as `0.1.0`. It is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn arrowsmith_version() -> *const c_char {
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(version) => version,
+            Err(_) => c"",
+        };
+    VERSION.as_ptr()
+}
+
+/// Opens sources of a format (`FORMAT_…`). `options` is JSON text of `options_bytes` bytes, with the names of the Python
+/// package; it may be null. `schema` may be null; of JSON it is what to decode into, of Parquet the types of partition
+/// columns; it is not released. Null is failure, and `*error` says why.
+///
+/// # Safety
+/// As the pointers' types and texts here say; `error` may be null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_open(
+    format: i64,
+    sources: *const Source,
+    source_count: u64,
+    schema: *const FFI_ArrowSchema,
+    options: *const u8,
+    options_bytes: u64,
+    error: *mut *mut ErrorInfo,
+) -> *mut Reader {
+    let work = || {
+        // SAFETY: the caller's promises.
+        let (given, schema, options) = unsafe {
+            let count = usize::try_from(source_count).unwrap_or(0);
+            (take(sources, count)?, imported(schema)?, lent(options, options_bytes))
+        };
+        let reader = match format {
+            FORMAT_JSON => json(given, schema, options)?,
+            FORMAT_PARQUET => parquet(given, schema, options)?,
+            other => return Err(Error::Config(format!("there is no format {other}"))),
+        };
+        Ok(Box::into_raw(Box::new(reader)))
+    };
+    // SAFETY: the caller's promise about `error`.
+    unsafe { guarded(error, std::ptr::null_mut(), work) }
+}
+
+/// Infers the schema of JSON sources into `*out`. 0 is success, -1 failure.
+///
+/// # Safety
+/// As [`arrowsmith_open`]; `out` may be written and holds no schema.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_infer_schema(
+    sources: *const Source,
+    source_count: u64,
+    options: *const u8,
+    options_bytes: u64,
+    out: *mut FFI_ArrowSchema,
+    error: *mut *mut ErrorInfo,
+) -> i64 {
+    let work = || {
+        // SAFETY: the caller's promises.
+        let (given, options) = unsafe {
+            let count = usize::try_from(source_count).unwrap_or(0);
+            (take(sources, count)?, lent(options, options_bytes))
+        };
+        let options: JsonOptions = parse(options)?;
+        let found = json::infer_schema(inputs(given)?, &options.sampling())?;
+        // SAFETY: the caller's promise.
+        unsafe { out.write(export::schema(&found.schema)?) };
+        Ok(0)
+    };
+    // SAFETY: the caller's promise about `error`.
+    unsafe { guarded(error, -1, work) }
+}
+
+/// What is in one Parquet file, as JSON text in a buffer of [`arrowsmith_buffer_new`](crate::arrowsmith_buffer_new), whose
+/// length goes to `*bytes`. Null is failure.
+///
+/// # Safety
+/// `source` points to one source; `bytes` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_parquet_metadata(
+    source: *const Source,
+    pages: i64,
+    bytes: *mut u64,
+    error: *mut *mut ErrorInfo,
+) -> *mut u8 {
+    let work = || {
+        // SAFETY: the caller's promise.
+        let mut files = files(unsafe { take(source, 1)? })?;
+        let (Some(file), true) = (files.pop(), files.is_empty()) else {
+            return Err(Error::Config("the metadata is that of one file".to_owned()));
+        };
+        let report = describe(&open_file(file.input, &Limits::default())?, pages != 0)?;
+        let text = serde_json::to_vec(&report).map_err(|error| Error::Config(error.to_string()))?;
+        let buffer = crate::arrowsmith_buffer_new(text.len() as u64);
+        if buffer.is_null() {
+            return Err(Error::Config("no memory".to_owned()));
+        }
+        // SAFETY: the buffer has room for the text, and `bytes` may be written.
+        unsafe {
+            buffer.copy_from_nonoverlapping(text.as_ptr(), text.len());
+            bytes.write(text.len() as u64);
+        }
+        Ok(buffer)
+    };
+    // SAFETY: the caller's promise about `error`.
+    unsafe { guarded(error, std::ptr::null_mut(), work) }
+}
+
+/// The schema of the batches, into `*out`. 0 is success, -1 failure.
+///
+/// # Safety
+/// `reader` is open; `out` may be written and holds no schema.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_reader_schema(
+    reader: *const Reader,
+    out: *mut FFI_ArrowSchema,
+    error: *mut *mut ErrorInfo,
+) -> i64 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        guarded(error, -1, || {
+            out.write(export::schema(&(*reader).schema)?);
+            Ok(0)
+        })
+    }
+}
+
+/// The next batch, as a struct array, into `*out`: 1 if there is one, 0 at the end, -1 on failure, after which there is
+/// no more. The batch may outlive the reader.
+///
+/// # Safety
+/// `reader` is open; `out` may be written and holds no array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_reader_next(
+    reader: *const Reader,
+    out: *mut FFI_ArrowArray,
+    error: *mut *mut ErrorInfo,
+) -> i64 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        guarded(error, -1, || {
+            let Some(batch) = lock(&(*reader).batches).next()? else { return Ok(0) };
+            out.write(export::batch(batch)?);
+            Ok(1)
+        })
+    }
+}
+
+/// The next record that was left out or changed, oldest first; null if there is none yet. Only with the option `rejects`; at
+/// most 65,536 are kept. Freed by [`arrowsmith_error_free`](crate::arrowsmith_error_free).
+///
+/// # Safety
+/// `reader` is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_reader_reject(reader: *const Reader) -> *mut ErrorInfo {
+    let none = std::ptr::null_mut();
+    // SAFETY: the caller's promise.
+    unsafe {
+        guarded(none, std::ptr::null_mut(), || {
+            let reject = lock(&(*reader).rejects).pop_front();
+            Ok(reject.map_or(std::ptr::null_mut(), |reject| {
+                Box::into_raw(Box::new(ErrorInfo::reject(reject)))
+            }))
+        })
+    }
+}
+
+/// Rows decoded so far.
+///
+/// # Safety
+/// `reader` is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_reader_rows(reader: *const Reader) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { (*reader).progress.rows() }
+}
+
+/// Records so far that were left out, or in which something became null.
+///
+/// # Safety
+/// `reader` is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_reader_rejects(reader: *const Reader) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { (*reader).progress.rejects() }
+}
+
+/// Ends the work: a call that waits for a batch, on another thread, fails with `ERROR_CANCELLED`.
+///
+/// # Safety
+/// `reader` is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_reader_cancel(reader: *const Reader) {
+    // SAFETY: the caller's promise.
+    unsafe { (*reader).cancel.store(true, Ordering::SeqCst) };
+}
+
+/// Ends the work and frees the reader; a stream that was taken goes on. Null is left alone.
+///
+/// # Safety
+/// `reader` is null, or open and in no other call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_reader_close(reader: *mut Reader) {
+    if reader.is_null() {
+        return;
+    }
+    // SAFETY: it came from `Box::into_raw` in `arrowsmith_open`; nothing uses it any more, as the caller promises.
+    unsafe {
+        guarded(std::ptr::null_mut(), (), || {
+            drop(Box::from_raw(reader));
+            Ok(())
+        });
+    }
+}
+
+/// The batches that are left, as a stream of the C Stream Interface, once. The reader still has to be closed.
+/// 0 is success, -1 failure.
+///
+/// # Safety
+/// `reader` is open; `out` may be written and holds no stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_reader_stream(
+    reader: *const Reader,
+    out: *mut FFI_ArrowArrayStream,
+    error: *mut *mut ErrorInfo,
+) -> i64 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        guarded(error, -1, || {
+            let schema = Arc::clone(&(*reader).schema);
+            // What cannot be said is refused here, where there is an error to say so.
+            drop(export::schema(&schema)?);
+            let batches = std::mem::replace(&mut *lock(&(*reader).batches), Batches::Taken);
+            if matches!(batches, Batches::Taken) {
+                return Err(Error::Config("the reader was given away before".to_owned()));
+            }
+            out.write(FFI_ArrowArrayStream::new(Box::new(Stream { schema, batches })));
+            Ok(0)
+        })
+    }
+}
+
+/// The batches of a reader for a C stream.
+struct Stream {
+    schema: SchemaRef,
+    batches: Batches,
+}
+
+impl Iterator for Stream {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.batches.next().map_err(export::stream_error).transpose()
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// Gives memory that is kept for later batches back to the system.
+#[unsafe(no_mangle)]
+pub extern "C" fn arrowsmith_release_memory() {
+    arrowsmith::release_memory();
+}

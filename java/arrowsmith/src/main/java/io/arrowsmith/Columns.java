@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith;
+
+import io.arrowsmith.internal.Compiled;
+import java.lang.invoke.MethodHandles;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import org.apache.arrow.c.ArrowArray;
+import org.apache.arrow.c.ArrowSchema;
+import org.apache.arrow.c.Data;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.pojo.Schema;
+
+/**
+ * Objects of a class or record as Arrow columns, and back.
+ *
+ * <pre>{@code
+ * record Trip(long id, String city, double[] speeds) {}
+ *
+ * Columns<Trip> columns = Columns.of(Trip.class);
+ * try (BufferAllocator allocator = new RootAllocator();
+ *     VectorSchemaRoot root = columns.encode(trips, allocator)) {
+ *   List<Trip> same = columns.decode(root);
+ * }
+ * }</pre>
+ *
+ * <p>The class is compiled once, to bytecode that reads its fields and writes Arrow's memory; keep the result. Fields may be private; static
+ * and transient ones are left out, those of superclasses come first. Their types become:
+ *
+ * <table>
+ * <caption>Java and Arrow types</caption>
+ * <tr><th>Java</th><th>Arrow</th></tr>
+ * <tr><td>boolean, byte, short, int, long, float, double</td><td>bool, int8 to int64, float32, float64; not nullable</td></tr>
+ * <tr><td>char</td><td>uint16; not nullable</td></tr>
+ * <tr><td>the boxes of these</td><td>the same, nullable</td></tr>
+ * <tr><td>String, enums</td><td>utf8; half a surrogate pair becomes {@code ?}</td></tr>
+ * <tr><td>byte[]</td><td>binary</td></tr>
+ * <tr><td>Instant, LocalDateTime</td><td>timestamp in nanoseconds, with the zone UTC or none</td></tr>
+ * <tr><td>LocalDate, LocalTime, Duration</td><td>date32, time64 and duration in nanoseconds</td></tr>
+ * <tr><td>UUID</td><td>fixed-size binary of 16 bytes</td></tr>
+ * <tr><td>arrays, collections</td><td>list; its items are nullable unless they are primitive</td></tr>
+ * <tr><td>other classes and records</td><td>struct, of the fields of the declared class</td></tr>
+ * </table>
+ *
+ * <p>Objects of this class are immutable, and may be used by many threads at once. Objects that are encoded must not change meanwhile; if
+ * they do, that is an error or shows old or new values, but never touches memory that is not the batch's.
+ *
+ * @param <T> the class
+ */
+public final class Columns<T> {
+  private final Class<T> type;
+  private final Compiled compiled;
+  private final int threads;
+
+  private Columns(final Class<T> type, final Compiled compiled, final int threads) {
+    this.type = type;
+    this.compiled = compiled;
+    this.threads = threads;
+  }
+
+  /**
+   * Compiles a class.
+   *
+   * @param <T> the class
+   * @param type the class; in a named module, its package has to be open to {@code io.arrowsmith}
+   * @return its columns, for as many threads as there are cores
+   * @throws ColumnsException if a field has a type that is no column, or the class contains itself; the path says where
+   */
+  public static <T> Columns<T> of(final Class<T> type) {
+    return of(type, MethodHandles.lookup());
+  }
+
+  /**
+   * Compiles a class of a module that is not open.
+   *
+   * @param <T> the class
+   * @param type the class
+   * @param lookup a lookup with access to the private members of the class, and of all that it contains
+   * @return its columns, for as many threads as there are cores
+   * @throws ColumnsException as {@link #of(Class)}
+   */
+  public static <T> Columns<T> of(final Class<T> type, final MethodHandles.Lookup lookup) {
+    Objects.requireNonNull(type, "type");
+    final int cores = Runtime.getRuntime().availableProcessors();
+    return new Columns<>(type, new Compiled(type, lookup), cores);
+  }
+
+  /**
+   * The same columns with another number of threads.
+   *
+   * @param count how many threads may work on one call: the caller's, and others of the common pool
+   * @return the same columns
+   */
+  public Columns<T> withThreads(final int count) {
+    if (count < 1) {
+      throw new IllegalArgumentException("threads: expected 1 or more, found " + count);
+    }
+    return new Columns<>(type, compiled, count);
+  }
+
+  /**
+   * The columns and their types.
+   *
+   * @return the Arrow schema
+   */
+  public Schema schema() {
+    return compiled.schema();
+  }
+
+  /**
+   * Encodes objects into a new batch.
+   *
+   * @param objects the objects; none may be null
+   * @param allocator where the memory comes from
+   * @return the batch, which the caller closes
+   * @throws ColumnsException if an object is null, or the values are too many for one batch
+   */
+  public VectorSchemaRoot encode(
+      final Collection<? extends T> objects, final BufferAllocator allocator) {
+    return fresh(objects.toArray(), allocator);
+  }
+
+  /**
+   * Encodes objects into a new batch.
+   *
+   * @param objects the objects; none may be null
+   * @param allocator where the memory comes from
+   * @return the batch, which the caller closes
+   * @throws ColumnsException if an object is null, or the values are too many for one batch
+   */
+  public VectorSchemaRoot encode(final T[] objects, final BufferAllocator allocator) {
+    return fresh(objects.clone(), allocator);
+  }
+
+  private VectorSchemaRoot fresh(final Object[] rows, final BufferAllocator allocator) {
+    final VectorSchemaRoot root = VectorSchemaRoot.create(schema(), allocator);
+    try {
+      compiled.encode(rows, threads, allocator, root);
+      return root;
+    } catch (RuntimeException | Error e) {
+      root.close();
+      throw e;
+    }
+  }
+
+  /**
+   * Encodes objects into a batch that is there. Its memory is used again where it is large enough and nobody else holds it, which
+   * saves the time that fresh memory costs; what was in it is lost, also when this fails.
+   *
+   * @param objects the objects; none may be null
+   * @param root a batch of {@link #schema()}
+   * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}, or if the batch is of another schema
+   */
+  public void encodeInto(final Collection<? extends T> objects, final VectorSchemaRoot root) {
+    into(objects.toArray(), root);
+  }
+
+  /**
+   * Encodes objects into a batch that is there, as {@link #encodeInto(Collection, VectorSchemaRoot)}.
+   *
+   * @param objects the objects; none may be null
+   * @param root a batch of {@link #schema()}
+   * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}, or if the batch is of another schema
+   */
+  public void encodeInto(final T[] objects, final VectorSchemaRoot root) {
+    into(objects.clone(), root);
+  }
+
+  private void into(final Object[] rows, final VectorSchemaRoot root) {
+    if (!root.getSchema().getFields().equals(schema().getFields())) {
+      throw new ColumnsException("", "the batch has another schema: " + root.getSchema());
+    }
+    try {
+      compiled.encode(rows, threads, root.getVector(0).getAllocator(), root);
+    } catch (RuntimeException | Error e) {
+      root.clear();
+      throw e;
+    }
+  }
+
+  /**
+   * Encodes objects and gives them to native code.
+   *
+   * @param objects the objects; none may be null
+   * @param allocator where the memory comes from; it is returned when the consumer releases the array
+   * @param array gets the batch, as a struct array of the Arrow C Data Interface
+   * @param schema gets its schema; may be null
+   * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}
+   */
+  public void export(
+      final Collection<? extends T> objects,
+      final BufferAllocator allocator,
+      final ArrowArray array,
+      final ArrowSchema schema) {
+    try (VectorSchemaRoot root = encode(objects, allocator)) {
+      if (schema == null) {
+        Data.exportVectorSchemaRoot(allocator, root, null, array);
+      } else {
+        Data.exportVectorSchemaRoot(allocator, root, null, array, schema);
+      }
+    }
+  }
+
+  /**
+   * Makes objects of columns. Records are made by their canonical constructor, objects of other classes by the one without parameters; lists
+   * are {@code ArrayList}s, sets {@code LinkedHashSet}s.
+   *
+   * @param root columns with the names and types of {@link #schema()}, in any order, from anywhere; others are left alone
+   * @return an object for each row
+   * @throws ColumnsException if a column is missing, of another type, not sound, or null where the class has a primitive field; or if
+   *     objects of the class cannot be made
+   */
+  public List<T> decode(final VectorSchemaRoot root) {
+    final List<T> objects = new ArrayList<>(root.getRowCount());
+    for (final Object object : compiled.decode(root, threads)) {
+      objects.add(type.cast(object));
+    }
+    return objects;
+  }
+
+  @Override
+  public String toString() {
+    return "Columns of " + type.getName() + ": " + Arrays.toString(schema().getFields().toArray());
+  }
+}

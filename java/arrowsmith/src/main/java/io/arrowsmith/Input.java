@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Objects;
+
+/** Where a reader's bytes come from. Inputs are read one after another; compressed ones are recognised. */
+public final class Input {
+  /** What it is, for {@code io.arrowsmith.internal}. */
+  public enum Kind {
+    /** A file; of Parquet also a folder. */
+    PATH,
+    /** A path or pattern, as text. */
+    PATTERN,
+    /** Bytes in memory. */
+    BYTES
+  }
+
+  private final Kind kind;
+  private final String text;
+  private final ByteBuffer bytes;
+
+  private Input(final Kind kind, final String text, final ByteBuffer bytes) {
+    this.kind = kind;
+    this.text = text;
+    this.bytes = bytes;
+  }
+
+  /**
+   * A file; of Parquet also a folder, whose {@code name=value} folders are columns.
+   *
+   * @param path the path
+   * @return an input
+   */
+  public static Input path(final Path path) {
+    return new Input(Kind.PATH, path.toString(), null);
+  }
+
+  /**
+   * The files that a pattern such as {@code data/*.json} matches, in the order of their names, or the one file of that name.
+   *
+   * @param pattern a path with {@code *}, {@code ?}, {@code [a-z]} or {@code **} in it
+   * @return an input
+   */
+  public static Input pattern(final String pattern) {
+    return new Input(Kind.PATTERN, Objects.requireNonNull(pattern, "pattern"), null);
+  }
+
+  /**
+   * Bytes of an array; they are copied when the reader is opened.
+   *
+   * @param bytes the bytes
+   * @return an input
+   */
+  public static Input bytes(final byte[] bytes) {
+    return new Input(Kind.BYTES, null, ByteBuffer.wrap(bytes));
+  }
+
+  /**
+   * Bytes of a buffer, from its position to its limit; they are copied when the reader is opened. The buffer's position stays where it is.
+   *
+   * @param buffer the buffer
+   * @return an input
+   */
+  public static Input buffer(final ByteBuffer buffer) {
+    return new Input(Kind.BYTES, null, buffer.duplicate());
+  }
+
+  /**
+   * What it is.
+   *
+   * @return the kind
+   */
+  public Kind kind() {
+    return kind;
+  }
+
+  /**
+   * The path or pattern.
+   *
+   * @return its text; null for bytes
+   */
+  public String text() {
+    return text;
+  }
+
+  /**
+   * The bytes.
+   *
+   * @return a view of them; null for paths and patterns
+   */
+  public ByteBuffer content() {
+    return bytes == null ? null : bytes.duplicate();
+  }
+}

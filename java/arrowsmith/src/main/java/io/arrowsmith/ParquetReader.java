@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith;
+
+import io.arrowsmith.internal.NativeReader;
+import io.arrowsmith.internal.Options;
+import java.io.IOException;
+import java.util.List;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.ipc.ArrowReader;
+import org.apache.arrow.vector.types.pojo.Schema;
+
+/**
+ * Parquet to Arrow: files, folders and patterns.
+ *
+ * <pre>{@code
+ * try (ArrowReader reader =
+ *     ParquetReader.builder().columns("id", "fare").filter("fare > 10").open(allocator, Input.path(path))) {
+ *   while (reader.loadNextBatch()) {
+ *     VectorSchemaRoot batch = reader.getVectorSchemaRoot();
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>Names and meaning of options are those of the Python package and the command line; {@code null} gives an option its default back. A reader's
+ * memory is that of the native library: nothing is copied on the way. Errors of the data come with the batches, after the rows before
+ * them: {@link FileException}, or an I/O error.
+ */
+public final class ParquetReader {
+  private final Options options = new Options();
+  private Schema partitions;
+
+  private ParquetReader() {}
+
+  /**
+   * Starts with the defaults.
+   *
+   * @return a builder
+   */
+  public static ParquetReader builder() {
+    return new ParquetReader();
+  }
+
+  /**
+   * Paths of the columns to read, such as {@code user.name}.
+   *
+   * @param columns paths of the columns to read, such as {@code user.name}
+   * @return this
+   */
+  public ParquetReader columns(final String... columns) {
+    options.set("columns", List.of(columns));
+    return this;
+  }
+
+  /**
+   * Only rows for which this holds, such as {@code fare > 10 and zone is null}.
+   *
+   * @param filter only rows for which this holds, such as {@code fare > 10 and zone is null}
+   * @return this
+   */
+  public ParquetReader filter(final String filter) {
+    options.set("filter", filter);
+    return this;
+  }
+
+  /**
+   * Numbers of the row groups to read, of a single file.
+   *
+   * @param rowGroups numbers of the row groups to read, of a single file
+   * @return this
+   */
+  public ParquetReader rowGroups(final int... rowGroups) {
+    options.set("row_groups", java.util.Arrays.stream(rowGroups).boxed().toList());
+    return this;
+  }
+
+  /**
+   * Rows, at most.
+   *
+   * @param limit rows, at most
+   * @return this
+   */
+  public ParquetReader limit(final Long limit) {
+    options.set("limit", limit);
+    return this;
+  }
+
+  /**
+   * What decodes: {@code cpu} or {@code reference}.
+   *
+   * @param engine what decodes: {@code cpu} or {@code reference}
+   * @return this
+   */
+  public ParquetReader engine(final String engine) {
+    options.set("engine", engine);
+    return this;
+  }
+
+  /**
+   * Threads that decode; one for each core if nothing is said.
+   *
+   * @param threads threads that decode; one for each core if nothing is said
+   * @return this
+   */
+  public ParquetReader threads(final Integer threads) {
+    options.set("threads", threads);
+    return this;
+  }
+
+  /**
+   * Rows of a batch, at most.
+   *
+   * @param batchRows rows of a batch, at most
+   * @return this
+   */
+  public ParquetReader batchRows(final Integer batchRows) {
+    options.set("batch_rows", batchRows);
+    return this;
+  }
+
+  /**
+   * Whether all string and binary columns are read as dictionaries.
+   *
+   * @param dictionary whether all string and binary columns are read as dictionaries
+   * @return this
+   */
+  public ParquetReader dictionary(final boolean dictionary) {
+    options.set("dictionary", dictionary);
+    return this;
+  }
+
+  /**
+   * Paths of string and binary columns to read as dictionaries.
+   *
+   * @param dictionaryColumns paths of string and binary columns to read as dictionaries
+   * @return this
+   */
+  public ParquetReader dictionaryColumns(final String... dictionaryColumns) {
+    options.set("dictionary", List.of(dictionaryColumns));
+    return this;
+  }
+
+  /**
+   * The form of strings: {@code auto}, {@code small}, {@code large} or {@code view}.
+   *
+   * @param strings the form of strings: {@code auto}, {@code small}, {@code large} or {@code view}
+   * @return this
+   */
+  public ParquetReader strings(final String strings) {
+    options.set("strings", strings);
+    return this;
+  }
+
+  /**
+   * The unit of all timestamps: {@code s}, {@code ms}, {@code us} or {@code ns}.
+   *
+   * @param timestampUnit the unit of all timestamps: {@code s}, {@code ms}, {@code us} or {@code ns}
+   * @return this
+   */
+  public ParquetReader timestampUnit(final String timestampUnit) {
+    options.set("timestamp_unit", timestampUnit);
+    return this;
+  }
+
+  /**
+   * Whether the Arrow schema that a writer put into the file is followed.
+   *
+   * @param arrowSchema whether the Arrow schema that a writer put into the file is followed
+   * @return this
+   */
+  public ParquetReader arrowSchema(final boolean arrowSchema) {
+    options.set("arrow_schema", arrowSchema);
+    return this;
+  }
+
+  /**
+   * Whether pages are held to their checksums.
+   *
+   * @param verifyChecksums whether pages are held to their checksums
+   * @return this
+   */
+  public ParquetReader verifyChecksums(final boolean verifyChecksums) {
+    options.set("verify_checksums", verifyChecksums);
+    return this;
+  }
+
+  /**
+   * Working memory beyond mapped files and batches, in bytes.
+   *
+   * @param memoryBytesMax working memory beyond mapped files and batches, in bytes
+   * @return this
+   */
+  public ParquetReader memoryBytesMax(final Long memoryBytesMax) {
+    options.set("memory_bytes_max", memoryBytesMax);
+    return this;
+  }
+
+  /**
+   * Types of columns from the names of folders; those of the others are inferred.
+   *
+   * @param types the Arrow fields
+   * @return this
+   */
+  public ParquetReader partitions(final Schema types) {
+    this.partitions = types;
+    return this;
+  }
+
+  /**
+   * Opens inputs, which are read one after another.
+   *
+   * @param allocator accounts for the batches, which it must outlive
+   * @param inputs the inputs
+   * @return a reader, which the caller closes; closing it on another thread ends a call that waits
+   * @throws IOException if an input cannot be read or is not sound: {@link FileException}, or an I/O error
+   * @throws IllegalArgumentException if an option makes no sense
+   */
+  public ArrowReader open(final BufferAllocator allocator, final Input... inputs) throws IOException {
+    return NativeReader.open(
+        NativeReader.Format.PARQUET, allocator, List.of(inputs), options, partitions, null);
+  }
+}

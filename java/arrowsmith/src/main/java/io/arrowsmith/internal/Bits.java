@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+/**
+ * Appends bits to a bit map that other threads append to elsewhere: words that lie in two threads' parts are joined under a
+ * lock. The map is all zeros before. Bits are in Arrow's order, which is that of a little-endian machine.
+ */
+final class Bits {
+  private final Object lock;
+  private final long address;
+  private final long start;
+  private long at;
+  private long word;
+
+  Bits(final Object lock, final long address, final long start) {
+    this.lock = lock;
+    this.address = address;
+    this.start = start;
+    this.at = start;
+  }
+
+  void append(final boolean bit) {
+    if (bit) {
+      word |= 1L << at;
+    }
+    at++;
+    if ((at & 63) == 0) {
+      flush();
+    }
+  }
+
+  /** Appends as many equal bits. */
+  void append(final boolean bit, final long count) {
+    for (long i = 0; i < count; i++) {
+      append(bit);
+    }
+  }
+
+  /** Where the next bit goes. */
+  long at() {
+    return at;
+  }
+
+  private void flush() {
+    final long first = at - 64;
+    if (first < start) {
+      join(first);
+    } else {
+      Mem.putLong(address + (first >> 3), word);
+    }
+    word = 0;
+  }
+
+  private void join(final long first) {
+    final long place = address + (first >> 3);
+    synchronized (lock) {
+      Mem.putLong(place, Mem.getLong(place) | word);
+    }
+  }
+
+  void finish() {
+    if ((at & 63) != 0) {
+      join(at & -64);
+      word = 0;
+    }
+  }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import io.arrowsmith.ColumnsException;
+import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Field;
+import java.lang.reflect.GenericArrayType;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.lang.reflect.WildcardType;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Compiles a class to a tree of columns: fields in the order of their declaration, those of superclasses first. What has no
+ * fixed shape, above all a class that contains itself, is refused with the path to it.
+ */
+public final class Layouts {
+  /** Columns of one class, at most; a class that is used in many places is counted each time. */
+  private static final int COLUMNS_MAX = 1 << 16;
+
+  private final MethodHandles.Lookup lookup;
+  private final Map<Class<?>, Codec> codecs = new HashMap<>();
+  private final Set<Class<?>> open = new LinkedHashSet<>();
+  private int columns;
+
+  private Layouts(final MethodHandles.Lookup lookup) {
+    this.lookup = lookup;
+  }
+
+  /** What a class compiles to. */
+  static Node compile(final Class<?> type, final MethodHandles.Lookup lookup) {
+    if (type.isPrimitive()
+        || type.isArray()
+        || Kind.of(type) != null
+        || Collection.class.isAssignableFrom(type)) {
+      throw new ColumnsException("", type.getName() + " is one value; columns are made of a class with fields");
+    }
+    return new Layouts(lookup).struct("", "", type);
+  }
+
+  private Node node(final String path, final String name, final Type type) {
+    if (++columns > COLUMNS_MAX) {
+      throw new ColumnsException(path, "more than " + COLUMNS_MAX + " columns");
+    }
+    if (type instanceof Class<?> raw) {
+      return plain(path, name, raw);
+    }
+    if (type instanceof WildcardType wildcard) {
+      return node(path, name, wildcard.getUpperBounds()[0]);
+    }
+    if (type instanceof GenericArrayType array) {
+      return list(path, name, Object[].class, array.getGenericComponentType());
+    }
+    if (type instanceof ParameterizedType generic && generic.getRawType() instanceof Class<?> raw) {
+      if (Collection.class.isAssignableFrom(raw) && generic.getActualTypeArguments().length == 1) {
+        return list(path, name, raw, generic.getActualTypeArguments()[0]);
+      }
+    }
+    throw new ColumnsException(path, "cannot become a column: " + type.getTypeName());
+  }
+
+  private Node plain(final String path, final String name, final Class<?> type) {
+    final Kind kind = Kind.of(type);
+    if (kind != null) {
+      return new Node(path, name, kind, type, List.of(), null);
+    }
+    if (type.isArray()) {
+      return list(path, name, type, type.getComponentType());
+    }
+    if (Collection.class.isAssignableFrom(type)) {
+      throw new ColumnsException(
+          path, "cannot become a column: " + type.getName() + " does not say of what; write List<…>");
+    }
+    return struct(path, name, type);
+  }
+
+  private Node list(final String path, final String name, final Class<?> type, final Type element) {
+    final Node below = node(path + "[]", "item", element);
+    return new Node(path, name, Kind.LIST, type, List.of(below), null);
+  }
+
+  private Node struct(final String path, final String name, final Class<?> type) {
+    refuseShapeless(path, type);
+    if (!open.add(type)) {
+      throw new ColumnsException(path, "a cycle: " + cycle(type) + " contains itself");
+    }
+    final List<Field> fields = fields(path, type);
+    if (fields.isEmpty()) {
+      throw new ColumnsException(path, type.getName() + " has no fields");
+    }
+    final List<Node> children = new ArrayList<>();
+    final Set<String> names = new LinkedHashSet<>();
+    for (final Field field : fields) {
+      final String below = path.isEmpty() ? field.getName() : path + "." + field.getName();
+      if (!names.add(field.getName())) {
+        throw new ColumnsException(below, "a superclass has a field of the same name");
+      }
+      children.add(node(below, field.getName(), field.getGenericType()));
+    }
+    open.remove(type);
+    Codec codec = codecs.get(type);
+    if (codec == null) {
+      codec = Generator.codec(path, type, fields, children, lookup);
+      codecs.put(type, codec);
+    }
+    return new Node(path, name, Kind.STRUCT, type, children, codec);
+  }
+
+  private String cycle(final Class<?> again) {
+    final List<String> names = new ArrayList<>();
+    for (final Class<?> type : open) {
+      if (type == again || !names.isEmpty()) {
+        names.add(type.getSimpleName());
+      }
+    }
+    names.add(again.getSimpleName());
+    return String.join(" → ", names);
+  }
+
+  private static void refuseShapeless(final String path, final Class<?> type) {
+    if (type.isPrimitive() || type == Void.class) {
+      throw new ColumnsException(path, "cannot become a column: " + type.getName());
+    }
+    if (type.isInterface() || type == Object.class || type == Number.class || type == Enum.class) {
+      throw new ColumnsException(
+          path, "cannot become a column: " + type.getName() + " does not say which fields there are");
+    }
+    if (type.getClassLoader() == null || type.getName().startsWith("java.")) {
+      throw new ColumnsException(path, "cannot become a column: " + type.getName());
+    }
+    if (type.getTypeParameters().length > 0) {
+      throw new ColumnsException(
+          path, "cannot become a column: " + type.getName() + " has type parameters");
+    }
+  }
+
+  /** The fields that make up a class's objects. */
+  private static List<Field> fields(final String path, final Class<?> type) {
+    final List<Field> fields = new ArrayList<>();
+    final Class<?> above = type.getSuperclass();
+    if (above != null && above != Object.class && above != Record.class) {
+      fields.addAll(fields(path, above));
+    }
+    try {
+      Arrays.stream(type.getDeclaredFields())
+          .filter(field -> !Modifier.isStatic(field.getModifiers()))
+          .filter(field -> !Modifier.isTransient(field.getModifiers()) && !field.isSynthetic())
+          .forEach(fields::add);
+    } catch (LinkageError e) {
+      throw new ColumnsException(path, type.getName() + " cannot be loaded: " + e.getMessage(), e);
+    }
+    return fields;
+  }
+}

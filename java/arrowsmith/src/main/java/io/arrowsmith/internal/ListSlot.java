@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.RandomAccess;
+
+/** Arrays of objects, and collections, as lists. */
+final class ListSlot extends Slot {
+  private final Slot element;
+  private final Slot[] elements;
+  private final boolean deep;
+  private long measured;
+  private long offsetAt;
+  private long next;
+  private long end;
+
+  ListSlot(final Column column) {
+    super(column);
+    this.elements = column.slots();
+    this.element = elements[0];
+    this.deep = column.node.element().isVariable();
+  }
+
+  @Override
+  Slot[] children() {
+    return elements;
+  }
+
+  @Override
+  void measure(final Object value) {
+    if (value == null) {
+      return;
+    }
+    if (value instanceof Object[] array) {
+      measured += array.length;
+      if (deep) {
+        for (final Object one : array) {
+          element.measure(one);
+        }
+      }
+      return;
+    }
+    final Collection<?> collection = (Collection<?>) value;
+    if (!deep) {
+      measured += collection.size();
+      return;
+    }
+    for (final Object one : collection) {
+      measured++;
+      element.measure(one);
+    }
+  }
+
+  @Override
+  void settle() {
+    element.rows = measured;
+    element.settle();
+  }
+
+  @Override
+  void place(final long row, final long offset) {
+    super.place(row, offset);
+    offsetAt = column.offsets.memoryAddress() + (row + 1) * Integer.BYTES;
+  }
+
+  /** Says where the elements of this chunk begin. */
+  void placeElements(final long first) {
+    next = first;
+    end = first + measured;
+  }
+
+  @Override
+  void append(final Object value) {
+    if (isThere(value)) {
+      if (value instanceof Object[] array) {
+        take(array.length);
+        for (final Object one : array) {
+          element.append(one);
+        }
+      } else if (value instanceof RandomAccess && value instanceof List<?> list) {
+        final int size = list.size();
+        take(size);
+        for (int i = 0; i < size; i++) {
+          element.append(list.get(i));
+        }
+      } else {
+        // One look at it: an iterator may give another number of elements than the size says.
+        final Object[] array = ((Collection<?>) value).toArray();
+        take(array.length);
+        for (final Object one : array) {
+          element.append(one);
+        }
+      }
+    }
+    // It was seen that 32 bits hold the number of all elements.
+    Mem.putInt(offsetAt, (int) next);
+    offsetAt += Integer.BYTES;
+  }
+
+  private void take(final int count) {
+    if (count > end - next) {
+      throw changed(column);
+    }
+    next += count;
+  }
+
+  @Override
+  void finish() {
+    if (next != end) {
+      throw changed(column);
+    }
+    super.finish();
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import java.lang.reflect.Field;
+import java.nio.charset.StandardCharsets;
+import sun.misc.Unsafe;
+
+/**
+ * Memory outside of the heap, by address, for JDK 17 to 21: with {@code sun.misc.Unsafe}, as Arrow Java does it. From JDK 22 on
+ * the class of the same name under {@code META-INF/versions/22} takes its place. Callers check every bound.
+ */
+final class Mem {
+  private static final Unsafe UNSAFE = unsafe();
+
+  private Mem() {}
+
+  private static Unsafe unsafe() {
+    try {
+      final Field field = Unsafe.class.getDeclaredField("theUnsafe");
+      field.setAccessible(true);
+      return (Unsafe) field.get(null);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  static void putByte(final long at, final byte value) {
+    UNSAFE.putByte(at, value);
+  }
+
+  static void putShort(final long at, final short value) {
+    UNSAFE.putShort(at, value);
+  }
+
+  static void putChar(final long at, final char value) {
+    UNSAFE.putChar(at, value);
+  }
+
+  static void putInt(final long at, final int value) {
+    UNSAFE.putInt(at, value);
+  }
+
+  static void putLong(final long at, final long value) {
+    UNSAFE.putLong(at, value);
+  }
+
+  static void putFloat(final long at, final float value) {
+    UNSAFE.putFloat(at, value);
+  }
+
+  static void putDouble(final long at, final double value) {
+    UNSAFE.putDouble(at, value);
+  }
+
+  static byte getByte(final long at) {
+    return UNSAFE.getByte(at);
+  }
+
+  static short getShort(final long at) {
+    return UNSAFE.getShort(at);
+  }
+
+  static char getChar(final long at) {
+    return UNSAFE.getChar(at);
+  }
+
+  static int getInt(final long at) {
+    return UNSAFE.getInt(at);
+  }
+
+  static long getLong(final long at) {
+    return UNSAFE.getLong(at);
+  }
+
+  static float getFloat(final long at) {
+    return UNSAFE.getFloat(at);
+  }
+
+  static double getDouble(final long at) {
+    return UNSAFE.getDouble(at);
+  }
+
+  static void fill(final long at, final long bytes, final byte value) {
+    UNSAFE.setMemory(at, bytes, value);
+  }
+
+  static void move(final long from, final long to, final long bytes) {
+    UNSAFE.copyMemory(from, to, bytes);
+  }
+
+  static void copy(final byte[] from, final int length, final long to) {
+    UNSAFE.copyMemory(from, Unsafe.ARRAY_BYTE_BASE_OFFSET, null, to, length);
+  }
+
+  static void copy(final short[] from, final int length, final long to) {
+    UNSAFE.copyMemory(from, Unsafe.ARRAY_SHORT_BASE_OFFSET, null, to, (long) length << 1);
+  }
+
+  static void copy(final char[] from, final int length, final long to) {
+    UNSAFE.copyMemory(from, Unsafe.ARRAY_CHAR_BASE_OFFSET, null, to, (long) length << 1);
+  }
+
+  static void copy(final int[] from, final int length, final long to) {
+    UNSAFE.copyMemory(from, Unsafe.ARRAY_INT_BASE_OFFSET, null, to, (long) length << 2);
+  }
+
+  static void copy(final float[] from, final int length, final long to) {
+    UNSAFE.copyMemory(from, Unsafe.ARRAY_FLOAT_BASE_OFFSET, null, to, (long) length << 2);
+  }
+
+  static void copy(final long[] from, final int length, final long to) {
+    UNSAFE.copyMemory(from, Unsafe.ARRAY_LONG_BASE_OFFSET, null, to, (long) length << 3);
+  }
+
+  static void copy(final double[] from, final int length, final long to) {
+    UNSAFE.copyMemory(from, Unsafe.ARRAY_DOUBLE_BASE_OFFSET, null, to, (long) length << 3);
+  }
+
+  static void copy(final long from, final byte[] to, final int length) {
+    UNSAFE.copyMemory(null, from, to, Unsafe.ARRAY_BYTE_BASE_OFFSET, length);
+  }
+
+  static void copy(final long from, final short[] to, final int length) {
+    UNSAFE.copyMemory(null, from, to, Unsafe.ARRAY_SHORT_BASE_OFFSET, (long) length << 1);
+  }
+
+  static void copy(final long from, final char[] to, final int length) {
+    UNSAFE.copyMemory(null, from, to, Unsafe.ARRAY_CHAR_BASE_OFFSET, (long) length << 1);
+  }
+
+  static void copy(final long from, final int[] to, final int length) {
+    UNSAFE.copyMemory(null, from, to, Unsafe.ARRAY_INT_BASE_OFFSET, (long) length << 2);
+  }
+
+  static void copy(final long from, final float[] to, final int length) {
+    UNSAFE.copyMemory(null, from, to, Unsafe.ARRAY_FLOAT_BASE_OFFSET, (long) length << 2);
+  }
+
+  static void copy(final long from, final long[] to, final int length) {
+    UNSAFE.copyMemory(null, from, to, Unsafe.ARRAY_LONG_BASE_OFFSET, (long) length << 3);
+  }
+
+  static void copy(final long from, final double[] to, final int length) {
+    UNSAFE.copyMemory(null, from, to, Unsafe.ARRAY_DOUBLE_BASE_OFFSET, (long) length << 3);
+  }
+
+  /**
+   * Writes a text as UTF-8.
+   *
+   * @return the address after it, or -1 if it ends after {@code limit}; then nothing was written
+   */
+  static long putUtf8(final String text, final long at, final long limit) {
+    final byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    if (bytes.length > limit - at) {
+      return -1;
+    }
+    copy(bytes, bytes.length, at);
+    return at + bytes.length;
+  }
+}

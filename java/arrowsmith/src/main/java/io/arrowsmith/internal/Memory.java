@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+
+/**
+ * Gives out the buffers of one batch: those of the batch before it, where they are large enough and nobody else holds them, or
+ * new ones. Memory that was touched before costs no page faults.
+ */
+final class Memory implements AutoCloseable {
+  private final BufferAllocator allocator;
+  private final List<ArrowBuf> given = new ArrayList<>();
+  private final Queue<ArrowBuf> old = new ArrayDeque<>();
+
+  /**
+   * Makes one.
+   *
+   * @param allocator where new memory comes from
+   * @param before the batch before, or null
+   */
+  Memory(final BufferAllocator allocator, final VectorSchemaRoot before) {
+    this.allocator = allocator;
+    if (before != null) {
+      before.getFieldVectors().forEach(this::collect);
+    }
+  }
+
+  private void collect(final FieldVector vector) {
+    for (final ArrowBuf buffer : vector.getFieldBuffers()) {
+      old.add(buffer);
+    }
+    vector.getChildrenFromFields().forEach(this::collect);
+  }
+
+  /**
+   * The next buffer, in the order of the fields.
+   *
+   * @param bytes how much will be written
+   */
+  ArrowBuf next(final long bytes) {
+    final ArrowBuf before = old.poll();
+    if (before != null
+        && before.capacity() >= bytes
+        && bytes > 0
+        && before.getReferenceManager().getRefCount() == 1) {
+      before.getReferenceManager().retain();
+      given.add(before);
+      before.readerIndex(0);
+      before.writerIndex(bytes);
+      return before;
+    }
+    return more(bytes);
+  }
+
+  /** No buffer, in the place of one that the batch before may have. */
+  ArrowBuf none() {
+    old.poll();
+    return allocator.getEmpty();
+  }
+
+  /** A buffer more, which the batch before had none for. */
+  ArrowBuf more(final long bytes) {
+    final ArrowBuf buffer = Pooled.buffer(allocator, bytes);
+    buffer.writerIndex(bytes);
+    given.add(buffer);
+    return buffer;
+  }
+
+  /** Lets go of all of them; whoever keeps them has retained them. */
+  @Override
+  public void close() {
+    given.forEach(buffer -> buffer.getReferenceManager().release());
+    given.clear();
+  }
+}

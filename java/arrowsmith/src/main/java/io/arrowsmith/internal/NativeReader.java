@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import io.arrowsmith.Input;
+import io.arrowsmith.Reject;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.apache.arrow.c.ArrowArray;
+import org.apache.arrow.c.ArrowSchema;
+import org.apache.arrow.c.CDataDictionaryProvider;
+import org.apache.arrow.c.Data;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.dictionary.Dictionary;
+import org.apache.arrow.vector.ipc.ArrowReader;
+import org.apache.arrow.vector.types.pojo.Schema;
+
+/**
+ * A reader of the native library as one of Arrow Java: its batches are the library's memory, which goes back when their buffers are released. {@code
+ * close} may be called on any thread; it ends a call that waits for a batch.
+ */
+public final class NativeReader extends ArrowReader {
+  /** The formats, as the library numbers them. */
+  public enum Format {
+    /** JSON. */
+    JSON,
+    /** Parquet. */
+    PARQUET
+  }
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final CDataDictionaryProvider provider = new CDataDictionaryProvider();
+  private final Consumer<Reject> onReject;
+  private volatile long reader;
+  private volatile boolean closed;
+  private boolean ended;
+
+  private NativeReader(
+      final BufferAllocator allocator, final long reader, final Consumer<Reject> onReject) {
+    super(allocator);
+    this.reader = reader;
+    this.onReject = onReject;
+  }
+
+  /**
+   * Opens inputs.
+   *
+   * @param format what they are
+   * @param allocator accounts for the batches
+   * @param inputs what is read, one after another
+   * @param options what the library is told
+   * @param schema what to decode into, or of Parquet the types of partition columns; may be null
+   * @param onReject gets rejects; may be null
+   * @return a reader
+   * @throws IOException as the inputs and the schema give it
+   */
+  public static NativeReader open(
+      final Format format,
+      final BufferAllocator allocator,
+      final List<Input> inputs,
+      final Options options,
+      final Schema schema,
+      final Consumer<Reject> onReject)
+      throws IOException {
+    options.set("rejects", onReject == null ? null : Boolean.TRUE);
+    try (Request request = new Request(allocator, inputs, options.json());
+        ArrowSchema exported = schema == null ? null : ArrowSchema.allocateNew(allocator)) {
+      if (exported != null) {
+        Data.exportSchema(allocator, schema, null, exported);
+      }
+      final long reader;
+      try {
+        request.made();
+        reader =
+            Natives.open(
+                format.ordinal(),
+                request.sources,
+                request.sourceCount,
+                exported == null ? 0 : exported.memoryAddress(),
+                request.options,
+                request.optionsBytes,
+                request.error);
+      } finally {
+        if (exported != null) {
+          exported.release();
+        }
+      }
+      if (reader == 0) {
+        throw request.failure();
+      }
+      return new NativeReader(allocator, reader, onReject);
+    }
+  }
+
+  /**
+   * Infers the schema of JSON inputs.
+   *
+   * @param allocator for what passes between the library and here
+   * @param inputs what is looked at
+   * @param options what the library is told
+   * @return the schema
+   * @throws IOException as the inputs give it
+   */
+  public static Schema infer(
+      final BufferAllocator allocator, final List<Input> inputs, final Options options)
+      throws IOException {
+    try (Request request = new Request(allocator, inputs, options.json());
+        ArrowSchema out = ArrowSchema.allocateNew(allocator);
+        CDataDictionaryProvider provider = new CDataDictionaryProvider()) {
+      request.made();
+      final long done =
+          Natives.inferSchema(
+              request.sources,
+              request.sourceCount,
+              request.options,
+              request.optionsBytes,
+              out.memoryAddress(),
+              request.error);
+      if (done < 0) {
+        throw request.failure();
+      }
+      return Data.importSchema(allocator, out, provider);
+    }
+  }
+
+  @Override
+  public Map<Long, Dictionary> getDictionaryVectors() {
+    final Map<Long, Dictionary> all = new HashMap<>();
+    provider.getDictionaryIds().forEach(id -> all.put(id, provider.lookup(id)));
+    return all;
+  }
+
+  @Override
+  public Dictionary lookup(final long id) {
+    return provider.lookup(id);
+  }
+
+  @Override
+  protected Schema readSchema() throws IOException {
+    try (Request request = new Request(allocator, List.of(), "");
+        ArrowSchema schema = ArrowSchema.allocateNew(allocator)) {
+      if (Natives.schema(open(), schema.memoryAddress(), request.error) < 0) {
+        throw request.failure();
+      }
+      return Data.importSchema(allocator, schema, provider);
+    }
+  }
+
+  @Override
+  public boolean loadNextBatch() throws IOException {
+    lock.lock();
+    try {
+      open();
+      ensureInitialized();
+      final VectorSchemaRoot root = getVectorSchemaRoot();
+      root.clear();
+      return !ended && load(root);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean load(final VectorSchemaRoot root) throws IOException {
+    try (Request request = new Request(allocator, List.of(), "");
+        ArrowArray array = ArrowArray.allocateNew(allocator)) {
+      final long given;
+      try {
+        given = Natives.next(reader, array.memoryAddress(), request.error);
+        ended = given != 1;
+        if (given < 0) {
+          throw request.failure();
+        }
+      } finally {
+        handOver();
+      }
+      if (ended) {
+        return false;
+      }
+      if (reader == 0) {
+        array.release();
+        throw new CancellationException("the reader was closed while it read");
+      }
+      Data.importIntoVectorSchemaRoot(allocator, array, root, provider);
+      return true;
+    }
+  }
+
+  /** Rejects come before the batch that they were left out of, on the same thread. */
+  private void handOver() {
+    long reject;
+    while (onReject != null && reader != 0 && (reject = Natives.reject(reader)) != 0) {
+      onReject.accept(Failure.reject(reject));
+    }
+  }
+
+  private long open() {
+    if (closed || reader == 0) {
+      throw new CancellationException("the reader is closed");
+    }
+    return reader;
+  }
+
+  @Override
+  public long bytesRead() {
+    return 0;
+  }
+
+  @Override
+  public void close(final boolean closeReadSource) throws IOException {
+    closed = true;
+    if (!lock.tryLock()) {
+      // A call waits for a batch; it ends soon after this.
+      synchronized (this) {
+        if (reader != 0) {
+          Natives.cancel(reader);
+        }
+      }
+      lock.lock();
+    }
+    try {
+      super.close(closeReadSource);
+      provider.close();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  protected void closeReadSource() {
+    final long open;
+    synchronized (this) {
+      open = reader;
+      reader = 0;
+    }
+    if (open != 0) {
+      Natives.close(open);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+/**
+ * The functions of the native library, which {@code arrowsmith.h} describes: by the Java Native Interface, for JDK 17 to 21. Addresses are numbers, and
+ * whoever calls answers for them.
+ */
+final class Natives {
+  static {
+    Library.load();
+  }
+
+  private Natives() {}
+
+  /** Address of the version, a C string. */
+  static long version() {
+    return Jni.version();
+  }
+
+  /** Opens a reader; 0 is failure. */
+  static long open(final long format, final long sources, final long sourceCount, final long schema, final long options, final long optionsBytes, final long error) {
+    return Jni.open(format, sources, sourceCount, schema, options, optionsBytes, error);
+  }
+
+  /** Infers a schema; -1 is failure. */
+  static long inferSchema(final long sources, final long sourceCount, final long options, final long optionsBytes, final long out, final long error) {
+    return Jni.inferSchema(sources, sourceCount, options, optionsBytes, out, error);
+  }
+
+  /** What is in a Parquet file, as a buffer; 0 is failure. */
+  static long parquetMetadata(final long source, final long pages, final long bytes, final long error) {
+    return Jni.parquetMetadata(source, pages, bytes, error);
+  }
+
+  /** A reader's schema; -1 is failure. */
+  static long schema(final long reader, final long out, final long error) {
+    return Jni.schema(reader, out, error);
+  }
+
+  /** The next batch: 1, 0 at the end, -1 is failure. */
+  static long next(final long reader, final long out, final long error) {
+    return Jni.next(reader, out, error);
+  }
+
+  /** The next reject, or 0. */
+  static long reject(final long reader) {
+    return Jni.reject(reader);
+  }
+
+  /** Rows so far. */
+  static long rows(final long reader) {
+    return Jni.rows(reader);
+  }
+
+  /** Rejects so far. */
+  static long rejects(final long reader) {
+    return Jni.rejects(reader);
+  }
+
+  /** Ends the work of another call. */
+  static void cancel(final long reader) {
+    Jni.cancel(reader);
+  }
+
+  /** Frees a reader. */
+  static void close(final long reader) {
+    Jni.close(reader);
+  }
+
+  /** Frees an error or a reject. */
+  static void freeError(final long error) {
+    Jni.freeError(error);
+  }
+
+  /** Memory for the bytes of a source; 0 if there is none. */
+  static long newBuffer(final long bytes) {
+    return Jni.newBuffer(bytes);
+  }
+
+  /** Frees a buffer. */
+  static void freeBuffer(final long buffer) {
+    Jni.freeBuffer(buffer);
+  }
+
+  /** A block of the pool; 0 if there is none. */
+  static long newMemory(final long bytes, final long address) {
+    return Jni.newMemory(bytes, address);
+  }
+
+  /** Gives a block back to the pool. */
+  static void freeMemory(final long memory) {
+    Jni.freeMemory(memory);
+  }
+
+  /** Gives what the pool keeps back to the system. */
+  static void releaseMemory() {
+    Jni.releaseMemory();
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import java.util.List;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.FieldType;
+
+/** One column of a class, with those below it. A tree of them is what a class is compiled to first; it is never changed. */
+final class Node {
+  /** Where it is, for errors. */
+  final String path;
+
+  final String name;
+  final Kind kind;
+
+  /** The Java type; erased. */
+  final Class<?> type;
+
+  /** Of a struct its members' columns, of a list that of its elements. */
+  final List<Node> children;
+
+  /** Of a struct how its objects are taken apart and made. */
+  final Codec codec;
+
+  Node(
+      final String path,
+      final String name,
+      final Kind kind,
+      final Class<?> type,
+      final List<Node> children,
+      final Codec codec) {
+    this.path = path;
+    this.name = name;
+    this.kind = kind;
+    this.type = type;
+    this.children = children;
+    this.codec = codec;
+  }
+
+  /** Whether it is a field of a primitive type, which is never null. */
+  boolean isPrimitive() {
+    return type.isPrimitive();
+  }
+
+  /** Whether it is an array of a primitive type, which is copied whole. */
+  boolean isPrimitiveList() {
+    return kind == Kind.LIST && type.isArray() && type.getComponentType().isPrimitive();
+  }
+
+  /** The elements of a list. */
+  Node element() {
+    return children.get(0);
+  }
+
+  /** Whether the objects have to be looked at to know how much memory the column needs. */
+  boolean isVariable() {
+    return kind == Kind.STRUCT
+        ? children.stream().anyMatch(Node::isVariable)
+        : kind.width < 0;
+  }
+
+  /** The Arrow field. */
+  Field field() {
+    final FieldType fieldType = new FieldType(!isPrimitive(), kind.type, null);
+    return new Field(name, fieldType, children.stream().map(Node::field).toList());
+  }
+
+  /** The class of the slots that take values of a member, so that calls to it can be inlined. */
+  Class<? extends Slot> slotClass() {
+    switch (kind) {
+      case STRUCT:
+        return StructSlot.class;
+      case LIST:
+        return isPrimitiveList() ? ArraySlot.class : ListSlot.class;
+      case UTF8:
+      case ENUM:
+      case BINARY:
+        return BytesSlot.class;
+      default:
+        return isPrimitive() ? PrimitiveSlot.class : ValueSlot.class;
+    }
+  }
+
+  /** A new slot of this column, for one chunk. */
+  Slot slot(final Column column) {
+    switch (kind) {
+      case STRUCT:
+        return new StructSlot(column);
+      case LIST:
+        return isPrimitiveList() ? new ArraySlot(column) : new ListSlot(column);
+      case UTF8:
+      case ENUM:
+      case BINARY:
+        return new BytesSlot(column);
+      default:
+        return isPrimitive() ? new PrimitiveSlot(column) : new ValueSlot(column);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Options of a reader, as the JSON text that the native library takes. It checks nothing: the library does. */
+public final class Options {
+  private final Map<String, Object> values = new LinkedHashMap<>();
+
+  /** No options. */
+  public Options() {}
+
+  /**
+   * Sets an option.
+   *
+   * @param name its name, as in Python
+   * @param value a text, number, boolean or collection of these; null takes the option away
+   */
+  public void set(final String name, final Object value) {
+    if (value == null) {
+      values.remove(name);
+    } else {
+      values.put(name, value);
+    }
+  }
+
+  /**
+   * All of them.
+   *
+   * @return JSON text
+   */
+  public String json() {
+    final StringBuilder json = new StringBuilder();
+    write(json, values);
+    return json.toString();
+  }
+
+  private static void write(final StringBuilder json, final Object value) {
+    if (value instanceof Map<?, ?> map) {
+      json.append('{');
+      map.forEach(
+          (name, inner) -> {
+            separate(json, '{');
+            write(json, name);
+            json.append(':');
+            write(json, inner);
+          });
+      json.append('}');
+    } else if (value instanceof Collection<?> all) {
+      json.append('[');
+      for (final Object inner : all) {
+        separate(json, '[');
+        write(json, inner);
+      }
+      json.append(']');
+    } else if (value instanceof Number || value instanceof Boolean) {
+      json.append(value);
+    } else {
+      text(json, value.toString());
+    }
+  }
+
+  private static void separate(final StringBuilder json, final char open) {
+    if (json.charAt(json.length() - 1) != open) {
+      json.append(',');
+    }
+  }
+
+  private static void text(final StringBuilder json, final String text) {
+    json.append('"');
+    for (int at = 0; at < text.length(); at++) {
+      final char one = text.charAt(at);
+      if (one < ' ' || one == '"' || one == '\\') {
+        json.append(String.format("\\u%04x", (int) one));
+      } else {
+        json.append(one);
+      }
+    }
+    json.append('"');
+  }
+}

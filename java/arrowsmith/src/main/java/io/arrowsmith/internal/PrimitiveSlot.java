@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+/** Fields of a primitive type. Generated code writes at {@link #at} itself, but for booleans, which are bits. */
+final class PrimitiveSlot extends Slot {
+  private Bits bits;
+
+  PrimitiveSlot(final Column column) {
+    super(column);
+  }
+
+  @Override
+  void place(final long row, final long offset) {
+    super.place(row, offset);
+    if (column.node.kind == Kind.BOOL) {
+      bits = new Bits(column, column.data.memoryAddress(), row);
+    }
+  }
+
+  void append(final boolean value) {
+    bits.append(value);
+  }
+
+  @Override
+  void append(final Object value) {
+    throw new IllegalStateException("primitive values are no objects");
+  }
+
+  @Override
+  void finish() {
+    super.finish();
+    if (bits != null) {
+      bits.finish();
+    }
+  }
+}

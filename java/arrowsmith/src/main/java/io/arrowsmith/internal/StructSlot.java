@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import java.util.Arrays;
+
+/** Objects that become structs. They are gathered, so that one call takes many apart. */
+final class StructSlot extends Slot {
+  /** Objects in a block: their memory stays in the nearest caches while every member is written. */
+  private static final int BLOCK = 256;
+
+  private final Codec codec;
+  private final Slot[] members;
+  private final boolean variable;
+  private final Object[] block = new Object[BLOCK];
+  private int count;
+
+  StructSlot(final Column column) {
+    super(column);
+    this.codec = column.node.codec;
+    this.members = column.slots();
+    this.variable = column.node.isVariable();
+  }
+
+  @Override
+  Slot[] children() {
+    return members;
+  }
+
+  @Override
+  void measure(final Object value) {
+    if (!variable) {
+      return;
+    }
+    block[count++] = value;
+    if (count == BLOCK) {
+      measureBlock();
+    }
+  }
+
+  private void measureBlock() {
+    final int held = count;
+    count = 0;
+    codec.measure(block, 0, held, members);
+  }
+
+  @Override
+  void settle() {
+    if (count > 0) {
+      measureBlock();
+    }
+    super.settle();
+  }
+
+  @Override
+  void append(final Object value) {
+    isThere(value);
+    block[count++] = value;
+    if (count == BLOCK) {
+      writeBlock();
+    }
+  }
+
+  private void writeBlock() {
+    final int held = count;
+    count = 0;
+    codec.write(block, 0, held, members);
+  }
+
+  @Override
+  void finish() {
+    if (count > 0) {
+      writeBlock();
+    }
+    Arrays.fill(block, null);
+    super.finish();
+  }
+}

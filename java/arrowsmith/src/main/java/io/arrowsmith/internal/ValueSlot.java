@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import io.arrowsmith.ColumnsException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.ZoneOffset;
+import java.util.UUID;
+
+/** Objects that are one value of one width: boxed primitives, dates and times, UUIDs. */
+final class ValueSlot extends Slot {
+  private static final long NANOS = 1_000_000_000L;
+
+  private final Kind kind;
+  private Bits bits;
+
+  ValueSlot(final Column column) {
+    super(column);
+    this.kind = column.node.kind;
+  }
+
+  @Override
+  void place(final long row, final long offset) {
+    super.place(row, offset);
+    if (kind == Kind.BOOL) {
+      bits = new Bits(column, column.data.memoryAddress(), row);
+    }
+  }
+
+  @Override
+  void append(final Object value) {
+    final boolean there = isThere(value);
+    if (kind == Kind.BOOL) {
+      bits.append(there && (Boolean) value);
+      return;
+    }
+    final long place = at;
+    at = place + kind.width;
+    if (there) {
+      put(place, value);
+    } else {
+      Mem.fill(place, kind.width, (byte) 0);
+    }
+  }
+
+  private void put(final long place, final Object value) {
+    switch (kind) {
+      case INT8 -> Mem.putByte(place, (Byte) value);
+      case INT16 -> Mem.putShort(place, (Short) value);
+      case UINT16 -> Mem.putChar(place, (Character) value);
+      case INT32 -> Mem.putInt(place, (Integer) value);
+      case INT64 -> Mem.putLong(place, (Long) value);
+      case FLOAT32 -> Mem.putFloat(place, (Float) value);
+      case FLOAT64 -> Mem.putDouble(place, (Double) value);
+      case UUID -> {
+        final UUID uuid = (UUID) value;
+        Mem.putLong(place, Long.reverseBytes(uuid.getMostSignificantBits()));
+        Mem.putLong(place + 8, Long.reverseBytes(uuid.getLeastSignificantBits()));
+      }
+      default -> putTime(place, value);
+    }
+  }
+
+  private void putTime(final long place, final Object value) {
+    try {
+      switch (kind) {
+        case INSTANT -> {
+          final Instant instant = (Instant) value;
+          Mem.putLong(place, nanos(instant.getEpochSecond(), instant.getNano()));
+        }
+        case DATE_TIME -> {
+          final LocalDateTime time = (LocalDateTime) value;
+          Mem.putLong(place, nanos(time.toEpochSecond(ZoneOffset.UTC), time.getNano()));
+        }
+        case DATE -> Mem.putInt(place, Math.toIntExact(((LocalDate) value).toEpochDay()));
+        case TIME -> Mem.putLong(place, ((LocalTime) value).toNanoOfDay());
+        case DURATION -> {
+          final Duration duration = (Duration) value;
+          Mem.putLong(place, nanos(duration.getSeconds(), duration.getNano()));
+        }
+        default -> throw new IllegalStateException(kind.name());
+      }
+    } catch (ArithmeticException e) {
+      throw new ColumnsException(
+          column.node.path, value + " does not fit 64 bits of nanoseconds, or 32 bits of days", e);
+    }
+  }
+
+  /** Nanoseconds; exact at the lower end too, where the seconds alone do not fit. */
+  private static long nanos(final long seconds, final int nano) {
+    if (seconds < 0 && nano > 0) {
+      return Math.addExact(Math.multiplyExact(seconds + 1, NANOS), nano - NANOS);
+    }
+    return Math.addExact(Math.multiplyExact(seconds, NANOS), nano);
+  }
+
+  @Override
+  void finish() {
+    super.finish();
+    if (bits != null) {
+      bits.finish();
+    }
+  }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.util.Arrays;
+
+/**
+ * The functions of the native library, which {@code arrowsmith.h} describes: by the Foreign Function &amp; Memory API, for JDK 22 and newer. Addresses are numbers, and
+ * whoever calls answers for them.
+ */
+final class Natives {
+  static {
+    Library.load();
+  }
+
+  private static final MethodHandle VERSION = number("arrowsmith_version", 0);
+  private static final MethodHandle OPEN = number("arrowsmith_open", 7);
+  private static final MethodHandle INFER_SCHEMA = number("arrowsmith_infer_schema", 6);
+  private static final MethodHandle PARQUET_METADATA = number("arrowsmith_parquet_metadata", 4);
+  private static final MethodHandle SCHEMA = number("arrowsmith_reader_schema", 3);
+  private static final MethodHandle NEXT = number("arrowsmith_reader_next", 3);
+  private static final MethodHandle REJECT = number("arrowsmith_reader_reject", 1);
+  private static final MethodHandle ROWS = number("arrowsmith_reader_rows", 1);
+  private static final MethodHandle REJECTS = number("arrowsmith_reader_rejects", 1);
+  private static final MethodHandle CANCEL = nothing("arrowsmith_reader_cancel", 1);
+  private static final MethodHandle CLOSE = nothing("arrowsmith_reader_close", 1);
+  private static final MethodHandle FREE_ERROR = nothing("arrowsmith_error_free", 1);
+  private static final MethodHandle NEW_BUFFER = number("arrowsmith_buffer_new", 1);
+  private static final MethodHandle FREE_BUFFER = nothing("arrowsmith_buffer_free", 1);
+  private static final MethodHandle NEW_MEMORY = number("arrowsmith_memory_new", 2);
+  private static final MethodHandle FREE_MEMORY = nothing("arrowsmith_memory_free", 1);
+  private static final MethodHandle RELEASE_MEMORY = nothing("arrowsmith_release_memory", 0);
+
+  private Natives() {}
+
+  private static MemoryLayout[] longs(final int count) {
+    final MemoryLayout[] layouts = new MemoryLayout[count];
+    Arrays.fill(layouts, JAVA_LONG);
+    return layouts;
+  }
+
+  private static MethodHandle number(final String name, final int parameters) {
+    return find(name, FunctionDescriptor.of(JAVA_LONG, longs(parameters)));
+  }
+
+  private static MethodHandle nothing(final String name, final int parameters) {
+    return find(name, FunctionDescriptor.ofVoid(longs(parameters)));
+  }
+
+  private static MethodHandle find(final String name, final FunctionDescriptor type) {
+    return SymbolLookup.loaderLookup()
+        .find(name)
+        .map(function -> Linker.nativeLinker().downcallHandle(function, type))
+        .orElseThrow(() -> new UnsatisfiedLinkError(name));
+  }
+
+  /** No native function throws. */
+  private static IllegalStateException impossible(final Throwable thrown) {
+    return new IllegalStateException(thrown);
+  }
+
+  /** Address of the version, a C string. */
+  static long version() {
+    try {
+      return (long) VERSION.invokeExact();
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Opens a reader; 0 is failure. */
+  static long open(final long format, final long sources, final long sourceCount, final long schema, final long options, final long optionsBytes, final long error) {
+    try {
+      return (long) OPEN.invokeExact(format, sources, sourceCount, schema, options, optionsBytes, error);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Infers a schema; -1 is failure. */
+  static long inferSchema(final long sources, final long sourceCount, final long options, final long optionsBytes, final long out, final long error) {
+    try {
+      return (long) INFER_SCHEMA.invokeExact(sources, sourceCount, options, optionsBytes, out, error);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** What is in a Parquet file, as a buffer; 0 is failure. */
+  static long parquetMetadata(final long source, final long pages, final long bytes, final long error) {
+    try {
+      return (long) PARQUET_METADATA.invokeExact(source, pages, bytes, error);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** A reader's schema; -1 is failure. */
+  static long schema(final long reader, final long out, final long error) {
+    try {
+      return (long) SCHEMA.invokeExact(reader, out, error);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** The next batch: 1, 0 at the end, -1 is failure. */
+  static long next(final long reader, final long out, final long error) {
+    try {
+      return (long) NEXT.invokeExact(reader, out, error);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** The next reject, or 0. */
+  static long reject(final long reader) {
+    try {
+      return (long) REJECT.invokeExact(reader);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Rows so far. */
+  static long rows(final long reader) {
+    try {
+      return (long) ROWS.invokeExact(reader);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Rejects so far. */
+  static long rejects(final long reader) {
+    try {
+      return (long) REJECTS.invokeExact(reader);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Ends the work of another call. */
+  static void cancel(final long reader) {
+    try {
+      CANCEL.invokeExact(reader);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Frees a reader. */
+  static void close(final long reader) {
+    try {
+      CLOSE.invokeExact(reader);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Frees an error or a reject. */
+  static void freeError(final long error) {
+    try {
+      FREE_ERROR.invokeExact(error);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Memory for the bytes of a source; 0 if there is none. */
+  static long newBuffer(final long bytes) {
+    try {
+      return (long) NEW_BUFFER.invokeExact(bytes);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Frees a buffer. */
+  static void freeBuffer(final long buffer) {
+    try {
+      FREE_BUFFER.invokeExact(buffer);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** A block of the pool; 0 if there is none. */
+  static long newMemory(final long bytes, final long address) {
+    try {
+      return (long) NEW_MEMORY.invokeExact(bytes, address);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Gives a block back to the pool. */
+  static void freeMemory(final long memory) {
+    try {
+      FREE_MEMORY.invokeExact(memory);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Gives what the pool keeps back to the system. */
+  static void releaseMemory() {
+    try {
+      RELEASE_MEMORY.invokeExact();
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.LinkedList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.OutOfMemoryException;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What classes become, value by value, and what is refused. */
+class ColumnsTest {
+  private final BufferAllocator allocator = new RootAllocator();
+
+  @AfterEach
+  void memoryIsReturned() {
+    // Throws if anything is left.
+    allocator.close();
+  }
+
+  enum Color {
+    RED,
+    GRÜN
+  }
+
+  record Scalars(
+      boolean z, byte b, short s, char c, int i, long l, float f, double d,
+      Boolean zz, Byte bb, Short ss, Character cc, Integer ii, Long ll, Float ff, Double dd) {}
+
+  record Others(
+      String text, Color color, byte[] bytes, UUID uuid,
+      Instant instant, LocalDateTime dateTime, LocalDate date, LocalTime time, Duration duration) {}
+
+  record Inner(int x, String y) {}
+
+  record Nested(
+      Inner inner, Inner[] array, List<Inner> list, Collection<String> texts, Set<Long> set,
+      int[] ints, double[][] matrix, boolean[] bits, List<? extends Inner> wild, List<List<Inner>> deep,
+      List<String>[] generic) {}
+
+  private <T> void roundTrip(final Class<T> type, final List<T> objects) {
+    for (final int threads : new int[] {1, 3}) {
+      final Columns<T> columns = Columns.of(type).withThreads(threads);
+      try (VectorSchemaRoot root = columns.encode(objects, allocator)) {
+        Oracle.check(root, objects, type);
+        final List<T> back = columns.decode(root);
+        for (int row = 0; row < objects.size(); row++) {
+          assertEquals(Oracle.expected(objects.get(row), type), Oracle.expected(back.get(row), type));
+        }
+      }
+    }
+  }
+
+  @Test
+  void scalars() {
+    final var low =
+        new Scalars(
+            true, Byte.MIN_VALUE, Short.MIN_VALUE, '\0', Integer.MIN_VALUE, Long.MIN_VALUE, Float.NaN, -0.0,
+            true, Byte.MIN_VALUE, Short.MIN_VALUE, '\uffff', Integer.MIN_VALUE, Long.MIN_VALUE, -0f, Double.NaN);
+    final var none =
+        new Scalars(false, (byte) 1, (short) 2, 'c', 3, 4, 5, 6, null, null, null, null, null, null, null, null);
+    roundTrip(Scalars.class, List.of(low, none, low));
+    assertEquals(
+        "Schema<z: Bool not null, b: Int(8, true) not null, s: Int(16, true) not null, c: Int(16, false) not null, "
+            + "i: Int(32, true) not null, l: Int(64, true) not null, f: FloatingPoint(SINGLE) not null, "
+            + "d: FloatingPoint(DOUBLE) not null, zz: Bool, bb: Int(8, true), ss: Int(16, true), cc: Int(16, false), "
+            + "ii: Int(32, true), ll: Int(64, true), ff: FloatingPoint(SINGLE), dd: FloatingPoint(DOUBLE)>",
+        Columns.of(Scalars.class).schema().toString());
+  }
+
+  @Test
+  void otherValues() {
+    final var all =
+        new Others(
+            "grün 😀", Color.GRÜN, new byte[] {1, -1}, UUID.fromString("00112233-4455-6677-8899-aabbccddeeff"),
+            Instant.ofEpochSecond(0, Long.MIN_VALUE), LocalDateTime.of(1969, 12, 31, 23, 59, 59, 999_999_999),
+            LocalDate.of(1, 1, 1), LocalTime.MAX, Duration.ofNanos(-1));
+    final var none = new Others(null, null, null, null, null, null, null, null, null);
+    final var empty =
+        new Others("", Color.RED, new byte[0], new UUID(0, 0), Instant.EPOCH, null, LocalDate.EPOCH, null, Duration.ZERO);
+    roundTrip(Others.class, List.of(all, none, empty, all));
+  }
+
+  @Test
+  void nested() {
+    final Inner inner = new Inner(1, "é");
+    final List<Inner> inners = Arrays.asList(inner, null, new Inner(2, null));
+    @SuppressWarnings("unchecked")
+    final List<String>[] generic = new List[] {List.of("a"), null, List.of()};
+    final var all =
+        new Nested(
+            inner, new Inner[] {null, inner}, inners, new LinkedList<>(Arrays.asList("x", null)),
+            new LinkedHashSet<>(List.of(3L, 1L)), new int[] {1, 2}, new double[][] {{1}, null, {}},
+            new boolean[] {true, false, true}, inners, Arrays.asList(inners, null, List.of()), generic);
+    final var none = new Nested(null, null, null, null, null, null, null, null, null, null, null);
+    final var empty =
+        new Nested(
+            new Inner(0, ""), new Inner[0], List.of(), List.of(), Set.of(), new int[0], new double[0][],
+            new boolean[0], List.of(), List.of(), null);
+    final List<Nested> objects = new ArrayList<>();
+    for (int i = 0; i < 200; i++) {
+      objects.add(all);
+      objects.add(i % 3 == 0 ? none : empty);
+    }
+    roundTrip(Nested.class, objects);
+    roundTrip(Nested.class, List.of());
+  }
+
+  static class Base {
+    private int hidden = 1;
+    protected String name = "n";
+  }
+
+  static class Derived extends Base {
+    static int count = 7;
+    transient int cache = 8;
+    private long own = 2;
+  }
+
+  @Test
+  void privateAndInheritedFields() {
+    final Columns<Derived> columns = Columns.of(Derived.class);
+    assertEquals(
+        "Schema<hidden: Int(32, true) not null, name: Utf8, own: Int(64, true) not null>",
+        columns.schema().toString());
+    roundTrip(Derived.class, List.of(new Derived(), new Derived()));
+  }
+
+  @Test
+  void textOfEveryKind() {
+    record Text(String text) {}
+    final List<Text> texts = new ArrayList<>();
+    for (int i = 0; i < 3000; i++) {
+      // ASCII, Latin, Greek, emoji, half a pair, NULs: in every chunk some are longer than their characters.
+      texts.add(
+          new Text(
+              switch (i % 7) {
+                case 0 -> "plain " + i;
+                case 1 -> "é\0ü" + i;
+                case 2 -> "λ".repeat(i % 50);
+                case 3 -> "😀" + i;
+                case 4 -> "a\ud800b";
+                case 5 -> null;
+                default -> "";
+              }));
+    }
+    roundTrip(Text.class, texts);
+    roundTrip(Text.class, texts.subList(0, 1));
+    // All of them ASCII but the last one, which has no room left.
+    final List<Text> last = new ArrayList<>(Collections.nCopies(1000, new Text("0123456789")));
+    last.add(new Text("é"));
+    roundTrip(Text.class, last);
+    try (VectorSchemaRoot root = Columns.of(Text.class).encode(List.of(new Text("a\ud800b")), allocator)) {
+      assertEquals("a?b", root.getVector(0).getObject(0).toString());
+    }
+  }
+
+  record Node(int value, Node next) {}
+
+  record Tree(Branch left) {}
+
+  record Branch(List<Tree[]> trees) {}
+
+  record Raw(@SuppressWarnings("rawtypes") List list) {}
+
+  record Any(Object any) {}
+
+  record Generic<A>(A a) {}
+
+  record OfGeneric(List<Generic<String>> list) {}
+
+  record Empty() {}
+
+  interface Shape {}
+
+  record Shaped(Inner inner, Shape[] shapes) {}
+
+  static class Twice extends Base {
+    int hidden;
+  }
+
+  private static ColumnsException refused(final Class<?> type) {
+    return assertThrows(ColumnsException.class, () -> Columns.of(type));
+  }
+
+  @Test
+  void refusedClasses() {
+    assertEquals("next", refused(Node.class).path());
+    assertEquals("next: a cycle: Node → Node contains itself", refused(Node.class).getMessage());
+    assertEquals("left.trees[][]", refused(Tree.class).path());
+    assertTrue(refused(Tree.class).getMessage().contains("Tree → Branch → Tree"));
+    assertEquals("list", refused(Raw.class).path());
+    assertEquals("any", refused(Any.class).path());
+    assertEquals("list[]", refused(OfGeneric.class).path());
+    assertEquals("shapes[]", refused(Shaped.class).path());
+    assertEquals("hidden", refused(Twice.class).path());
+    for (final Class<?> type :
+        List.of(Empty.class, String.class, int[].class, int.class, List.class, Shape.class, Thread.class)) {
+      assertEquals("", refused(type).path());
+    }
+  }
+
+  @Test
+  void theSameClassTwiceIsNoCycle() {
+    record Twin(Inner one, Inner two, List<Inner> more) {}
+    roundTrip(Twin.class, List.of(new Twin(new Inner(1, "a"), null, List.of(new Inner(2, "b")))));
+  }
+
+  @Test
+  void rowsAreNotNull() {
+    final var e =
+        assertThrows(
+            ColumnsException.class,
+            () -> Columns.of(Inner.class).encode(Arrays.asList(new Inner(1, ""), null), allocator));
+    assertTrue(e.getMessage().contains("object 1 is null"));
+  }
+
+  @Test
+  @SuppressWarnings({"unchecked", "rawtypes"})
+  void otherObjectsAreRefused() {
+    final Columns columns = Columns.of(Inner.class);
+    assertThrows(ClassCastException.class, () -> columns.encode(List.of("text"), allocator));
+  }
+
+  @Test
+  void timesThatDoNotFit() {
+    record Time(Instant at) {}
+    final var e =
+        assertThrows(
+            ColumnsException.class,
+            () -> Columns.of(Time.class).encode(List.of(new Time(Instant.MAX)), allocator));
+    assertEquals("at", e.path());
+  }
+
+  @Test
+  void memoryIsUsedAgain() {
+    record Point(long x, double[] y, String z) {}
+    final Columns<Point> columns = Columns.of(Point.class).withThreads(1);
+    final List<Point> many = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      many.add(new Point(i, new double[] {i, i}, "text " + i));
+    }
+    try (VectorSchemaRoot root = columns.encode(many, allocator)) {
+      final long address = root.getVector("x").getDataBufferAddress();
+      columns.encodeInto(many.subList(100, 900), root);
+      assertEquals(address, root.getVector("x").getDataBufferAddress());
+      Oracle.check(root, many.subList(100, 900), Point.class);
+      // What somebody else holds is not written to.
+      try (VectorSchemaRoot held = root.slice(0)) {
+        columns.encodeInto(many.subList(0, 10).toArray(Point[]::new), root);
+        Oracle.check(held, many.subList(100, 900), Point.class);
+        Oracle.check(root, many.subList(0, 10), Point.class);
+      }
+      columns.encodeInto(List.of(), root);
+      assertEquals(0, root.getRowCount());
+      columns.encodeInto(many, root);
+      Oracle.check(root, many, Point.class);
+    }
+    try (VectorSchemaRoot other = VectorSchemaRoot.create(Columns.of(Inner.class).schema(), allocator)) {
+      assertThrows(ColumnsException.class, () -> columns.encodeInto(many, other));
+    }
+  }
+
+  @Test
+  void manyFields() throws Exception {
+    final StringBuilder source = new StringBuilder("public class Wide {\n");
+    for (int i = 0; i < 700; i++) {
+      source.append(i % 5 == 0 ? "  String" : i % 3 == 0 ? "  long" : "  int").append(" f").append(i).append(";\n");
+    }
+    final Class<?> wide = Compiler.compile("Wide", source.append("}\n").toString());
+    final Object one = wide.getDeclaredConstructor().newInstance();
+    for (final var field : Oracle.fields(wide)) {
+      if (field.getType() == String.class) {
+        field.set(one, field.getName());
+      } else if (field.getType() == int.class) {
+        field.set(one, field.getName().hashCode());
+      }
+    }
+    manyFields(wide, one);
+  }
+
+  private <T> void manyFields(final Class<T> type, final Object one) {
+    roundTrip(type, Collections.nCopies(300, type.cast(one)));
+  }
+
+  @Test
+  void limitsOfTheAllocator() {
+    record Text(String text, long[] numbers) {}
+    final var text = new Text("x".repeat(100), new long[1000]);
+    try (BufferAllocator small = new RootAllocator(1 << 20)) {
+      assertThrows(
+          OutOfMemoryException.class,
+          () -> Columns.of(Text.class).encode(Collections.nCopies(1000, text), small));
+      assertEquals(0, small.getAllocatedMemory());
+    }
+  }
+
+  @Test
+  void moreThanOneBatchHolds() {
+    record Big(long[] numbers) {}
+    final var big = new Big(new long[1 << 22]);
+    final var e =
+        assertThrows(
+            ColumnsException.class,
+            () -> Columns.of(Big.class).encode(Collections.nCopies(512, big), allocator));
+    assertEquals("numbers[]", e.path());
+    record Bytes(byte[] bytes) {}
+    final var bytes = new Bytes(new byte[1 << 22]);
+    assertThrows(
+        ColumnsException.class,
+        () -> Columns.of(Bytes.class).encode(Collections.nCopies(512, bytes), allocator));
+  }
+
+  @Test
+  void threadsAndLookups() {
+    assertThrows(IllegalArgumentException.class, () -> Columns.of(Inner.class).withThreads(0));
+    final var lookup = java.lang.invoke.MethodHandles.lookup();
+    final Columns<Inner> columns = Columns.of(Inner.class, lookup);
+    try (VectorSchemaRoot root = columns.encode(new Inner[] {new Inner(5, "five")}, allocator)) {
+      assertEquals(List.of(new Inner(5, "five")), columns.decode(root));
+    }
+    assertTrue(columns.toString().contains("Inner"));
+  }
+
+  @Test
+  void decodedCollections() {
+    record Lists(ArrayList<String> list, Set<String> set, int[] none) {}
+    final var lists = new Lists(new ArrayList<>(List.of("a")), Set.of("b"), null);
+    try (VectorSchemaRoot root = Columns.of(Lists.class).encode(List.of(lists), allocator)) {
+      final Lists back = Columns.of(Lists.class).decode(root).get(0);
+      assertSame(ArrayList.class, back.list.getClass());
+      assertSame(LinkedHashSet.class, back.set.getClass());
+      assertNull(back.none);
+    }
+  }
+}

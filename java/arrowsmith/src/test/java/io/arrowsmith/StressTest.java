@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.ConcurrentModificationException;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.arrow.c.ArrowArray;
+import org.apache.arrow.c.ArrowSchema;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.ipc.ArrowReader;
+import org.junit.jupiter.api.Test;
+
+/** Many rounds, many threads, objects that change under the encoder, readers that are closed while they read. */
+class StressTest {
+  record Point(int x, String name, double[] values, Inner inner, List<Inner> inners) {}
+
+  record Inner(long id, Boolean flag) {}
+
+  private static List<Point> points(final int count) {
+    final List<Point> points = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      final Inner inner = new Inner(i, i % 2 == 0);
+      points.add(new Point(i, "naïve " + i, new double[i % 10], inner, List.of(inner, inner)));
+    }
+    return points;
+  }
+
+  private static long residentBytes() throws IOException {
+    final Path statm = Path.of("/proc/self/statm");
+    return Files.exists(statm) ? Long.parseLong(Files.readString(statm).split(" ")[1]) * 4096 : 0;
+  }
+
+  @Test
+  void memoryIsReturnedOverManyRounds() throws Exception {
+    final Columns<Point> columns = Columns.of(Point.class);
+    final List<Point> points = points(200);
+    final byte[] json = "{\"a\":1,\"b\":[1,2]}\n{\"a\":2,\"b\":[]}\n{\"a\":\"bad\"}\n".getBytes();
+    try (BufferAllocator allocator = new RootAllocator()) {
+      long before = 0;
+      for (int round = 0; round < 10_000; round++) {
+        if (round == 1_000) {
+          before = residentBytes();
+        }
+        try (VectorSchemaRoot root = columns.encode(points, allocator)) {
+          assertEquals(points.size(), columns.decode(root).size());
+        }
+        try (ArrowArray array = ArrowArray.allocateNew(allocator);
+            ArrowSchema schema = ArrowSchema.allocateNew(allocator)) {
+          columns.export(points, allocator, array, schema);
+          array.release();
+          schema.release();
+        }
+        try (ArrowReader reader =
+            JsonReader.builder()
+                .schema("a: int64, b: list<int64>")
+                .threads(1)
+                .onError("skip")
+                .onReject(reject -> assertEquals("a", reject.error().path()))
+                .open(allocator, Input.bytes(json))) {
+          assertTrue(reader.loadNextBatch());
+          assertEquals(2, reader.getVectorSchemaRoot().getRowCount());
+        }
+        assertEquals(0, allocator.getAllocatedMemory());
+      }
+      // The heap was limited all along; what is outside of it may not grow with the rounds.
+      assertTrue(residentBytes() - before < (400L << 20), "resident memory grew");
+    }
+  }
+
+  @Test
+  void manyThreadsShareColumns() throws Exception {
+    final Columns<Point> columns = Columns.of(Point.class);
+    final ExecutorService threads = Executors.newFixedThreadPool(8);
+    try (BufferAllocator allocator = new RootAllocator()) {
+      final List<Callable<Void>> work = new ArrayList<>();
+      for (int i = 0; i < 24; i++) {
+        final List<Point> points = points(1 + i * 400);
+        work.add(
+            () -> {
+              try (VectorSchemaRoot root = columns.encode(points, allocator)) {
+                Oracle.check(root, points, Point.class);
+                final List<Point> back = columns.decode(root);
+                assertEquals(points.get(points.size() - 1).inners(), back.get(points.size() - 1).inners());
+              }
+              return null;
+            });
+      }
+      for (final Future<Void> done : threads.invokeAll(work)) {
+        done.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  static final class Growing {
+    volatile int[] numbers = new int[1];
+    volatile byte[] bytes = new byte[1];
+    final List<Long> list = new ArrayList<>();
+  }
+
+  @Test
+  void objectsThatChangeMeanwhile() throws Exception {
+    final List<Growing> objects = new ArrayList<>();
+    for (int i = 0; i < 2_000; i++) {
+      objects.add(new Growing());
+    }
+    final AtomicBoolean stop = new AtomicBoolean();
+    final Thread changer =
+        new Thread(
+            () -> {
+              for (int i = 0; !stop.get(); i++) {
+                final Growing one = objects.get(i % objects.size());
+                one.numbers = new int[i % 7];
+                one.bytes = new byte[i % 5];
+              }
+            });
+    changer.start();
+    int changed = 0;
+    try (BufferAllocator allocator = new RootAllocator()) {
+      final Columns<Growing> columns = Columns.of(Growing.class);
+      for (int round = 0; round < 300; round++) {
+        try (VectorSchemaRoot root = columns.encode(objects, allocator)) {
+          assertEquals(objects.size(), root.getRowCount());
+        } catch (ConcurrentModificationException e) {
+          changed++;
+        }
+      }
+    } finally {
+      stop.set(true);
+      changer.join();
+    }
+    assertTrue(changed > 0, "it was never noticed");
+  }
+
+  @Test
+  void readersAreClosedWhileTheyRead() throws Exception {
+    final StringBuilder json = new StringBuilder();
+    for (int i = 0; i < 200_000; i++) {
+      json.append("{\"a\":").append(i).append("}\n");
+    }
+    final byte[] bytes = json.toString().getBytes();
+    try (BufferAllocator allocator = new RootAllocator()) {
+      for (int round = 0; round < 20; round++) {
+        final ArrowReader reader =
+            JsonReader.builder().schema("a: int64").batchRows(1000).open(allocator, Input.bytes(bytes));
+        final Thread closer =
+            new Thread(
+                () -> {
+                  try {
+                    reader.close();
+                  } catch (IOException e) {
+                    throw new AssertionError(e);
+                  }
+                });
+        try {
+          for (int batch = 0; reader.loadNextBatch(); batch++) {
+            if (batch == round) {
+              closer.start();
+            }
+          }
+        } catch (CancellationException e) {
+          // It was closed before the end, as it should be.
+        }
+        closer.join();
+        reader.close();
+        assertEquals(0, allocator.getAllocatedMemory());
+      }
+    }
+  }
+
+  @Test
+  void readersOnManyThreads() throws Exception {
+    final ExecutorService threads = Executors.newFixedThreadPool(6);
+    try (BufferAllocator allocator = new RootAllocator()) {
+      final List<Callable<Long>> work = new ArrayList<>();
+      for (int i = 0; i < 24; i++) {
+        final int rows = 100 + i;
+        work.add(
+            () -> {
+              final byte[] json = "{\"a\":1}\n".repeat(rows).getBytes();
+              long read = 0;
+              try (ArrowReader reader = JsonReader.builder().open(allocator, Input.bytes(json))) {
+                while (reader.loadNextBatch()) {
+                  read += reader.getVectorSchemaRoot().getRowCount();
+                }
+              }
+              return read - rows;
+            });
+      }
+      for (final Future<Long> done : threads.invokeAll(work)) {
+        assertEquals(0, done.get());
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+}
