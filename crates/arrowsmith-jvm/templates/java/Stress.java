@@ -4,8 +4,8 @@ package bench;
 import java.util.Arrays;
 
 /**
- * Moves objects as hard as it can while native code reads them: threads make garbage and replace the objects, others ask for
- * collections. Prints how many sums were wrong. Arguments: the protection ("auto" is the one that holds here), read or copy,
+ * Moves objects as hard as it can while native code reads them: threads make garbage and replace the objects, another asks for
+ * whole collections now and then: survivors move at every small one. Prints how many sums were wrong. Arguments: the protection ("auto" is the one that holds here), read or copy,
  * rounds, milliseconds that native code waits before it reads.
  */
 public final class Stress {
@@ -27,7 +27,7 @@ public final class Stress {
         start(() -> {
             while (!done) {
                 System.gc();
-                pause(5);
+                pause(150);
             }
         });
         int wrong = 0;
