@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use arrowsmith_jvm::{Jdk, JvmError, Layout, Mode, Project, RunOptions, Source};
+use arrowsmith_jvm::{Jdk, JvmError, Layout, Libraries, Mode, Project, RunOptions, Source};
 
 fn main() -> Result<(), JvmError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,7 +23,11 @@ fn main() -> Result<(), JvmError> {
             }
         }
     };
-    let built = Project::generate(&layout, Path::new(folder))?.build(&jdks, &[])?;
+    let libraries = match std::env::var_os("LIBRARIES") {
+        Some(folder) => Libraries::install(Path::new(&folder), &jdks[0])?,
+        None => Libraries::default(),
+    };
+    let built = Project::generate(&layout, Path::new(folder))?.build(&jdks, &libraries)?;
     let objects = rest.first().and_then(|text| text.parse().ok()).unwrap_or(1024);
     for jdk in &jdks {
         let options = RunOptions {

@@ -17,7 +17,9 @@ use crate::error::JvmError;
 /// Most classes of a layout.
 pub const CLASSES_MAX: usize = 512;
 /// Most fields of a class: a method that takes them all stays below what the JVM allows.
-pub const FIELDS_MAX: usize = 1_024;
+pub const FIELDS_MAX: usize = 512;
+/// Most fields of all classes together, for the same reason.
+pub const FIELDS_ALL_MAX: usize = 2_048;
 /// Deepest nesting of objects.
 pub const DEPTH_MAX: usize = 128;
 /// Most bytes of the primitives of one object, with all that it holds.
@@ -292,6 +294,32 @@ impl Layout {
     #[must_use]
     pub fn is_exact_class(&self, class: usize) -> bool {
         self.classes[class].fields.iter().all(|field| self.is_exact(&field.ty))
+    }
+
+    /// Columns that an object becomes, with those inside of others: classes that are used twice count twice.
+    #[must_use]
+    pub fn vectors(&self) -> usize {
+        // From the leaves up: classes are trees, and each is looked at once.
+        fn count(layout: &Layout, class: usize, known: &mut [Option<usize>]) -> usize {
+            if let Some(count) = known[class] {
+                return count;
+            }
+            let mut sum = 0_usize;
+            for field in &layout.classes[class].fields {
+                let mut ty = &field.ty;
+                sum = sum.saturating_add(1);
+                while let Type::Array { element, .. } = ty {
+                    sum = sum.saturating_add(1);
+                    ty = element;
+                }
+                if let Type::Object { class, .. } = ty {
+                    sum = sum.saturating_add(count(layout, *class, known));
+                }
+            }
+            known[class] = Some(sum);
+            sum
+        }
+        count(self, 0, &mut vec![None; self.classes.len()])
     }
 
     /// Bytes of a value that is written: the most that random data has.

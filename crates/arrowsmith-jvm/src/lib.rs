@@ -23,14 +23,16 @@ mod existing;
 mod generate;
 mod jdk;
 mod layout;
+mod libraries;
 mod project;
 mod run;
 
 pub use error::JvmError;
 pub use jdk::Jdk;
 pub use layout::{
-    CLASSES_MAX, Class, DEPTH_MAX, Existing, FIELDS_MAX, Field, LENGTH_MAX_DEFAULT, Layout, Length,
-    OBJECT_BYTES_MAX, Primitive, Source, TEXT_BYTES_MAX, Tree, Type,
+    CLASSES_MAX, Class, DEPTH_MAX, Existing, FIELDS_ALL_MAX, FIELDS_MAX, Field, LENGTH_MAX_DEFAULT,
+    Layout, Length, OBJECT_BYTES_MAX, Primitive, Source, TEXT_BYTES_MAX, Tree, Type,
 };
+pub use libraries::Libraries;
 pub use project::{Built, Project};
 pub use run::{APPROACHES, Measured, Mode, NotRun, Outcome, RunOptions};

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is refused: names that are no identifiers, cycles, what would be too large.
 
-use super::{CLASSES_MAX, Class, DEPTH_MAX, FIELDS_MAX, Layout, Length, OBJECT_BYTES_MAX, Type};
+use super::{
+    CLASSES_MAX, Class, DEPTH_MAX, FIELDS_ALL_MAX, FIELDS_MAX, Layout, Length, OBJECT_BYTES_MAX,
+    Type,
+};
 use crate::error::JvmError;
 
 /// Words that Java keeps for itself.
@@ -67,6 +70,14 @@ pub(crate) fn finish(layout: Layout) -> Result<Layout, JvmError> {
     let name = layout.root().java.clone();
     visit(&layout, 0, &name, 1, &mut state, &mut order)?;
     let layout = reached(layout, &order);
+    let fields: usize = layout.classes.iter().map(|class| class.fields.len()).sum();
+    if fields > FIELDS_ALL_MAX {
+        return Err(too_many("the number of all fields", FIELDS_ALL_MAX));
+    }
+    // A constructor takes 255 words, of which a long or a double is two.
+    if let Some(class) = layout.classes.iter().find(|class| class.record && words(class) > 254) {
+        return Err(too_many(&format!("the components of the record {}", class.java), 254));
+    }
     match class_bytes(&layout, 0) {
         Some(bytes) if bytes <= OBJECT_BYTES_MAX => {}
         _ => {
@@ -81,6 +92,14 @@ pub(crate) fn finish(layout: Layout) -> Result<Layout, JvmError> {
         return Err(JvmError::unsupported(path, "there is no primitive and no string in it"));
     }
     Ok(layout)
+}
+
+fn words(class: &Class) -> usize {
+    let of = |field: &super::Field| match field.ty {
+        Type::Primitive(primitive) if primitive.bytes() == 8 => 2,
+        _ => 1,
+    };
+    class.fields.iter().map(of).sum()
 }
 
 fn has_data(ty: &Type) -> bool {
