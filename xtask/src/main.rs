@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 25] = [
+const LAYERS: [&str; 26] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -32,6 +32,7 @@ const LAYERS: [&str; 25] = [
     "arrowsmith",
     "arrowsmith-ingest",
     "arrowsmith-load",
+    "arrowsmith-jvm",
     "arrowsmith-bench",
     "arrowsmith-cli",
     "arrowsmith-testkit",

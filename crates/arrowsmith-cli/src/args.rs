@@ -17,7 +17,9 @@ pub use self::values::{
     BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, Strings, TimestampUnit,
     To, Unknown,
 };
+use crate::bench::jvm::JvmBenchArgs;
 use crate::ingest::IngestArgs;
+use crate::jvm::JvmArgs;
 use crate::progress::When;
 use crate::size;
 
@@ -36,6 +38,7 @@ pub enum Command {
     Inspect(InspectArgs),
     Generate(Box<GenerateArgs>),
     Ingest(IngestArgs),
+    Jvm(JvmArgs),
     Bench(BenchArgs),
 }
 
@@ -417,6 +420,7 @@ pub enum BenchSuite {
     Json(JsonBenchArgs),
     Ingest(IngestBenchArgs),
     Parquet(ParquetBenchArgs),
+    Jvm(JvmBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine

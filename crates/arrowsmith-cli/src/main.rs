@@ -16,6 +16,7 @@ mod ingest;
 mod input;
 mod inspect;
 mod interrupt;
+mod jvm;
 mod progress;
 mod rejects;
 mod schema;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args),
         Command::Ingest(args) => ingest::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Jvm(args) => jvm::run(&args),
         Command::Generate(args) => generate::run(&args, &interrupt),
     };
     match outcome {

@@ -27,7 +27,7 @@ fn main() -> Result<(), JvmError> {
         Some(folder) => Libraries::install(Path::new(&folder), &jdks[0])?,
         None => Libraries::default(),
     };
-    let built = Project::generate(&layout, Path::new(folder))?.build(&jdks, &libraries)?;
+    let built = Project::generate(&layout, Path::new(folder))?.build(&jdks, &libraries, &[])?;
     let objects = rest.first().and_then(|text| text.parse().ok()).unwrap_or(1024);
     for jdk in &jdks {
         let options = RunOptions {

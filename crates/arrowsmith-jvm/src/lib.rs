@@ -35,4 +35,4 @@ pub use layout::{
 };
 pub use libraries::Libraries;
 pub use project::{Built, Project};
-pub use run::{APPROACHES, Measured, Mode, NotRun, Outcome, RunOptions};
+pub use run::{APPROACHES, Measured, Mode, NotRun, Outcome, RunOptions, SingleOptions};

@@ -94,7 +94,7 @@ fn listed(folder: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-fn executable(program: &Path) -> Result<(), JvmError> {
+pub(crate) fn executable(program: &Path) -> Result<(), JvmError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

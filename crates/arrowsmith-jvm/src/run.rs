@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JvmError;
-use crate::jdk::Jdk;
+use crate::jdk::{Jdk, tool};
 use crate::project::{Built, joined, library};
 
 /// All approaches: the paper's (Table 1), then today's.
@@ -181,6 +181,35 @@ impl Built {
         Ok(command)
     }
 
+    /// Writes a script that runs approaches: for people.
+    pub(crate) fn script(&self) -> Result<(), JvmError> {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+        let joined = |all: &[std::path::PathBuf]| -> Result<String, JvmError> {
+            Ok(quoted(&joined(all)?.to_string_lossy()))
+        };
+        let older: Vec<_> =
+            self.classpath.iter().filter(|path| !path.ends_with("classes22")).cloned().collect();
+        let text = format!(
+            "#!/bin/sh\n\
+             # Runs approaches with the JDK of JAVA_HOME: ./run approaches=unsafe,direct objects=1000 threads=1,2 rounds=5\n\
+             set -eu\n\
+             java=${{JAVA_HOME:+$JAVA_HOME/bin/}}java\n\
+             options='--add-opens=java.base/java.nio=ALL-UNNAMED -XX:-DontCompileHugeMethods'\n\
+             classes={}\n\
+             if \"$java\" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow -version >/dev/null 2>&1; then\n\
+             \x20   options=\"$options --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow\"\n\
+             \x20   classes={}\n\
+             fi\n\
+             exec \"$java\" $options ${{JVM_OPTIONS:-}} -Dbench.native={} -cp \"$classes\" bench.Run \"$@\"\n",
+            joined(&older)?,
+            joined(&self.classpath)?,
+            quoted(&library(&self.folder).to_string_lossy()),
+        );
+        let path = self.folder.join("run");
+        std::fs::write(&path, text).map_err(JvmError::io(&path))?;
+        crate::libraries::executable(&path)
+    }
+
     /// Runs approaches in turns in a JVM of their own.
     ///
     /// # Errors
@@ -212,6 +241,68 @@ impl Built {
             return Err(JvmError::Run(format!("{}: {}", output.status, lines.join("\n"))));
         }
         read(&String::from_utf8_lossy(&output.stdout))
+    }
+}
+
+/// How JMH measures single calls.
+#[derive(Debug, Clone)]
+pub struct SingleOptions {
+    /// Approaches by name; none may be one that is refused.
+    pub approaches: Vec<String>,
+    /// Iterations that count; those before are half as many.
+    pub iterations: u32,
+    /// Time of each.
+    pub iteration_ms: u32,
+    /// Start of the random data.
+    pub seed: u64,
+    /// Options of the JVM.
+    pub jvm: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct JmhResult {
+    params: JmhParams,
+    #[serde(rename = "primaryMetric")]
+    metric: JmhMetric,
+}
+
+#[derive(Deserialize)]
+struct JmhParams {
+    approach: String,
+}
+
+#[derive(Deserialize)]
+struct JmhMetric {
+    #[serde(rename = "rawData")]
+    raw: Vec<Vec<f64>>,
+}
+
+impl Built {
+    /// Measures single calls by JMH, each approach in a JVM of its own, which checks the sum first. Gives the seconds
+    /// of a call in every iteration, by approach; one that fails is not among them.
+    ///
+    /// # Errors
+    /// When JMH cannot be run.
+    pub fn single(
+        &self,
+        jdk: &Jdk,
+        options: &SingleOptions,
+    ) -> Result<Vec<(String, Vec<f64>)>, JvmError> {
+        let results = self.folder.join("jmh.json");
+        let _ = std::fs::remove_file(&results);
+        let mut command = self.command(jdk, &options.jvm, "org.openjdk.jmh.Main")?;
+        let time = format!("{}ms", options.iteration_ms);
+        command.args(["bench.Single.one", "-f", "1", "-rf", "json", "-foe", "false"]);
+        command.args(["-wi", &(options.iterations / 2).max(1).to_string(), "-w", &time]);
+        command.args(["-i", &options.iterations.to_string(), "-r", &time]);
+        command.args(["-p", &format!("approach={}", options.approaches.join(","))]);
+        command.args(["-p", &format!("seed={}", options.seed.cast_signed())]);
+        tool(command.arg("-rff").arg(&results))?;
+        let text = std::fs::read(&results).map_err(JvmError::io(&results))?;
+        let all: Vec<JmhResult> = serde_json::from_slice(&text)
+            .map_err(|error| JvmError::Run(format!("the results of JMH: {error}")))?;
+        let seconds = |raw: Vec<Vec<f64>>| raw.into_iter().flatten().map(|ns| ns / 1e9).collect();
+        Ok(all.into_iter().map(|one| (one.params.approach, seconds(one.metric.raw))).collect())
     }
 }
 
