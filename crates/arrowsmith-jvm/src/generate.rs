@@ -15,7 +15,7 @@ use crate::error::JvmError;
 use crate::layout::Layout;
 
 /// Java that depends on a layout by the name of its root alone.
-const TEMPLATES: [(&str, &str); 19] = [
+const TEMPLATES: [(&str, &str); 20] = [
     ("Approach", include_str!("../templates/java/Approach.java")),
     ("Approaches", include_str!("../templates/java/Approaches.java")),
     ("Buffers", include_str!("../templates/java/Buffers.java")),
@@ -23,6 +23,7 @@ const TEMPLATES: [(&str, &str); 19] = [
     ("Existing", include_str!("../templates/java/Existing.java")),
     ("Fill", include_str!("../templates/java/Fill.java")),
     ("Jni", include_str!("../templates/java/Jni.java")),
+    ("Leak", include_str!("../templates/java/Leak.java")),
     ("Memory", include_str!("../templates/java/Memory.java")),
     ("Native", include_str!("../templates/java/Native.java")),
     ("Protection", include_str!("../templates/java/Protection.java")),
