@@ -60,7 +60,8 @@ fn random_layout(seed: u64) -> String {
             let _ = writeln!(text, "    f{field}: '{ty}'");
         }
         // Some data in every class, so that none is refused for having none.
-        let _ = writeln!(text, "    last: {}", PRIMITIVES[usize::try_from(random.below(8)).unwrap()]);
+        let _ =
+            writeln!(text, "    last: {}", PRIMITIVES[usize::try_from(random.below(8)).unwrap()]);
     }
     text
 }
@@ -69,7 +70,8 @@ fn both_modes(built: &Built, jdk: &Jdk, what: &str) {
     let libraries = libraries(jdk);
     for mode in [Mode::All { objects: 300 }, Mode::One { calls: 3 }] {
         let threads = if matches!(mode, Mode::One { .. }) { vec![1] } else { vec![1, 3] };
-        let options = RunOptions { mode, threads, rounds: 2, warmup: 0, seed: 7, ..RunOptions::default() };
+        let options =
+            RunOptions { mode, threads, rounds: 2, warmup: 0, seed: 7, ..RunOptions::default() };
         let outcome = built.run(jdk, &options).unwrap();
         check(&outcome, &libraries, what);
         assert!(outcome.measured.len() >= 7, "{what}: {outcome:#?}");
@@ -140,8 +142,12 @@ fn classes_that_exist() {
     let source = folder.path().join("Shop.java");
     let classes = folder.path().join("classes");
     std::fs::write(&source, CLASSES).unwrap();
-    let status =
-        Command::new(oldest.program("javac")).arg("-d").arg(&classes).arg(&source).status().unwrap();
+    let status = Command::new(oldest.program("javac"))
+        .arg("-d")
+        .arg(&classes)
+        .arg(&source)
+        .status()
+        .unwrap();
     assert!(status.success());
     let find = |class: &str| -> Result<Layout, JvmError> {
         Existing { class: class.to_owned(), jars: vec![classes.clone()] }.layout(newest)
@@ -183,12 +189,22 @@ fn memory_is_returned() {
     let text = "classes: {A: {x: int, s: 'string?', l: 'B[<=3]'}, B: {v: 'long[]', w: 'byte[4]'}}";
     let folder = tempfile::tempdir().unwrap();
     let built = build(&layout(text), &folder.path().join("it"), &jdks);
-    for approach in ["bytebuffer", "bytebuffer-direct", "unsafe", "jni", "jni-critical", "ffm", "direct-copy", "direct"] {
+    for approach in [
+        "bytebuffer",
+        "bytebuffer-direct",
+        "unsafe",
+        "jni",
+        "jni-critical",
+        "ffm",
+        "direct-copy",
+        "direct",
+    ] {
         if approach == "ffm" && newest.feature < 22 {
             continue;
         }
-        let jvm = ["-Xmx32m", "-Xms32m", "-XX:+AlwaysPreTouch", "-XX:MaxDirectMemorySize=8m", "-Xint"]
-            .map(str::to_owned);
+        let jvm =
+            ["-Xmx32m", "-Xms32m", "-XX:+AlwaysPreTouch", "-XX:MaxDirectMemorySize=8m", "-Xint"]
+                .map(str::to_owned);
         let mut command = built.command(newest, &jvm, "bench.Leak").unwrap();
         let output = command.args([approach, "10000"]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -16,7 +16,14 @@ const LAYOUT: &str = "classes:
 ";
 
 /// Whether all sums were right.
-fn stress(built: &Built, jdk: &Jdk, jvm: &[&str], protection: &str, way: &str, rounds: u32) -> bool {
+fn stress(
+    built: &Built,
+    jdk: &Jdk,
+    jvm: &[&str],
+    protection: &str,
+    way: &str,
+    rounds: u32,
+) -> bool {
     let mut options: Vec<String> = jvm.iter().map(|option| (*option).to_owned()).collect();
     options.extend(
         ["-Xmx96m", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null"].map(str::to_owned),
@@ -72,13 +79,24 @@ fn offsets_come_from_the_vm() {
     }
     let built = built(folder.path(), &jdks);
     for jdk in &jdks {
-        let mut heaps = vec!["-XX:+UseCompressedOops", "-XX:-UseCompressedOops", "-XX:-UseCompressedClassPointers", "-XX:-CompactStrings", "-XX:ObjectAlignmentInBytes=16"];
+        let mut heaps = vec![
+            "-XX:+UseCompressedOops",
+            "-XX:-UseCompressedOops",
+            "-XX:-UseCompressedClassPointers",
+            "-XX:-CompactStrings",
+            "-XX:ObjectAlignmentInBytes=16",
+        ];
         if jdk.feature >= 25 {
             heaps.push("-XX:+UseCompactObjectHeaders");
         }
         for heap in heaps {
             for collector in ["Serial", "Parallel", "G1", "Epsilon", "Z", "Shenandoah"] {
-                let jvm = ["-XX:+UnlockExperimentalVMOptions", &format!("-XX:+Use{collector}GC"), heap, "-Xmx256m"];
+                let jvm = [
+                    "-XX:+UnlockExperimentalVMOptions",
+                    &format!("-XX:+Use{collector}GC"),
+                    heap,
+                    "-Xmx256m",
+                ];
                 let options = RunOptions {
                     approaches: ["direct", "direct-copy", "unsafe"].map(str::to_owned).to_vec(),
                     mode: Mode::All { objects: 500 },
@@ -92,13 +110,23 @@ fn offsets_come_from_the_vm() {
                 // Some builds of the VM lack a collector; what they say is that they cannot start.
                 let outcome = match built.run(jdk, &options) {
                     Ok(outcome) => outcome,
-                    Err(error) if error.to_string().contains("Could not create the Java Virtual Machine")
-                        || error.to_string().contains("not supported") => continue,
+                    Err(error)
+                        if error
+                            .to_string()
+                            .contains("Could not create the Java Virtual Machine")
+                            || error.to_string().contains("not supported") =>
+                    {
+                        continue;
+                    }
                     Err(error) => panic!("{what}: {error}"),
                 };
                 check(&outcome, &libraries(jdk), &what);
                 let refused = ["Z", "Shenandoah"].contains(&collector);
-                assert_eq!(outcome.not_run.len(), if refused { 2 } else { 0 }, "{what}: {outcome:?}");
+                assert_eq!(
+                    outcome.not_run.len(),
+                    if refused { 2 } else { 0 },
+                    "{what}: {outcome:?}"
+                );
                 assert_eq!(outcome.collector, collector, "{what}");
             }
         }

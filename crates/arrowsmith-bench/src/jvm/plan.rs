@@ -80,7 +80,7 @@ fn figure(name: &str, options: &Options) -> Result<Figure, BenchError> {
     let point = |x: u32, layout: Result<Layout, arrowsmith_jvm::JvmError>, most: u64| {
         let layout = layout.map_err(|error| BenchError::Definition(error.to_string()))?;
         let payload = layout.class_bytes(0).max(1);
-        let objects = (options.size_bytes / payload).min(most).min(OBJECTS_MAX).max(1);
+        let objects = (options.size_bytes / payload).min(most).clamp(1, OBJECTS_MAX);
         Ok(Point { x: u64::from(x), layout, objects: u32::try_from(objects).unwrap_or(1) })
     };
     let points: Result<Vec<Point>, BenchError> = match name {

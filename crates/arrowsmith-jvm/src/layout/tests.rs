@@ -31,7 +31,8 @@ fn the_papers_objects_have_their_sizes() {
 
 #[test]
 fn a_tree_narrows_by_one_a_level() {
-    let tree = layout("tree: {width: 3, depth: 4, primitives: 2, arrays: 1, length: 5, type: long}");
+    let tree =
+        layout("tree: {width: 3, depth: 4, primitives: 2, arrays: 1, length: 5, type: long}");
     let widths: Vec<usize> = tree.classes.iter().map(|class| class.fields.len()).collect();
     assert_eq!(widths, [3, 2, 1, 3]);
     assert_eq!(tree.class_bytes(0), 3 * 2 * 8 * (2 + 5));
@@ -44,9 +45,13 @@ fn yaml_and_json_say_the_same() {
     let json = r#"{"root": "B", "classes": {"A": {"x": "int[3]?"}, "B": {"s": "string(7)?", "a": "A?[<=9]", "d": "double"}}}"#;
     let found = layout(yaml);
     assert_eq!(found, layout(json));
-    assert_eq!((found.root().java.as_str(), found.classes[1].binary.as_str()), ("layout.B", "layout/A"));
+    assert_eq!(
+        (found.root().java.as_str(), found.classes[1].binary.as_str()),
+        ("layout.B", "layout/A")
+    );
     assert_eq!(found.root().fields[0].ty, Type::String { chars_max: 7, nullable: true });
-    let Type::Array { element, length: Length::Max(9), nullable: false } = &found.root().fields[1].ty
+    let Type::Array { element, length: Length::Max(9), nullable: false } =
+        &found.root().fields[1].ty
     else {
         panic!("{found:?}");
     };
@@ -57,7 +62,10 @@ fn yaml_and_json_say_the_same() {
 #[test]
 fn objects_must_be_trees() {
     let message = refused("classes: {Node: {v: int, next: 'Node?'}}");
-    assert_eq!(message, "layout: layout.Node.next: layout.Node holds itself; objects must be trees");
+    assert_eq!(
+        message,
+        "layout: layout.Node.next: layout.Node holds itself; objects must be trees"
+    );
     let message = refused("classes: {A: {b: 'B[]'}, B: {c: C}, C: {a: 'A?[3]'}}");
     assert_eq!(message, "layout: layout.A.b[].c.a[]: layout.A holds itself; objects must be trees");
 }
@@ -72,7 +80,9 @@ fn what_would_be_too_large_is_refused() {
     let message = refused("tree: {width: 30, depth: 30, primitives: 1}");
     assert!(message.contains("the size of layout.Level0"), "{message}");
     assert!(refused("classes: {A: {x: 'long[2000000000][2000000000]'}}").contains("limit"));
-    assert!(refused(&format!("classes: {{A: {{x: 'int{}'}}}}", "[1]".repeat(9))).contains("dimensions"));
+    assert!(
+        refused(&format!("classes: {{A: {{x: 'int{}'}}}}", "[1]".repeat(9))).contains("dimensions")
+    );
     let deep: Vec<String> = (0..200).map(|at| format!("C{at}: {{n: C{}}}", at + 1)).collect();
     let text = format!("classes: {{{}, C200: {{v: int}}}}", deep.join(", "));
     assert!(refused(&text).contains("depth"));
@@ -85,8 +95,22 @@ fn what_would_be_too_large_is_refused() {
 #[test]
 fn names_put_nothing_into_the_sources() {
     for name in [
-        "a b", "a;b", "x\\u003b", "int", "class", "", "1a", "a-b", "a.b", "\"", "é", "true", "_",
-        "a\nb", "a$b", "}} static { System.exit(1); } class X {",
+        "a b",
+        "a;b",
+        "x\\u003b",
+        "int",
+        "class",
+        "",
+        "1a",
+        "a-b",
+        "a.b",
+        "\"",
+        "é",
+        "true",
+        "_",
+        "a\nb",
+        "a$b",
+        "}} static { System.exit(1); } class X {",
     ] {
         let json = serde_json::json!({"classes": {"A": {name: "int"}}});
         let message = refused(&json.to_string());
@@ -109,14 +133,34 @@ fn names_put_nothing_into_the_sources() {
 #[test]
 fn what_is_no_layout_is_refused() {
     for text in [
-        "", "7", "[]", "classes: 1", "classes: {}", "classes: {A: {}}", "classes: {A: {x: }}",
-        "classes: {A: {x: int, x: int}}", "classes: {A: {x: int}, A: {x: int}}", "more: 1",
-        "classes: {A: {x: B}}", "classes: {A: {x: 'int?'}}", "classes: {A: {x: 'A??'}}",
-        "classes: {A: {x: 'int['}}", "classes: {A: {x: 'int[-1]'}}", "classes: {A: {x: 'int[<=]'}}",
-        "classes: {A: {x: 'string(9'}}", "classes: {A: {x: 'int(9)'}}", "root: B\nclasses: {A: {x: int}}",
-        "leaf: {primitives: 1, depth: 2}", "leaf: {primitives: -1}", "leaf: {primitives: 1, type: string}",
-        "leaf: {}", "tree: {depth: 0, primitives: 1}", "leaf: {primitives: 1}\nclass: A", "jars: [a.jar]",
-        "records: true\nleaf: {primitives: 1}", "classes: {A: {b: B}, B: {}}",
+        "",
+        "7",
+        "[]",
+        "classes: 1",
+        "classes: {}",
+        "classes: {A: {}}",
+        "classes: {A: {x: }}",
+        "classes: {A: {x: int, x: int}}",
+        "classes: {A: {x: int}, A: {x: int}}",
+        "more: 1",
+        "classes: {A: {x: B}}",
+        "classes: {A: {x: 'int?'}}",
+        "classes: {A: {x: 'A??'}}",
+        "classes: {A: {x: 'int['}}",
+        "classes: {A: {x: 'int[-1]'}}",
+        "classes: {A: {x: 'int[<=]'}}",
+        "classes: {A: {x: 'string(9'}}",
+        "classes: {A: {x: 'int(9)'}}",
+        "root: B\nclasses: {A: {x: int}}",
+        "leaf: {primitives: 1, depth: 2}",
+        "leaf: {primitives: -1}",
+        "leaf: {primitives: 1, type: string}",
+        "leaf: {}",
+        "tree: {depth: 0, primitives: 1}",
+        "leaf: {primitives: 1}\nclass: A",
+        "jars: [a.jar]",
+        "records: true\nleaf: {primitives: 1}",
+        "classes: {A: {b: B}, B: {}}",
     ] {
         refused(text);
     }
@@ -124,7 +168,9 @@ fn what_is_no_layout_is_refused() {
     let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x]\n");
     for at in 'b'..='j' {
         let before = char::from(at as u8 - 1);
-        bomb.push_str(&format!("{at}: &{at} [*{before},*{before},*{before},*{before},*{before}]\n"));
+        bomb.push_str(&format!(
+            "{at}: &{at} [*{before},*{before},*{before},*{before},*{before}]\n"
+        ));
     }
     refused(&bomb);
     refused(&"[".repeat(100_000));

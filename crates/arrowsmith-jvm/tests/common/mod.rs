@@ -8,7 +8,8 @@ use arrowsmith_jvm::{Built, Jdk, Layout, Libraries, Outcome, Project, Source};
 
 /// The JDKs of this machine, or none where the tests cannot run.
 pub fn jdks() -> Vec<Jdk> {
-    let compiler = Command::new("cc").arg("--version").output().is_ok_and(|out| out.status.success());
+    let compiler =
+        Command::new("cc").arg("--version").output().is_ok_and(|out| out.status.success());
     let jdks = Jdk::all();
     if jdks.is_empty() || !compiler {
         eprintln!("NOT RUN: no JDK of version 17 or newer, or no C compiler");
