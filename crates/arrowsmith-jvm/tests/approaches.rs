@@ -203,7 +203,7 @@ fn memory_is_returned() {
             continue;
         }
         let jvm =
-            ["-Xmx32m", "-Xms32m", "-XX:+AlwaysPreTouch", "-XX:MaxDirectMemorySize=8m", "-Xint"]
+            ["-Xmx32m", "-Xms32m", "-XX:+AlwaysPreTouch", "-XX:MaxDirectMemorySize=8m", "-XX:TieredStopAtLevel=1"]
                 .map(str::to_owned);
         let mut command = built.command(newest, &jvm, "bench.Leak").unwrap();
         let output = command.args([approach, "10000"]).output().unwrap();

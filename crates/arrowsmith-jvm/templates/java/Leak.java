@@ -10,7 +10,7 @@ public final class Leak {
 
     public static void main(String[] arguments) throws Throwable {
         Native.classes(Layout.CLASSES);
-        @ROOT@[] objects = Run.instantiate(50, 1);
+        @ROOT@[] objects = Run.instantiate(10, 1);
         int rounds = Integer.parseInt(arguments[1]);
         try (Closing approach = new Closing(Approaches.make(arguments[0]))) {
             // The first rounds compile code and make what is kept.
