@@ -83,6 +83,9 @@ pub(crate) fn tool(command: &mut Command) -> Result<Vec<u8>, JvmError> {
     }
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(12).collect();
+    // What compilers warn about first is not why they fail.
+    let from = said.find("error").map_or(0, |at| said[..at].rfind('\n').map_or(0, |line| line + 1));
+    let lines: Vec<&str> =
+        said[from..].lines().filter(|line| !line.trim().is_empty()).take(12).collect();
     Err(failed(if lines.is_empty() { output.status.to_string() } else { lines.join("\n") }))
 }

@@ -202,9 +202,14 @@ fn memory_is_returned() {
         if approach == "ffm" && newest.feature < 22 {
             continue;
         }
-        let jvm =
-            ["-Xmx32m", "-Xms32m", "-XX:+AlwaysPreTouch", "-XX:MaxDirectMemorySize=8m", "-XX:TieredStopAtLevel=1"]
-                .map(str::to_owned);
+        let jvm = [
+            "-Xmx32m",
+            "-Xms32m",
+            "-XX:+AlwaysPreTouch",
+            "-XX:MaxDirectMemorySize=8m",
+            "-XX:TieredStopAtLevel=1",
+        ]
+        .map(str::to_owned);
         let mut command = built.command(newest, &jvm, "bench.Leak").unwrap();
         let output = command.args([approach, "10000"]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();

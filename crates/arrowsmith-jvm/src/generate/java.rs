@@ -152,7 +152,8 @@ pub(super) fn methods(layout: &Layout, style: Style) -> String {
 /// How a field is read: as it is, or by a handle where Java would not let us.
 pub(super) fn read(layout: &Layout, class: usize, at: usize, field: &Field) -> String {
     if field.public {
-        return format!("o.{}", field.name);
+        let call = if layout.classes[class].record { "()" } else { "" };
+        return format!("o.{}{call}", field.name);
     }
     format!("(({}) Handles.c{class}_{at}.get(o))", java_type(layout, &field.ty))
 }

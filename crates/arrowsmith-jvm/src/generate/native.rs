@@ -37,14 +37,16 @@ impl Way {
     }
 
     fn signature(self, class: usize) -> String {
+        // Every fourth is a call: a deep tree that is one function takes compilers gigabytes.
+        let call = if class % 4 == 3 { "__attribute__((noinline)) " } else { "" };
         let name = format!("{}_c{class}", self.prefix());
         match self {
-            Self::Wire => format!("static void {name}(struct walk *w)"),
+            Self::Wire => format!("static {call}void {name}(struct walk *w)"),
             Self::Jni | Self::Critical => {
-                format!("static void {name}(JNIEnv *env, jobject o, struct walk *w)")
+                format!("static {call}void {name}(JNIEnv *env, jobject o, struct walk *w)")
             }
             Self::Copy | Self::Read => {
-                format!("static void {name}(const uint8_t *o, struct walk *w)")
+                format!("static {call}void {name}(const uint8_t *o, struct walk *w)")
             }
         }
     }

@@ -13,6 +13,10 @@ const RESERVED: &str = " abstract assert boolean break byte case catch char clas
     int interface long native new package private protected public return short static strictfp super \
     switch synchronized this throw throws transient try void volatile while true false null _ ";
 
+/// What every object has a method for.
+const NO_COMPONENTS: [&str; 8] =
+    ["clone", "finalize", "getClass", "hashCode", "notify", "notifyAll", "toString", "wait"];
+
 /// Most bytes of a name.
 const NAME_BYTES_MAX: usize = 200;
 
@@ -77,6 +81,13 @@ pub(crate) fn finish(layout: Layout) -> Result<Layout, JvmError> {
     // A constructor takes 255 words, of which a long or a double is two.
     if let Some(class) = layout.classes.iter().find(|class| class.record && words(class) > 254) {
         return Err(too_many(&format!("the components of the record {}", class.java), 254));
+    }
+    for class in layout.classes.iter().filter(|class| class.record) {
+        if let Some(field) = class.fields.iter().find(|field| NO_COMPONENTS.contains(&&*field.name))
+        {
+            let path = format!("{}.{}", class.java, field.name);
+            return Err(JvmError::unsupported(path, "no component of a record may be called so"));
+        }
     }
     match class_bytes(&layout, 0) {
         Some(bytes) if bytes <= OBJECT_BYTES_MAX => {}

@@ -175,6 +175,8 @@ fn what_is_no_layout_is_refused() {
     refused(&bomb);
     refused(&"[".repeat(100_000));
     refused(&format!("classes: {}", "{A: ".repeat(10_000)));
+    assert!(refused("records: true\nclasses: {A: {hashCode: int}}").contains("component"));
+    layout("classes: {A: {hashCode: int}}");
     let record = (0..128).map(|at| format!("x{at}: long")).collect::<Vec<_>>().join(", ");
     assert!(refused(&format!("records: true\nclasses: {{A: {{{record}}}}}")).contains("254"));
 }
