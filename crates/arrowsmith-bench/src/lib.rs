@@ -39,6 +39,7 @@ pub mod ingest;
 mod input;
 mod install;
 pub mod json;
+pub mod jvm;
 mod machine;
 pub mod objects;
 pub mod parquet;

@@ -17,7 +17,9 @@ pub use self::values::{
     BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, Strings, TimestampUnit,
     To, Unknown,
 };
+use crate::bench::jvm::JvmBenchArgs;
 use crate::ingest::IngestArgs;
+use crate::jvm::JvmArgs;
 use crate::objects::ObjectsArgs;
 use crate::progress::When;
 use crate::size;
@@ -38,6 +40,7 @@ pub enum Command {
     Generate(Box<GenerateArgs>),
     Ingest(IngestArgs),
     Objects(ObjectsArgs),
+    Jvm(JvmArgs),
     Bench(BenchArgs),
 }
 
@@ -420,6 +423,7 @@ pub enum BenchSuite {
     Ingest(IngestBenchArgs),
     Parquet(ParquetBenchArgs),
     Objects(crate::bench::objects::ObjectsBenchArgs),
+    Jvm(JvmBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine

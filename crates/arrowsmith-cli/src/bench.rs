@@ -4,6 +4,7 @@
 //! The engine takes part through the library's reader, as any user would use it: threads, order and
 //! batches included.
 
+pub mod jvm;
 pub mod objects;
 
 use std::io::Write;
@@ -29,6 +30,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
         BenchSuite::Ingest(args) => ingest(args),
         BenchSuite::Parquet(args) => parquet(args),
         BenchSuite::Objects(args) => objects::run(args),
+        BenchSuite::Jvm(args) => jvm::run(args),
     }
 }
 
@@ -149,12 +151,12 @@ fn write_report(
     Ok(())
 }
 
-fn to_json(report: &impl serde::Serialize) -> Outcome<String> {
+pub fn to_json(report: &impl serde::Serialize) -> Outcome<String> {
     serde_json::to_string_pretty(report)
         .map_err(|error| Failure::Work(Error::from(std::io::Error::from(error))))
 }
 
-fn write(path: &Path, text: &str) -> Outcome {
+pub fn write(path: &Path, text: &str) -> Outcome {
     let mut output = Output::create(path).map_err(Failure::output)?;
     output.write_all(text.as_bytes()).map_err(|error| Failure::output(output.error(error)))?;
     output.commit().map_err(Failure::output)?;

@@ -16,6 +16,7 @@ mod ingest;
 mod input;
 mod inspect;
 mod interrupt;
+mod jvm;
 mod objects;
 mod progress;
 mod rejects;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Ingest(args) => ingest::run(&args),
         Command::Objects(args) => objects::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Jvm(args) => jvm::run(&args),
         Command::Generate(args) => generate::run(&args, &interrupt),
     };
     match outcome {

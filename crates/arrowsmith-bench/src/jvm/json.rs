@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! JSON into the JVM: Arrowsmith's reader beside Jackson and Spark's own (`bench/peers/jvm`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use arrowsmith_jvm::{Jdk, Libraries};
+use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
+use serde::Deserialize;
+
+use super::{Options, Report, Row, SEED};
+use crate::peer::last_line;
+
+const PEER: &str = include_str!("../../../../bench/peers/jvm/JsonPeer.java");
+const SPARK: &str = include_str!("../../../../bench/peers/jvm/spark.py");
+/// Spark for the Python package index: it runs on JDK 17 and newer.
+const PYSPARK: &str = "pyspark==4.3.0";
+
+#[derive(Deserialize)]
+struct Answer {
+    approach: String,
+    threads: u32,
+    bytes: u64,
+    rows: u64,
+    seconds: Vec<f64>,
+    valid: bool,
+}
+
+/// Measures; what cannot be is noted as such.
+pub(super) fn run(
+    options: &Options,
+    jdks: &[Jdk],
+    libraries: &Libraries,
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) {
+    let folder = options.peers_dir.join("jvm/json");
+    let file = match input(&folder, options.size_bytes / 4) {
+        Ok(file) => file,
+        Err(reason) => return report.miss("", "json", &reason),
+    };
+    let Some(first) = jdks.first() else { return };
+    let threads = options.threads.iter().max().copied().unwrap_or(1);
+    let figures = [threads, options.rounds.min(5), 2].map(|number| number.to_string());
+    let classes = match compile(&folder, first, libraries) {
+        Ok(classes) => classes,
+        Err(reason) => return report.miss("json-arrowsmith, json-jackson", "json", &reason),
+    };
+    for jdk in jdks {
+        progress(&format!("json, JDK {}", jdk.feature));
+        let mut command = Command::new(jdk.program("java"));
+        command.args(["--add-opens=java.base/java.nio=ALL-UNNAMED", "-Xmx2g"]);
+        if jdk.feature >= 22 {
+            command.arg("--enable-native-access=ALL-UNNAMED");
+        }
+        if jdk.feature >= 23 {
+            command.arg("--sun-misc-unsafe-memory-access=allow");
+        }
+        command.arg("-cp").arg(&classes).arg("JsonPeer").arg(&file).args(&figures);
+        match answers(&mut command) {
+            Ok(found) => add(report, jdk, &found),
+            Err(reason) => {
+                let engine = format!("json-arrowsmith, json-jackson (JDK {})", jdk.feature);
+                report.miss(&engine, "json", &reason);
+            }
+        }
+    }
+    progress("json, Spark");
+    // Spark's releases name the JDKs that they run on; the oldest here is always one of them.
+    let spark = spark(&folder).and_then(|(python, script)| {
+        let mut command = Command::new(python);
+        command.arg(script).arg(&file).args(&figures).env("JAVA_HOME", &first.home);
+        answers(&mut command)
+    });
+    match spark {
+        Ok(found) => add(report, first, &found),
+        Err(reason) => report.miss("json-spark", "json", &reason),
+    }
+}
+
+/// The reduced trip reports of the JSON paper.
+fn input(folder: &Path, bytes: u64) -> Result<PathBuf, String> {
+    let file = folder.join("trip.json");
+    let said = |error: std::io::Error| format!("{}: {error}", file.display());
+    let target = usize::try_from(bytes.max(1 << 20)).map_err(|error| error.to_string())?;
+    let mut text = Vec::new();
+    Generator::new(Workload::Trip, SEED, VALUES_MAX_DEFAULT).fill(target, &mut text);
+    fs::create_dir_all(folder).map_err(said)?;
+    fs::write(&file, text).map_err(said)?;
+    std::path::absolute(&file).map_err(said)
+}
+
+fn compile(folder: &Path, jdk: &Jdk, libraries: &Libraries) -> Result<std::ffi::OsString, String> {
+    let source = folder.join("JsonPeer.java");
+    fs::write(&source, PEER).map_err(|error| format!("{}: {error}", source.display()))?;
+    let classes = folder.join("classes");
+    let mut all = vec![classes.clone()];
+    all.extend(libraries.jars.iter().cloned());
+    let classpath = std::env::join_paths(all).map_err(|error| error.to_string())?;
+    let mut command = Command::new(jdk.program("javac"));
+    command.args(["-nowarn", "-proc:none", "-d"]).arg(&classes).arg("-cp").arg(&classpath);
+    ran(command.arg(&source))?;
+    Ok(classpath)
+}
+
+fn spark(folder: &Path) -> Result<(PathBuf, PathBuf), String> {
+    let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
+    let python = folder.join("venv/bin/python");
+    let done = folder.join(PYSPARK);
+    if !done.is_file() {
+        ran(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
+        ran(Command::new(&python).args(["-m", "pip", "install", "--quiet", PYSPARK]))?;
+        fs::write(&done, "").map_err(|error| format!("{}: {error}", done.display()))?;
+    }
+    let script = folder.join("spark.py");
+    fs::write(&script, SPARK).map_err(|error| format!("{}: {error}", script.display()))?;
+    Ok((python, script))
+}
+
+fn ran(command: &mut Command) -> Result<Vec<u8>, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(format!("{program} failed: {}", last_line(&output.stderr)))
+}
+
+fn answers(command: &mut Command) -> Result<Vec<Answer>, String> {
+    let text = ran(command)?;
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().filter(|line| line.starts_with('{'));
+    let answers: Result<Vec<Answer>, _> = lines.map(serde_json::from_str).collect();
+    answers.map_err(|error| format!("it said what is no answer: {error}"))
+}
+
+fn add(report: &mut Report, jdk: &Jdk, answers: &[Answer]) {
+    for answer in answers {
+        let row = Row {
+            workload: "json".to_owned(),
+            x: 0,
+            engine: answer.approach.clone(),
+            jdk: jdk.feature,
+            version: jdk.feature.to_string(),
+            collector: String::new(),
+            threads: answer.threads,
+            objects: answer.rows,
+            bytes: answer.bytes,
+            seconds: answer.seconds.clone(),
+            seconds_median: 0.0,
+            seconds_min: 0.0,
+            gb_per_s: 0.0,
+            vs_copy: None,
+            vs_read: None,
+            valid: answer.valid,
+        };
+        report.rows.push(row.finish());
+    }
+}

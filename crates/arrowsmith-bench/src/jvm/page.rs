@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The page of the suite `jvm`: the paper's figures and its Table 2, tables of all figures, machine, method.
+
+use std::fmt::Write;
+
+use super::{Report, Row};
+use crate::report::{LineChart, STYLE, Series, date, escape, legend, number};
+
+/// What the figures of the paper are.
+const TITLES: [(&str, &str, &str); 9] = [
+    ("fig-3a", "One object by its primitives (Fig. 3a)", "primitives"),
+    ("fig-3b", "A collection by the primitives of an object (Fig. 3b)", "primitives"),
+    ("fig-3c", "One object by the elements of its array (Fig. 3c)", "elements"),
+    ("fig-3d", "A collection by the elements of an object's array (Fig. 3d)", "elements"),
+    ("fig-3e", "One object by the depth of its tree (Fig. 3e)", "depth"),
+    ("fig-3f", "A collection by the depth of an object's tree (Fig. 3f)", "depth"),
+    ("fig-4-small", "Small objects: 2 primitives, 16 elements (Fig. 4a)", "threads"),
+    ("fig-4-medium", "Medium objects: 8 primitives, 1024 elements (Fig. 4b)", "threads"),
+    ("fig-4-large", "Large objects: 64 primitives, 480,000 elements (Fig. 4c)", "threads"),
+];
+
+/// Makes one self-contained page.
+#[must_use]
+pub fn html(report: &Report) -> String {
+    let day = date(report.started_unix_s);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>JVM, {day}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n<h1>From JVM objects to native memory</h1>\n\
+         <p class=\"sub\">Can the JVM saturate the hardware? · {day} · commit {}</p>\n</header>\n",
+        escape(&report.commit)
+    );
+    page.push_str(&best(report));
+    page.push_str(&figures(report));
+    page.push_str(&json(report));
+    page.push_str(&details(report));
+    page.push_str(&method(report));
+    page.push_str("</main>\n</body>\n</html>\n");
+    page
+}
+
+fn different<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    values.for_each(|value| {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    });
+    all
+}
+
+/// What an approach is called for readers.
+fn called(engine: &str) -> String {
+    match engine {
+        "columns" => "arrowsmith columns".to_owned(),
+        "json-arrowsmith" => "arrowsmith".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn engines(report: &Report) -> Vec<&str> {
+    let mut all = different(
+        report.rows.iter().filter(|row| row.workload.starts_with("fig")).map(|row| &row.engine[..]),
+    );
+    all.sort_by_key(|engine| *engine != "columns");
+    all
+}
+
+/// The paper's Table 2: the best throughput of each approach, beside the machine's own.
+fn best(report: &Report) -> String {
+    let mut text = String::from(
+        "<section>\n<h2>Most throughput (the paper's Table 2)</h2>\n<p>GB/s of primitives, and the threads; in \
+         per cent of what the machine copies in the same rounds with as many threads.</p>\n",
+    );
+    for jdk in different(report.rows.iter().map(|row| row.jdk)) {
+        let mut rows = Vec::new();
+        for engine in engines(report) {
+            let mut cells = vec![called(engine)];
+            for size in ["fig-4-small", "fig-4-medium", "fig-4-large"] {
+                let of = report.rows.iter().filter(|row| {
+                    row.workload == size && row.jdk == jdk && row.engine == engine && row.valid
+                });
+                let top = of.max_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s));
+                cells.push(top.map_or_else(
+                    || "–".to_owned(),
+                    |row| {
+                        let share = row
+                            .vs_copy
+                            .map_or_else(String::new, |share| format!(", {:.0} %", share * 100.0));
+                        format!("{} ({}){share}", number(row.gb_per_s), row.threads)
+                    },
+                ));
+            }
+            if cells[1..].iter().any(|cell| cell != "–") {
+                rows.push(cells);
+            }
+        }
+        if !rows.is_empty() {
+            let _ = writeln!(text, "<h3>JDK {jdk}</h3>");
+            text.push_str(&table(&["Approach", "Small", "Medium", "Large"], rows.into_iter()));
+        }
+    }
+    text.push_str("</section>\n");
+    text
+}
+
+fn figures(report: &Report) -> String {
+    let engines = engines(report);
+    let names: Vec<String> = engines.iter().map(|engine| called(engine)).collect();
+    let mut text = String::from("<section>\n<h2>The paper's figures</h2>\n");
+    text.push_str(&legend(names.iter().map(String::as_str).enumerate()));
+    for (figure, title, x_label) in TITLES {
+        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.workload == figure).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "<h3>{}</h3>\n<div class=\"panels\">", escape(title));
+        let by_threads = x_label == "threads";
+        let one = rows.iter().all(|row| row.objects == 1);
+        let place = |row: &Row| if by_threads { u64::from(row.threads) } else { row.x };
+        let steps = different(rows.iter().map(|row| place(row)));
+        for jdk in different(rows.iter().map(|row| row.jdk)) {
+            let value = |row: &Row| match (by_threads, one) {
+                (true, _) => row.gb_per_s,
+                (false, true) => row.seconds_median * 1e6,
+                (false, false) => row.seconds_median * 1e3,
+            };
+            let series = engines.iter().zip(&names).enumerate().map(|(index, (engine, name))| {
+                let at = |step: &u64| {
+                    let fits = |row: &&&Row| {
+                        row.jdk == jdk && row.engine == *engine && place(row) == *step && row.valid
+                    };
+                    // The machine's time is of other bytes: it has its place where throughput is drawn.
+                    let found =
+                        rows.iter().find(fits).filter(|row| by_threads || !row.is_machine());
+                    found.map(|row| value(row))
+                };
+                Series { index, name, values: steps.iter().map(at).collect() }
+            });
+            let chart = LineChart {
+                title: &format!("JDK {jdk}"),
+                x_label,
+                y_label: match (by_threads, one) {
+                    (true, _) => "GB/s",
+                    (false, true) => "µs an object",
+                    (false, false) => "ms a collection",
+                },
+                steps: steps.iter().map(u64::to_string).collect(),
+                series: series.collect(),
+                ideal: None,
+            };
+            text.push_str(&chart.svg());
+        }
+        text.push_str("</div>\n");
+    }
+    text.push_str("</section>\n");
+    text
+}
+
+/// JSON into the JVM.
+fn json(report: &Report) -> String {
+    let rows: Vec<&Row> = report.rows.iter().filter(|row| row.workload == "json").collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<section>\n<h2>JSON into the JVM</h2>\n<p>The same file, from the page cache, into Arrow Java's vectors: by \
+         Arrowsmith's reader, and by Jackson into plain objects whose values are set one by one; and into rows by \
+         Spark's own reader.</p>\n",
+    );
+    let lines = rows.iter().map(|row| {
+        let ours = rows.iter().find(|other| {
+            other.engine == "json-arrowsmith"
+                && other.jdk == row.jdk
+                && other.threads == row.threads
+        });
+        let ratio = ours.filter(|_| row.engine != "json-arrowsmith").map_or_else(
+            || "–".to_owned(),
+            |ours| format!("{} ×", number(ours.gb_per_s / row.gb_per_s)),
+        );
+        vec![
+            called(&row.engine),
+            row.jdk.to_string(),
+            row.threads.to_string(),
+            number(row.gb_per_s),
+            ratio,
+        ]
+    });
+    text.push_str(&table(&["Reader", "JDK", "Threads", "GB/s", "arrowsmith is faster"], lines));
+    text.push_str("</section>\n");
+    text
+}
+
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut text = String::from("<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>");
+    for cell in head {
+        let _ = write!(text, "<th>{}</th>", escape(cell));
+    }
+    text.push_str("</tr></thead>\n<tbody>\n");
+    for row in rows {
+        text.push_str("<tr>");
+        for cell in row {
+            let _ = write!(text, "<td>{}</td>", escape(&cell));
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</tbody>\n</table></div>\n");
+    text
+}
+
+fn details(report: &Report) -> String {
+    let mut text = String::from("<section>\n<h2>All measurements</h2>\n");
+    let head = [
+        "Figure",
+        "x",
+        "Approach",
+        "JDK",
+        "Threads",
+        "Objects",
+        "MB",
+        "Seconds",
+        "GB/s",
+        "of copying",
+        "of reading",
+        "Sum",
+    ];
+    let percent = |share: Option<f64>| {
+        share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
+    };
+    let rows = report.rows.iter().map(|row| {
+        vec![
+            row.workload.clone(),
+            row.x.to_string(),
+            called(&row.engine),
+            row.jdk.to_string(),
+            row.threads.to_string(),
+            row.objects.to_string(),
+            number(super::number(row.bytes) / 1e6),
+            format!("{:.3e}", row.seconds_median),
+            number(row.gb_per_s),
+            percent(row.vs_copy),
+            percent(row.vs_read),
+            if row.valid { "right" } else { "WRONG" }.to_owned(),
+        ]
+    });
+    text.push_str(&table(&head, rows));
+    text.push_str("</section>\n");
+    text
+}
+
+fn method(report: &Report) -> String {
+    let machine = &report.machine;
+    let mut text = String::from("<section>\n<h2>Method</h2>\n<dl>\n");
+    let mut entry = |term: &str, what: &str| {
+        let _ = writeln!(text, "<dt>{term}</dt><dd>{}</dd>", escape(what));
+    };
+    entry("Processor", &format!("{}, {} cores available", machine.cpu, machine.cores));
+    entry("Memory", &format!("{} MB", machine.memory_mb));
+    entry("System", &machine.os);
+    for (jdk, version, collector) in
+        different(report.rows.iter().map(|row| (row.jdk, &row.version, &row.collector)))
+    {
+        entry(&format!("JDK {jdk}"), &format!("{version}, collector {collector}"));
+    }
+    entry("Command", &report.command);
+    entry("Seed", &report.seed.to_string());
+    for missing in &report.not_measured {
+        let what = [missing.engine.as_str(), &missing.workload].join(" ");
+        entry("Not measured", &format!("{}: {}", what.trim(), missing.reason));
+    }
+    text.push_str(
+        "</dl>\n<p>Each approach hands over the same objects, and native code adds up all primitives that arrive; the \
+         sum has to be the one that Java comes to. Forms that only a JVM reads (Java serialization, Kryo, Protobuf) are \
+         touched by native code, and checked by reading them back. Collections: approaches take turns in one JVM, \
+         round by round, the order rotating, with copying and reading of plain memory by native threads in between; \
+         the median is shown. Single objects: JMH, a JVM for each approach. Buffers are kept from call to call. A \
+         collection that is larger than a buffer of 256 MiB is handed over in slices. Primitives are 32-bit integers \
+         with random values. 1 GB is 10<sup>9</sup> bytes of primitives, without what objects need \
+         besides.</p>\n</section>\n",
+    );
+    text
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The plan of the suite and its page; nothing is measured here.
+
+use super::*;
+
+#[test]
+fn the_figures_are_the_papers() {
+    let all = plan::figures(&Options::default()).unwrap();
+    assert_eq!(all.len(), plan::NAMES.len());
+    let small = all.iter().find(|figure| figure.name == "fig-4-small").unwrap();
+    assert_eq!((small.points[0].layout.class_bytes(0), small.points[0].objects), (72, 1 << 20));
+    let large = all.iter().find(|figure| figure.name == "fig-4-large").unwrap();
+    assert_eq!(large.points[0].layout.class_bytes(0), 4 * (64 + 800 * 600));
+    assert!(
+        all.iter().filter(|figure| figure.single).all(|f| f.points.iter().all(|p| p.objects == 1))
+    );
+    let small = Options { size_bytes: 7_200, ..Options::default() };
+    let small = plan::figures(&small).unwrap();
+    let figure = small.iter().find(|figure| figure.name == "fig-4-small").unwrap();
+    assert_eq!(figure.points[0].objects, 100);
+}
+
+#[test]
+fn unknown_names_are_refused() {
+    let figures = vec!["fig-9".to_owned()];
+    let error = plan::figures(&Options { figures, ..Options::default() }).unwrap_err();
+    assert!(error.to_string().contains("fig-4-large"));
+    let approaches = vec!["magic".to_owned()];
+    let error = run(&Options { approaches, ..Options::default() }, &mut |_| ()).unwrap_err();
+    assert!(error.to_string().contains("unknown approach \"magic\""));
+}
+
+fn row(workload: &str, engine: &str, jdk: u32, threads: u32, seconds: &[f64]) -> Row {
+    Row {
+        workload: workload.to_owned(),
+        x: 16,
+        engine: engine.to_owned(),
+        jdk,
+        version: format!("{jdk}.0 <vm>"),
+        collector: "G1".to_owned(),
+        threads,
+        objects: 2,
+        bytes: 1_000_000,
+        seconds: seconds.to_vec(),
+        seconds_median: 0.0,
+        seconds_min: 0.0,
+        gb_per_s: 0.0,
+        vs_copy: Some(0.5),
+        vs_read: None,
+        valid: true,
+    }
+    .finish()
+}
+
+#[test]
+fn a_row_is_its_median() {
+    let row = row("fig-4-small", "columns", 17, 1, &[0.004, 0.001, 0.002]);
+    assert!((row.gb_per_s - 0.5).abs() < 1e-9);
+    assert!((row.seconds_min - 0.001).abs() < 1e-12);
+}
+
+#[test]
+fn the_page_has_what_was_measured_and_says_what_was_not() {
+    let mut report = Report {
+        suite: "jvm".to_owned(),
+        machine: machine::describe(),
+        commit: "abc".to_owned(),
+        command: "arrowsmith bench jvm".to_owned(),
+        started_unix_s: 0,
+        seed: 1,
+        rows: Vec::new(),
+        not_measured: Vec::new(),
+    };
+    for jdk in [17, 25] {
+        for threads in [1, 2] {
+            report.rows.push(row("fig-4-small", "columns", jdk, threads, &[0.001]));
+            report.rows.push(row("fig-4-small", "copy-bandwidth", jdk, threads, &[0.001]));
+            report.rows.push(row("json", "json-arrowsmith", jdk, threads, &[0.001]));
+            report.rows.push(row("json", "json-jackson", jdk, threads, &[0.004]));
+        }
+    }
+    report.miss("ffm (JDK 17)", "", "needs JDK 22");
+    report.miss("ffm (JDK 17)", "", "needs JDK 22");
+    let page = html(&report);
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert_eq!(page.matches("<h3>JDK 17</h3>").count(), 1);
+    assert!(page.contains("1.00 (1), 50 %") && page.contains("4.00 ×"));
+    assert_eq!(page.matches("needs JDK 22").count(), 1);
+    assert!(page.contains("17.0 &lt;vm&gt;") && !page.contains("NaN"));
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith bench jvm`: the options of the suite.
+
+use std::path::PathBuf;
+
+use arrowsmith_bench::jvm::{Options, html};
+use clap::Args;
+
+use super::{failure, write_report};
+use crate::failure::{Failure, Outcome};
+use crate::size;
+
+/// JVM objects to native memory: every approach of the paper and of today, on every JDK
+///
+/// The paper's Fig. 3, Fig. 4 and Table 2 beside the machine's own copy and read bandwidth, and JSON into the JVM beside Jackson and
+/// Spark. Needs a JDK (17 or newer; all that are found take part), a C compiler and Maven; libraries are put into a folder of
+/// their own. Without --json and --report the JSON result goes to standard output.
+#[derive(Debug, Args)]
+pub struct JvmBenchArgs {
+    /// Write an HTML page with plots
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Only these figures: fig-3a to fig-3f, fig-4-small, fig-4-medium, fig-4-large, json
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    figures: Vec<String>,
+
+    /// Only these approaches: unsafe,direct,columns,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    approaches: Vec<String>,
+
+    /// Only these JDKs [default: all that are found]
+    #[arg(long = "jdk", value_name = "VERSIONS", value_delimiter = ',')]
+    jdks: Vec<u32>,
+
+    /// Thread counts of Fig. 4 [default: one, and all there are]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
+    threads: Vec<u32>,
+
+    /// Timed rounds [default: 7]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+
+    /// Primitives of a collection, at most [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    size: Option<u64>,
+
+    /// A look at whether all of it works: small, one round, two figures
+    #[arg(long, conflicts_with_all = ["rounds", "size", "figures"])]
+    quick: bool,
+
+    /// Where libraries are put, and what is generated [default: .bench]
+    #[arg(long, value_name = "DIR")]
+    peers_dir: Option<PathBuf>,
+}
+
+pub fn run(args: &JvmBenchArgs) -> Outcome {
+    let mut options = Options::default();
+    if args.quick {
+        options = options.quick();
+    }
+    if !args.figures.is_empty() {
+        options.figures.clone_from(&args.figures);
+    }
+    options.approaches.clone_from(&args.approaches);
+    options.jdks.clone_from(&args.jdks);
+    if !args.threads.is_empty() {
+        options.threads.clone_from(&args.threads);
+    }
+    options.rounds = args.rounds.unwrap_or(options.rounds);
+    options.size_bytes = args.size.unwrap_or(options.size_bytes);
+    if let Some(folder) = &args.peers_dir {
+        options.peers_dir.clone_from(folder);
+    }
+    let mut progress = |line: &str| eprintln!("{line}");
+    let report = arrowsmith_bench::jvm::run(&options, &mut progress).map_err(failure)?;
+    write_report(args.json.as_deref(), args.report.as_deref(), &report, || html(&report))?;
+    for row in report.rows.iter().filter(|row| row.objects > 1) {
+        eprintln!(
+            "{:<13} {:>7} JDK {} {:<18} {:>2} threads {:>8.3} GB/s",
+            row.workload, row.x, row.jdk, row.engine, row.threads, row.gb_per_s
+        );
+    }
+    for missing in &report.not_measured {
+        eprintln!("{} {} not measured: {}", missing.engine, missing.workload, missing.reason);
+    }
+    match report.rows.iter().find(|row| !row.valid) {
+        Some(row) => Err(Failure::Work(arrowsmith_core::Error::Config(format!(
+            "{} at {}, JDK {}: {} comes to a wrong sum",
+            row.workload, row.x, row.jdk, row.engine
+        )))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package bench;
+
+import java.util.Arrays;
+
+/**
+ * Moves objects as hard as it can while native code reads them: threads make garbage and replace the objects, another asks for
+ * whole collections now and then: survivors move at every small one. Prints how many sums were wrong. Arguments: the protection ("auto" is the one that holds here), read or copy,
+ * rounds, milliseconds that native code waits before it reads.
+ */
+public final class Stress {
+    private static volatile boolean done;
+    private static volatile Object sink;
+
+    private Stress() {}
+
+    public static void main(String[] arguments) throws Throwable {
+        Native.classes(Layout.CLASSES);
+        Protection protection =
+                arguments[0].equals("auto") ? Protection.find() : Protection.valueOf(arguments[0]);
+        int operation = arguments[1].equals("copy") ? Direct.COPY : Direct.READ;
+        int rounds = Integer.parseInt(arguments[2]);
+        Direct direct = new Direct(operation, protection, Integer.parseInt(arguments[3]));
+        for (int thread = 0; thread < 2; thread++) {
+            start(Stress::litter);
+        }
+        start(() -> {
+            while (!done) {
+                System.gc();
+                pause(150);
+            }
+        });
+        int wrong = 0;
+        for (int round = 0; round < rounds; round++) {
+            // New ones each time: the young are what collectors move.
+            @ROOT@[] objects = Run.instantiate(2_000, round);
+            long expected = Run.sum(objects);
+            if (direct.all(objects, 2) != expected) {
+                wrong++;
+            }
+        }
+        done = true;
+        System.out.println("protection " + protection + ", " + rounds + " rounds, " + wrong + " wrong");
+        System.exit(wrong == 0 ? 0 : 3);
+    }
+
+    private static void start(Runnable task) {
+        Thread thread = new Thread(task);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static void pause(int ms) {
+        try {
+            Thread.sleep(ms);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Fills what a collector has freed with other bytes. */
+    private static void litter() {
+        while (!done) {
+            try {
+                byte[] bytes = new byte[20_000];
+                Arrays.fill(bytes, (byte) 0x5A);
+                sink = bytes;
+            } catch (OutOfMemoryError full) {
+                // A collection that has to wait for the reader can come too late for this thread; the next will do.
+                pause(1);
+            }
+        }
+    }
+}

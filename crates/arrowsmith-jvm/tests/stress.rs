@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Direct access is safe, by experiment: while collections move objects as hard as they can, native code reads the heap. With the
+//! protection that the generated program chooses every sum is right; without it, objects move away under the reader and the
+//! program gets wrong sums or dies, which shows that the experiment would notice.
+
+mod common;
+
+use std::path::Path;
+
+use arrowsmith_jvm::{Built, Jdk, Mode, RunOptions};
+use common::{build, check, jdks, layout, libraries};
+
+const LAYOUT: &str = "classes:
+  Order: {id: long, c: char, d: double, note: 'string(40)?', lines: 'Line?[<=5]?', one: Line, grid: 'int[3][<=4]'}
+  Line: {sku: string, prices: 'double[4]', bytes: 'byte[]?', longs: 'long[]'}
+";
+
+/// Whether all sums were right.
+fn stress(
+    built: &Built,
+    jdk: &Jdk,
+    jvm: &[&str],
+    protection: &str,
+    way: &str,
+    rounds: u32,
+) -> bool {
+    let mut options: Vec<String> = jvm.iter().map(|option| (*option).to_owned()).collect();
+    options.extend(
+        ["-Xmx96m", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null"].map(str::to_owned),
+    );
+    let mut command = built.command(jdk, &options, "bench.Stress").unwrap();
+    let output = command.args([protection, way, &rounds.to_string(), "60"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let right = output.status.success() && said.contains(" 0 wrong");
+    if protection == "auto" && !right {
+        eprintln!("{output:?}");
+    }
+    right
+}
+
+fn built(folder: &Path, jdks: &[Jdk]) -> Built {
+    build(&layout(LAYOUT), &folder.join("it"), jdks)
+}
+
+#[test]
+fn nothing_moves_while_native_code_reads() {
+    let jdks = jdks();
+    let folder = tempfile::tempdir().unwrap();
+    if jdks.is_empty() {
+        return;
+    }
+    let built = built(folder.path(), &jdks);
+    for jdk in &jdks {
+        for collector in ["Serial", "Parallel", "G1"] {
+            let option = format!("-XX:+Use{collector}GC");
+            let what = format!("JDK {}, {collector}", jdk.feature);
+            for way in ["copy", "read"] {
+                assert!(stress(&built, jdk, &[&option], "auto", way, 8), "{what}: {way}");
+            }
+            // Chance decides when a collection comes: one of a few tries is enough.
+            let moved = (0..4).any(|_| !stress(&built, jdk, &[&option], "NONE", "copy", 8));
+            assert!(moved, "{what}: nothing moved without protection, so the test shows nothing");
+            if collector == "G1" && jdk.feature >= 22 {
+                // What held until JDK 21 pins a region only.
+                let moved =
+                    (0..4).any(|_| !stress(&built, jdk, &[&option], "CRITICAL_ARRAY", "copy", 8));
+                assert!(moved, "{what}: a critical array held everything in place");
+            }
+        }
+    }
+}
+
+#[test]
+fn offsets_come_from_the_vm() {
+    let jdks = jdks();
+    let folder = tempfile::tempdir().unwrap();
+    if jdks.is_empty() {
+        return;
+    }
+    let built = built(folder.path(), &jdks);
+    for jdk in &jdks {
+        let mut heaps = vec![
+            "-XX:+UseCompressedOops",
+            "-XX:-UseCompressedOops",
+            "-XX:-UseCompressedClassPointers",
+            "-XX:-CompactStrings",
+            "-XX:ObjectAlignmentInBytes=16",
+        ];
+        if jdk.feature >= 25 {
+            heaps.push("-XX:+UseCompactObjectHeaders");
+        }
+        for heap in heaps {
+            for collector in ["Serial", "Parallel", "G1", "Epsilon", "Z", "Shenandoah"] {
+                let jvm = [
+                    "-XX:+UnlockExperimentalVMOptions",
+                    &format!("-XX:+Use{collector}GC"),
+                    heap,
+                    "-Xmx256m",
+                ];
+                let options = RunOptions {
+                    approaches: ["direct", "direct-copy", "unsafe"].map(str::to_owned).to_vec(),
+                    mode: Mode::All { objects: 500 },
+                    threads: vec![2],
+                    rounds: 1,
+                    warmup: 0,
+                    jvm: jvm.map(str::to_owned).to_vec(),
+                    ..RunOptions::default()
+                };
+                let what = format!("JDK {}, {collector}, {heap}", jdk.feature);
+                // Some builds of the VM lack a collector; what they say is that they cannot start.
+                let outcome = match built.run(jdk, &options) {
+                    Ok(outcome) => outcome,
+                    Err(error)
+                        if error
+                            .to_string()
+                            .contains("Could not create the Java Virtual Machine")
+                            || error.to_string().contains("not supported") =>
+                    {
+                        continue;
+                    }
+                    Err(error) => panic!("{what}: {error}"),
+                };
+                check(&outcome, &libraries(jdk), &what);
+                let refused = ["Z", "Shenandoah"].contains(&collector);
+                assert_eq!(
+                    outcome.not_run.len(),
+                    if refused { 2 } else { 0 },
+                    "{what}: {outcome:?}"
+                );
+                assert_eq!(outcome.collector, collector, "{what}");
+            }
+        }
+    }
+}
