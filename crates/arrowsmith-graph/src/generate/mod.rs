@@ -140,7 +140,7 @@ fn forward(class: &str) -> String {
 fn source(layout: &Layout, options: &Options) -> String {
     let name = &options.name;
     let mut text = format!(
-        "{GENERATED}#include \"{name}.hpp\"\n\n#include <arrowsmith/graph_fast.hpp>\n\n#include <cstring>\n\nnamespace {{\n\nusing namespace arrowsmith::graph;\n\n"
+        "{GENERATED}#include \"{name}.hpp\"\n\n#include <arrowsmith/graph_fast.hpp>\n\n#include <cstring>\n\n"
     );
     let word = layout.target.pointer_bytes;
     let _ = writeln!(
@@ -157,7 +157,7 @@ fn source(layout: &Layout, options: &Options) -> String {
         }
     }
     text.push('\n');
-    tables::symbols(&mut text, layout);
+    tables::symbols(&mut text, layout, name);
     tables::tables(&mut text, layout);
     code::classes(&mut text, layout);
     let _ = write!(

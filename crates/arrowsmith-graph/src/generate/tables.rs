@@ -5,22 +5,22 @@ use std::fmt::Write;
 
 use crate::layout::{Bits, Integer, Kind, Layout, Member, Reference, wire_bytes_min};
 
-/// The vtables by their symbols, and what vtable pointers hold.
-pub fn symbols(text: &mut String, layout: &Layout) {
+/// The vtables by their symbols, and what vtable pointers hold; opens the unnamed namespace.
+pub fn symbols(text: &mut String, layout: &Layout, name: &str) {
     let pointers = || layout.classes.iter().flat_map(|class| &class.vptrs);
     let mut known: Vec<&str> = pointers().map(|pointer| pointer.symbol.as_str()).collect();
     known.dedup();
     for (index, symbol) in known.iter().enumerate() {
-        let _ = writeln!(text, "extern const char vtable_{index}[] __asm__(\"{symbol}\");");
+        let _ = writeln!(text, "extern const char {name}_vtable_{index}[] __asm__(\"{symbol}\");");
     }
     text.push_str(
-        "\nconst std::uint64_t *vtable_pointers() {\n    static const std::uint64_t slots[] = {\n",
+        "\nnamespace {\n\nusing namespace arrowsmith::graph;\n\nconst std::uint64_t *vtable_pointers() {\n    static const std::uint64_t slots[] = {\n",
     );
     for pointer in pointers() {
         let index = known.iter().position(|symbol| *symbol == pointer.symbol).unwrap_or_default();
         let _ = writeln!(
             text,
-            "        reinterpret_cast<std::uintptr_t>(vtable_{index}) + {},",
+            "        reinterpret_cast<std::uintptr_t>({name}_vtable_{index}) + {},",
             pointer.address_point
         );
     }
