@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every approach comes to the same sum: random layouts, both forms of objects, all JDKs of this machine.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use std::fmt::Write;
