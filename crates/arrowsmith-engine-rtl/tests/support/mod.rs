@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the tests of circuits share: a compiler, an oracle straight from docs/design/0004-object-graphs.md, and messages.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -344,7 +344,7 @@ fn checks(out: &mut String, plan: &Plan, layout: &Layout, w: &Widths, sets: &[&R
             }
         }
         let chain = chain.trim_start().trim_start_matches("else ");
-        let _ = write!(out, "        {chain}      end\n");
+        let _ = writeln!(out, "        {chain}      end");
     }
     out.push_str("      default: ;\n    endcase\n  end\n\n");
 }
