@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 
 
 @contextlib.contextmanager
@@ -32,7 +33,7 @@ def quiet():
 
 def cells(design, ys, files, top, family):
     """Cells by type after technology mapping."""
-    stat = pathlib.Path(f"/tmp/as_syn_{os.getpid()}.json")
+    stat = pathlib.Path(tempfile.gettempdir()) / f"as_syn_{os.getpid()}.json"
     with quiet():
         for command in (
             f"read_slang --top {top} " + " ".join(str(file) for file in files),
