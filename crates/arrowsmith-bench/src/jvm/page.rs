@@ -81,7 +81,8 @@ fn best(report: &Report) -> String {
                 let of = report.rows.iter().filter(|row| {
                     row.workload == size && row.jdk == jdk && row.engine == engine && row.valid
                 });
-                let top = of.max_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s));
+                // Of equals the first: fewer threads.
+                let top = of.rev().max_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s));
                 cells.push(top.map_or_else(
                     || "–".to_owned(),
                     |row| {
