@@ -3,7 +3,7 @@
 //!
 //! A [`Layout`] comes from text or from a class that exists; [`Project::generate`] writes classes,
 //! Java and C for every approach of the paper ("Pushing Big Data into Accelerators", Table 1) and of
-//! today; [`Project::build`] compiles them; [`Project::run`] runs them in a JVM, where each hands over the
+//! today; [`Project::build`] compiles them; [`Built::run`] runs them in a JVM, where each hands over the
 //! same objects and has to come to the same sum. This crate makes and drives programs; it never loads a
 //! JVM into its own process and holds no unsafe code.
 //!

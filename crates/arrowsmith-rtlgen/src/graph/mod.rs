@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Class layout → circuit: the deserializer of MSR-TR-2009-126, Sect. 5.3, generated as its Sect. 7 outlines.
 //!
-//! [`plan`] cuts every class into steps, the unit of work of `as_graph_fill`; [`text`] writes them down as the *map*, a
+//! `plan` cuts every class into steps, the unit of work of `as_graph_fill`; `map` writes them down as the *map*, a
 //! module without state, and the top that wires it to `as_graph_device`. What the circuit accepts, makes and refuses is
 //! docs/design/0004-object-graphs.md. Strings and vectors are refused here, by name.
 
