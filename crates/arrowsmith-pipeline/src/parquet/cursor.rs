@@ -17,6 +17,13 @@ use super::prepare::{Condition, Prepared, Request};
 /// Rows of a part of a row group, at least: less is not worth a dictionary that is read twice.
 const PART_ROWS_MIN: usize = 256 << 10;
 
+/// Rows of a part at most, where an index says at which page it begins: what threads are ahead of the
+/// consumer by stays in the cache, and its memory is used again.
+const PART_ROWS_MAX: usize = 512 << 10;
+
+/// Bytes of a column in a part at least: four pages, as most writers make them.
+const PART_BYTES_MIN: usize = 4 << 20;
+
 /// Walks over files and row groups.
 pub(crate) struct Cursor {
     request: Arc<Request>,
@@ -116,7 +123,8 @@ impl Cursor {
         let few = self.threads > 1 && file.plan().leaves().len() < 2 * self.threads;
         let part_rows = match few {
             true => {
-                let share = rows.div_ceil(self.threads).max(PART_ROWS_MIN);
+                let most = most_rows(file, row_group, rows);
+                let share = rows.div_ceil(self.threads).min(most).max(PART_ROWS_MIN);
                 share.div_ceil(self.batch_rows).saturating_mul(self.batch_rows)
             }
             false => rows,
@@ -174,6 +182,22 @@ impl Cursor {
             None => Ok(()),
         }
     }
+}
+
+/// Rows of a part of a row group at most: all, unless an index says where pages are, and enough for some pages
+/// of each column, since a part that begins within a page decodes what is before it for nothing.
+fn most_rows(file: &Prepared, row_group: usize, rows: usize) -> usize {
+    let mut most = PART_ROWS_MAX;
+    for leaf in file.plan().leaves() {
+        match file.opened.file.chunk(row_group, leaf) {
+            Ok(chunk) if chunk.offset_index_offset().is_some() => {
+                let bytes = usize::try_from(chunk.uncompressed_size()).unwrap_or(0).max(1);
+                most = most.max(rows.saturating_mul(PART_BYTES_MIN) / bytes);
+            }
+            _ => return rows,
+        }
+    }
+    most.min(rows)
 }
 
 /// The `count` rows of a selection from `first` on, counted from there.
