@@ -195,8 +195,9 @@ impl Mapped {
         }
         let trailer = bytes.get(end..).and_then(|trailer| trailer.try_into().ok());
         let length = read_footer_length(trailer.ok_or_else(|| unsound("too short"))?)?;
-        let footer = end.checked_sub(length).and_then(|at| bytes.get(at..end));
-        let footer = root_as_footer(footer.ok_or_else(|| unsound("its footer is cut off"))?)
+        let start = end.checked_sub(length).ok_or_else(|| unsound("its footer is cut off"))?;
+        let footer = bytes.slice(start..end);
+        let footer = root_as_footer(&footer)
             .map_err(|error| unsound(&error.to_string()))?;
         let ipc_schema = footer.schema().ok_or_else(|| unsound("it has no schema"))?;
         let schema = Arc::new(fb_to_schema(ipc_schema));
