@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kernel of Parquet in one text, as the checks compile it ahead of time.
+#include "../common.cuh"
