@@ -12,6 +12,7 @@
 #[expect(unsafe_code, reason = "the CUDA driver and the shim are C")]
 pub mod device;
 mod json;
+pub mod kernel;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

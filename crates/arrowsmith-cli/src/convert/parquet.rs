@@ -76,7 +76,7 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
         .threads(args.engine.threads.map_or(0, usize::from))
         .batch_rows(args.out.batch_rows.and_then(|rows| usize::try_from(rows).ok()))
         .engine(match args.engine.engine {
-            Engine::Cpu => arrowsmith::parquet::Engine::Cpu,
+            Engine::Cpu | Engine::Gpu | Engine::Auto => arrowsmith::parquet::Engine::Cpu,
             Engine::Reference => arrowsmith::parquet::Engine::Reference,
         })
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
