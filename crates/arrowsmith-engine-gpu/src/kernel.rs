@@ -14,6 +14,9 @@ const FILES: &[&str] = &[
     include_str!("../kernels/json/walk.cu"),
     include_str!("../kernels/json/convert.cu"),
     include_str!("../kernels/json/strings.cu"),
+    include_str!("../kernels/parquet/column.cuh"),
+    include_str!("../kernels/parquet/levels.cu"),
+    include_str!("../kernels/parquet/values.cu"),
 ];
 
 /// What NVRTC is told beside the architecture: integers of 128 bits, and the dialect.

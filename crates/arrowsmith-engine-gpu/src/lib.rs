@@ -13,6 +13,7 @@
 pub mod device;
 mod json;
 pub mod kernel;
+pub mod parquet;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
