@@ -3,12 +3,11 @@
 //! and random schemas, texts and faults beside the oracle; in one piece and in many, in random order.
 
 #![cfg(feature = "shim")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
-use std::sync::Arc;
+mod common;
 
 use arrowsmith_core::DecodeOptions;
-use arrowsmith_engine_gpu::device::shim::ShimDevice;
 use arrowsmith_engine_gpu::{GpuEngine, GpuOptions};
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, RandomCase, Rng};
@@ -16,7 +15,7 @@ use arrowsmith_testkit::run::{Input, PADDINGS, difference, observe};
 use arrowsmith_testkit::{case, corpus};
 
 fn engine(seed: u64, options: GpuOptions) -> GpuEngine {
-    GpuEngine::new(Arc::new(ShimDevice::new(seed)), options)
+    GpuEngine::new(common::device(seed), options)
 }
 
 #[test]
@@ -77,14 +76,9 @@ fn check(seed: u64, case: &RandomCase, options: &DecodeOptions, gpu: &GpuOptions
     }
 }
 
-/// Seeds to try: `ARROWSMITH_SEEDS` has another number.
-fn seeds() -> u64 {
-    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(1_000)
-}
-
 #[test]
 fn random_texts() {
-    for seed in 0..seeds() {
+    for seed in 0..common::seeds(200) {
         let case = random::case(seed, Profile::Full);
         check(seed, &case, &random::options(&mut Rng::new(seed)), &GpuOptions::default());
     }
@@ -92,7 +86,7 @@ fn random_texts() {
 
 #[test]
 fn random_faults() {
-    for seed in 0..seeds() {
+    for seed in 0..common::seeds(200) {
         let case = random::broken_case(seed, Profile::Full);
         check(seed, &case, &random::options(&mut Rng::new(seed)), &GpuOptions::default());
     }
@@ -100,7 +94,7 @@ fn random_faults() {
 
 #[test]
 fn records_that_look_alike() {
-    for seed in 0..seeds() / 4 {
+    for seed in 0..common::seeds(200) / 4 {
         let options = random::options(&mut Rng::new(seed));
         let case = random::case(seed, Profile::Alike);
         let broken = random::broken_case(seed, Profile::Alike);
@@ -111,7 +105,7 @@ fn records_that_look_alike() {
 
 #[test]
 fn little_memory_and_small_pieces() {
-    for seed in 0..seeds() / 4 {
+    for seed in 0..common::seeds(200) / 4 {
         let options = random::options(&mut Rng::new(seed));
         let case = random::case(seed, Profile::Alike);
         let gpu = GpuOptions::default()

@@ -5,6 +5,8 @@
 #![cfg(feature = "shim")]
 #![expect(clippy::panic, clippy::expect_used, reason = "a test may")]
 
+mod common;
+
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -12,7 +14,6 @@ use arrow_schema::Schema;
 use arrowsmith_core::Limits;
 use arrowsmith_engine_cpu::parquet::ColumnOptions;
 use arrowsmith_engine_gpu::GpuOptions;
-use arrowsmith_engine_gpu::device::shim::ShimDevice;
 use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
 use arrowsmith_testkit::corpus;
@@ -86,22 +87,17 @@ fn read(bytes: &Bytes, ask: &Ask, engine: &Engine) -> arrowsmith_core::Result<Ro
 }
 
 fn engine(seed: u64, verify_checksums: bool) -> Engine {
-    let device = Arc::new(ShimDevice::new(seed));
+    let device = common::device(seed);
     Engine {
         columns: ColumnEngine::new(device, GpuOptions::default()),
         options: ColumnOptions { verify_checksums, ..ColumnOptions::default() },
     }
 }
 
-/// Seeds to try: `ARROWSMITH_SEEDS` has another number.
-fn seeds(usual: u64) -> u64 {
-    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
-}
-
 #[test]
 fn random_files_are_read_as_the_parquet_crate_reads_them() {
     let engine = engine(3, true);
-    for seed in 0..seeds(40) {
+    for seed in 0..common::seeds(15) {
         if let Err(difference) = properties::check_seed(&engine, seed) {
             panic!("{difference}");
         }
@@ -114,7 +110,7 @@ fn random_files_are_read_as_the_parquet_crate_reads_them() {
 #[test]
 fn broken_files_get_a_sound_answer() {
     let engine = engine(4, false);
-    for seed in 0..seeds(150) {
+    for seed in 0..common::seeds(60) {
         if let Err(difference) = broken::check_seed(&engine, seed) {
             panic!("{difference}");
         }

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use arrow_array::RecordBatchReader;
 use arrow_schema::{FieldRef, TimeUnit};
+use arrowsmith::gpu::GpuOptions;
+use arrowsmith::gpu::parquet::ColumnEngine;
 use arrowsmith::parquet::{
     Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
 };
@@ -79,9 +81,23 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
             Engine::Cpu | Engine::Gpu | Engine::Auto => arrowsmith::parquet::Engine::Cpu,
             Engine::Reference => arrowsmith::parquet::Engine::Reference,
         })
+        .gpu(gpu(args.engine.engine)?)
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
         .cancel(Arc::clone(interrupt.stop()));
     Ok(reader.open(input::datasets(&args.input)?)?)
+}
+
+/// The device, where one is asked for and, for `auto`, there is one.
+fn gpu(engine: Engine) -> Outcome<Option<Arc<ColumnEngine>>> {
+    let open = || ColumnEngine::open(GpuOptions::default()).map(Arc::new);
+    match engine {
+        Engine::Cpu | Engine::Reference => Ok(None),
+        Engine::Gpu => Ok(Some(open()?)),
+        Engine::Auto => match open() {
+            Err(arrowsmith::Error::Config(_)) => Ok(None),
+            found => Ok(Some(found?)),
+        },
+    }
 }
 
 fn read_options(args: &ConvertArgs) -> ReadOptions {

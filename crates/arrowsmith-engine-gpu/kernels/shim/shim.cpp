@@ -22,7 +22,9 @@ thread_local ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 
 namespace {
 
-const size_t STACK_BYTES = 128 << 10;
+const size_t STACK_BYTES = 32 << 10;
+// Not a power of two, so that the tops of the stacks do not share the same places of the cache.
+const size_t STACK_STRIDE = STACK_BYTES + 5 * 64;
 enum Status : uint8_t { READY, AT_BARRIER, AT_WARP, DONE };
 
 #if defined(__x86_64__)
@@ -68,7 +70,7 @@ struct Fibers {
     bool active = false, misused = false;
 
     ~Fibers() {
-        if (stacks) munmap(stacks, STACK_BYTES * BLOCK);
+        if (stacks) munmap(stacks, STACK_STRIDE * BLOCK);
     }
 
     void leave() {
@@ -120,7 +122,7 @@ void shuffle(uint32_t *items, uint32_t count, Random &random) {
 
 bool prepare() {
     if (fibers.stacks) return true;
-    void *memory = mmap(nullptr, STACK_BYTES * BLOCK, PROT_READ | PROT_WRITE,
+    void *memory = mmap(nullptr, STACK_STRIDE * BLOCK, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
     fibers.stacks = (unsigned char *)memory;
@@ -128,7 +130,7 @@ bool prepare() {
 }
 
 void start(uint32_t thread) {
-    unsigned char *stack = fibers.stacks + STACK_BYTES * thread;
+    unsigned char *stack = fibers.stacks + STACK_STRIDE * thread;
 #if defined(__x86_64__)
     // As after a call: the address to return to lies where the stack is 8 off a multiple of 16.
     void **top = (void **)(stack + STACK_BYTES - 8);

@@ -25,7 +25,8 @@ fn checked<T>(what: &str, outcome: Result<T, DriverError>) -> Result<T> {
 }
 
 fn absent(message: &str) -> Error {
-    let message = format!("engine gpu: {message}; --engine auto takes the CPU where there is no GPU");
+    let message =
+        format!("engine gpu: {message}; --engine auto takes the CPU where there is no GPU");
     Error::Config(message)
 }
 
@@ -91,8 +92,13 @@ impl CudaDevice {
             checked("cuDevicePrimaryCtxRetain", unsafe { result::primary_ctx::retain(device) })?;
         let context = Handle(context);
         // From here on, so that `drop` gives the context back whatever fails.
-        let mut opened =
-            Self { number, device, context, module: Handle(std::ptr::null_mut()), kernels: HashMap::new() };
+        let mut opened = Self {
+            number,
+            device,
+            context,
+            module: Handle(std::ptr::null_mut()),
+            kernels: HashMap::new(),
+        };
         opened.enter()?;
         opened.load(&format!("compute_{major}{minor}"))?;
         Ok(opened)
@@ -163,7 +169,8 @@ pub fn compile(arch: &str) -> Result<String> {
     if !unsafe { nvrtc::sys::is_culib_present() } {
         return Err(absent("CUDA's compiler NVRTC (libnvrtc) is not on this machine"));
     }
-    let mut options: Vec<String> = kernel::OPTIONS.iter().map(|option| (*option).to_owned()).collect();
+    let mut options: Vec<String> =
+        kernel::OPTIONS.iter().map(|option| (*option).to_owned()).collect();
     options.push(format!("--gpu-architecture={arch}"));
     let name = Some("arrowsmith.cu".to_owned());
     let options = CompileOptions { options, name, ..CompileOptions::default() };
@@ -213,7 +220,12 @@ impl Device for CudaDevice {
         self.enter()?;
         let kind = result::stream::StreamKind::NonBlocking;
         let stream = checked("cuStreamCreate", result::stream::create(kind))?;
-        Ok(Box::new(CudaStream { device: self, stream: Handle(stream), up: Pinned::EMPTY, down: Pinned::EMPTY }))
+        Ok(Box::new(CudaStream {
+            device: self,
+            stream: Handle(stream),
+            up: Pinned::EMPTY,
+            down: Pinned::EMPTY,
+        }))
     }
 }
 
@@ -309,14 +321,16 @@ impl Stream for CudaStream {
         }
         self.device.enter()?;
         // SAFETY: callers name device memory of as many bytes.
-        let filled = unsafe { result::memset_d8_async(at.0, byte, host_len(bytes)?, self.stream.0) };
+        let filled =
+            unsafe { result::memset_d8_async(at.0, byte, host_len(bytes)?, self.stream.0) };
         checked("cuMemsetD8Async", filled)
     }
 
     fn launch(&mut self, kernel: &'static str, grid: u64, args: &[u64]) -> Result<()> {
         self.device.enter()?;
         let function = self.device.kernels.get(kernel).copied();
-        let function = function.ok_or_else(|| failure(format!("gpu: there is no kernel {kernel}")))?;
+        let function =
+            function.ok_or_else(|| failure(format!("gpu: there is no kernel {kernel}")))?;
         let grid = u32::try_from(grid).ok().filter(|grid| *grid <= i32::MAX.unsigned_abs());
         let grid = grid.ok_or_else(|| failure("gpu: more blocks than a grid has"))?;
         let mut held = args.to_vec();
@@ -325,7 +339,14 @@ impl Stream for CudaStream {
         // SAFETY: a kernel takes one structure of fields of eight bytes, of as many as `args` has: the shim,
         // through which every launch is tested, compares the two. The driver copies it at once.
         let launched = unsafe {
-            result::launch_kernel(function.0, (grid, 1, 1), (block, 1, 1), 0, self.stream.0, &mut params)
+            result::launch_kernel(
+                function.0,
+                (grid, 1, 1),
+                (block, 1, 1),
+                0,
+                self.stream.0,
+                &mut params,
+            )
         };
         checked(&format!("kernel {kernel}"), launched)
     }

@@ -315,9 +315,7 @@ impl Run<'_> {
                     let around = &program.steps[parent];
                     match around.kind {
                         Kind::List | Kind::Map => totals.get(around.slot).copied().unwrap_or(0),
-                        Kind::FixedList => {
-                            columns[parent].len.saturating_mul(around.count as u64)
-                        }
+                        Kind::FixedList => columns[parent].len.saturating_mul(around.count as u64),
                         _ => columns[parent].len,
                     }
                 }
@@ -437,7 +435,11 @@ impl Run<'_> {
     }
 
     /// The bytes of strings, once it is known how many there are.
-    fn texts(&mut self, columns: &mut [Column], texts: Vec<(usize, [u64; 15])>) -> Result<(), Halt> {
+    fn texts(
+        &mut self,
+        columns: &mut [Column],
+        texts: Vec<(usize, [u64; 15])>,
+    ) -> Result<(), Halt> {
         let variable = |id: &usize| self.program.steps[*id].kind != Kind::FixedBinary;
         let ids: Vec<usize> = texts.iter().map(|text| text.0).filter(variable).collect();
         let totals: Vec<Ptr> =
@@ -491,7 +493,8 @@ impl Run<'_> {
         }
         let mut fetched = self.stream.fetch(&parts)?.into_iter();
         let counts = fetched.next().unwrap_or_default();
-        let mut next = || fetched.next().map(Buffer::from).ok_or_else(|| failure("gpu: a part less"));
+        let mut next =
+            || fetched.next().map(Buffer::from).ok_or_else(|| failure("gpu: a part less"));
         for (id, (step, column)) in program.steps.iter().zip(columns).enumerate() {
             let len = usize::try_from(column.len).unwrap_or(usize::MAX);
             let mut out = Fetched { len, ..Fetched::default() };

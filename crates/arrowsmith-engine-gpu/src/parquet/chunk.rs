@@ -237,16 +237,8 @@ fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Option<ArrayR
     let lens = run.take(if is_text { values * 8 } else { 0 })?;
     let totals = run.zeros(host.pages.len() * 8)?;
     let Some(dictionary) = dictionary(run, shape, host, text, bad)? else { return Ok(None) };
-    let mut args = [
-        pages.0,
-        page_count,
-        words.0,
-        lens.0,
-        dictionary.count as u64,
-        totals.0,
-        0,
-        bad.0,
-    ];
+    let mut args =
+        [pages.0, page_count, words.0, lens.0, dictionary.count as u64, totals.0, 0, bad.0];
     run.launch("page_values", page_count, &args)?;
     if is_text {
         run.launch("page_strings", blocks(page_count), &args)?;

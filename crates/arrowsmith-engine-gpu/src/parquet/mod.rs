@@ -24,8 +24,8 @@ use arrowsmith_parquet::{Column, File, RowSelection};
 use crate::GpuOptions;
 use crate::device::memory::Arena;
 use crate::device::{Device, Stream};
-pub use shape::supports;
 use shape::Shape;
+pub use shape::supports;
 
 /// A stream with memory of its own.
 #[derive(Debug)]
@@ -55,6 +55,15 @@ impl ColumnEngine {
             on_device: AtomicU64::new(0),
             on_cpu: AtomicU64::new(0),
         }
+    }
+
+    /// On the first device that CUDA shows, of this machine.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn open(options: GpuOptions) -> Result<Self> {
+        let engine = crate::GpuEngine::open(options.clone())?;
+        Ok(Self::new(Arc::clone(engine.device()), options))
     }
 
     /// Column chunks so far that the device decoded, and that the CPU engine did.
@@ -129,7 +138,8 @@ impl FieldDecoder {
             && last.end <= rows
         {
             let wanted = first.start..last.end;
-            let decoded = engine.chunk(file, row_group, &shape, wanted, options.verify_checksums)?;
+            let decoded =
+                engine.chunk(file, row_group, &shape, wanted, options.verify_checksums)?;
             if let Some(chunk::Decoded { array, first }) = decoded {
                 engine.on_device.fetch_add(1, Ordering::Relaxed);
                 let within = |range: &Range<usize>| range.start - first..range.end - first;
