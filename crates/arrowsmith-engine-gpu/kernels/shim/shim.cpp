@@ -153,6 +153,7 @@ bool run_block(Random &random) {
     uint32_t warps[BLOCK / WARP], lanes[WARP];
     for (uint32_t i = 0; i < BLOCK / WARP; i++) warps[i] = i;
     for (uint32_t i = 0; i < WARP; i++) lanes[i] = i;
+    shuffle(lanes, WARP, random);
     for (;;) {
         shuffle(warps, BLOCK / WARP, random);
         uint32_t done = 0, waiting = 0;
@@ -160,10 +161,11 @@ bool run_block(Random &random) {
             const uint32_t first = warps[w] * WARP;
             // A warp goes on, ballot after ballot, until it is at a barrier or at its end.
             for (;;) {
-                shuffle(lanes, WARP, random);
+                // Another lane begins each time.
+                const uint32_t turn = (uint32_t)random.next() % WARP;
                 uint32_t at_warp = 0;
                 for (uint32_t l = 0; l < WARP; l++) {
-                    const uint32_t thread = first + lanes[l];
+                    const uint32_t thread = first + lanes[(l + turn) % WARP];
                     if (fibers.status[thread] == READY) fibers.enter(thread);
                     at_warp += fibers.status[thread] == AT_WARP;
                 }

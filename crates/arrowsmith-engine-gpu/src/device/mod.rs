@@ -18,7 +18,7 @@ use std::sync::Arc;
 use arrow_buffer::MutableBuffer;
 use arrowsmith_core::{Error, Result};
 
-/// Threads of a block, in every kernel.
+/// Threads of a block on a GPU, in every kernel; `BLOCK` of kernels/common.cuh.
 pub const BLOCK: u64 = 256;
 
 /// An address in the memory of a device.
@@ -70,6 +70,16 @@ pub trait Device: Send + Sync + Debug {
 
 /// Work that the device does in order.
 pub trait Stream: Send + Debug {
+    /// Threads of a block, in every kernel.
+    fn block_threads(&self) -> u64 {
+        BLOCK
+    }
+
+    /// Blocks that cover so many threads.
+    fn blocks(&self, threads: u64) -> u64 {
+        threads.div_ceil(self.block_threads())
+    }
+
     /// Copies bytes to the device.
     ///
     /// # Errors
@@ -82,7 +92,7 @@ pub trait Stream: Send + Debug {
     /// What the driver says.
     fn fill(&mut self, at: Ptr, byte: u8, bytes: u64) -> Result<()>;
 
-    /// Runs a kernel over `grid` blocks of [`BLOCK`] threads. `args` are the fields of the structure that
+    /// Runs a kernel over `grid` blocks of [`Stream::block_threads`] each. `args` are the fields of the structure that
     /// the kernel takes, in their order.
     ///
     /// # Errors
@@ -99,11 +109,6 @@ pub trait Stream: Send + Debug {
 /// The error of a device.
 pub(crate) fn failure(message: impl Into<String>) -> Error {
     Error::Io { path: None, source: io::Error::other(message.into()) }
-}
-
-/// Blocks that cover so many threads.
-pub(crate) fn blocks(threads: u64) -> u64 {
-    threads.div_ceil(BLOCK)
 }
 
 /// A number of bytes of the device as one of the host.

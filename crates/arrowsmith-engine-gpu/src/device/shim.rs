@@ -87,6 +87,11 @@ struct ShimStream {
 }
 
 impl Stream for ShimStream {
+    /// Two warps: a block costs its threads, and most texts of tests are short.
+    fn block_threads(&self) -> u64 {
+        64
+    }
+
     fn copy_in(&mut self, to: Ptr, bytes: &[u8]) -> Result<()> {
         // SAFETY: callers name memory that `allocate` gave and that holds this many bytes; the fences of
         // the arena, which every test checks, show when they do not.

@@ -9,13 +9,13 @@ use arrowsmith_core::{Error, Framing, Result};
 
 use super::program::{Kind, NONE, Program};
 use crate::device::memory::{Arena, Refused};
-use crate::device::{Ptr, Stream, blocks, failure};
+use crate::device::{Ptr, Stream, failure};
 
 /// Bytes behind a text that kernels may read; they are line feeds, which no word goes past.
 const PADDING: [u8; 256] = [b'\n'; 256];
 
-/// Bytes of text that a block scans.
-const SCAN_BYTES: u64 = 64 * 256;
+/// Bytes of text that a thread scans.
+const SCAN_BYTES: u64 = 64;
 
 /// Values in one column of one piece, at most: what 32-bit places can number.
 const VALUES_MAX: u64 = 1 << 31;
@@ -186,7 +186,7 @@ impl Run<'_> {
     /// Scan and index: tokens, and where the places and bytes of the tokens are.
     fn tokens(&mut self, text: Ptr, len: u64) -> Result<(u64, Ptr, Ptr), Halt> {
         let words = len.div_ceil(64);
-        let scan_blocks = len.div_ceil(SCAN_BYTES);
+        let scan_blocks = self.stream.blocks(len.div_ceil(SCAN_BYTES));
         let states = self.take((scan_blocks + 1) * 8)?;
         let masks = self.take(words * 8)?;
         let counts = self.take((scan_blocks + 1) * 8)?;
@@ -209,7 +209,7 @@ impl Run<'_> {
 
     /// Records: how many, and the first token of each.
     fn frame(&mut self, bytes: Ptr, tokens: u64) -> Result<(u64, Ptr), Halt> {
-        let token_blocks = blocks(tokens);
+        let token_blocks = self.stream.blocks(tokens);
         let depths = self.take((token_blocks + 1) * 8)?;
         let counts = self.take((token_blocks + 1) * 8)?;
         let framing = match self.framing {
@@ -268,7 +268,7 @@ impl Run<'_> {
             u64::from(self.rules.refuse_unknown),
             slots,
         ];
-        self.stream.launch("walk_count", blocks(records), &args)?;
+        self.stream.launch("walk_count", self.stream.blocks(records), &args)?;
         let totals = self.scan_slots(counts, slots, records)?;
         let structure = self.stream.fetch(&[(suspect, records)])?;
         let mut columns = self.lay_out(records, &totals)?;
@@ -278,7 +278,7 @@ impl Run<'_> {
             .flat_map(u64::to_le_bytes)
             .collect();
         args[16] = self.take_with(&table)?.0;
-        self.stream.launch("walk_write", blocks(records), &args)?;
+        self.stream.launch("walk_write", self.stream.blocks(records), &args)?;
         self.convert(input, &mut columns, suspect, piece)?;
         self.suspects(input, suspect, &structure, piece)
     }
@@ -295,7 +295,7 @@ impl Run<'_> {
     }
 
     fn scan(&mut self, values: Ptr, slots: u64, count: u64, totals: Ptr) -> Result<(), Halt> {
-        let per_slot = blocks(count);
+        let per_slot = self.stream.blocks(count);
         let sums = self.take(slots * (per_slot + 1) * 8)?;
         let args = [values.0, count, per_slot, sums.0, totals.0];
         self.stream.launch("slots_sum", slots * per_slot, &args)?;
@@ -384,7 +384,7 @@ impl Run<'_> {
             let null_count = nulls.offset(id as u64 * 4);
             if step.kind.is_nested() {
                 let args = [column.valid.0, column.len, bits.0, null_count.0];
-                self.stream.launch("pack_valid", blocks(column.len), &args)?;
+                self.stream.launch("pack_valid", self.stream.blocks(column.len), &args)?;
                 continue;
             }
             let (hops, hop_count) = self.hops(columns, id)?;
@@ -398,7 +398,7 @@ impl Run<'_> {
                 args[11] = null_count.0;
                 args[12] = hops.0;
                 args[13] = hop_count;
-                self.stream.launch("string_lens", blocks(column.len), &args)?;
+                self.stream.launch("string_lens", self.stream.blocks(column.len), &args)?;
                 if step.kind != Kind::FixedBinary {
                     let totals = columns[id].offsets.offset(column.len * 8);
                     self.scan(columns[id].offsets, 1, column.len, totals)?;
@@ -428,7 +428,7 @@ impl Run<'_> {
                 suspect.0,
                 self.tables.powers.0,
             ];
-            self.stream.launch("convert_fixed", blocks(column.len), &args)?;
+            self.stream.launch("convert_fixed", self.stream.blocks(column.len), &args)?;
         }
         self.texts(columns, texts)?;
         self.collect(columns, nulls, piece)
@@ -460,7 +460,7 @@ impl Run<'_> {
             }
             args[8] = columns[id].values.0;
             args[9] = columns[id].narrow.0;
-            self.stream.launch("string_copy", blocks(column.len), &args)?;
+            self.stream.launch("string_copy", self.stream.blocks(column.len), &args)?;
         }
         Ok(())
     }

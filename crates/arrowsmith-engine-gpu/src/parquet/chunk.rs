@@ -11,7 +11,7 @@ use arrowsmith_parquet::{DataPage, Encoding, File, LevelEncoding, Page, Pages, P
 
 use super::shape::{Form, Shape};
 use crate::device::memory::{Arena, Refused};
-use crate::device::{Ptr, Stream, blocks};
+use crate::device::{Ptr, Stream};
 
 /// Bytes behind every page that may be read.
 const SPARE: usize = 16;
@@ -159,7 +159,7 @@ impl Run<'_> {
 
     /// Sums an array of numbers in place, with the sum of all behind it.
     fn scan(&mut self, values: Ptr, count: usize) -> Result<(), Refused> {
-        let per_slot = blocks(count as u64);
+        let per_slot = self.stream.blocks(count as u64);
         let sums = self.take((usize::try_from(per_slot).unwrap_or(usize::MAX) + 1) * 8)?;
         let args = [values.0, count as u64, per_slot, sums.0, values.0 + count as u64 * 8];
         self.launch("slots_sum", per_slot, &args)?;
@@ -226,7 +226,7 @@ fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Option<ArrayR
     let args = [pages.0, page_count, valid.0, before.0, entries as u64, bad.0];
     run.launch("page_levels", page_count, &args)?;
     run.scan(before, entries)?;
-    run.launch("page_firsts", blocks(page_count), &args)?;
+    run.launch("page_firsts", run.stream.blocks(page_count), &args)?;
     let total = run.fetch(&[(before.offset(entries as u64 * 8), 8)])?;
     let values = usize::try_from(number(&total[0], 0)).unwrap_or(usize::MAX);
     if values > entries {
@@ -241,7 +241,7 @@ fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Option<ArrayR
         [pages.0, page_count, words.0, lens.0, dictionary.count as u64, totals.0, 0, bad.0];
     run.launch("page_values", page_count, &args)?;
     if is_text {
-        run.launch("page_strings", blocks(page_count), &args)?;
+        run.launch("page_strings", run.stream.blocks(page_count), &args)?;
         if host.pages.iter().any(|page| page.encoding == 5) {
             let parts = [(totals, host.pages.len() * 8), (bad, 4)];
             let fetched = run.fetch(&parts)?;
@@ -342,7 +342,7 @@ fn gather(
         0,
         parts.bad.0,
     ];
-    let rows = blocks(entries as u64);
+    let rows = run.stream.blocks(entries as u64);
     let nulls = run.zeros(8)?;
     let bit_bytes = entries.div_ceil(32) * 4;
     let bits = run.take(bit_bytes)?;

@@ -20,6 +20,7 @@ pub fn device(seed: u64) -> Arc<dyn Device> {
 }
 
 /// Seeds to try: `ARROWSMITH_SEEDS` has another number.
+#[allow(dead_code, reason = "not every test has seeds")]
 pub fn seeds(usual: u64) -> u64 {
     std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
 }
