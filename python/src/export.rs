@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
+use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchReader, StructArray};
+use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -43,6 +44,41 @@ pub(crate) fn batch_capsules<'py>(
         .with_metadata(schema.metadata().clone());
     let array = StructArray::from(batch.clone());
     to_array_pycapsules(py, Arc::new(field), &array, None).map_err(|error| refused(py, error))
+}
+
+/// `ArrowDeviceArray` of the Arrow C Device interface.
+#[repr(C)]
+struct DeviceArray {
+    array: FFI_ArrowArray,
+    device_id: i64,
+    device_type: i32,
+    /// A pointer to an event to wait for; none, as all work is done.
+    sync_event: usize,
+    reserved: [i64; 3],
+}
+
+/// `ARROW_DEVICE_CPU`.
+const DEVICE_CPU: i32 = 1;
+
+/// For `__arrow_c_device_array__`: the schema and the batch with the device it is on, the host.
+pub(crate) fn device_capsules<'py>(
+    py: Python<'py>,
+    batch: &RecordBatch,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let schema = batch.schema();
+    let field = Field::new_struct("", schema.fields().clone(), false)
+        .with_metadata(schema.metadata().clone());
+    let described = to_schema_pycapsule(py, &field).map_err(|error| refused(py, error))?;
+    let array = DeviceArray {
+        array: FFI_ArrowArray::new(&StructArray::from(batch.clone()).to_data()),
+        // The host has no number.
+        device_id: -1,
+        device_type: DEVICE_CPU,
+        sync_event: 0,
+        reserved: [0; 3],
+    };
+    let array = PyCapsule::new_with_value(py, array, c"arrow_device_array")?;
+    PyTuple::new(py, [described, array])
 }
 
 /// For `__arrow_c_stream__`.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_schema::TimeUnit;
+use arrowsmith::gpu::GpuOptions;
+use arrowsmith::gpu::parquet::ColumnEngine;
 use arrowsmith::parquet::{
     Columns, EXTENSIONS, Engine, ParquetReader, ReadOptions, ReaderBuilder, StringForm, describe,
     open_file,
@@ -35,7 +37,14 @@ pub(crate) fn open(
         false => schema_of(&partitions)?.fields().iter().cloned().collect(),
     };
     let limits = Limits::default().with_memory_bytes_max(get(options, "memory_bytes_max")?);
-    let engine = &[("cpu", Engine::Cpu), ("reference", Engine::Reference)];
+    let name: String = get(options, "engine")?;
+    let gpu = gpu(&name).map_err(|error| raised(py, error))?;
+    let engine = &[
+        ("cpu", Engine::Cpu),
+        ("gpu", Engine::Cpu),
+        ("auto", Engine::Cpu),
+        ("reference", Engine::Reference),
+    ];
     let builder = ReaderBuilder::new()
         .options(read_options(options)?)
         .filter(filter)
@@ -43,12 +52,26 @@ pub(crate) fn open(
         .partition_types(partition_types)
         .limit(get(options, "limit")?)
         .engine(choice(options, "engine", engine)?)
+        .gpu(gpu)
         .threads(threads(options)?)
         .batch_rows(get(options, "batch_rows")?)
         .limits(limits)
         .cancel(Arc::clone(cancel));
     let files = files(source)?;
     py.detach(|| builder.open(files)).map_err(|error| raised(py, error))
+}
+
+/// The device, where one is asked for and, for `auto`, there is one.
+fn gpu(engine: &str) -> arrowsmith::Result<Option<Arc<ColumnEngine>>> {
+    let open = || ColumnEngine::open(GpuOptions::default()).map(Arc::new);
+    match engine {
+        "gpu" => Ok(Some(open()?)),
+        "auto" => match open() {
+            Err(arrowsmith::Error::Config(_)) => Ok(None),
+            found => Ok(Some(found?)),
+        },
+        _ => Ok(None),
+    }
 }
 
 fn read_options(options: &Bound<'_, PyDict>) -> PyResult<ReadOptions> {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::SchemaRef;
 use arrowsmith::plan::text::format_schema;
+use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
-use crate::export::{batch_capsules, schema_capsule, stream_capsule};
+use crate::export::{batch_capsules, device_capsules, schema_capsule, stream_capsule};
 use crate::schema::Schema;
 
 /// Some consecutive rows of the input.
@@ -53,6 +54,23 @@ impl Batch {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let _ = requested_schema;
         batch_capsules(py, &self.0)
+    }
+
+    #[pyo3(signature = (requested_schema=None, **kwargs))]
+    fn __arrow_c_device_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        // The interface has producers refuse what they do not know, unless it is None.
+        for (name, value) in kwargs.into_iter().flatten() {
+            if !value.is_none() {
+                return Err(PyNotImplementedError::new_err(format!("{name} is not known")));
+            }
+        }
+        let _ = requested_schema;
+        device_capsules(py, &self.0)
     }
 
     fn __repr__(&self) -> String {

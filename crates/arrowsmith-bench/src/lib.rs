@@ -35,6 +35,7 @@ mod corpus;
 mod definition;
 mod engine;
 mod error;
+pub mod gpu;
 pub mod ingest;
 mod input;
 mod install;

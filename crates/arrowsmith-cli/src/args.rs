@@ -428,6 +428,7 @@ pub enum BenchSuite {
     Parquet(ParquetBenchArgs),
     Objects(crate::bench::objects::ObjectsBenchArgs),
     Jvm(JvmBenchArgs),
+    Gpu(crate::bench::gpu::GpuBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine

@@ -36,7 +36,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let rejects = Rejects::default();
     let reader = open(args, interrupt, &rejects)?;
     let Some(target) = target.filter(|_| !args.explain) else {
-        return print(&reader.plan().to_string());
+        return print(&(reader.plan().to_string() + &engine_text(args.engine.engine, &reader)));
     };
     if let Some(path) = &args.bad.rejects {
         rejects.write_to(path)?;
@@ -56,6 +56,20 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
         work.report(summary, started);
     }
     Ok(())
+}
+
+/// What the engine does not do by itself, for `--explain`.
+fn engine_text(engine: Engine, reader: &JsonReader) -> String {
+    if !matches!(engine, Engine::Gpu | Engine::Auto) {
+        return String::new();
+    }
+    match arrowsmith::gpu::supports(reader.plan()) {
+        Ok(()) => {
+            "engine gpu: every column; records that its kernels are not sure of, by engine cpu\n"
+                .to_owned()
+        }
+        Err(reason) => format!("engine gpu: decoded by engine cpu, for it has no {reason}\n"),
+    }
 }
 
 /// Writes to standard output.
@@ -83,8 +97,9 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt, rejects: &Rejects) -> Outcome
         .framing(input::framing(args.input.format))
         .compression(input::compression(args.input.compression_in))
         .engine(arrowsmith::engine(match args.engine.engine {
-            Engine::Cpu => "cpu",
-            Engine::Reference => "reference",
+            // What a GPU would do can be said without one.
+            Engine::Gpu | Engine::Auto if args.explain => "cpu",
+            engine => engine.name(),
         })?)
         .threads(args.engine.threads.map_or(0, usize::from))
         .batch_rows(args.out.batch_rows.and_then(|rows| usize::try_from(rows).ok()))

@@ -37,7 +37,7 @@ pub use base::{decode_base64, decode_hex};
 pub use decimal::{parse_decimal128, parse_decimal256};
 pub use duration::parse_duration;
 pub use error::{NumberError, TextError};
-pub use float::{nearest_f64, parse_f16, parse_f32, parse_f64};
+pub use float::{nearest_f64, parse_f16, parse_f32, parse_f64, powers_of_five};
 pub use integer::{parse_i64, parse_u64};
 pub use scan::{NumberShape, scan_number};
 pub use time::{

@@ -29,6 +29,7 @@ pub use arrowsmith_core::{
     DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, FileError, FileErrorKind, FilePlace,
     Framing, Limits, OnError, Position, Reject, Report, Result, UnknownKeys,
 };
+pub use arrowsmith_engine_gpu as gpu;
 pub use arrowsmith_pipeline::Progress;
 pub use arrowsmith_plan as plan;
 pub use arrowsmith_plan::{Engine, Plan};
@@ -52,12 +53,13 @@ pub fn set_kept_memory_max(bytes: usize) {
 }
 
 /// The names that [`engine()`] knows, the default one first.
-pub const ENGINES: &[&str] = &["cpu", "reference"];
+pub const ENGINES: &[&str] = &["cpu", "gpu", "auto", "reference"];
 
-/// The engine of this name.
+/// The engine of this name. `gpu` is the first device that CUDA shows; `auto` is that, or `cpu` where there
+/// is none.
 ///
 /// # Errors
-/// [`Error::Config`] lists the names that there are.
+/// [`Error::Config`] lists the names that there are, or says why there is no GPU.
 ///
 /// ```
 /// assert_eq!(arrowsmith::engine("cpu")?.name(), "cpu");
@@ -67,6 +69,11 @@ pub const ENGINES: &[&str] = &["cpu", "reference"];
 pub fn engine(name: &str) -> Result<Arc<dyn Engine>> {
     match name {
         "cpu" => Ok(Arc::new(arrowsmith_engine_cpu::CpuEngine::default())),
+        "gpu" => Ok(Arc::new(gpu::GpuEngine::open(gpu::GpuOptions::default())?)),
+        "auto" => match engine("gpu") {
+            Err(Error::Config(_)) => engine("cpu"),
+            found => found,
+        },
         "reference" => Ok(Arc::new(arrowsmith_engine_reference::ReferenceEngine)),
         other => {
             let known = ENGINES.join(", ");

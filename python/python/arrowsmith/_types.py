@@ -129,7 +129,7 @@ Filter: TypeAlias = str | Test | Sequence[Test] | Sequence[Sequence[Test]]
 Strings: TypeAlias = Literal["auto", "small", "large", "view"]
 TimestampUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
 
-Engine: TypeAlias = Literal["cpu", "reference"]
+Engine: TypeAlias = Literal["cpu", "gpu", "auto", "reference"]
 Format: TypeAlias = Literal["auto", "ndjson", "concatenated", "array"]
 Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "lz4"]
 OnError: TypeAlias = Literal["fail", "null", "skip"]

@@ -35,7 +35,21 @@ pub enum CompressionIn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     Cpu,
+    Gpu,
+    Auto,
     Reference,
+}
+
+impl Engine {
+    /// As the library calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Auto => "auto",
+            Self::Reference => "reference",
+        }
+    }
 }
 
 /// `--on-error`.

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use arrow_array::RecordBatchReader;
 use arrow_schema::{FieldRef, TimeUnit};
+use arrowsmith::gpu::GpuOptions;
+use arrowsmith::gpu::parquet::ColumnEngine;
 use arrowsmith::parquet::{
     Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
 };
@@ -76,12 +78,26 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
         .threads(args.engine.threads.map_or(0, usize::from))
         .batch_rows(args.out.batch_rows.and_then(|rows| usize::try_from(rows).ok()))
         .engine(match args.engine.engine {
-            Engine::Cpu => arrowsmith::parquet::Engine::Cpu,
+            Engine::Cpu | Engine::Gpu | Engine::Auto => arrowsmith::parquet::Engine::Cpu,
             Engine::Reference => arrowsmith::parquet::Engine::Reference,
         })
+        .gpu(gpu(args.engine.engine)?)
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
         .cancel(Arc::clone(interrupt.stop()));
     Ok(reader.open(input::datasets(&args.input)?)?)
+}
+
+/// The device, where one is asked for and, for `auto`, there is one.
+fn gpu(engine: Engine) -> Outcome<Option<Arc<ColumnEngine>>> {
+    let open = || ColumnEngine::open(GpuOptions::default()).map(Arc::new);
+    match engine {
+        Engine::Cpu | Engine::Reference => Ok(None),
+        Engine::Gpu => Ok(Some(open()?)),
+        Engine::Auto => match open() {
+            Err(arrowsmith::Error::Config(_)) => Ok(None),
+            found => Ok(Some(found?)),
+        },
+    }
 }
 
 fn read_options(args: &ConvertArgs) -> ReadOptions {

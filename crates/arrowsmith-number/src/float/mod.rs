@@ -20,6 +20,13 @@ use std::str::FromStr;
 
 pub use self::half::parse_f16;
 
+/// The 128 most significant bits of 5^q for q from −342 to 308, as (high, low) halves: the table of
+/// Eisel–Lemire, for engines that run it elsewhere.
+#[must_use]
+pub fn powers_of_five() -> &'static [(u64, u64)] {
+    &powers::POWERS_OF_FIVE
+}
+
 use self::block::{Parsed, parse_block};
 use self::eisel_lemire::{Format, nearest};
 use crate::NumberError;

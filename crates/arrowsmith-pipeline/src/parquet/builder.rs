@@ -8,6 +8,7 @@ use std::thread;
 
 use arrow_schema::FieldRef;
 use arrowsmith_core::{Error, Limits, Result};
+use arrowsmith_engine_gpu::parquet::ColumnEngine;
 use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::DataFile;
 
@@ -46,6 +47,7 @@ pub struct ParquetPipeline {
     threads: usize,
     batch_rows: Option<usize>,
     engine: Engine,
+    gpu: Option<Arc<ColumnEngine>>,
     limits: Limits,
     cancel: Arc<AtomicBool>,
 }
@@ -131,6 +133,14 @@ impl ParquetPipeline {
         self
     }
 
+    /// A device that decodes the columns that its kernels hold; the others, and those in which it finds anything
+    /// that is not sound, are decoded as without it.
+    #[must_use]
+    pub fn gpu(mut self, gpu: Option<Arc<ColumnEngine>>) -> Self {
+        self.gpu = gpu;
+        self
+    }
+
     /// Bounds on what files may ask for; `memory_bytes_max` bounds what is decoded and not taken yet, beyond
     /// the batch that is next.
     #[must_use]
@@ -169,6 +179,7 @@ impl ParquetPipeline {
             row_groups: self.row_groups,
             rows: self.rows,
             engine: self.engine,
+            gpu: self.gpu.filter(|_| self.engine == Engine::Cpu),
             limits: self.limits,
             partitions,
             many: count > 1,

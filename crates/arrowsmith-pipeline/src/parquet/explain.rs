@@ -12,7 +12,7 @@ pub struct ColumnNote {
     pub data_type: String,
     /// What gives its values: the engine, the `parquet` crate, the folders' names.
     pub by: &'static str,
-    /// Why the `parquet` crate decodes it, if it does and was not asked for.
+    /// Why another engine decodes it than was asked for, if one does.
     pub fall_back: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Columns that the `parquet` crate decodes although nobody asked for that.
+    /// Columns that another engine decodes than the one that was asked for.
     pub fn fall_backs(&self) -> usize {
         self.columns.iter().filter(|column| column.fall_back.is_some()).count()
     }

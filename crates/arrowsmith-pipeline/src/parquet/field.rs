@@ -11,12 +11,15 @@ use arrow_select::filter::filter;
 use arrow_select::take::take;
 use arrowsmith_core::Result;
 use arrowsmith_engine_cpu::parquet::FieldDecoder as CpuDecoder;
+use arrowsmith_engine_gpu::parquet::FieldDecoder as GpuDecoder;
 use arrowsmith_engine_reference::parquet::FieldDecoder as ReferenceDecoder;
 
 /// What gives the values.
 pub(crate) enum Stream {
     /// Our own engine.
     Cpu(Box<CpuDecoder>),
+    /// A device, or our own engine where it is not sure.
+    Gpu(Box<GpuDecoder>),
     /// The `parquet` crate.
     Reference(Box<ReferenceDecoder>),
     /// A column that the file does not have.
@@ -30,6 +33,7 @@ impl Stream {
     pub(crate) fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         match self {
             Self::Cpu(decoder) => decoder.next(rows),
+            Self::Gpu(decoder) => decoder.next(rows),
             Self::Reference(decoder) => decoder.next(rows),
             Self::Null(data_type) => Ok(new_null_array(data_type, rows)),
             Self::Constant(value) => {

@@ -13,6 +13,7 @@ use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder as CpuDecoder, supports};
+use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder as GpuDecoder};
 use arrowsmith_engine_reference::parquet::Reader as Reference;
 use arrowsmith_parquet::{
     Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan, RowSelection,
@@ -33,6 +34,8 @@ pub(crate) struct Request {
     pub(crate) filter: Option<Predicate>,
     pub(crate) row_groups: Option<Vec<usize>>,
     pub(crate) engine: Engine,
+    /// A device that decodes what it can.
+    pub(crate) gpu: Option<Arc<ColumnEngine>>,
     pub(crate) limits: Limits,
     /// Rows that are read, counted over the row groups that are; none: all.
     pub(crate) rows: Option<RowSelection>,
@@ -50,6 +53,7 @@ pub(crate) struct Prepared {
     /// The `parquet` crate's view of the file, if it decodes any column.
     reference: Option<Reference>,
     engine: Engine,
+    gpu: Option<Arc<ColumnEngine>>,
     /// For each field of the batches, what gives it.
     sources: Vec<Source>,
     pub(crate) schema: SchemaRef,
@@ -134,7 +138,8 @@ impl Prepared {
             ..ColumnOptions::default()
         };
         let engine = request.engine;
-        Ok(Self { opened, plan, options, reference, engine, sources, schema, condition })
+        let gpu = request.gpu.clone();
+        Ok(Self { opened, plan, options, reference, engine, gpu, sources, schema, condition })
     }
 
     /// Ranges of the file that the fields need of a row group.
@@ -199,6 +204,11 @@ impl Prepared {
     /// Starts decoding one column.
     pub(crate) fn stream(&self, file: &File, column: &Column, window: &Window) -> Result<Stream> {
         let selection = Some(&window.selection);
+        if let Some(gpu) = self.gpu.as_ref().filter(|_| is_ours(self.engine, column)) {
+            let group = window.row_group;
+            let decoder = GpuDecoder::new(gpu, file, group, column, selection, self.options)?;
+            return Ok(Stream::Gpu(Box::new(decoder)));
+        }
         if is_ours(self.engine, column) {
             let decoder = CpuDecoder::new(file, window.row_group, column, selection, self.options)?;
             return Ok(Stream::Cpu(Box::new(decoder)));
@@ -211,6 +221,10 @@ impl Prepared {
         Ok(Stream::Reference(Box::new(decoder)))
     }
 
+    fn is_ours(&self, field: usize) -> bool {
+        is_ours(self.engine, &self.plan.fields[field])
+    }
+
     /// What is going to happen, by this file.
     pub(crate) fn explain(&self, request: &Request, files: usize) -> Result<Explanation> {
         let notes = self.sources.iter().zip(self.schema.fields()).map(|(source, field)| {
@@ -219,6 +233,12 @@ impl Prepared {
                 Source::Constant(_) => ("the folders' names", None),
                 Source::Column(_) if self.engine == Engine::Reference => {
                     ("the parquet crate", None)
+                }
+                Source::Column(index) if self.gpu.is_some() && self.is_ours(*index) => {
+                    match arrowsmith_engine_gpu::parquet::supports(&self.plan.fields[*index]) {
+                        Ok(()) => ("the gpu engine", None),
+                        Err(reason) => ("the cpu engine", Some(reason)),
+                    }
                 }
                 Source::Column(index) => match supports(&self.plan.fields[*index]) {
                     Ok(()) => ("the cpu engine", None),

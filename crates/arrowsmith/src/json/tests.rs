@@ -74,8 +74,16 @@ fn engines_are_found_by_name_and_agree() {
             .unwrap();
         reader.map(|batch| batch.unwrap()).collect()
     };
-    let [cpu, reference] = crate::ENGINES else { panic!("more engines than this test knows") };
-    assert_eq!(read(cpu), read(reference));
+    let expected = read("cpu");
+    for name in crate::ENGINES {
+        match crate::engine(name) {
+            Err(error) => {
+                assert_eq!(*name, "gpu", "{error}");
+                assert!(error.to_string().contains("--engine auto"), "{error}");
+            }
+            Ok(_) => assert_eq!(read(name), expected, "{name}"),
+        }
+    }
 }
 
 #[test]

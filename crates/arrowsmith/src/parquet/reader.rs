@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
+use arrowsmith_engine_gpu::parquet::ColumnEngine;
 use arrowsmith_pipeline::Progress;
 use arrowsmith_pipeline::parquet::{ParquetBatches, ParquetPipeline};
 use arrowsmith_source::DataFile;
@@ -81,6 +82,12 @@ impl ReaderBuilder {
     #[must_use]
     pub fn engine(self, engine: Engine) -> Self {
         Self { pipeline: self.pipeline.engine(engine) }
+    }
+
+    /// A device that decodes the columns that its kernels hold; engine `cpu` decodes the others.
+    #[must_use]
+    pub fn gpu(self, gpu: Option<Arc<ColumnEngine>>) -> Self {
+        Self { pipeline: self.pipeline.gpu(gpu) }
     }
 
     /// Bounds on what files may ask for, and on memory.

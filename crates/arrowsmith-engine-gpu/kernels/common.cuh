@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every kernel file starts from: the types, scans over a block, and the classes of bytes.
+//
+// The same text is compiled three ways: by nvcc (ahead of time, in checks), by NVRTC (at run time) and by a
+// C++ compiler against `shim/shim.h`, which runs blocks, warps and barriers on the CPU. It includes nothing
+// of CUDA's headers, so that NVRTC needs no folder of them. It never allocates and never traps: what a
+// kernel is not sure of, it leaves to the CPU engine.
+#ifndef ARROWSMITH_COMMON_CUH
+#define ARROWSMITH_COMMON_CUH
+
+#ifdef ARROWSMITH_SHIM
+#include "shim/shim.h"
+#endif
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef unsigned __int128 u128;
+
+// Threads of a block, in every kernel. On the CPU, where each costs, two warps are enough for a proof.
+#ifdef ARROWSMITH_SHIM
+#define BLOCK 64
+#else
+#define BLOCK 256
+#endif
+#define WARP 32
+#define FULL 0xFFFFFFFFu
+// A value that is null, or not there.
+#define NONE 0xFFFFFFFFu
+
+// A kernel takes one structure, all of whose fields are eight bytes wide.
+#define KERNEL(name, Args) extern "C" __global__ void name(const Args a)
+
+__device__ __forceinline__ u64 thread_index() { return (u64)blockIdx.x * BLOCK + threadIdx.x; }
+
+struct Sum {
+    static __device__ __forceinline__ u64 identity() { return 0; }
+    static __device__ __forceinline__ u64 join(u64 a, u64 b) { return a + b; }
+};
+
+// Joins the values of the lanes of a warp up to and with this one, in their order.
+template <class Op> __device__ __forceinline__ u64 warp_scan(u64 value) {
+    const u32 lane = threadIdx.x % WARP;
+    for (u32 step = 1; step < WARP; step *= 2) {
+        const u64 before = __shfl_up_sync(FULL, value, step);
+        if (lane >= step) value = Op::join(before, value);
+    }
+    return value;
+}
+
+// Joins the values of the threads of a block before this one, and says what all of them make. `Op` need not
+// commute. Every thread of the block calls it.
+template <class Op> __device__ u64 block_scan(u64 value, u64 *total) {
+    __shared__ u64 warps[BLOCK / WARP];
+    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const u64 inclusive = warp_scan<Op>(value);
+    u64 exclusive = __shfl_up_sync(FULL, inclusive, 1);
+    if (lane == 0) exclusive = Op::identity();
+    // What the scan before left here may still be read.
+    __syncthreads();
+    if (lane == WARP - 1) warps[warp] = inclusive;
+    __syncthreads();
+    u64 before = Op::identity(), all = Op::identity();
+    for (u32 i = 0; i < BLOCK / WARP; i++) {
+        if (i == warp) before = all;
+        all = Op::join(all, warps[i]);
+    }
+    *total = all;
+    return Op::join(before, exclusive);
+}
+
+// Scans an array in one block, tile after tile: each place gets what the places before it make; the last
+// one, behind the array, the whole.
+template <class Op> __device__ void scan_array(u64 *values, u64 count) {
+    u64 carry = Op::identity();
+    for (u64 tile = 0; tile < count; tile += BLOCK) {
+        const u64 i = tile + threadIdx.x;
+        const u64 value = i < count ? values[i] : Op::identity();
+        u64 total;
+        const u64 before = block_scan<Op>(value, &total);
+        if (i < count) values[i] = Op::join(carry, before);
+        carry = Op::join(carry, total);
+    }
+    if (threadIdx.x == 0) values[count] = carry;
+}
+
+__device__ __forceinline__ bool is_space(u8 c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+__device__ __forceinline__ bool is_operator(u8 c) {
+    return c == '{' || c == '}' || c == '[' || c == ']' || c == ',' || c == ':';
+}
+__device__ __forceinline__ bool is_digit(u8 c) { return (u8)(c - '0') < 10; }
+// What may stand directly behind a number or a literal; anything else is part of the same word.
+__device__ __forceinline__ bool ends_word(u8 c) { return is_space(c) || is_operator(c) || c == '"'; }
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convert: a thread a value, from the place of its text to its bits, in its final place.
+//
+// A warp makes the 32 bits of validity that its values have. A value that is not plainly right marks its
+// record; its own bits are 0 then. What kind of value it is says the host, the same for all of a column.
+#include "plan.cuh"
+#include "number.cuh"
+#include "time.cuh"
+
+struct ConvertArgs {
+    const u8 *text;
+    const u32 *places;
+    u64 count;
+    u64 kind;
+    // Bits of a number; precision of a decimal; units in a second of times.
+    u64 width;
+    // Signed integers; scale of a decimal; whether text without offset means what `local` says.
+    i64 option;
+    i64 local;
+    u64 allow_nan;
+    u8 *values;
+    u32 *valid;
+    u32 *nulls;
+    const Hop *hops;
+    u64 hop_count;
+    u8 *suspect;
+    const Power *powers;
+};
+
+// Bytes between the quotes of a string of ASCII without escapes; NONE for any other.
+__device__ __forceinline__ u32 plain_bytes(const u8 *text) {
+    u32 len = 0;
+    for (;; len++) {
+        const u8 c = text[1 + len];
+        if (c == '"') return len;
+        if (c < 0x20 || c == '\\' || c >= 0x80) return NONE;
+    }
+}
+
+__device__ bool temporal(const ConvertArgs &a, const u8 *text, i64 *value) {
+    const i64 per_second = (i64)a.width;
+    if (text[0] == '"') {
+        const u32 len = plain_bytes(text);
+        if (len == NONE) return false;
+        text++;
+        switch (a.kind) {
+        case K_DATE32: return len == 10 && date_at(text, value);
+        case K_DATE64: return timestamp(text, len, 1000, true, 0, value);
+        case K_TIME: return time_of_day(text, len, per_second, value);
+        case K_TIMESTAMP: return timestamp(text, len, per_second, a.option, a.local, value);
+        default: return duration(text, len, per_second, value);
+        }
+    }
+    u32 end;
+    if (!signed_at(text, value, &end) || !ends_word(text[end])) return false;
+    if (a.kind == K_DATE32) return *value == (i32)*value;
+    if (a.kind == K_TIME) return *value >= 0 && *value < 86400 * per_second;
+    return true;
+}
+
+__device__ bool decimal(const ConvertArgs &a, const u8 *text, Wide *wide) {
+    const bool quoted = text[0] == '"';
+    const Number n = number_at(text + (quoted ? 1 : 0));
+    if (!n.ok) return false;
+    const u8 *number = text + (quoted ? 1 : 0);
+    if (quoted ? number[n.end] != '"' : !ends_word(number[n.end])) return false;
+    const u32 precision = (u32)a.width & 0xFF;
+    if (!decimal_at(number, n, precision, (i32)a.option, wide)) return false;
+    if (n.negative) {
+        u64 carry = 1;
+        for (u32 i = 0; i < 4; i++) {
+            wide->limb[i] = ~wide->limb[i] + carry;
+            carry = carry && wide->limb[i] == 0;
+        }
+    }
+    return true;
+}
+
+__device__ bool floating(const ConvertArgs &a, const u8 *text, u64 *bits) {
+    if (a.allow_nan) {
+        const bool minus = text[0] == '-';
+        const u64 infinite = a.width == 64 ? 0x7FF0000000000000ull : a.width == 32 ? 0x7F800000 : 0x7C00;
+        if (is_literal(text, "NaN", 3)) {
+            *bits = infinite | (u64)1 << (a.width == 64 ? 51 : a.width == 32 ? 22 : 9);
+            return true;
+        }
+        if (is_literal(text + (minus ? 1 : 0), "Infinity", 8)) {
+            *bits = infinite | (minus ? (u64)1 << (a.width - 1) : 0);
+            return true;
+        }
+    }
+    const Number n = number_at(text);
+    if (!n.ok || !ends_word(text[n.end])) return false;
+    if (a.width == 16 ? !half_bits(text, n, bits) : !float_bits(text, n, a.powers, (u32)a.width, bits)) return false;
+    if (n.negative) *bits |= (u64)1 << (a.width - 1);
+    return true;
+}
+
+__device__ bool integer(const ConvertArgs &a, const u8 *text, u64 *bits) {
+    u64 magnitude;
+    bool negative;
+    u32 end;
+    if (!magnitude_at(text, &magnitude, &negative, &end) || !ends_word(text[end])) return false;
+    if (a.option) {
+        const u64 most = ((u64)1 << (a.width - 1)) - 1;
+        if (magnitude > most + (negative ? 1 : 0)) return false;
+        *bits = negative ? 0 - magnitude : magnitude;
+        return true;
+    }
+    *bits = magnitude;
+    return !negative && (a.width == 64 || magnitude >> a.width == 0);
+}
+
+KERNEL(convert_fixed, ConvertArgs) {
+    const u64 index = thread_index();
+    const u32 place = index < a.count ? a.places[index] : NONE;
+    bool there = place != NONE;
+    u64 bits = 0;
+    Wide wide = {{0, 0, 0, 0}};
+    if (there) {
+        const u8 *text = a.text + place;
+        bool good;
+        i64 value = 0;
+        switch (a.kind) {
+        case K_BOOL:
+            bits = text[0] == 't';
+            good = bits ? is_literal(text, "true", 4) : is_literal(text, "false", 5);
+            break;
+        case K_INT: good = integer(a, text, &bits); break;
+        case K_FLOAT: good = floating(a, text, &bits); break;
+        case K_DECIMAL: good = decimal(a, text, &wide); break;
+        default:
+            good = temporal(a, text, &value);
+            bits = (u64)value;
+        }
+        if (!good) {
+            bits = 0;
+            a.suspect[record_of(a.hops, a.hop_count, index)] = 1;
+        }
+    }
+    const u32 word = __ballot_sync(FULL, there);
+    const u32 ones = __ballot_sync(FULL, (i32)(bits & 1));
+    if (index < a.count) {
+        const bool first = index % WARP == 0;
+        if (first) {
+            a.valid[index / WARP] = word;
+            const u64 left = a.count - index;
+            const u32 missing = (left < WARP ? (u32)left : WARP) - (u32)__popc(word);
+            if (missing) atomicAdd(a.nulls, missing);
+        }
+        switch (a.kind) {
+        case K_BOOL:
+            if (first) ((u32 *)a.values)[index / WARP] = ones;
+            break;
+        case K_DECIMAL: {
+            const u32 limbs = a.width >> 8 ? 4 : 2;
+            for (u32 i = 0; i < limbs; i++) ((u64 *)a.values)[index * limbs + i] = wide.limb[i];
+            break;
+        }
+        case K_DATE32: ((u32 *)a.values)[index] = (u32)bits; break;
+        case K_TIME:
+            if (a.width <= 1000) ((u32 *)a.values)[index] = (u32)bits;
+            else ((u64 *)a.values)[index] = bits;
+            break;
+        case K_INT:
+        case K_FLOAT:
+            switch (a.width) {
+            case 8: a.values[index] = (u8)bits; break;
+            case 16: ((u16 *)a.values)[index] = (u16)bits; break;
+            case 32: ((u32 *)a.values)[index] = (u32)bits; break;
+            default: ((u64 *)a.values)[index] = bits;
+            }
+            break;
+        default: ((u64 *)a.values)[index] = bits;
+        }
+    }
+}
+
+struct PackArgs {
+    // A byte a value, or NONE among places, to a bit a value.
+    const u8 *bytes;
+    u64 count;
+    u32 *valid;
+    u32 *nulls;
+};
+
+KERNEL(pack_valid, PackArgs) {
+    const u64 index = thread_index();
+    const u32 word = __ballot_sync(FULL, index < a.count && a.bytes[index] != 0);
+    if (index < a.count && index % WARP == 0) {
+        a.valid[index / WARP] = word;
+        const u64 left = a.count - index;
+        const u32 missing = (left < WARP ? (u32)left : WARP) - (u32)__popc(word);
+        if (missing) atomicAdd(a.nulls, missing);
+    }
+}
+
+struct SlotArgs {
+    // `slots` arrays of `count` numbers, one behind the other.
+    u64 *values;
+    u64 count;
+    u64 blocks;
+    // Of each array `blocks` + 1 sums.
+    u64 *sums;
+    u64 *totals;
+};
+
+KERNEL(slots_sum, SlotArgs) {
+    const u64 slot = blockIdx.x / a.blocks, block = blockIdx.x % a.blocks;
+    const u64 i = block * BLOCK + threadIdx.x;
+    u64 total;
+    block_scan<Sum>(i < a.count ? a.values[slot * a.count + i] : 0, &total);
+    if (threadIdx.x == 0) a.sums[slot * (a.blocks + 1) + block] = total;
+}
+
+KERNEL(slots_join, SlotArgs) {
+    u64 *sums = a.sums + blockIdx.x * (a.blocks + 1);
+    scan_array<Sum>(sums, a.blocks);
+    if (threadIdx.x == 0) a.totals[blockIdx.x] = sums[a.blocks];
+}
+
+KERNEL(slots_spread, SlotArgs) {
+    const u64 slot = blockIdx.x / a.blocks, block = blockIdx.x % a.blocks;
+    const u64 i = block * BLOCK + threadIdx.x;
+    u64 *value = a.values + slot * a.count + i;
+    u64 total;
+    const u64 before = block_scan<Sum>(i < a.count ? *value : 0, &total);
+    if (i < a.count) *value = a.sums[slot * (a.blocks + 1) + block] + before;
+}

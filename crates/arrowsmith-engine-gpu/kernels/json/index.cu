@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index: the masks of `scan` to a list of tokens, and the tokens to records.
+//
+// A record is a line, or, in the other framings, what begins where no bracket is open. The kernels only say
+// where records begin; that each is sound, and that nothing but what belongs there stands between them, is
+// for `walk` to find. They trust no byte.
+#include "../common.cuh"
+
+struct IndexArgs {
+    const u8 *text;
+    const u64 *tokens;
+    u64 words;
+    // Tokens before each block, in the lower half.
+    const u64 *counts;
+    u32 *places;
+    u8 *bytes;
+};
+
+KERNEL(index_tokens, IndexArgs) {
+    const u64 w = thread_index();
+    u64 mask = w < a.words ? a.tokens[w] : 0;
+    u64 total;
+    u64 at = block_scan<Sum>((u64)__popcll(mask), &total) + (u32)a.counts[blockIdx.x];
+    for (; mask; mask &= mask - 1, at++) {
+        const u64 place = w * 64 + (u64)__ffsll((i64)mask) - 1;
+        a.places[at] = (u32)place;
+        a.bytes[at] = a.text[place];
+    }
+}
+
+struct FrameArgs {
+    const u8 *bytes;
+    u64 tokens;
+    // 0 lines, 1 concatenated, 2 array.
+    u64 framing;
+    // Of each block: how many brackets it leaves open; then how many are open before it.
+    u64 *depths;
+    // Of each block: records that begin in it; then before it.
+    u64 *counts;
+    // First token of each record.
+    u32 *starts;
+};
+
+__device__ __forceinline__ u64 opens(u8 c) {
+    if (c == '{' || c == '[') return 1;
+    return c == '}' || c == ']' ? ~(u64)0 : 0;
+}
+
+KERNEL(frame_depths, FrameArgs) {
+    const u64 i = thread_index();
+    u64 total;
+    block_scan<Sum>(i < a.tokens ? opens(a.bytes[i]) : 0, &total);
+    if (threadIdx.x == 0) a.depths[blockIdx.x] = total;
+}
+
+__device__ bool starts_record(const FrameArgs &a, u64 i, u64 depth) {
+    if (i >= a.tokens) return false;
+    const u8 c = a.bytes[i];
+    if (a.framing == 0) return c != '\n' && (i == 0 || a.bytes[i - 1] == '\n');
+    return depth == 0 && c != '}' && c != ']' && !(a.framing == 2 && c == ',');
+}
+
+__device__ u64 depth_before(const FrameArgs &a, u64 i) {
+    if (a.framing == 0) return 0;
+    u64 total;
+    const u64 local = block_scan<Sum>(i < a.tokens ? opens(a.bytes[i]) : 0, &total);
+    return local + a.depths[blockIdx.x];
+}
+
+KERNEL(frame_count, FrameArgs) {
+    const u64 i = thread_index();
+    const u64 depth = depth_before(a, i);
+    u64 total;
+    block_scan<Sum>(starts_record(a, i, depth) ? 1 : 0, &total);
+    if (threadIdx.x == 0) a.counts[blockIdx.x] = total;
+}
+
+KERNEL(frame_write, FrameArgs) {
+    const u64 i = thread_index();
+    const u64 depth = depth_before(a, i);
+    const bool starts = starts_record(a, i, depth);
+    u64 total;
+    const u64 at = block_scan<Sum>(starts ? 1 : 0, &total) + a.counts[blockIdx.x];
+    if (starts) a.starts[at] = (u32)i;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scan: bytes to the places where something begins. A thread looks at 64 bytes as bit masks.
+//
+// Whether a quote is escaped, and whether a byte is inside a string, depends on all bytes before it. What 64
+// bytes do to that state is a function of four values, six bits long, and functions are joined by
+// composition, which a scan does in parallel (the idea of ParPaRaw: Stehle and Jacobsen 2020):
+//   scan_states   what each block of text does to the state        (reads the text once)
+//   scan_join     the state at the start of each block             (one block)
+//   scan_masks    the masks, now that the state is known           (reads the text again)
+// A *token* is a bracket, comma or colon outside strings, the quote that opens a string, the first byte of
+// any other word, and, where records are lines, a line feed. White space that is no token separates words,
+// so that nobody has to look at it again.
+#include "../common.cuh"
+
+// What follows from a piece of text, for each of the two ways in which it can begin: not escaped (bits 0 to
+// 2) and escaped (3 to 5). Bit 0: the next byte is escaped. Bit 1: an odd number of quotes, since the last
+// line feed if there was one. Bit 2: there was a line feed that ends any string.
+struct State {
+    static __device__ __forceinline__ u64 identity() { return 8; }
+    static __device__ __forceinline__ u64 join(u64 a, u64 b) {
+        u64 joined = 0;
+        for (u32 way = 0; way < 2; way++) {
+            const u64 first = a >> (3 * way) & 7;
+            const u64 second = b >> (3 * (first & 1)) & 7;
+            const u64 reset = (first | second) & 4;
+            const u64 odd = second & 4 ? second & 2 : (first ^ second) & 2;
+            joined |= ((second & 1) | odd | reset) << (3 * way);
+        }
+        return joined;
+    }
+};
+
+struct Masks {
+    u64 quote, backslash, op, space, feed, there;
+};
+
+__device__ Masks classify(const u8 *text, u64 from, u64 len, bool lines) {
+    Masks m = {0, 0, 0, 0, 0, 0};
+    const u64 *words = (const u64 *)(text + from);
+    for (u32 w = 0; w < 8; w++) {
+        u64 word = words[w];
+        for (u32 b = 0; b < 8; b++, word >>= 8) {
+            const u8 c = (u8)word;
+            const u64 bit = (u64)1 << (8 * w + b);
+            if (c == '"') m.quote |= bit;
+            if (c == '\\') m.backslash |= bit;
+            if (is_operator(c)) m.op |= bit;
+            if (c == ' ' || c == '\t' || c == '\r') m.space |= bit;
+            if (c == '\n') m.feed |= bit;
+        }
+    }
+    const u64 left = len - from;
+    m.there = left >= 64 ? ~(u64)0 : ((u64)1 << left) - 1;
+    m.quote &= m.there, m.backslash &= m.there, m.op &= m.there, m.space &= m.there, m.feed &= m.there;
+    if (!lines) m.space |= m.feed;
+    return m;
+}
+
+// The bytes that a backslash escapes; `carry` is whether the first one is, and then whether the next one is
+// (simdjson's way: Langdale and Lemire 2019, section 3.1.1).
+__device__ __forceinline__ u64 escaped(u64 backslash, u64 *carry) {
+    const u64 even = 0x5555555555555555ull;
+    backslash &= ~*carry;
+    const u64 follows = backslash << 1 | *carry;
+    const u64 odd_starts = backslash & ~even & ~follows;
+    const u64 sequences = odd_starts + backslash;
+    *carry = sequences < backslash;
+    return (even ^ sequences << 1) & follows;
+}
+
+__device__ __forceinline__ u64 prefix_xor(u64 bits) {
+    for (u32 step = 1; step < 64; step *= 2) bits ^= bits << step;
+    return bits;
+}
+
+struct ScanArgs {
+    const u8 *text;
+    u64 len;
+    u64 lines;
+    // A state a block, then the state at the start of each.
+    u64 *states;
+    u64 *tokens;
+    // Tokens in the lower half, line feeds in the upper one, of each block.
+    u64 *counts;
+};
+
+KERNEL(scan_states, ScanArgs) {
+    const u64 from = thread_index() * 64;
+    u64 state = State::identity();
+    if (from < a.len) {
+        const Masks m = classify(a.text, from, a.len, a.lines);
+        state = 0;
+        for (u32 way = 0; way < 2; way++) {
+            u64 carry = way;
+            const u64 quote = m.quote & ~escaped(m.backslash, &carry);
+            u64 counted = quote, reset = 0;
+            if (a.lines && m.feed) {
+                const u32 last = 63 - (u32)__clzll((i64)m.feed);
+                counted = last == 63 ? 0 : quote >> (last + 1);
+                reset = 4;
+            }
+            state |= (carry | (u64)(__popcll(counted) & 1) << 1 | reset) << (3 * way);
+        }
+    }
+    u64 total;
+    block_scan<State>(state, &total);
+    if (threadIdx.x == 0) a.states[blockIdx.x] = total;
+}
+
+struct JoinArgs {
+    u64 *values;
+    u64 count;
+};
+
+KERNEL(scan_join, JoinArgs) { scan_array<State>(a.values, a.count); }
+
+// Any array of numbers, by one block: each place gets the sum before it, the place behind the last the sum of all.
+KERNEL(sum_join, JoinArgs) { scan_array<Sum>(a.values, a.count); }
+
+KERNEL(scan_masks, ScanArgs) {
+    const u64 from = thread_index() * 64;
+    Masks m = {0, 0, 0, 0, 0, 0};
+    u64 state = State::identity();
+    if (from < a.len) {
+        m = classify(a.text, from, a.len, a.lines);
+        state = 0;
+        for (u32 way = 0; way < 2; way++) {
+            u64 carry = way;
+            const u64 quote = m.quote & ~escaped(m.backslash, &carry);
+            u64 counted = quote, reset = 0;
+            if (a.lines && m.feed) {
+                const u32 last = 63 - (u32)__clzll((i64)m.feed);
+                counted = last == 63 ? 0 : quote >> (last + 1);
+                reset = 4;
+            }
+            state |= (carry | (u64)(__popcll(counted) & 1) << 1 | reset) << (3 * way);
+        }
+    }
+    u64 total;
+    const u64 local = block_scan<State>(state, &total);
+    // The text begins not escaped and outside strings: the first way.
+    const u64 before = State::join(a.states[blockIdx.x], local) & 7;
+    u64 tokens = 0;
+    if (from < a.len) {
+        u64 carry = before & 1;
+        const u64 quote = m.quote & ~escaped(m.backslash, &carry);
+        const bool inside = before & 2;
+        u64 string = prefix_xor(quote) ^ (inside ? ~(u64)0 : 0);
+        if (a.lines) {
+            for (u64 feeds = m.feed; feeds; feeds &= feeds - 1) {
+                const u32 at = (u32)__ffsll((i64)feeds) - 1;
+                if (string >> at & 1) string ^= ~(u64)0 << at;
+            }
+        }
+        const u64 text = string | quote;
+        const u64 other = a.lines ? m.feed : 0;
+        const u64 word = ~(m.op | m.space | other | text) & m.there;
+        bool goes_on = false;
+        if (from > 0 && !inside) {
+            const u8 c = a.text[from - 1];
+            goes_on = !ends_word(c);
+        }
+        const u64 starts = word & ~(word << 1 | (goes_on ? 1 : 0));
+        tokens = (m.op & ~text) | starts | (quote & string) | other;
+        a.tokens[from / 64] = tokens;
+    }
+    u64 counts;
+    block_scan<Sum>((u64)__popcll(tokens) | (u64)__popcll(m.feed) << 32, &counts);
+    if (threadIdx.x == 0) a.counts[blockIdx.x] = counts;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of Parquet columns share: pages as the host lays them out, and the packed forms.
+//
+// Every page lies decompressed in device memory, with sixteen bytes behind it that may be read. What is not
+// sound marks the column; the CPU engine then decodes it anew, and says what is wrong.
+#ifndef ARROWSMITH_COLUMN_CUH
+#define ARROWSMITH_COLUMN_CUH
+#include "../common.cuh"
+
+enum PageEncoding : u64 {
+    E_PLAIN, E_DICTIONARY, E_RUNS, E_DELTA, E_DELTA_LENGTH, E_DELTA_STRINGS, E_SPLIT,
+};
+
+struct PageDesc {
+    const u8 *values;
+    u64 values_len;
+    // Definition levels in runs; none: every value is there.
+    const u8 *levels;
+    u64 levels_len;
+    // Entries, nulls included, and those before the page.
+    u64 count, first;
+    u64 encoding;
+    // Values that are there before the page, and in it: the device finds out.
+    u64 value_first, value_count;
+};
+
+// An unsigned number of seven bits a byte; false if it is not whole.
+__device__ __forceinline__ bool varint(const u8 *p, u64 len, u64 *at, u64 *value) {
+    u64 result = 0;
+    for (u32 shift = 0; shift < 64; shift += 7) {
+        if (*at >= len) return false;
+        const u8 byte = p[(*at)++];
+        if (shift == 63 && byte > 1) return false;
+        result |= (u64)(byte & 127) << shift;
+        if (byte < 128) {
+            *value = result;
+            return true;
+        }
+    }
+    return false;
+}
+
+__device__ __forceinline__ u64 unzigzag(u64 value) { return value >> 1 ^ (0 - (value & 1)); }
+
+// `width` bits, 64 at most, from bit `at` on.
+__device__ __forceinline__ u64 unpack(const u8 *p, u64 at, u32 width) {
+    if (width == 0) return 0;
+    const u8 *byte = p + at / 8;
+    const u32 shift = at % 8;
+    u128 word = 0;
+    for (u32 i = 0; i * 8 < shift + width; i++) word |= (u128)byte[i] << (8 * i);
+    word >>= shift;
+    return (u64)word & (width == 64 ? ~(u64)0 : ((u64)1 << width) - 1);
+}
+
+// Runs and packed groups: `put(k, value)` for each k below `count`, by the threads of a block. They read the
+// heads of runs all together, so that none waits for another.
+template <class Put> __device__ bool hybrid(const u8 *p, u64 len, u32 width, u64 count, Put put) {
+    u64 at = 0, done = 0;
+    while (done < count) {
+        u64 head;
+        if (!varint(p, len, &at, &head)) return false;
+        u64 run = head >> 1;
+        if (run > len * 8 && head & 1) return false;
+        if (head & 1) {
+            const u64 bytes = run * width;
+            run *= 8;
+            if (bytes > len - at) return false;
+            if (run > count - done) run = count - done;
+            for (u64 k = threadIdx.x; k < run; k += BLOCK) put(done + k, unpack(p + at, k * width, width));
+            at += bytes;
+        } else {
+            const u64 bytes = (width + 7) / 8;
+            if (bytes > len - at) return false;
+            if (run > count - done) run = count - done;
+            const u64 value = unpack(p + at, 0, (u32)bytes * 8);
+            if (width < 64 && value >> width) return false;
+            for (u64 k = threadIdx.x; k < run; k += BLOCK) put(done + k, value);
+            at += bytes;
+        }
+        done += run;
+    }
+    return true;
+}
+
+// DELTA_BINARY_PACKED, which must hold `count` numbers: into `out`, by a block. `end` gets where it ends.
+__device__ inline bool delta(const u8 *p, u64 len, u64 count, u64 *out, u64 *end) {
+    u64 at = 0, block, minis, total, first;
+    if (!varint(p, len, &at, &block) || !varint(p, len, &at, &minis) || !varint(p, len, &at, &total) ||
+        !varint(p, len, &at, &first) || total != count)
+        return false;
+    *end = at;
+    if (count == 0) return true;
+    if (block == 0 || block > (1 << 20) || block % 128 || minis == 0 || block % minis || block / minis % 32)
+        return false;
+    const u64 per_mini = block / minis;
+    u64 sum = unzigzag(first);
+    if (threadIdx.x == 0) out[0] = sum;
+    for (u64 done = 1; done < count;) {
+        u64 least;
+        if (!varint(p, len, &at, &least) || minis > len - at) return false;
+        least = unzigzag(least);
+        const u8 *widths = p + at;
+        at += minis;
+        for (u64 m = 0; m < minis && done < count; m++) {
+            const u32 width = widths[m];
+            const u64 bytes = per_mini * width / 8;
+            if (width > 64 || bytes > len - at) return false;
+            u64 some = count - done;
+            if (some > per_mini) some = per_mini;
+            for (u64 tile = 0; tile < some; tile += BLOCK) {
+                const u64 k = tile + threadIdx.x;
+                const u64 step = k < some ? unpack(p + at, k * width, width) + least : 0;
+                u64 total_step;
+                const u64 before = block_scan<Sum>(step, &total_step);
+                if (k < some) out[done + k] = sum + before + step;
+                sum += total_step;
+            }
+            at += bytes;
+            done += some;
+        }
+    }
+    *end = at;
+    return true;
+}
+
+// The page that holds an entry.
+__device__ __forceinline__ const PageDesc &page_of(const PageDesc *pages, u64 count, u64 entry) {
+    u64 low = 0, high = count;
+    while (high - low > 1) {
+        const u64 middle = (low + high) / 2;
+        if (pages[middle].first <= entry) low = middle;
+        else high = middle;
+    }
+    return pages[low];
+}
+
+#endif

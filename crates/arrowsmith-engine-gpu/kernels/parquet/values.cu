@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values: what has to be taken apart page by page, a block a page, into one word a value that is there; and
+// then, a thread a row, every value into its final place.
+#include "column.cuh"
+#include "../json/text.cuh"
+
+struct ValueArgs {
+    const PageDesc *pages;
+    u64 page_count;
+    // A word a value: its number, or where in memory its text begins; and for text its length, or, for now,
+    // that of the part it shares with the value before it.
+    u64 *words;
+    u64 *lens;
+    u64 dictionary_count;
+    // Bytes of text that a page of shared beginnings makes; and where they go.
+    u64 *totals;
+    u8 *text;
+    u32 *bad;
+};
+
+KERNEL(page_values, ValueArgs) {
+    const PageDesc page = a.pages[blockIdx.x];
+    u64 *words = a.words + page.value_first;
+    const u64 count = page.value_count;
+    bool good = true;
+    u64 end = 0;
+    if (page.encoding == E_DICTIONARY) {
+        const u64 most = a.dictionary_count;
+        bool known = true;
+        good = count == 0 || (page.values_len > 0 && page.values[0] <= 32);
+        if (good && count)
+            good = hybrid(page.values + 1, page.values_len - 1, page.values[0], count, [&](u64 k, u64 index) {
+                known &= index < most;
+                words[k] = index < most ? index : 0;
+            });
+        if (!known) *a.bad = 1;
+    } else if (page.encoding == E_RUNS) {
+        good = count == 0 || page.values_len >= 4;
+        if (good && count)
+            good = hybrid(page.values + 4, page.values_len - 4, 1, count, [&](u64 k, u64 bit) { words[k] = bit; });
+    } else if (page.encoding == E_DELTA || page.encoding == E_DELTA_LENGTH) {
+        u64 *out = page.encoding == E_DELTA ? words : a.lens + page.value_first;
+        good = delta(page.values, page.values_len, count, out, &end);
+    } else if (page.encoding == E_DELTA_STRINGS) {
+        u64 suffixes = 0;
+        good = delta(page.values, page.values_len, count, words, &end);
+        if (good) {
+            good = delta(page.values + end, page.values_len - end, count, a.lens + page.value_first, &suffixes);
+            end += suffixes;
+        }
+    }
+    if (!good) {
+        *a.bad = 1;
+        return;
+    }
+    if (page.encoding != E_DELTA_LENGTH && page.encoding != E_DELTA_STRINGS) return;
+    // Where the bytes of each value begin in the page.
+    __syncthreads();
+    u64 *lens = a.lens + page.value_first;
+    const u64 left = page.values_len - end;
+    u64 sum = 0, made = 0;
+    bool within = true;
+    for (u64 tile = 0; tile < count; tile += BLOCK) {
+        const u64 k = tile + threadIdx.x;
+        const u64 len = k < count ? lens[k] : 0;
+        const u64 shared = k < count && page.encoding == E_DELTA_STRINGS ? words[k] : 0;
+        // A negative length is far too large.
+        const bool sound = len <= left && shared < 0x80000000ull;
+        within &= sound;
+        u64 total, total_made;
+        const u64 before = block_scan<Sum>(sound ? len : 0, &total);
+        block_scan<Sum>(sound ? len + shared : 0, &total_made);
+        if (page.encoding == E_DELTA_LENGTH && k < count) words[k] = (u64)(page.values + end + sum + before);
+        sum += total;
+        made += total_made;
+    }
+    if (!within || sum > left) *a.bad = 1;
+    if (threadIdx.x == 0 && page.encoding == E_DELTA_STRINGS) a.totals[blockIdx.x] = made;
+}
+
+// Pages of strings one behind the other with their lengths: one thread a page, for each tells where the next
+// one is. `pages` may be the dictionary as a page.
+KERNEL(page_strings, ValueArgs) {
+    const u64 i = thread_index();
+    if (i >= a.page_count) return;
+    const PageDesc page = a.pages[i];
+    if (page.encoding != E_PLAIN) return;
+    u64 at = 0;
+    for (u64 k = 0; k < page.value_count; k++) {
+        u64 len = 0;
+        const bool good = page.values_len - at >= 4;
+        if (good)
+            for (u32 b = 0; b < 4; b++) len |= (u64)page.values[at + b] << (8 * b);
+        if (!good || len > page.values_len - at - 4) {
+            *a.bad = 1;
+            for (; k < page.value_count; k++) a.words[page.value_first + k] = 0, a.lens[page.value_first + k] = 0;
+            return;
+        }
+        a.words[page.value_first + k] = (u64)(page.values + at + 4);
+        a.lens[page.value_first + k] = len;
+        at += 4 + len;
+    }
+}
+
+// Pages whose values begin as the one before them: one after another, each by a whole block.
+KERNEL(page_joins, ValueArgs) {
+    const PageDesc page = a.pages[blockIdx.x];
+    if (page.encoding != E_DELTA_STRINGS) return;
+    u64 *words = a.words + page.value_first, *lens = a.lens + page.value_first;
+    // The suffixes are what the page ends with.
+    u64 suffixes = 0;
+    for (u64 k = 0; k < page.value_count; k++) suffixes += lens[k];
+    const u8 *from = page.values + page.values_len - suffixes;
+    u8 *out = a.text + a.totals[blockIdx.x];
+    const u8 *last = out;
+    u64 last_len = 0;
+    for (u64 k = 0; k < page.value_count; k++) {
+        const u64 shared = words[k], own = lens[k];
+        // All have read the lengths, and the value before is whole.
+        __syncthreads();
+        const bool good = shared <= last_len;
+        if (!good && threadIdx.x == 0) *a.bad = 1;
+        for (u64 b = threadIdx.x; b < shared; b += BLOCK) out[b] = good ? last[b] : 0;
+        for (u64 b = threadIdx.x; b < own; b += BLOCK) out[shared + b] = from[b];
+        if (threadIdx.x == 0) {
+            words[k] = (u64)out;
+            lens[k] = shared + own;
+        }
+        last = out;
+        last_len = shared + own;
+        out += last_len;
+        from += own;
+    }
+}
+
+enum Turn : u64 { T_COPY, T_LOW, T_EXTEND, T_MULTIPLY, T_DIVIDE };
+
+struct GatherArgs {
+    const PageDesc *pages;
+    u64 page_count;
+    u64 entries;
+    const u8 *valid;
+    const u64 *before;
+    const u64 *words;
+    const u64 *lens;
+    const u8 *dictionary;
+    const u64 *dictionary_words;
+    const u64 *dictionary_lens;
+    // Bytes of a stored value, 0 for bits; bytes of one that comes out.
+    u64 stored;
+    u64 width;
+    u64 turn;
+    i64 factor;
+    u8 *out;
+    // Of text: bytes of each row, then where they begin.
+    u64 *offsets;
+    u32 *narrow;
+    u64 utf8;
+    u32 *bad;
+};
+
+KERNEL(gather_fixed, GatherArgs) {
+    const u64 row = thread_index();
+    if (row >= a.entries) return;
+    u8 *out = a.out + row * a.width;
+    if (!a.valid[row]) {
+        for (u64 b = 0; b < a.width; b++) out[b] = 0;
+        return;
+    }
+    const PageDesc &page = page_of(a.pages, a.page_count, row);
+    const u64 value = a.before[row], k = value - page.value_first;
+    const u8 *from = 0;
+    u64 word = 0, stride = 1;
+    switch (page.encoding) {
+    case E_PLAIN:
+        if (a.stored == 0) {
+            if (k / 8 >= page.values_len) *a.bad = 1;
+            else word = page.values[k / 8] >> (k % 8) & 1;
+        } else if ((k + 1) * a.stored > page.values_len) {
+            *a.bad = 1;
+        } else {
+            from = page.values + k * a.stored;
+        }
+        break;
+    case E_DICTIONARY: from = a.dictionary + a.words[value] * a.stored; break;
+    case E_SPLIT:
+        stride = page.values_len / a.stored;
+        if (page.values_len % a.stored || k >= stride) *a.bad = 1;
+        else from = page.values + k;
+        break;
+    default: word = a.words[value];
+    }
+    if (a.turn == T_COPY && from) {
+        for (u64 b = 0; b < a.width; b++) out[b] = from[b * stride];
+        return;
+    }
+    if (from)
+        for (u64 b = 0; b < a.stored; b++) word |= (u64)from[b * stride] << (8 * b);
+    i64 number = a.stored == 4 ? (i64)(i32)word : (i64)word;
+    if (a.turn == T_MULTIPLY) {
+        const __int128 product = (__int128)number * a.factor;
+        number = (i64)product;
+        if ((__int128)number != product) *a.bad = 1;
+    } else if (a.turn == T_DIVIDE) {
+        const i64 quotient = number / a.factor;
+        number = quotient - (number % a.factor < 0 ? 1 : 0);
+    }
+    for (u64 b = 0; b < a.width; b++) out[b] = b < 8 ? (u8)((u64)number >> (8 * b)) : number < 0 ? 0xFF : 0;
+}
+
+__device__ __forceinline__ const u8 *text_of(const GatherArgs &a, u64 row, u64 *len) {
+    const u64 value = a.before[row];
+    const PageDesc &page = page_of(a.pages, a.page_count, row);
+    if (page.encoding == E_DICTIONARY) {
+        const u64 index = a.words[value];
+        *len = a.dictionary_lens[index];
+        return (const u8 *)a.dictionary_words[index];
+    }
+    *len = a.lens[value];
+    return (const u8 *)a.words[value];
+}
+
+KERNEL(gather_lens, GatherArgs) {
+    const u64 row = thread_index();
+    if (row >= a.entries) return;
+    u64 len = 0;
+    if (a.valid[row]) {
+        const u8 *text = text_of(a, row, &len);
+        if (a.utf8)
+            for (u64 b = 0; b < len;) {
+                const u32 step = utf8_bytes(text + b);
+                if (step == 0 || step > len - b) {
+                    *a.bad = 1;
+                    break;
+                }
+                b += step;
+            }
+    }
+    a.offsets[row] = len;
+}
+
+KERNEL(gather_text, GatherArgs) {
+    const u64 row = thread_index();
+    if (row >= a.entries) return;
+    const u64 from = a.offsets[row];
+    if (a.narrow) {
+        a.narrow[row] = (u32)from;
+        if (row + 1 == a.entries) a.narrow[row + 1] = (u32)a.offsets[row + 1];
+    }
+    if (!a.valid[row]) return;
+    u64 len;
+    const u8 *text = text_of(a, row, &len);
+    for (u64 b = 0; b < len; b++) a.out[from + b] = text[b];
+}

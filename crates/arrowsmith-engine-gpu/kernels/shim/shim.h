@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// As much of CUDA's device language as the kernels use, for a C++ compiler: blocks run one after another,
+// the threads of a block as fibers that change places at barriers, shuffles and ballots, in an order that a
+// seed decides. It never runs two threads at once, so what it shows of races is what another order shows.
+#ifndef ARROWSMITH_SHIM_H
+#define ARROWSMITH_SHIM_H
+
+#include <string.h>
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+// A block at a time runs on a thread of the host, so that its shared memory is that thread's.
+#define __shared__ static thread_local
+#define __constant__ static const
+
+struct ShimIndex {
+    unsigned int x;
+};
+extern thread_local ShimIndex threadIdx, blockIdx, blockDim, gridDim;
+
+void __syncthreads();
+unsigned long long shim_exchange(unsigned long long value, unsigned int lane);
+unsigned int __ballot_sync(unsigned int mask, int predicate);
+
+inline unsigned long long __shfl_up_sync(unsigned int, unsigned long long value, unsigned int by) {
+    const unsigned int lane = threadIdx.x % 32;
+    return shim_exchange(value, lane >= by ? lane - by : lane);
+}
+inline unsigned long long __shfl_sync(unsigned int, unsigned long long value, unsigned int from) {
+    return shim_exchange(value, from % 32);
+}
+inline int __popc(unsigned int v) { return __builtin_popcount(v); }
+inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
+inline int __clzll(long long v) { return v == 0 ? 64 : __builtin_clzll((unsigned long long)v); }
+inline int __ffsll(long long v) { return __builtin_ffsll(v); }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)(((unsigned __int128)a * b) >> 64);
+}
+// Other blocks may run on other threads of the host.
+inline unsigned int atomicAdd(unsigned int *at, unsigned int v) { return __atomic_fetch_add(at, v, __ATOMIC_RELAXED); }
+inline unsigned long long atomicAdd(unsigned long long *at, unsigned long long v) {
+    return __atomic_fetch_add(at, v, __ATOMIC_RELAXED);
+}
+inline unsigned int atomicOr(unsigned int *at, unsigned int v) { return __atomic_fetch_or(at, v, __ATOMIC_RELAXED); }
+
+#endif

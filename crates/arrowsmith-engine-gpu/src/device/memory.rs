@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Device memory of one decoder: taken in few large pieces, handed out front to back, and handed back all
+//! at once after a chunk. It never grows beyond its bound.
+
+use std::sync::Arc;
+
+use arrowsmith_core::Result;
+
+use super::{Device, Ptr, Stream, failure};
+
+/// Every piece begins at a multiple of this, as CUDA's own do.
+const ALIGN: u64 = 256;
+
+/// What a fence holds.
+const FENCE: u8 = 0xFD;
+
+/// Why memory was not handed out.
+#[derive(Debug)]
+pub enum Refused {
+    /// The bound would have been passed: the chunk has to be smaller.
+    Bound,
+    /// The device failed.
+    Device(arrowsmith_core::Error),
+}
+
+/// Memory that is handed out front to back.
+#[derive(Debug)]
+pub struct Arena {
+    device: Arc<dyn Device>,
+    slabs: Vec<(Ptr, u64)>,
+    /// Bytes used of the last slab.
+    used: u64,
+    held: u64,
+    bytes_max: u64,
+    fences: Vec<Ptr>,
+}
+
+impl Arena {
+    /// Memory of a device, `bytes_max` at most.
+    pub fn new(device: Arc<dyn Device>, bytes_max: u64) -> Self {
+        Self { device, slabs: Vec::new(), used: 0, held: 0, bytes_max, fences: Vec::new() }
+    }
+
+    /// Bytes that are held.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Hands out memory of any content.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn take(&mut self, bytes: u64) -> Result<Ptr, Refused> {
+        let fenced = self.device.fences();
+        let wanted = bytes.max(1).div_ceil(ALIGN).saturating_mul(ALIGN);
+        let wanted = wanted.saturating_add(if fenced { ALIGN } else { 0 });
+        let left = self.slabs.last().map_or(0, |slab| slab.1 - self.used);
+        if left < wanted {
+            let size = wanted.max(self.held).max(1 << 20);
+            let size = size.min(self.bytes_max.saturating_sub(self.held)).max(wanted);
+            if self.held.saturating_add(size) > self.bytes_max {
+                return Err(Refused::Bound);
+            }
+            let slab = self.device.allocate(size).map_err(Refused::Device)?;
+            self.slabs.push((slab, size));
+            self.held += size;
+            self.used = 0;
+        }
+        let slab = self.slabs.last().map_or(Ptr(0), |slab| slab.0);
+        let at = slab.offset(self.used);
+        self.used += wanted;
+        if fenced {
+            // Directly behind what was asked for.
+            self.fences.push(at.offset(bytes));
+        }
+        Ok(at)
+    }
+
+    /// Writes the fences of what was handed out since the last call of `reset`.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn fence(&self, stream: &mut dyn Stream, at: Ptr, bytes: u64) -> Result<()> {
+        if self.device.fences() { stream.fill(at.offset(bytes), FENCE, 64) } else { Ok(()) }
+    }
+
+    /// Takes everything back. What was in several slabs will be in one.
+    ///
+    /// # Errors
+    /// A fence that was written over, which is a bug of a kernel.
+    pub fn reset(&mut self, stream: &mut dyn Stream) -> Result<()> {
+        let fences = std::mem::take(&mut self.fences);
+        if !fences.is_empty() {
+            let parts: Vec<_> = fences.iter().map(|at| (*at, 64)).collect();
+            let intact =
+                stream.fetch(&parts)?.iter().all(|part| part.iter().all(|byte| *byte == FENCE));
+            if !intact {
+                return Err(failure("gpu: a kernel wrote beyond its memory"));
+            }
+        }
+        self.used = 0;
+        if self.slabs.len() > 1 {
+            let held = self.held;
+            self.release();
+            // Best effort: if it is not there in one piece, the next chunk takes pieces again.
+            if let Ok(slab) = self.device.allocate(held) {
+                self.slabs.push((slab, held));
+                self.held = held;
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        for (at, bytes) in self.slabs.drain(..) {
+            self.device.free(at, bytes);
+        }
+        self.held = 0;
+        self.used = 0;
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        self.release();
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the engine asks of a device: memory, copies, kernels in order on a stream.
+//!
+//! Two implementations: [`cuda`] and [`shim`], which runs the same kernel source on the CPU. Everything
+//! above sees only these traits, so that what CI proves with the one holds for the other. An address is a
+//! number here and is never followed on the host.
+
+#[cfg(feature = "cuda")]
+pub mod cuda;
+pub mod memory;
+#[cfg(feature = "shim")]
+pub mod shim;
+
+use std::fmt::Debug;
+use std::io;
+use std::sync::Arc;
+
+use arrow_buffer::MutableBuffer;
+use arrowsmith_core::{Error, Result};
+
+/// Threads of a block on a GPU, in every kernel; `BLOCK` of kernels/common.cuh.
+pub const BLOCK: u64 = 256;
+
+/// An address in the memory of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ptr(pub u64);
+
+impl Ptr {
+    /// The address `bytes` further.
+    #[must_use]
+    pub fn offset(self, bytes: u64) -> Self {
+        Self(self.0 + bytes)
+    }
+}
+
+/// A device.
+pub trait Device: Send + Sync + Debug {
+    /// What it is called, for people.
+    fn name(&self) -> String;
+
+    /// Bytes of memory that are free now.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn memory_bytes_free(&self) -> Result<u64>;
+
+    /// Whether memory that was handed out is fenced by bytes that must not change.
+    fn fences(&self) -> bool {
+        false
+    }
+
+    /// The device type and number of the Arrow C Device interface.
+    fn arrow_device(&self) -> (i32, i64);
+
+    /// Takes memory, aligned to 256 bytes.
+    ///
+    /// # Errors
+    /// When there is none.
+    fn allocate(&self, bytes: u64) -> Result<Ptr>;
+
+    /// Gives memory back that `allocate` gave.
+    fn free(&self, at: Ptr, bytes: u64);
+
+    /// Another queue of work.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn stream(self: Arc<Self>) -> Result<Box<dyn Stream>>;
+}
+
+/// Work that the device does in order.
+pub trait Stream: Send + Debug {
+    /// Threads of a block, in every kernel.
+    fn block_threads(&self) -> u64 {
+        BLOCK
+    }
+
+    /// Blocks that cover so many threads.
+    fn blocks(&self, threads: u64) -> u64 {
+        threads.div_ceil(self.block_threads())
+    }
+
+    /// Copies bytes to the device.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn copy_in(&mut self, to: Ptr, bytes: &[u8]) -> Result<()>;
+
+    /// Sets memory to a byte.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn fill(&mut self, at: Ptr, byte: u8, bytes: u64) -> Result<()>;
+
+    /// Runs a kernel over `grid` blocks of [`Stream::block_threads`] each. `args` are the fields of the structure that
+    /// the kernel takes, in their order.
+    ///
+    /// # Errors
+    /// What the driver says of the launch; what goes wrong in the kernel is said by the next `fetch`.
+    fn launch(&mut self, kernel: &'static str, grid: u64, args: &[u64]) -> Result<()>;
+
+    /// Waits for all work, and copies memory to the host.
+    ///
+    /// # Errors
+    /// What the driver says of anything that was queued before.
+    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>>;
+}
+
+/// The error of a device.
+pub(crate) fn failure(message: impl Into<String>) -> Error {
+    Error::Io { path: None, source: io::Error::other(message.into()) }
+}
+
+/// A number of bytes of the device as one of the host.
+pub(crate) fn host_len(bytes: u64) -> Result<usize> {
+    usize::try_from(bytes).map_err(|_| failure("gpu: more bytes than this machine addresses"))
+}

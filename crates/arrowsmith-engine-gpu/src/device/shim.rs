@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The device of tests: kernels compiled for the CPU, memory of the host. Blocks and threads run in an order
+//! that a seed decides, fresh memory holds garbage, and every piece of memory is fenced.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_buffer::MutableBuffer;
+use arrowsmith_core::Result;
+
+use super::{Device, Ptr, Stream, failure, host_len};
+
+unsafe extern "C" {
+    fn arrowsmith_shim_launch(
+        name: *const c_char,
+        grid: u64,
+        args: *const u64,
+        count: usize,
+        seed: u64,
+    ) -> c_int;
+}
+
+/// The kernels on the CPU.
+#[derive(Debug)]
+pub struct ShimDevice {
+    seed: AtomicU64,
+}
+
+impl ShimDevice {
+    /// A device whose threads run in the order of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self { seed: AtomicU64::new(seed) }
+    }
+}
+
+fn layout(bytes: u64) -> Result<Layout> {
+    Layout::from_size_align(host_len(bytes)?.max(1), 256)
+        .map_err(|_| failure("gpu: more memory than there can be"))
+}
+
+impl Device for ShimDevice {
+    fn name(&self) -> String {
+        "the CPU, in place of a GPU".to_owned()
+    }
+
+    fn memory_bytes_free(&self) -> Result<u64> {
+        Ok(1 << 30)
+    }
+
+    fn fences(&self) -> bool {
+        true
+    }
+
+    fn arrow_device(&self) -> (i32, i64) {
+        (1, 0)
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<Ptr> {
+        // SAFETY: the layout is not of size 0.
+        let at = unsafe { alloc(layout(bytes)?) };
+        if at.is_null() {
+            return Err(failure("gpu: no memory"));
+        }
+        // SAFETY: these bytes were just handed out.
+        unsafe { at.write_bytes(0xA5, host_len(bytes)?) };
+        Ok(Ptr(at as u64))
+    }
+
+    fn free(&self, at: Ptr, bytes: u64) {
+        if let Ok(layout) = layout(bytes) {
+            // SAFETY: `allocate` gave this address for this many bytes; callers give it back once.
+            unsafe { dealloc(at.0 as *mut u8, layout) };
+        }
+    }
+
+    fn stream(self: Arc<Self>) -> Result<Box<dyn Stream>> {
+        Ok(Box::new(ShimStream { device: self }))
+    }
+}
+
+/// Work is done as it is asked for.
+#[derive(Debug)]
+struct ShimStream {
+    device: Arc<ShimDevice>,
+}
+
+impl Stream for ShimStream {
+    /// Two warps: a block costs its threads, and most texts of tests are short.
+    fn block_threads(&self) -> u64 {
+        64
+    }
+
+    fn copy_in(&mut self, to: Ptr, bytes: &[u8]) -> Result<()> {
+        // SAFETY: callers name memory that `allocate` gave and that holds this many bytes; the fences of
+        // the arena, which every test checks, show when they do not.
+        unsafe { (to.0 as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn fill(&mut self, at: Ptr, byte: u8, bytes: u64) -> Result<()> {
+        // SAFETY: as in `copy_in`.
+        unsafe { (at.0 as *mut u8).write_bytes(byte, host_len(bytes)?) };
+        Ok(())
+    }
+
+    fn launch(&mut self, kernel: &'static str, grid: u64, args: &[u64]) -> Result<()> {
+        let name = CString::new(kernel).map_err(|_| failure("gpu: a kernel without a name"))?;
+        let name: &CStr = &name;
+        let seed = self.device.seed.fetch_add(0x9E37_79B9, Ordering::Relaxed) | 1;
+        // SAFETY: the name ends in 0; the number of arguments is compared with that of the kernel. What
+        // the kernel does with addresses is what the tests are there to show.
+        let status =
+            unsafe { arrowsmith_shim_launch(name.as_ptr(), grid, args.as_ptr(), args.len(), seed) };
+        match status {
+            0 => Ok(()),
+            status => Err(failure(format!("gpu: kernel {kernel}: error {status} of the shim"))),
+        }
+    }
+
+    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>> {
+        let mut fetched = Vec::with_capacity(parts.len());
+        for &(at, bytes) in parts {
+            let mut buffer = MutableBuffer::from_len_zeroed(host_len(bytes)?);
+            // SAFETY: as in `copy_in`; the buffer has this many bytes.
+            unsafe {
+                buffer.as_mut_ptr().copy_from_nonoverlapping(at.0 as *const u8, buffer.len());
+            }
+            fetched.push(buffer);
+        }
+        Ok(fetched)
+    }
+}

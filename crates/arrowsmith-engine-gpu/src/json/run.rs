@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A piece of text through the kernels: scan, index, walk, convert; what is fetched in the end are columns.
+//!
+//! The host waits for the device where the size of what comes next is only known there: for the number of
+//! tokens, of records, of the items of lists, and of the bytes of strings. Nothing in between waits.
+
+use arrow_buffer::{Buffer, MutableBuffer};
+use arrowsmith_core::{Error, Framing, Result};
+
+use super::program::{Kind, NONE, Program};
+use crate::device::memory::{Arena, Refused};
+use crate::device::{Ptr, Stream, failure};
+
+/// Bytes behind a text that kernels may read; they are line feeds, which no word goes past.
+const PADDING: [u8; 256] = [b'\n'; 256];
+
+/// Bytes of text that a thread scans.
+const SCAN_BYTES: u64 = 64;
+
+/// Values in one column of one piece, at most: what 32-bit places can number.
+const VALUES_MAX: u64 = 1 << 31;
+
+/// Why a piece did not become columns.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// It needs more memory than there may be: try a smaller one.
+    TooLarge,
+    /// The device, or its driver, failed.
+    Failed(Error),
+}
+
+impl From<Refused> for Halt {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Bound => Self::TooLarge,
+            Refused::Device(error) => Self::Failed(error),
+        }
+    }
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// One column as the device leaves it.
+#[derive(Debug, Default)]
+pub(crate) struct Fetched {
+    pub len: usize,
+    pub null_count: usize,
+    /// A bit a value.
+    pub valid: Option<Buffer>,
+    /// Values, or the bytes of strings.
+    pub values: Option<Buffer>,
+    /// 32 or 64 bits each.
+    pub offsets: Option<Buffer>,
+}
+
+/// What the device says of a piece.
+#[derive(Debug, Default)]
+pub(crate) struct Piece {
+    pub records: usize,
+    /// Records whose rows do not hold, rising, each with the place where it begins.
+    pub suspects: Vec<Suspect>,
+    /// Begins with what is no record, in a framing where that says nothing of what follows.
+    pub unframed: bool,
+    /// By node.
+    pub columns: Vec<Fetched>,
+}
+
+/// A record that is not plainly right.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Suspect {
+    pub record: usize,
+    /// Its first byte.
+    pub from: usize,
+    /// The byte behind its last token's first byte, or where the next record begins.
+    pub upto: usize,
+    /// Brackets match and nothing else stands beside it: only its values are in doubt.
+    pub framed: bool,
+}
+
+/// What the walker holds records to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub depth_max: u64,
+    pub record_bytes_max: u64,
+    pub record_tokens_max: u64,
+    pub refuse_unknown: bool,
+    pub allow_nan: bool,
+}
+
+/// The tables of a plan in device memory, which stay there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tables {
+    pub nodes: Ptr,
+    pub unders: Ptr,
+    pub keys: Ptr,
+    pub key_text: Ptr,
+    pub tables: Ptr,
+    pub powers: Ptr,
+}
+
+/// The device memory of one column.
+#[derive(Debug, Clone, Copy, Default)]
+struct Column {
+    len: u64,
+    places: Ptr,
+    /// A byte a value of nested columns, a place a value of kept JSON text.
+    valid: Ptr,
+    bits: Ptr,
+    values: Ptr,
+    offsets: Ptr,
+    narrow: Ptr,
+    bytes: u64,
+}
+
+/// One piece on its way.
+pub(crate) struct Run<'r> {
+    pub stream: &'r mut dyn Stream,
+    pub arena: &'r mut Arena,
+    pub program: &'r Program,
+    pub tables: Tables,
+    pub rules: Rules,
+    pub framing: Framing,
+}
+
+impl Run<'_> {
+    fn take(&mut self, bytes: u64) -> Result<Ptr, Halt> {
+        let at = self.arena.take(bytes)?;
+        self.arena.fence(self.stream, at, bytes)?;
+        Ok(at)
+    }
+
+    fn take_filled(&mut self, bytes: u64, byte: u8) -> Result<Ptr, Halt> {
+        let at = self.take(bytes)?;
+        self.stream.fill(at, byte, bytes)?;
+        Ok(at)
+    }
+
+    fn take_with(&mut self, bytes: &[u8]) -> Result<Ptr, Halt> {
+        let at = self.take(bytes.len() as u64)?;
+        self.stream.copy_in(at, bytes)?;
+        Ok(at)
+    }
+
+    fn fetch_u64(&mut self, at: &[Ptr]) -> Result<Vec<u64>, Halt> {
+        let parts: Vec<_> = at.iter().map(|at| (*at, 8)).collect();
+        let fetched = self.stream.fetch(&parts)?;
+        Ok(fetched.iter().map(|part| word(part, 0)).collect())
+    }
+
+    /// Decodes a text.
+    pub fn piece(&mut self, text: &[u8]) -> Result<Piece, Halt> {
+        let len = text.len() as u64;
+        if len == 0 {
+            return Ok(Piece::default());
+        }
+        let device = self.take(len.next_multiple_of(64) + PADDING.len() as u64)?;
+        self.stream.copy_in(device, text)?;
+        self.stream.copy_in(device.offset(len), &PADDING)?;
+        let (tokens, places, bytes) = self.tokens(device, len)?;
+        let mut piece = Piece::default();
+        if tokens == 0 {
+            return Ok(piece);
+        }
+        let (records, starts) = self.frame(bytes, tokens)?;
+        piece.records = usize::try_from(records).unwrap_or(usize::MAX);
+        if records == 0 {
+            piece.unframed = self.framing != Framing::Lines;
+            return Ok(piece);
+        }
+        let input = Input { device, len, places, bytes, tokens, starts, records };
+        if self.framing != Framing::Lines {
+            let first = self.stream.fetch(&[(starts, 4)])?;
+            piece.unframed = narrow(&first[0], 0) != 0;
+            if piece.unframed {
+                return Ok(piece);
+            }
+        }
+        self.columns(&input, &mut piece)?;
+        Ok(piece)
+    }
+
+    /// Scan and index: tokens, and where the places and bytes of the tokens are.
+    fn tokens(&mut self, text: Ptr, len: u64) -> Result<(u64, Ptr, Ptr), Halt> {
+        let words = len.div_ceil(64);
+        let scan_blocks = self.stream.blocks(len.div_ceil(SCAN_BYTES));
+        let states = self.take((scan_blocks + 1) * 8)?;
+        let masks = self.take(words * 8)?;
+        let counts = self.take((scan_blocks + 1) * 8)?;
+        let lines = u64::from(self.framing == Framing::Lines);
+        let args = [text.0, len, lines, states.0, masks.0, counts.0];
+        self.stream.launch("scan_states", scan_blocks, &args)?;
+        self.stream.launch("scan_join", 1, &[states.0, scan_blocks])?;
+        self.stream.launch("scan_masks", scan_blocks, &args)?;
+        self.stream.launch("sum_join", 1, &[counts.0, scan_blocks])?;
+        let total = self.fetch_u64(&[counts.offset(scan_blocks * 8)])?[0];
+        let tokens = total & u64::from(u32::MAX);
+        let places = self.take(tokens * 4)?;
+        let bytes = self.take(tokens)?;
+        if tokens > 0 {
+            let args = [text.0, masks.0, words, counts.0, places.0, bytes.0];
+            self.stream.launch("index_tokens", scan_blocks, &args)?;
+        }
+        Ok((tokens, places, bytes))
+    }
+
+    /// Records: how many, and the first token of each.
+    fn frame(&mut self, bytes: Ptr, tokens: u64) -> Result<(u64, Ptr), Halt> {
+        let token_blocks = self.stream.blocks(tokens);
+        let depths = self.take((token_blocks + 1) * 8)?;
+        let counts = self.take((token_blocks + 1) * 8)?;
+        let framing = match self.framing {
+            Framing::Lines => 0,
+            Framing::Concatenated => 1,
+            Framing::Array => 2,
+        };
+        let mut args = [bytes.0, tokens, framing, depths.0, counts.0, 0];
+        if framing != 0 {
+            self.stream.launch("frame_depths", token_blocks, &args)?;
+            self.stream.launch("sum_join", 1, &[depths.0, token_blocks])?;
+        }
+        self.stream.launch("frame_count", token_blocks, &args)?;
+        self.stream.launch("sum_join", 1, &[counts.0, token_blocks])?;
+        let records = self.fetch_u64(&[counts.offset(token_blocks * 8)])?[0];
+        let starts = self.take(records * 4)?;
+        args[5] = starts.0;
+        if records > 0 {
+            self.stream.launch("frame_write", token_blocks, &args)?;
+        }
+        Ok((records, starts))
+    }
+
+    /// Walk and convert.
+    fn columns(&mut self, input: &Input, piece: &mut Piece) -> Result<(), Halt> {
+        let records = input.records;
+        let slots = self.program.slots as u64;
+        let counts = self.take_filled(slots * records * 8, 0)?;
+        let seen = self.take(self.program.seen_words as u64 * records * 8)?;
+        let suspect = self.take_filled(records, 0)?;
+        let mut args = vec![
+            input.device.0,
+            input.len,
+            input.places.0,
+            input.bytes.0,
+            input.tokens,
+            input.starts.0,
+            records,
+            match self.framing {
+                Framing::Lines => 0,
+                Framing::Concatenated => 1,
+                Framing::Array => 2,
+            },
+            self.tables.nodes.0,
+            self.tables.unders.0,
+            self.tables.keys.0,
+            self.tables.key_text.0,
+            self.tables.tables.0,
+            counts.0,
+            seen.0,
+            suspect.0,
+            0,
+            self.rules.depth_max,
+            self.rules.record_bytes_max,
+            self.rules.record_tokens_max,
+            u64::from(self.rules.refuse_unknown),
+            slots,
+        ];
+        self.stream.launch("walk_count", self.stream.blocks(records), &args)?;
+        let totals = self.scan_slots(counts, slots, records)?;
+        let structure = self.stream.fetch(&[(suspect, records)])?;
+        let mut columns = self.lay_out(records, &totals)?;
+        let table: Vec<u8> = columns
+            .iter()
+            .flat_map(|column| [column.places.0, column.valid.0])
+            .flat_map(u64::to_le_bytes)
+            .collect();
+        args[16] = self.take_with(&table)?.0;
+        self.stream.launch("walk_write", self.stream.blocks(records), &args)?;
+        self.convert(input, &mut columns, suspect, piece)?;
+        self.suspects(input, suspect, &structure, piece)
+    }
+
+    /// Sums the counters of each slot, which become the sums before them.
+    fn scan_slots(&mut self, values: Ptr, slots: u64, count: u64) -> Result<Vec<u64>, Halt> {
+        if slots == 0 {
+            return Ok(Vec::new());
+        }
+        let totals = self.take(slots * 8)?;
+        self.scan(values, slots, count, totals)?;
+        let fetched = self.stream.fetch(&[(totals, slots * 8)])?;
+        Ok((0..self.program.slots).map(|slot| word(&fetched[0], slot)).collect())
+    }
+
+    fn scan(&mut self, values: Ptr, slots: u64, count: u64, totals: Ptr) -> Result<(), Halt> {
+        let per_slot = self.stream.blocks(count);
+        let sums = self.take(slots * (per_slot + 1) * 8)?;
+        let args = [values.0, count, per_slot, sums.0, totals.0];
+        self.stream.launch("slots_sum", slots * per_slot, &args)?;
+        self.stream.launch("slots_join", slots, &args)?;
+        self.stream.launch("slots_spread", slots * per_slot, &args)?;
+        Ok(())
+    }
+
+    /// Takes the memory that the columns need so far.
+    fn lay_out(&mut self, records: u64, totals: &[u64]) -> Result<Vec<Column>, Halt> {
+        let program = self.program;
+        let mut columns: Vec<Column> = Vec::with_capacity(program.steps.len());
+        for step in &program.steps {
+            let len = match step.parent {
+                None => records,
+                Some(parent) => {
+                    let around = &program.steps[parent];
+                    match around.kind {
+                        Kind::List | Kind::Map => totals.get(around.slot).copied().unwrap_or(0),
+                        Kind::FixedList => columns[parent].len.saturating_mul(around.count as u64),
+                        _ => columns[parent].len,
+                    }
+                }
+            };
+            if len >= VALUES_MAX {
+                return Err(Halt::TooLarge);
+            }
+            let mut column = Column { len, ..Column::default() };
+            match step.kind {
+                Kind::List | Kind::Map => {
+                    column.places = self.take((len + 1) * 4)?;
+                    self.stream.fill(column.places, 0, 4)?;
+                    column.valid = self.take(len)?;
+                }
+                Kind::Struct | Kind::FixedList => column.valid = self.take(len)?,
+                Kind::Json => {
+                    column.places = self.take(len * 4)?;
+                    column.valid = self.take(len * 4)?;
+                }
+                _ => column.places = self.take(len * 4)?,
+            }
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+
+    /// From a value of a node to the record that it is in.
+    fn hops(&mut self, columns: &[Column], id: usize) -> Result<(Ptr, u64), Halt> {
+        let mut hops = Vec::new();
+        let mut at = id;
+        let mut count = 0;
+        while let Some(parent) = self.program.steps[at].parent {
+            let step = &self.program.steps[parent];
+            let hop = match step.kind {
+                Kind::List | Kind::Map => [columns[parent].places.0, columns[parent].len, 0],
+                Kind::FixedList => [0, 0, step.count as u64],
+                _ => [0; 3],
+            };
+            if hop != [0; 3] {
+                hops.extend(hop.iter().flat_map(|field| field.to_le_bytes()));
+                count += 1;
+            }
+            at = parent;
+        }
+        Ok((if count == 0 { Ptr(0) } else { self.take_with(&hops)? }, count))
+    }
+
+    /// Every value of every column, and all of it to the host.
+    fn convert(
+        &mut self,
+        input: &Input,
+        columns: &mut [Column],
+        suspect: Ptr,
+        piece: &mut Piece,
+    ) -> Result<(), Halt> {
+        let program = self.program;
+        let nulls = self.take_filled(columns.len() as u64 * 4, 0)?;
+        let mut texts = Vec::new();
+        for (id, step) in program.steps.iter().enumerate() {
+            let column = columns[id];
+            if column.len == 0 || step.kind == Kind::Null {
+                continue;
+            }
+            let bits = self.take(column.len.div_ceil(32) * 4)?;
+            columns[id].bits = bits;
+            let null_count = nulls.offset(id as u64 * 4);
+            if step.kind.is_nested() {
+                let args = [column.valid.0, column.len, bits.0, null_count.0];
+                self.stream.launch("pack_valid", self.stream.blocks(column.len), &args)?;
+                continue;
+            }
+            let (hops, hop_count) = self.hops(columns, id)?;
+            if step.kind.is_text() {
+                let mut args = string_args(step, input, &column, suspect);
+                if step.kind != Kind::FixedBinary {
+                    columns[id].offsets = self.take((column.len + 1) * 8)?;
+                }
+                args[7] = columns[id].offsets.0;
+                args[10] = bits.0;
+                args[11] = null_count.0;
+                args[12] = hops.0;
+                args[13] = hop_count;
+                self.stream.launch("string_lens", self.stream.blocks(column.len), &args)?;
+                if step.kind != Kind::FixedBinary {
+                    let totals = columns[id].offsets.offset(column.len * 8);
+                    self.scan(columns[id].offsets, 1, column.len, totals)?;
+                }
+                texts.push((id, args));
+                continue;
+            }
+            columns[id].bytes = match step.kind {
+                Kind::Bool => column.len.div_ceil(32) * 4,
+                _ => column.len * step.value_bytes,
+            };
+            columns[id].values = self.take(columns[id].bytes)?;
+            let args = [
+                input.device.0,
+                column.places.0,
+                column.len,
+                step.kind as u64,
+                step.width,
+                step.option.cast_unsigned(),
+                step.local.cast_unsigned(),
+                u64::from(self.rules.allow_nan),
+                columns[id].values.0,
+                bits.0,
+                null_count.0,
+                hops.0,
+                hop_count,
+                suspect.0,
+                self.tables.powers.0,
+            ];
+            self.stream.launch("convert_fixed", self.stream.blocks(column.len), &args)?;
+        }
+        self.texts(columns, texts)?;
+        self.collect(columns, nulls, piece)
+    }
+
+    /// The bytes of strings, once it is known how many there are.
+    fn texts(
+        &mut self,
+        columns: &mut [Column],
+        texts: Vec<(usize, [u64; 15])>,
+    ) -> Result<(), Halt> {
+        let variable = |id: &usize| self.program.steps[*id].kind != Kind::FixedBinary;
+        let ids: Vec<usize> = texts.iter().map(|text| text.0).filter(variable).collect();
+        let totals: Vec<Ptr> =
+            ids.iter().map(|id| columns[*id].offsets.offset(columns[*id].len * 8)).collect();
+        let totals = if totals.is_empty() { Vec::new() } else { self.fetch_u64(&totals)? };
+        for (id, total) in ids.iter().zip(totals) {
+            columns[*id].bytes = total;
+        }
+        for (id, mut args) in texts {
+            let step = &self.program.steps[id];
+            let column = columns[id];
+            if step.kind == Kind::FixedBinary {
+                columns[id].bytes = column.len * step.value_bytes;
+            }
+            columns[id].values = self.take(columns[id].bytes)?;
+            if step.kind != Kind::FixedBinary && !step.is_large() {
+                columns[id].narrow = self.take((column.len + 1) * 4)?;
+            }
+            args[8] = columns[id].values.0;
+            args[9] = columns[id].narrow.0;
+            self.stream.launch("string_copy", self.stream.blocks(column.len), &args)?;
+        }
+        Ok(())
+    }
+
+    /// Fetches all columns.
+    fn collect(&mut self, columns: &[Column], nulls: Ptr, piece: &mut Piece) -> Result<(), Halt> {
+        let program = self.program;
+        let mut parts = vec![(nulls, columns.len() as u64 * 4)];
+        for (step, column) in program.steps.iter().zip(columns) {
+            if column.len == 0 {
+                continue;
+            }
+            if step.nullable && step.kind != Kind::Null {
+                parts.push((column.bits, column.len.div_ceil(32) * 4));
+            }
+            match step.kind {
+                Kind::List | Kind::Map => parts.push((column.places, (column.len + 1) * 4)),
+                Kind::Struct | Kind::FixedList | Kind::Null => {}
+                kind => {
+                    parts.push((column.values, column.bytes));
+                    if kind.is_text() && kind != Kind::FixedBinary {
+                        parts.push(if step.is_large() {
+                            (column.offsets, (column.len + 1) * 8)
+                        } else {
+                            (column.narrow, (column.len + 1) * 4)
+                        });
+                    }
+                }
+            }
+        }
+        let mut fetched = self.stream.fetch(&parts)?.into_iter();
+        let counts = fetched.next().unwrap_or_default();
+        let mut next =
+            || fetched.next().map(Buffer::from).ok_or_else(|| failure("gpu: a part less"));
+        for (id, (step, column)) in program.steps.iter().zip(columns).enumerate() {
+            let len = usize::try_from(column.len).unwrap_or(usize::MAX);
+            let mut out = Fetched { len, ..Fetched::default() };
+            if len > 0 {
+                if step.nullable && step.kind != Kind::Null {
+                    out.valid = Some(next()?);
+                    let bytes = counts.as_slice().get(id * 4..id * 4 + 4).unwrap_or(&[0; 4]);
+                    out.null_count =
+                        bytes.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte));
+                }
+                match step.kind {
+                    Kind::List | Kind::Map => out.offsets = Some(next()?),
+                    Kind::Struct | Kind::FixedList | Kind::Null => {}
+                    kind => {
+                        out.values = Some(next()?);
+                        if kind.is_text() && kind != Kind::FixedBinary {
+                            out.offsets = Some(next()?);
+                        }
+                    }
+                }
+            }
+            piece.columns.push(out);
+        }
+        Ok(())
+    }
+
+    /// The records that were marked, in the structure or among their values.
+    fn suspects(
+        &mut self,
+        input: &Input,
+        suspect: Ptr,
+        structure: &[MutableBuffer],
+        piece: &mut Piece,
+    ) -> Result<(), Halt> {
+        let marks = self.stream.fetch(&[(suspect, input.records)])?;
+        let marked: Vec<usize> = (0..piece.records).filter(|r| marks[0][*r] != 0).collect();
+        if marked.is_empty() {
+            return Ok(());
+        }
+        let parts = [(input.starts, input.records * 4), (input.places, input.tokens * 4)];
+        let fetched = self.stream.fetch(&parts)?;
+        let place = |token: usize| narrow(&fetched[1], token);
+        let text_end = usize::try_from(input.len).unwrap_or(usize::MAX);
+        for record in marked {
+            let from = place(narrow(&fetched[0], record));
+            let next = record + 1;
+            let upto =
+                if next < piece.records { place(narrow(&fetched[0], next)) } else { text_end };
+            let framed = structure[0][record] == 0;
+            piece.suspects.push(Suspect { record, from, upto, framed });
+        }
+        Ok(())
+    }
+}
+
+/// Where a piece is on the device.
+struct Input {
+    device: Ptr,
+    len: u64,
+    places: Ptr,
+    bytes: Ptr,
+    tokens: u64,
+    starts: Ptr,
+    records: u64,
+}
+
+fn string_args(
+    step: &super::program::Step,
+    input: &Input,
+    column: &Column,
+    suspect: Ptr,
+) -> [u64; 15] {
+    [
+        input.device.0,
+        column.places.0,
+        column.valid.0,
+        column.len,
+        step.kind as u64,
+        step.option.cast_unsigned(),
+        step.value_bytes,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        suspect.0,
+    ]
+}
+
+/// The number at `index` of fetched words of 64 bits.
+fn word(bytes: &[u8], index: usize) -> u64 {
+    let word = bytes.get(index * 8..index * 8 + 8).and_then(|bytes| bytes.try_into().ok());
+    u64::from_le_bytes(word.unwrap_or_default())
+}
+
+/// The number at `index` of fetched words of 32 bits.
+fn narrow(bytes: &[u8], index: usize) -> usize {
+    let word = bytes.get(index * 4..index * 4 + 4).and_then(|bytes| bytes.try_into().ok());
+    word.map_or(NONE as usize, |word| u32::from_le_bytes(word) as usize)
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The kernels, run on the CPU, keep the contract of docs/design/0002: the conformance suite, the corpora,
+//! and random schemas, texts and faults beside the oracle; in one piece and in many, in random order.
+
+#![cfg(feature = "shim")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+mod common;
+
+use arrowsmith_core::DecodeOptions;
+use arrowsmith_engine_gpu::{GpuEngine, GpuOptions};
+use arrowsmith_testkit::oracle::OracleEngine;
+use arrowsmith_testkit::random::{self, Profile, RandomCase, Rng};
+use arrowsmith_testkit::run::{Input, PADDINGS, difference, observe};
+use arrowsmith_testkit::{case, corpus};
+
+fn engine(seed: u64, options: GpuOptions) -> GpuEngine {
+    GpuEngine::new(common::device(seed), options)
+}
+
+#[test]
+fn conformance_suite() {
+    let engine = engine(1, GpuOptions::default());
+    let summary = case::run_suite(&engine).unwrap();
+    assert!(summary.failures.is_empty(), "{}", summary.failures.join("\n"));
+}
+
+#[test]
+fn corpora() {
+    let Some(folder) = corpus::folder() else {
+        eprintln!("the corpora are not here; nothing was checked against them");
+        return;
+    };
+    let engine = engine(2, GpuOptions::default());
+    let summary = corpus::run_corpus(&engine, &folder).unwrap();
+    let failures = &summary.failures;
+    assert!(
+        failures.is_empty(),
+        "{} failures:\n{}",
+        failures.len(),
+        failures[..failures.len().min(20)].join("\n")
+    );
+    assert!(summary.documents > 1000);
+    assert!(corpus::vectors::run_numbers(&engine, &folder).unwrap() > 10_000);
+    assert!(corpus::vectors::run_utf8(&engine, &folder).unwrap() > 0);
+}
+
+/// Compares both engines on a case, in one piece and in pieces, over a padding.
+fn check(seed: u64, case: &RandomCase, options: &DecodeOptions, gpu: &GpuOptions) {
+    let rng = &mut Rng::new(seed ^ 0xCA5E);
+    let padding = *rng.pick(PADDINGS);
+    let mut inputs = vec![vec![&case.text[..]]];
+    if !case.cuts.is_empty() {
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        for &cut in &case.cuts {
+            pieces.push(&case.text[from..cut]);
+            from = cut;
+        }
+        pieces.push(&case.text[from..]);
+        inputs.push(pieces);
+    }
+    for pieces in inputs {
+        let input = Input::split(&pieces, case.framing, padding);
+        let expected = observe(&OracleEngine, &case.plan, options, &input).unwrap();
+        let engine = engine(seed, gpu.clone());
+        let found = observe(&engine, &case.plan, options, &input).unwrap();
+        if let Some(difference) = difference(&expected, &found) {
+            panic!(
+                "seed {seed}, {padding:?}, {:?}, {options:?}, {gpu:?}\n{}\nschema {:?}\noracle, then gpu: {difference}",
+                case.framing,
+                String::from_utf8_lossy(&case.text),
+                case.plan.schema().fields(),
+            );
+        }
+    }
+}
+
+#[test]
+fn random_texts() {
+    for seed in 0..common::seeds(200) {
+        let case = random::case(seed, Profile::Full);
+        check(seed, &case, &random::options(&mut Rng::new(seed)), &GpuOptions::default());
+    }
+}
+
+#[test]
+fn random_faults() {
+    for seed in 0..common::seeds(200) {
+        let case = random::broken_case(seed, Profile::Full);
+        check(seed, &case, &random::options(&mut Rng::new(seed)), &GpuOptions::default());
+    }
+}
+
+#[test]
+fn records_that_look_alike() {
+    for seed in 0..common::seeds(200) / 4 {
+        let options = random::options(&mut Rng::new(seed));
+        let case = random::case(seed, Profile::Alike);
+        let broken = random::broken_case(seed, Profile::Alike);
+        check(seed, &case, &options, &GpuOptions::default());
+        check(seed, &broken, &options, &GpuOptions::default());
+    }
+}
+
+#[test]
+fn little_memory_and_small_pieces() {
+    for seed in 0..common::seeds(200) / 4 {
+        let options = random::options(&mut Rng::new(seed));
+        let case = random::case(seed, Profile::Alike);
+        let gpu = GpuOptions::default()
+            .with_memory_bytes_max(1 << (20 + seed % 3))
+            .with_piece_bytes_max(1 << (4 + seed % 8));
+        check(seed, &case, &options, &gpu);
+    }
+}

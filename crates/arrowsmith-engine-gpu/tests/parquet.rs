@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The kernels of Parquet, run on the CPU, against the `parquet` crate: random files read as a whole and in
+//! part, broken files, and files that others wrote.
+
+#![cfg(feature = "shim")]
+#![expect(clippy::panic, clippy::expect_used, reason = "a test may")]
+
+mod common;
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::Schema;
+use arrowsmith_core::Limits;
+use arrowsmith_engine_cpu::parquet::ColumnOptions;
+use arrowsmith_engine_gpu::GpuOptions;
+use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder};
+use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
+use arrowsmith_testkit::corpus;
+use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, properties};
+use bytes::Bytes;
+
+/// The engine by itself: each field of each row group, batch by batch.
+struct Engine {
+    columns: ColumnEngine,
+    options: ColumnOptions,
+}
+
+impl Reader for Engine {
+    fn name(&self) -> &str {
+        "gpu"
+    }
+
+    fn read(&self, bytes: &Bytes, ask: &Ask) -> Result<Rows, String> {
+        read(bytes, ask, self).map_err(|error| error.to_string())
+    }
+}
+
+fn read(bytes: &Bytes, ask: &Ask, engine: &Engine) -> arrowsmith_core::Result<Rows> {
+    let file = File::open(bytes.clone(), &Limits::default())?;
+    let plan = ReadPlan::new(&file, &ReadOptions::default())?;
+    let chosen = ask.columns.clone().unwrap_or_else(|| (0..plan.fields.len()).collect());
+    let fields: Vec<_> =
+        chosen.iter().map(|field| Arc::clone(&plan.schema.fields()[*field])).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, plan.schema.metadata().clone()));
+    let mut batches = Vec::new();
+    let mut before = 0;
+    let row_groups = ask.row_groups.clone().unwrap_or_else(|| (0..file.row_groups()).collect());
+    for row_group in row_groups {
+        let rows = file.row_group_rows(row_group)?;
+        let selection = ask.rows.as_ref().map(|ranges| {
+            let within = |row: usize| row.clamp(before, before + rows) - before;
+            RowSelection::from_ranges(ranges.iter().map(|r| within(r.start)..within(r.end)))
+        });
+        before += rows;
+        let mut left = selection.as_ref().map_or(rows, RowSelection::rows);
+        let mut decoders = Vec::new();
+        for field in &chosen {
+            let column = &plan.fields[*field];
+            arrowsmith_engine_cpu::parquet::supports(column)
+                .map_err(arrowsmith_core::Error::Config)?;
+            decoders.push(FieldDecoder::new(
+                &engine.columns,
+                &file,
+                row_group,
+                column,
+                selection.as_ref(),
+                engine.options,
+            )?);
+        }
+        while left > 0 {
+            let rows = left.min(ask.batch_rows.unwrap_or(left));
+            let columns = decoders
+                .iter_mut()
+                .map(|decoder| decoder.next(rows))
+                .collect::<arrowsmith_core::Result<Vec<_>>>()?;
+            let options = RecordBatchOptions::new().with_row_count(Some(rows));
+            batches.push(RecordBatch::try_new_with_options(
+                Arc::clone(&schema),
+                columns,
+                &options,
+            )?);
+            left -= rows;
+        }
+    }
+    Ok(Rows { schema, batches })
+}
+
+fn engine(seed: u64, verify_checksums: bool) -> Engine {
+    let device = common::device(seed);
+    Engine {
+        columns: ColumnEngine::new(device, GpuOptions::default()),
+        options: ColumnOptions { verify_checksums, ..ColumnOptions::default() },
+    }
+}
+
+#[test]
+fn random_files_are_read_as_the_parquet_crate_reads_them() {
+    let engine = engine(3, true);
+    for seed in 0..common::seeds(15) {
+        if let Err(difference) = properties::check_seed(&engine, seed) {
+            panic!("{difference}");
+        }
+    }
+    let (device, cpu) = engine.columns.chunks();
+    eprintln!("{device} column chunks on the device, {cpu} by the CPU engine");
+    assert!(device > cpu / 4, "{device} of {} column chunks", device + cpu);
+}
+
+#[test]
+fn broken_files_get_a_sound_answer() {
+    let engine = engine(4, false);
+    for seed in 0..common::seeds(60) {
+        if let Err(difference) = broken::check_seed(&engine, seed) {
+            panic!("{difference}");
+        }
+    }
+}
+
+#[test]
+fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
+    let Some(folder) = corpus::folder() else {
+        eprintln!("the corpora are not here: nothing was compared");
+        return;
+    };
+    // Without checksums, as the crate reads.
+    let engine = engine(5, false);
+    let summary = corpora::run(&engine, &folder).expect("the corpora can be read");
+    assert!(
+        summary.failures.is_empty(),
+        "{} of {} files equal\n{}",
+        summary.equal,
+        summary.files,
+        summary.failures.join("\n")
+    );
+    assert!(summary.equal > 400, "{} files were equal", summary.equal);
+    let (device, cpu) = engine.columns.chunks();
+    eprintln!("{device} column chunks on the device, {cpu} by the CPU engine");
+}
