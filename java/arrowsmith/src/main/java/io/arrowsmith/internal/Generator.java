@@ -29,8 +29,9 @@ import org.objectweb.asm.Type;
  *
  * <pre>
  * write(rows, from, to, slots):                 for each group of members
- *   load each member's slot, and its address if it is primitive
+ *   load each member's slot, and its address if it is primitive, or where its elements go if it is an array of primitives
  *   for each row: for each member:              primitive: store at address + row * width
+ *                                               array:     place = slot.append(array, place, row)
  *                                               object:    slot.append(value)
  * </pre>
  */
@@ -39,6 +40,7 @@ final class Generator {
 
   private static final String CODEC = Type.getInternalName(Codec.class);
   private static final String SLOT = Type.getInternalName(Slot.class);
+  private static final String ARRAY_SLOT = Type.getInternalName(ArraySlot.class);
   private static final String SOURCE = Type.getInternalName(Source.class);
   private static final String MEM = Type.getInternalName(Mem.class);
   private static final String HANDLE = Type.getInternalName(MethodHandle.class);
@@ -93,7 +95,8 @@ final class Generator {
     final String name = Type.getInternalName(Codec.class) + "$" + type.getSimpleName();
     final Generator generator = new Generator(name, members);
     for (int member = 0; member < members.size(); member++) {
-      generator.handles.add(getter(path, fields.get(member), lookup));
+      generator.handles.add(
+          getter(path, fields.get(member), members.get(member).valueType(), lookup));
     }
     final String cannotMake = generator.makers(type, fields, lookup);
     try {
@@ -130,12 +133,13 @@ final class Generator {
   }
 
   private static MethodHandle getter(
-      final String path, final Field field, final MethodHandles.Lookup lookup) {
+      final String path,
+      final Field field,
+      final Class<?> type,
+      final MethodHandles.Lookup lookup) {
     try {
       final MethodHandle getter = inside(path, field.getDeclaringClass(), lookup).unreflectGetter(field);
-      final Class<?> type = field.getType();
-      return getter.asType(
-          MethodType.methodType(type.isPrimitive() ? type : Object.class, Object.class));
+      return getter.asType(MethodType.methodType(type, Object.class));
     } catch (IllegalAccessException e) {
       throw new ColumnsException(path, field + " cannot be read", e);
     }
@@ -271,10 +275,15 @@ final class Generator {
       slot(code, member);
       if (isStored(member)) {
         code.visitFieldInsn(GETFIELD, SLOT, "at", "J");
-        code.visitVarInsn(LSTORE, MEMBERS + 2 * i);
+        code.visitVarInsn(LSTORE, variable(i));
       } else {
         code.visitTypeInsn(CHECKCAST, Type.getInternalName(members.get(member).slotClass()));
-        code.visitVarInsn(ASTORE, MEMBERS + 2 * i);
+        code.visitVarInsn(ASTORE, variable(i));
+      }
+      if (write && members.get(member).isPrimitiveList()) {
+        code.visitVarInsn(ALOAD, variable(i));
+        code.visitFieldInsn(GETFIELD, ARRAY_SLOT, "valueAt", "J");
+        code.visitVarInsn(LSTORE, variable(i) + 1);
       }
     }
     code.visitVarInsn(ILOAD, FROM);
@@ -294,13 +303,13 @@ final class Generator {
     code.visitVarInsn(ALOAD, OBJ);
     code.visitJumpInsn(IFNULL, absent);
     for (int i = 0; i < group.size(); i++) {
-      value(code, group.get(i), MEMBERS + 2 * i, write, true);
+      value(code, group.get(i), variable(i), write, true);
     }
     code.visitJumpInsn(GOTO, next);
     code.visitLabel(absent);
     if (write) {
       for (int i = 0; i < group.size(); i++) {
-        value(code, group.get(i), MEMBERS + 2 * i, true, false);
+        value(code, group.get(i), variable(i), true, false);
       }
     }
     code.visitLabel(next);
@@ -317,11 +326,31 @@ final class Generator {
       final int member = group.get(i);
       if (isStored(member)) {
         slot(code, member);
-        place(code, member, MEMBERS + 2 * i);
+        place(code, member, variable(i));
         code.visitFieldInsn(PUTFIELD, SLOT, "at", "J");
+      } else if (write && members.get(member).isPrimitiveList()) {
+        code.visitVarInsn(ALOAD, variable(i));
+        code.visitVarInsn(LLOAD, variable(i) + 1);
+        code.visitFieldInsn(PUTFIELD, ARRAY_SLOT, "valueAt", "J");
+        code.visitVarInsn(ALOAD, variable(i));
+        row(code, variable(i));
+        code.visitFieldInsn(PUTFIELD, SLOT, "done", "J");
       }
     }
     end(code, RETURN);
+  }
+
+  /** The first local variable of a member: its slot, or the address of its values; behind a slot, where elements go. */
+  private static int variable(final int i) {
+    return MEMBERS + 3 * i;
+  }
+
+  /** The number of the current row in a slot. */
+  private static void row(final MethodVisitor code, final int variable) {
+    code.visitVarInsn(ALOAD, variable);
+    code.visitFieldInsn(GETFIELD, SLOT, "done", "J");
+    code.visitVarInsn(LLOAD, DONE);
+    code.visitInsn(LADD);
   }
 
   private static void slot(final MethodVisitor code, final int member) {
@@ -346,7 +375,7 @@ final class Generator {
       final boolean write,
       final boolean there) {
     final Node node = members.get(member);
-    final String type = node.isPrimitive() ? node.kind.primitive : OBJECT;
+    final String type = Type.getDescriptor(node.valueType());
     final boolean stored = isStored(member);
     if (stored) {
       place(code, member, variable);
@@ -360,22 +389,28 @@ final class Generator {
     } else {
       code.visitInsn(zero(type));
     }
-    if (stored) {
+    if (write && node.isPrimitiveList()) {
+      code.visitVarInsn(LLOAD, variable + 1);
+      row(code, variable);
+      final String takes = "(" + type + "JJ)J";
+      code.visitMethodInsn(INVOKEVIRTUAL, ARRAY_SLOT, "append", takes, false);
+      code.visitVarInsn(LSTORE, variable + 1);
+    } else if (stored) {
       code.visitMethodInsn(INVOKESTATIC, MEM, "put" + accessor(type), "(J" + type + ")V", false);
     } else {
       final String owner = Type.getInternalName(node.slotClass());
       final String method = write ? "append" : "measure";
-      code.visitMethodInsn(INVOKEVIRTUAL, owner, method, "(" + type + ")V", false);
+      final String takes = write ? type : OBJECT;
+      code.visitMethodInsn(INVOKEVIRTUAL, owner, method, "(" + takes + ")V", false);
     }
   }
 
   private static int zero(final String type) {
     return switch (type) {
-      case OBJECT -> ACONST_NULL;
       case "J" -> LCONST_0;
       case "F" -> FCONST_0;
       case "D" -> DCONST_0;
-      default -> ICONST_0;
+      default -> type.length() > 1 ? ACONST_NULL : ICONST_0;
     };
   }
 

@@ -78,6 +78,16 @@ enum Kind {
     this.primitive = primitive;
   }
 
+  /** Whether offsets say where values are. */
+  boolean isOffset() {
+    return width < 0 && this != STRUCT;
+  }
+
+  /** Whether values are bytes, as many as they like. */
+  boolean isText() {
+    return this == UTF8 || this == ENUM || this == BINARY;
+  }
+
   /** The kind of a class that is a value of its own, or null. */
   static Kind of(final Class<?> type) {
     return type.isEnum() ? ENUM : KINDS.get(type);

@@ -67,7 +67,7 @@ final class ListSlot extends Slot {
   /** Says where the elements of this chunk begin. */
   void placeElements(final long first) {
     next = first;
-    end = first + measured;
+    end = first + element.rows;
   }
 
   @Override
@@ -93,21 +93,32 @@ final class ListSlot extends Slot {
         }
       }
     }
-    // It was seen that 32 bits hold the number of all elements.
+    // 32 bits hold the number of all elements: the column has no more.
     Mem.putInt(offsetAt, (int) next);
     offsetAt += Integer.BYTES;
   }
 
   private void take(final int count) {
     if (count > end - next) {
-      throw changed(column);
+      if (!column.isEstimated()) {
+        throw changed(column);
+      }
+      end = element.reserve(next + count);
     }
     next += count;
   }
 
   @Override
+  void moved(final long validityBy, final long offsetsBy, final long dataBy) {
+    super.moved(validityBy, offsetsBy, dataBy);
+    offsetAt += offsetsBy;
+  }
+
+  @Override
   void finish() {
-    if (next != end) {
+    if (column.isEstimated()) {
+      element.expectNoMore(next);
+    } else if (next != end) {
       throw changed(column);
     }
     super.finish();

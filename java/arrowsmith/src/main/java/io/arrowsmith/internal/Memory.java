@@ -73,6 +73,37 @@ final class Memory implements AutoCloseable {
     return buffer;
   }
 
+  /** The next buffer, of equal bytes. */
+  ArrowBuf filled(final long bytes, final int fill) {
+    final ArrowBuf buffer = next(bytes);
+    Mem.fill(buffer.memoryAddress(), bytes, (byte) fill);
+    return buffer;
+  }
+
+  /**
+   * A larger buffer in the place of one that was given out.
+   *
+   * @param before the one that is let go
+   * @param keep how much of it is kept
+   * @param bytes how much will be written
+   * @param fill what the new bytes are
+   */
+  ArrowBuf grown(final ArrowBuf before, final long keep, final long bytes, final int fill) {
+    final ArrowBuf buffer = grown(before, keep, bytes);
+    Mem.fill(buffer.memoryAddress() + keep, bytes - keep, (byte) fill);
+    return buffer;
+  }
+
+  /** As {@link #grown(ArrowBuf, long, long, int)}, with anything in the new bytes. */
+  ArrowBuf grown(final ArrowBuf before, final long keep, final long bytes) {
+    final ArrowBuf buffer = more(bytes);
+    Mem.move(before.memoryAddress(), buffer.memoryAddress(), keep);
+    if (given.removeIf(one -> one == before)) {
+      before.getReferenceManager().release();
+    }
+    return buffer;
+  }
+
   /** Lets go of all of them; whoever keeps them has retained them. */
   @Override
   public void close() {

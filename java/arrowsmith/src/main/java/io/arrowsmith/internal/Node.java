@@ -81,6 +81,14 @@ final class Node {
     }
   }
 
+  /** The type of what its slots take from the fields of a struct: as much of it as generated code needs to know. */
+  Class<?> valueType() {
+    if (isPrimitive() || isPrimitiveList()) {
+      return type;
+    }
+    return kind == Kind.UTF8 ? String.class : kind == Kind.BINARY ? byte[].class : Object.class;
+  }
+
   /** A new slot of this column, for one chunk. */
   Slot slot(final Column column) {
     switch (kind) {
