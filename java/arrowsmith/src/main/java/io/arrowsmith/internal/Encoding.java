@@ -267,7 +267,7 @@ final class Encoding {
     for (int child = 0; child < column.children.length; child++) {
       values += take(memory, column.children[child], below(slots, child));
     }
-    if (column.node.kind == Kind.LIST) {
+    if (column.node.kind.isList()) {
       placeElements(slots);
     }
     return values;
@@ -312,6 +312,9 @@ final class Encoding {
       column.trim(slots[0].rows, bytes);
     }
     column.cut();
+    if (column.node.required && column.nulls > 0) {
+      throw new ColumnsException(column.node.path, "a map has a null key, which Arrow's have not");
+    }
     for (int child = 0; child < column.children.length; child++) {
       settle(memory, column.children[child], below(slots, child));
     }

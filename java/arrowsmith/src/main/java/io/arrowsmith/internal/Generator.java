@@ -10,9 +10,11 @@ import java.lang.invoke.MethodType;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.ConstantDynamic;
 import org.objectweb.asm.Handle;
@@ -85,6 +87,30 @@ final class Generator {
         };
   }
 
+  /** The codec of the entries of maps. */
+  static Codec entries(final String path, final List<Node> members) {
+    final Generator generator = new Generator(CODEC + "$Entry", members);
+    final MethodHandles.Lookup lookup = MethodHandles.publicLookup();
+    try {
+      final MethodType get = MethodType.methodType(Object.class);
+      for (final String name : List.of("getKey", "getValue")) {
+        final Class<?> type = members.get(generator.handles.size()).valueType();
+        generator.handles.add(
+            lookup
+                .findVirtual(Map.Entry.class, name, get)
+                .asType(MethodType.methodType(type, Object.class)));
+      }
+      final MethodType make = MethodType.methodType(void.class, Object.class, Object.class);
+      generator.handles.add(
+          lookup
+              .findConstructor(AbstractMap.SimpleImmutableEntry.class, make)
+              .asType(make.changeReturnType(Object.class)));
+    } catch (ReflectiveOperationException e) {
+      throw new ColumnsException(path, "no code could be generated for entries", e);
+    }
+    return generator.load(path, Map.Entry.class, null, true);
+  }
+
   /** The codec of a class with these fields, which become these columns. */
   static Codec codec(
       final String path,
@@ -99,10 +125,16 @@ final class Generator {
           getter(path, fields.get(member), members.get(member).valueType(), lookup));
     }
     final String cannotMake = generator.makers(type, fields, lookup);
+    return generator.load(path, type, cannotMake, type.isRecord());
+  }
+
+  /** Loads what is generated; {@code whole} if objects are made by one call. */
+  private Codec load(
+      final String path, final Class<?> type, final String cannotMake, final boolean whole) {
     try {
-      final byte[] bytes = generator.bytes(cannotMake == null, type.isRecord());
+      final byte[] bytes = bytes(cannotMake == null, whole);
       final MethodHandles.Lookup made =
-          MethodHandles.lookup().defineHiddenClassWithClassData(bytes, generator.handles, true);
+          MethodHandles.lookup().defineHiddenClassWithClassData(bytes, handles, true);
       final MethodHandle constructor =
           made.findConstructor(made.lookupClass(), MethodType.methodType(void.class));
       final Codec codec = (Codec) constructor.invoke();

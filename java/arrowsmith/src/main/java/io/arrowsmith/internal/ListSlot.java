@@ -3,9 +3,10 @@ package io.arrowsmith.internal;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.RandomAccess;
 
-/** Arrays of objects, and collections, as lists. */
+/** Arrays of objects and collections as lists, maps as lists of their entries. */
 final class ListSlot extends Slot {
   private final Slot element;
   private final Slot[] elements;
@@ -41,7 +42,7 @@ final class ListSlot extends Slot {
       }
       return;
     }
-    final Collection<?> collection = (Collection<?>) value;
+    final Collection<?> collection = collection(value);
     if (!deep) {
       measured += collection.size();
       return;
@@ -50,6 +51,10 @@ final class ListSlot extends Slot {
       measured++;
       element.measure(one);
     }
+  }
+
+  private static Collection<?> collection(final Object value) {
+    return value instanceof Map<?, ?> map ? map.entrySet() : (Collection<?>) value;
   }
 
   @Override
@@ -86,7 +91,7 @@ final class ListSlot extends Slot {
         }
       } else {
         // One look at it: an iterator may give another number of elements than the size says.
-        final Object[] array = ((Collection<?>) value).toArray();
+        final Object[] array = collection(value).toArray();
         take(array.length);
         for (final Object one : array) {
           element.append(one);
