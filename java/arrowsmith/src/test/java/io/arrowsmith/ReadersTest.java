@@ -87,7 +87,7 @@ class ReadersTest {
                     Input.bytes(new byte[0])));
     assertEquals(15, all.size());
     assertEquals("[{a=1}, {a=2}]", all.subList(0, 2).toString());
-    assertEquals("{a=2}", all.get(12).toString());
+    assertEquals("{a=2}", all.get(14).toString());
     assertEquals(3, direct.position());
   }
 
