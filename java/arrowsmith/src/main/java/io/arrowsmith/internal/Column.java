@@ -53,7 +53,8 @@ final class Column {
     if (bytes > Integer.MAX_VALUE) {
       throw BytesSlot.tooLong(this);
     }
-    validity = node.isPrimitive() ? memory.none() : memory.filled(bitBytes(rows), -1);
+    // Where nothing can be null too: Arrow Java would make one itself, byte by byte.
+    validity = memory.filled(bitBytes(rows), -1);
     if (node.kind.isOffset()) {
       offsets = memory.next((rows + 1) * Integer.BYTES);
       Mem.putInt(offsets.memoryAddress(), 0);
@@ -97,9 +98,7 @@ final class Column {
           node.path, values + " values in one batch are too many; encode fewer objects at once");
     }
     final long more = grown(rows, values, ROWS_MAX);
-    if (!node.isPrimitive()) {
-      validity = memory.grown(validity, bitBytes(rows), bitBytes(more), -1);
-    }
+    validity = memory.grown(validity, bitBytes(rows), bitBytes(more), -1);
     if (offsets != null) {
       offsets = memory.grown(offsets, (rows + 1) * Integer.BYTES, (more + 1) * Integer.BYTES);
     }
@@ -123,7 +122,7 @@ final class Column {
 
   /** Clears the bits of the last word that belong to no value. */
   void cut() {
-    if (!node.isPrimitive() && (rows & 63) != 0) {
+    if ((rows & 63) != 0) {
       final long place = validity.memoryAddress() + (rows >> 6 << 3);
       Mem.putLong(place, Mem.getLong(place) & ~(-1L << rows));
     }
@@ -132,9 +131,7 @@ final class Column {
   /** What was estimated is known now. */
   void trim(final long values, final long bytes) {
     rows = values;
-    if (!node.isPrimitive()) {
-      validity.writerIndex(bitBytes(rows));
-    }
+    validity.writerIndex(bitBytes(rows));
     if (offsets != null) {
       offsets.writerIndex((rows + 1) * Integer.BYTES);
     }

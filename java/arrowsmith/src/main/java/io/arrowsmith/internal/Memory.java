@@ -59,12 +59,6 @@ final class Memory implements AutoCloseable {
     return more(bytes);
   }
 
-  /** No buffer, in the place of one that the batch before may have. */
-  ArrowBuf none() {
-    old.poll();
-    return allocator.getEmpty();
-  }
-
   /** A buffer more, which the batch before had none for. */
   ArrowBuf more(final long bytes) {
     final ArrowBuf buffer = Pooled.buffer(allocator, bytes);
