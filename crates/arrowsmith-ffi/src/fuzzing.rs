@@ -2,6 +2,8 @@
 //! The body of a fuzz target: any bytes through every function of the C ABI. It panics where the library breaks its word: a fault
 //! that it caught, bytes that are not given back once, an array that is not sound.
 
+#![allow(clippy::panic, reason = "a fuzz target says what it found by panicking")]
+
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
@@ -79,14 +81,23 @@ pub fn drive(data: &[u8]) {
             0 => {
                 let mut schema = FFI_ArrowSchema::empty();
                 let done = arrowsmith_infer_schema(
-                    &source(), 1, options.as_ptr(), options.len() as u64, &raw mut schema, &raw mut error,
+                    &source(),
+                    1,
+                    options.as_ptr(),
+                    options.len() as u64,
+                    &raw mut schema,
+                    &raw mut error,
                 );
                 assert_eq!(spent(error), done < 0);
             }
             1 => {
                 let mut bytes = 0;
-                let text =
-                    arrowsmith_parquet_metadata(&source(), i64::from(how & 1), &raw mut bytes, &raw mut error);
+                let text = arrowsmith_parquet_metadata(
+                    &source(),
+                    i64::from(how & 1),
+                    &raw mut bytes,
+                    &raw mut error,
+                );
                 assert_eq!(spent(error), text.is_null());
                 arrowsmith_buffer_free(text);
             }
@@ -94,7 +105,13 @@ pub fn drive(data: &[u8]) {
                 let sources = [source(), source()];
                 given = 2;
                 let reader = arrowsmith_open(
-                    format, sources.as_ptr(), 2, ptr::null(), options.as_ptr(), options.len() as u64, &raw mut error,
+                    format,
+                    sources.as_ptr(),
+                    2,
+                    ptr::null(),
+                    options.as_ptr(),
+                    options.len() as u64,
+                    &raw mut error,
                 );
                 assert_eq!(spent(error), reader.is_null());
                 if !reader.is_null() {
