@@ -65,6 +65,11 @@ fn agree(plan: &Arc<Plan>, options: &DecodeOptions, input: &Input<'_>) {
     }
 }
 
+/// Any bytes through the C ABI: two say which functions and options.
+pub fn c_abi(data: &[u8]) {
+    arrowsmith_ffi::fuzzing::drive(data);
+}
+
 /// Any text: three bytes say schema, framing, options and padding.
 pub fn json_engines(data: &[u8]) {
     let [which, how, more, text @ ..] = data else { return };

@@ -17,6 +17,7 @@ const TARGETS: &[(&str, Body)] = &[
     ("tcp_framing", crate::tcp_framing),
     ("number", crate::number),
     ("schema_text", crate::schema_text),
+    ("c_abi", crate::c_abi),
     ("graph_message", crate::graph::message),
     ("graph_object", crate::graph::object),
     ("parquet_file", crate::parquet::parquet_file),
@@ -80,6 +81,11 @@ fn framing() {
 #[test]
 fn tcp_framing() {
     run("tcp_framing", 1000);
+}
+
+#[test]
+fn c_abi() {
+    run("c_abi", 300);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite `jvm` without the rest of the command: `jvm REPORT.html REPORT.json PEERS SIZE_MIB ROUNDS FIGURES…`.
+//! The suite `jvm` without the rest of the command: `jvm REPORT.html REPORT.json PEERS SIZE_MIB ROUNDS FIGURES…`; of the
+//! approaches that `APPROACHES` names, if it is set.
 
 use arrowsmith_bench::jvm::{Options, html, run};
 
@@ -8,7 +9,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [page, json, peers, size, rounds, figures @ ..] = &arguments[..] else {
         return Err("jvm REPORT.html REPORT.json PEERS SIZE_MIB ROUNDS FIGURES…".into());
     };
+    let approaches = std::env::var("APPROACHES").unwrap_or_default();
+    let approaches = approaches.split(',').filter(|name| !name.is_empty());
     let options = Options {
+        approaches: approaches.map(str::to_owned).collect(),
+        iteration_ms: 50,
         figures: figures.to_vec(),
         peers_dir: peers.into(),
         size_bytes: size.parse::<u64>()? << 20,

@@ -14,6 +14,8 @@
 mod bytes;
 mod error;
 mod export;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod jni;
 mod memory;
 mod options;

@@ -38,10 +38,20 @@ fn main() -> Result<(), JvmError> {
         let outcome = built.run(jdk, &options)?;
         println!("JDK {} {}, {} objects", outcome.feature, outcome.collector, outcome.objects);
         for one in outcome.measured {
-            let best = one.seconds.iter().copied().fold(f64::INFINITY, f64::min);
-            #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-            let speed = one.bytes as f64 / best / 1e6;
-            println!("{:<20} {} {:>10.0} MB/s {}", one.approach, one.threads, speed, one.valid);
+            let speed = |seconds: &[f64]| {
+                let best = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+                #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+                let bytes = one.bytes as f64;
+                bytes / best / 1e6
+            };
+            println!(
+                "{:<20} {} {:>10.0} MB/s, unread {:>10.0} MB/s {}",
+                one.approach,
+                one.threads,
+                speed(&one.seconds),
+                speed(&one.handed_seconds),
+                one.valid
+            );
         }
         for one in outcome.not_run {
             println!(

@@ -87,6 +87,9 @@ pub struct Measured {
     pub bytes: u64,
     /// Time of every round; of one object, by the number of calls.
     pub seconds: Vec<f64>,
+    /// The same when native code leaves what it is handed unread; empty where it reads the heap itself.
+    #[serde(default)]
+    pub handed_seconds: Vec<f64>,
     /// Whether every round came to the right sum.
     pub valid: bool,
 }

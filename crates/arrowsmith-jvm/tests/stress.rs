@@ -8,6 +8,7 @@
 mod common;
 
 use std::path::Path;
+use std::process::Output;
 
 use arrowsmith_jvm::{Built, Jdk, Mode, RunOptions};
 use common::{build, check, jdks, layout, libraries};
@@ -16,6 +17,23 @@ const LAYOUT: &str = "classes:
   Order: {id: long, c: char, d: double, note: 'string(40)?', lines: 'Line?[<=5]?', one: Line, grid: 'int[3][<=4]'}
   Line: {sku: string, prices: 'double[4]', bytes: 'byte[]?', longs: 'long[]'}
 ";
+
+/// Runs the program that moves objects.
+fn program(
+    built: &Built,
+    jdk: &Jdk,
+    jvm: &[&str],
+    protection: &str,
+    way: &str,
+    rounds: u32,
+) -> Output {
+    let mut options: Vec<String> = jvm.iter().map(|option| (*option).to_owned()).collect();
+    options.extend(
+        ["-Xmx96m", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null"].map(str::to_owned),
+    );
+    let mut command = built.command(jdk, &options, "bench.Stress").unwrap();
+    command.args([protection, way, &rounds.to_string(), "60"]).output().unwrap()
+}
 
 /// Whether all sums were right.
 fn stress(
@@ -26,12 +44,7 @@ fn stress(
     way: &str,
     rounds: u32,
 ) -> bool {
-    let mut options: Vec<String> = jvm.iter().map(|option| (*option).to_owned()).collect();
-    options.extend(
-        ["-Xmx96m", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null"].map(str::to_owned),
-    );
-    let mut command = built.command(jdk, &options, "bench.Stress").unwrap();
-    let output = command.args([protection, way, &rounds.to_string(), "60"]).output().unwrap();
+    let output = program(built, jdk, jvm, protection, way, rounds);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let right = output.status.success() && said.contains(" 0 wrong");
     if protection == "auto" && !right {
@@ -68,6 +81,36 @@ fn nothing_moves_while_native_code_reads() {
                     (0..4).any(|_| !stress(&built, jdk, &[&option], "CRITICAL_ARRAY", "copy", 8));
                 assert!(moved, "{what}: a critical array held everything in place");
             }
+        }
+    }
+}
+
+/// Collectors that move objects while threads run are refused; and what holds elsewhere does not hold there, which is why.
+#[test]
+fn collectors_that_move_objects_meanwhile_are_refused() {
+    let jdks = jdks();
+    let folder = tempfile::tempdir().unwrap();
+    if jdks.is_empty() {
+        return;
+    }
+    let built = built(folder.path(), &jdks);
+    for jdk in &jdks {
+        for collector in ["Z", "Shenandoah"] {
+            let option = format!("-XX:+Use{collector}GC");
+            let what = format!("JDK {}, {collector}", jdk.feature);
+            let refused = program(&built, jdk, &[&option], "auto", "read", 1);
+            let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+            if said.contains("Could not create the Java Virtual Machine") {
+                continue;
+            }
+            assert!(said.contains("moves objects while native code reads"), "{what}: {said}");
+            // On JDK 25 references of ZGC are no addresses at all.
+            let held = match (collector, jdk.feature) {
+                ("Z", 22..) => "CRITICAL_CALL",
+                _ => "CRITICAL_ARRAY",
+            };
+            let moved = (0..4).any(|_| !stress(&built, jdk, &[&option], held, "copy", 40));
+            assert!(moved, "{what}: nothing moved with {held}, so why is it refused?");
         }
     }
 }

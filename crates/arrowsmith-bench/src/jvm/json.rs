@@ -152,6 +152,8 @@ fn add(report: &mut Report, jdk: &Jdk, answers: &[Answer]) {
             seconds_median: 0.0,
             seconds_min: 0.0,
             gb_per_s: 0.0,
+            handed_seconds: Vec::new(),
+            handed_gb_per_s: None,
             vs_copy: None,
             vs_read: None,
             valid: answer.valid,

@@ -132,7 +132,12 @@ pub struct Row {
     pub seconds_min: f64,
     /// 10^9 bytes of primitives a second, by the median.
     pub gb_per_s: f64,
-    /// Throughput beside copying the same way, round by round; `None` for single objects.
+    /// Time of every round in which native code left unread what it was handed; empty where it reads the heap itself, and
+    /// for single objects.
+    pub handed_seconds: Vec<f64>,
+    /// 10^9 bytes of primitives a second handed over, by its median.
+    pub handed_gb_per_s: Option<f64>,
+    /// Throughput of handing over beside copying the same way, round by round; `None` for single objects.
     pub vs_copy: Option<f64>,
     /// Throughput beside reading.
     pub vs_read: Option<f64>,
@@ -282,21 +287,27 @@ impl Suite<'_> {
             outcome.measured.iter().find(same)
         };
         for one in &outcome.measured {
-            let beside = |name: &str| {
+            let beside = |name: &str, seconds: &[f64]| {
                 let machine = find(name, one.threads)?;
                 // Seconds a byte, so that both count the same.
-                let per = |of: &arrowsmith_jvm::Measured| -> Vec<f64> {
-                    of.seconds.iter().map(|seconds| seconds / number(of.bytes)).collect()
+                let per = |seconds: &[f64], bytes: u64| -> Vec<f64> {
+                    seconds.iter().map(|seconds| seconds / number(bytes)).collect()
                 };
-                Spread::of_ratios(&per(machine), &per(one)).map(|spread| spread.median)
+                let machine = per(&machine.seconds, machine.bytes);
+                Spread::of_ratios(&machine, &per(seconds, one.bytes)).map(|spread| spread.median)
             };
-            let (copy, read) = (beside("copy-bandwidth"), beside("read-bandwidth"));
+            // Copying reads nothing of what it has written; where nothing is handed over, reading is all there is.
+            let handed =
+                if one.handed_seconds.is_empty() { &one.seconds } else { &one.handed_seconds };
+            let copy = beside("copy-bandwidth", handed);
+            let read = beside("read-bandwidth", &one.seconds);
             let row = Row {
                 vs_copy: copy,
                 vs_read: read,
                 valid: one.valid,
                 threads: one.threads,
                 bytes: one.bytes,
+                handed_seconds: one.handed_seconds.clone(),
                 ..self.row(&outcome, jdk, point, &one.approach, one.seconds.clone())
             };
             report.rows.push(row.finish());
@@ -368,6 +379,8 @@ impl Suite<'_> {
             seconds_median: 0.0,
             seconds_min: 0.0,
             gb_per_s: 0.0,
+            handed_seconds: Vec::new(),
+            handed_gb_per_s: None,
             vs_copy: None,
             vs_read: None,
             valid: false,
@@ -385,7 +398,15 @@ impl Row {
                 self.gb_per_s = number(self.bytes) / spread.median / 1e9;
             }
         }
+        self.handed_gb_per_s = Spread::of(&self.handed_seconds)
+            .filter(|spread| spread.median > 0.0)
+            .map(|spread| number(self.bytes) / spread.median / 1e9);
         self
+    }
+
+    /// What handing over comes to, without reading; where nothing is handed over, with it.
+    fn handed(&self) -> f64 {
+        self.handed_gb_per_s.unwrap_or(self.gb_per_s)
     }
 
     /// Whether it is the machine itself.

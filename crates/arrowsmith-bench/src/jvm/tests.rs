@@ -45,6 +45,8 @@ fn row(workload: &str, engine: &str, jdk: u32, threads: u32, seconds: &[f64]) ->
         seconds_median: 0.0,
         seconds_min: 0.0,
         gb_per_s: 0.0,
+        handed_seconds: seconds.iter().map(|seconds| seconds / 2.0).collect(),
+        handed_gb_per_s: None,
         vs_copy: Some(0.5),
         vs_read: None,
         valid: true,
@@ -56,6 +58,7 @@ fn row(workload: &str, engine: &str, jdk: u32, threads: u32, seconds: &[f64]) ->
 fn a_row_is_its_median() {
     let row = row("fig-4-small", "columns", 17, 1, &[0.004, 0.001, 0.002]);
     assert!((row.gb_per_s - 0.5).abs() < 1e-9);
+    assert!((row.handed() - 1.0).abs() < 1e-9);
     assert!((row.seconds_min - 0.001).abs() < 1e-12);
 }
 
@@ -84,7 +87,7 @@ fn the_page_has_what_was_measured_and_says_what_was_not() {
     let page = html(&report);
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert_eq!(page.matches("<h3>JDK 17</h3>").count(), 1);
-    assert!(page.contains("1.00 (1), 50 %") && page.contains("4.00 ×"));
+    assert!(page.contains("2.00 (1), 50 %") && page.contains("4.00 ×"));
     assert_eq!(page.matches("needs JDK 22").count(), 1);
     assert!(page.contains("17.0 &lt;vm&gt;") && !page.contains("NaN"));
 }

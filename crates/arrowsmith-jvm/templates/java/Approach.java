@@ -14,6 +14,11 @@ interface Approach extends AutoCloseable {
         return true;
     }
 
+    /** Whether something is handed over that native code may leave unread. */
+    default boolean hands() {
+        return true;
+    }
+
     /** The sum of the primitives that arrived. */
     default long check(@ROOT@[] objects) throws Throwable {
         return all(objects, 1);

@@ -39,6 +39,11 @@ final class Direct implements Approach {
         return call.run(objects, objects.length, threads, operation, dwellMs);
     }
 
+    @Override
+    public boolean hands() {
+        return operation != READ;
+    }
+
     private static long[] facts() throws ReflectiveOperationException {
         Unsafe unsafe = Memory.U;
         boolean narrow = unsafe.arrayIndexScale(Object[].class) == 4;

@@ -44,5 +44,8 @@ final class Native {
 
     static native void probes(Object[] probes);
 
+    /** Whether native code adds up what it is handed; what it reads from the heap itself it always does. */
+    static native void summing(boolean on);
+
     static native long bandwidth(long bytes, int threads, boolean copy);
 }

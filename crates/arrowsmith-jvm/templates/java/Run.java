@@ -135,6 +135,7 @@ public final class Run {
     private void measure(int threads, List<String> names, List<Approach> approaches, long payload) throws Throwable {
         int count = approaches.size();
         double[][] seconds = new double[count + 2][rounds];
+        double[][] handed = new double[count][rounds];
         boolean[] valid = new boolean[count];
         Arrays.fill(valid, true);
         long band = Math.max(BAND_BYTES_MIN, Math.min(BAND_BYTES_MAX, payload)) & ~7L;
@@ -151,6 +152,14 @@ public final class Run {
                 if (round >= 0) {
                     seconds[at][round] = nanos / 1e9 / (one ? calls : 1);
                 }
+                if (approach.hands()) {
+                    nanos = unread(approach, threads);
+                    if (round >= 0) {
+                        handed[at][round] = nanos / 1e9 / (one ? calls : 1);
+                    }
+                } else {
+                    handed[at] = new double[0];
+                }
             }
             for (int kind = 0; kind < 2 && !one; kind++) {
                 long nanos = Native.bandwidth(band, threads, kind == 0);
@@ -160,11 +169,27 @@ public final class Run {
             }
         }
         for (int at = 0; at < count; at++) {
-            print(names.get(at), threads, payload, seconds[at], valid[at]);
+            print(names.get(at), threads, payload, seconds[at], handed[at], valid[at]);
         }
         if (!one) {
-            print("copy-bandwidth", threads, band, seconds[count], true);
-            print("read-bandwidth", threads, band, seconds[count + 1], true);
+            print("copy-bandwidth", threads, band, seconds[count], new double[0], true);
+            print("read-bandwidth", threads, band, seconds[count + 1], new double[0], true);
+        }
+    }
+
+    /** The same again, but native code leaves what it gets alone: what handing over alone takes. */
+    private long unread(Approach approach, int threads) throws Throwable {
+        Native.summing(false);
+        try {
+            long before = System.nanoTime();
+            if (one) {
+                repeated(approach);
+            } else {
+                approach.all(objects, threads);
+            }
+            return System.nanoTime() - before;
+        } finally {
+            Native.summing(true);
         }
     }
 
@@ -177,9 +202,9 @@ public final class Run {
         return sum;
     }
 
-    private void print(String name, int threads, long bytes, double[] seconds, boolean valid) {
+    private void print(String name, int threads, long bytes, double[] seconds, double[] handed, boolean valid) {
         System.out.println("{\"approach\":" + quote(name) + ",\"threads\":" + threads + ",\"bytes\":" + bytes
-                + ",\"seconds\":" + Arrays.toString(seconds) + ",\"valid\":" + valid + "}");
+                + ",\"seconds\":" + Arrays.toString(seconds) + ",\"handed_seconds\":" + Arrays.toString(handed) + ",\"valid\":" + valid + "}");
     }
 
     private static String quote(String text) {

@@ -43,6 +43,7 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * <tr><td>LocalDate, LocalTime, Duration</td><td>date32, time64 and duration in nanoseconds</td></tr>
  * <tr><td>UUID</td><td>fixed-size binary of 16 bytes</td></tr>
  * <tr><td>arrays, collections</td><td>list; its items are nullable unless they are primitive</td></tr>
+ * <tr><td>{@code Map<K, V>} and its kinds</td><td>map; no key may be null</td></tr>
  * <tr><td>other classes and records</td><td>struct, of the fields of the declared class</td></tr>
  * </table>
  *
@@ -133,7 +134,7 @@ public final class Columns<T> {
    * @throws ColumnsException if an object is null, or the values are too many for one batch
    */
   public VectorSchemaRoot encode(final T[] objects, final BufferAllocator allocator) {
-    return fresh(objects.clone(), allocator);
+    return fresh(objects, allocator);
   }
 
   private VectorSchemaRoot fresh(final Object[] rows, final BufferAllocator allocator) {
@@ -167,7 +168,7 @@ public final class Columns<T> {
    * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}, or if the batch is of another schema
    */
   public void encodeInto(final T[] objects, final VectorSchemaRoot root) {
-    into(objects.clone(), root);
+    into(objects, root);
   }
 
   private void into(final Object[] rows, final VectorSchemaRoot root) {
@@ -207,7 +208,8 @@ public final class Columns<T> {
 
   /**
    * Makes objects of columns. Records are made by their canonical constructor, objects of other classes by the one without parameters; lists
-   * are {@code ArrayList}s, sets {@code LinkedHashSet}s.
+   * are {@code ArrayList}s, sets {@code LinkedHashSet}s, maps
+   * {@code LinkedHashMap}s, or {@code TreeMap}s where those are no such.
    *
    * @param root columns with the names and types of {@link #schema()}, in any order, from anywhere; others are left alone
    * @return an object for each row

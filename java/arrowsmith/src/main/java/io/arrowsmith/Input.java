@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith;
 
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -14,14 +15,19 @@ public final class Input {
     /** A path or pattern, as text. */
     PATTERN,
     /** Bytes in memory. */
-    BYTES
+    BYTES,
+    /** Bytes of a stream. */
+    STREAM
   }
 
   private final Kind kind;
   private final String text;
   private final ByteBuffer bytes;
+  private final InputStream stream;
 
-  private Input(final Kind kind, final String text, final ByteBuffer bytes) {
+  private Input(
+      final Kind kind, final String text, final ByteBuffer bytes, final InputStream stream) {
+    this.stream = stream;
     this.kind = kind;
     this.text = text;
     this.bytes = bytes;
@@ -34,7 +40,7 @@ public final class Input {
    * @return an input
    */
   public static Input path(final Path path) {
-    return new Input(Kind.PATH, path.toString(), null);
+    return new Input(Kind.PATH, path.toString(), null, null);
   }
 
   /**
@@ -44,7 +50,7 @@ public final class Input {
    * @return an input
    */
   public static Input pattern(final String pattern) {
-    return new Input(Kind.PATTERN, Objects.requireNonNull(pattern, "pattern"), null);
+    return new Input(Kind.PATTERN, Objects.requireNonNull(pattern, "pattern"), null, null);
   }
 
   /**
@@ -54,7 +60,7 @@ public final class Input {
    * @return an input
    */
   public static Input bytes(final byte[] bytes) {
-    return new Input(Kind.BYTES, null, ByteBuffer.wrap(bytes));
+    return new Input(Kind.BYTES, null, ByteBuffer.wrap(bytes), null);
   }
 
   /**
@@ -64,7 +70,18 @@ public final class Input {
    * @return an input
    */
   public static Input buffer(final ByteBuffer buffer) {
-    return new Input(Kind.BYTES, null, buffer.duplicate());
+    return new Input(Kind.BYTES, null, buffer.duplicate(), null);
+  }
+
+  /**
+   * Bytes of a stream, once. It is read to its end when the reader is opened, and stays open; what does not fit into memory belongs into a
+   * file.
+   *
+   * @param stream the stream
+   * @return an input, for one reader
+   */
+  public static Input stream(final InputStream stream) {
+    return new Input(Kind.STREAM, null, null, Objects.requireNonNull(stream, "stream"));
   }
 
   /**
@@ -86,9 +103,18 @@ public final class Input {
   }
 
   /**
+   * The stream.
+   *
+   * @return the stream; null for all else
+   */
+  public InputStream source() {
+    return stream;
+  }
+
+  /**
    * The bytes.
    *
-   * @return a view of them; null for paths and patterns
+   * @return a view of them; null for all else
    */
   public ByteBuffer content() {
     return bytes == null ? null : bytes.duplicate();

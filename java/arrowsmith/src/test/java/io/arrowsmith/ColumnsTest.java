@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -16,10 +17,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.LinkedList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.UUID;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
@@ -340,6 +344,76 @@ class ColumnsTest {
       assertEquals(List.of(new Inner(5, "five")), columns.decode(root));
     }
     assertTrue(columns.toString().contains("Inner"));
+  }
+
+  @Test
+  void maps() {
+    record Maps(
+        Map<String, Integer> plain, HashMap<Long, List<String>> hash, TreeMap<String, Inner> sorted,
+        Map<UUID, Map<String, int[]>> deep) {}
+    final var full =
+        new Maps(
+            Map.of("a", 1), new HashMap<>(Map.of(5L, List.of("x", "y"))), new TreeMap<>(Map.of("k", new Inner(1, null))),
+            Map.of(new UUID(1, 2), Map.of("z", new int[] {1, 2}), new UUID(3, 4), Map.of()));
+    final var values = new HashMap<String, Integer>();
+    values.put("none", null);
+    final var sparse = new Maps(values, null, new TreeMap<>(), null);
+    final List<Maps> objects = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      objects.add(i % 3 == 0 ? full : sparse);
+    }
+    roundTrip(Maps.class, objects);
+    assertEquals(
+        "plain: Map(false)<entries: Struct<key: Utf8 not null, value: Int(32, true)> not null>",
+        Columns.of(Maps.class).schema().findField("plain").toString());
+    final var noKey = new HashMap<String, Integer>();
+    noKey.put(null, 1);
+    final var bad = new Maps(noKey, null, null, null);
+    final var e =
+        assertThrows(ColumnsException.class, () -> Columns.of(Maps.class).encode(List.of(bad), allocator));
+    assertEquals("plain.key", e.path());
+    record Raw(@SuppressWarnings("rawtypes") Map map) {}
+    assertThrows(ColumnsException.class, () -> Columns.of(Raw.class));
+    record Odd(java.util.concurrent.ConcurrentSkipListMap<String, Long> map) {}
+    try (VectorSchemaRoot root =
+        Columns.of(Odd.class).encode(List.of(new Odd(new java.util.concurrent.ConcurrentSkipListMap<>())), allocator)) {
+      assertThrows(ColumnsException.class, () -> Columns.of(Odd.class).decode(root));
+    }
+  }
+
+  record Sized(int[] ints, String text, boolean[] bits, List<Inner> list, byte[] bytes) {}
+
+  private static Sized sized(final int length, final String text) {
+    final List<Inner> list = new ArrayList<>();
+    for (int i = 0; i < length; i++) {
+      list.add(new Inner(i, text));
+    }
+    final int[] ints = new int[length];
+    Arrays.setAll(ints, i -> i * 7 - length);
+    final boolean[] bits = new boolean[length];
+    Arrays.fill(bits, true);
+    return new Sized(ints, text, bits, list, text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** All alike; alike but for some that no sample of few sees; ever longer; with nulls late. */
+  @Test
+  void lengthsThatMislead() {
+    final int count = 3000;
+    final List<Sized> alike = new ArrayList<>(Collections.nCopies(count, sized(5, "abc")));
+    roundTrip(Sized.class, alike);
+    for (final Sized odd :
+        List.of(sized(6, "abc"), sized(4, "abc"), sized(5, "abü"), sized(5, "abcd"), new Sized(null, null, null, null, null))) {
+      for (final int at : new int[] {1, 1501, count - 1}) {
+        final List<Sized> objects = new ArrayList<>(alike);
+        objects.set(at, odd);
+        roundTrip(Sized.class, objects);
+      }
+    }
+    final List<Sized> longer = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      longer.add(sized(i < count - 40 ? i % 3 : 900, i < count - 40 ? "x" : "y".repeat(9000)));
+    }
+    roundTrip(Sized.class, longer);
   }
 
   @Test

@@ -83,6 +83,18 @@ final class Oracle {
       }
       return list;
     }
+    if (value instanceof Map<?, ?> map) {
+      map.forEach(
+          (key, one) -> {
+            final Map<String, Object> entry = new LinkedHashMap<>();
+            entry.put("key", expected(key, key.getClass()));
+            if (one != null) {
+              entry.put("value", expected(one, one.getClass()));
+            }
+            list.add(entry);
+          });
+      return list;
+    }
     if (value instanceof Collection<?> collection) {
       collection.forEach(one -> list.add(expected(one, one == null ? null : one.getClass())));
       return list;

@@ -13,7 +13,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 import org.apache.arrow.c.ArrowArray;
@@ -89,6 +91,9 @@ class RandomLayoutsTest {
     }
     if (choice == 3) {
       return "java.util.List<" + reference(depth) + ">";
+    }
+    if (choice == 4) {
+      return "java.util.Map<" + (random.nextBoolean() ? "String" : "Long") + ", " + reference(depth) + ">";
     }
     return SCALARS[random.nextInt(SCALARS.length)];
   }
@@ -167,6 +172,13 @@ class RandomLayoutsTest {
     }
     if (random.nextInt(6) == 0) {
       return null;
+    }
+    if (type instanceof ParameterizedType map && map.getRawType() == Map.class) {
+      final Map<Object, Object> values = new LinkedHashMap<>();
+      for (int i = length(); i > 0; i--) {
+        values.put(scalar((Class<?>) map.getActualTypeArguments()[0]), value(map.getActualTypeArguments()[1]));
+      }
+      return values;
     }
     if (type instanceof ParameterizedType list) {
       final List<Object> values = new ArrayList<>();

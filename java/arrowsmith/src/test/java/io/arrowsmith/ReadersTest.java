@@ -82,11 +82,12 @@ class ReadersTest {
                     Input.pattern(folder + "/*.json"),
                     Input.bytes(packed.toByteArray()),
                     Input.buffer(direct),
+                    Input.stream(Files.newInputStream(folder.resolve("one.json"))),
                     Input.buffer(ByteBuffer.wrap(json, 8, 8).asReadOnlyBuffer()),
                     Input.bytes(new byte[0])));
-    assertEquals(13, all.size());
+    assertEquals(15, all.size());
     assertEquals("[{a=1}, {a=2}]", all.subList(0, 2).toString());
-    assertEquals("{a=2}", all.get(12).toString());
+    assertEquals("{a=2}", all.get(14).toString());
     assertEquals(3, direct.position());
   }
 

@@ -116,7 +116,7 @@ class StressTest {
   @Test
   void objectsThatChangeMeanwhile() throws Exception {
     final List<Growing> objects = new ArrayList<>();
-    for (int i = 0; i < 2_000; i++) {
+    for (int i = 0; i < 10_000; i++) {
       objects.add(new Growing());
     }
     final AtomicBoolean stop = new AtomicBoolean();
@@ -132,7 +132,7 @@ class StressTest {
     changer.start();
     int changed = 0;
     try (BufferAllocator allocator = new RootAllocator()) {
-      final Columns<Growing> columns = Columns.of(Growing.class);
+      final Columns<Growing> columns = Columns.of(Growing.class).withThreads(2);
       for (int round = 0; round < 300; round++) {
         try (VectorSchemaRoot root = columns.encode(objects, allocator)) {
           assertEquals(objects.size(), root.getRowCount());

@@ -4,19 +4,25 @@ package io.arrowsmith.internal;
 /** Arrays of a primitive type as lists: each is copied whole. */
 final class ArraySlot extends Slot {
   private final Kind kind;
-  private final int width;
+  private final int shift;
   private final Slot[] elements;
   private long measured;
+  /** Address of the offset after the first row. */
   private long offsetAt;
-  private long valueAt;
-  private long next;
-  private long end;
+
+  /** Address of the first element of all. */
+  private long data;
+
+  /** Address of the next element; of bits its number. */
+  long valueAt;
+
+  private long valueEnd;
   private Bits bits;
 
   ArraySlot(final Column column) {
     super(column);
     this.kind = column.node.element().kind;
-    this.width = kind.width;
+    this.shift = kind == Kind.BOOL ? 0 : Integer.numberOfTrailingZeros(kind.width);
     this.elements = column.slots();
   }
 
@@ -57,52 +63,170 @@ final class ArraySlot extends Slot {
 
   /** Says where the elements of this chunk begin. */
   void placeElements(final long first) {
-    next = first;
-    end = first + measured;
-    final long data = column.children[0].data.memoryAddress();
+    final long end = first + elements[0].rows;
+    data = column.children[0].data.memoryAddress();
     if (kind == Kind.BOOL) {
       bits = new Bits(column, data, first);
+      valueAt = first;
+      valueEnd = end;
     } else {
-      valueAt = data + first * width;
+      valueAt = data + (first << shift);
+      valueEnd = data + (end << shift);
     }
+  }
+
+  @Override
+  void moved(final long validityBy, final long offsetsBy, final long dataBy) {
+    super.moved(validityBy, offsetsBy, dataBy);
+    offsetAt += offsetsBy;
   }
 
   @Override
   void append(final Object value) {
-    if (isThere(value)) {
-      copy(value);
-    }
-    // It was seen that 32 bits hold the number of all elements.
-    Mem.putInt(offsetAt, (int) next);
-    offsetAt += Integer.BYTES;
+    final long row = done++;
+    valueAt =
+        switch (kind) {
+          case INT32 -> append((int[]) value, valueAt, row);
+          case INT64 -> append((long[]) value, valueAt, row);
+          case FLOAT64 -> append((double[]) value, valueAt, row);
+          case FLOAT32 -> append((float[]) value, valueAt, row);
+          case INT16 -> append((short[]) value, valueAt, row);
+          case UINT16 -> append((char[]) value, valueAt, row);
+          default -> append((boolean[]) value, valueAt, row);
+        };
   }
 
-  private void copy(final Object value) {
-    final int length = length(value);
-    if (length > end - next) {
+  // Generated code keeps the place of the next element, and the number of the row, in registers meanwhile.
+
+  /**
+   * Appends a list.
+   *
+   * @param array its elements, or null
+   * @param at where they go
+   * @param row its number
+   * @return where the next ones go
+   */
+  long append(final int[] array, final long at, final long row) {
+    if (array == null) {
+      return absent(at, row);
+    }
+    final long bytes = (long) array.length << 2;
+    final long place = bytes > valueEnd - at ? more(array.length, at) : at;
+    Mem.copy(array, array.length, place);
+    offset(row, place + bytes - data >> 2);
+    return place + bytes;
+  }
+
+  /** As {@link #append(int[], long, long)}. */
+  long append(final long[] array, final long at, final long row) {
+    if (array == null) {
+      return absent(at, row);
+    }
+    final long bytes = (long) array.length << 3;
+    final long place = bytes > valueEnd - at ? more(array.length, at) : at;
+    Mem.copy(array, array.length, place);
+    offset(row, place + bytes - data >> 3);
+    return place + bytes;
+  }
+
+  /** As {@link #append(int[], long, long)}. */
+  long append(final double[] array, final long at, final long row) {
+    if (array == null) {
+      return absent(at, row);
+    }
+    final long bytes = (long) array.length << 3;
+    final long place = bytes > valueEnd - at ? more(array.length, at) : at;
+    Mem.copy(array, array.length, place);
+    offset(row, place + bytes - data >> 3);
+    return place + bytes;
+  }
+
+  /** As {@link #append(int[], long, long)}. */
+  long append(final float[] array, final long at, final long row) {
+    if (array == null) {
+      return absent(at, row);
+    }
+    final long bytes = (long) array.length << 2;
+    final long place = bytes > valueEnd - at ? more(array.length, at) : at;
+    Mem.copy(array, array.length, place);
+    offset(row, place + bytes - data >> 2);
+    return place + bytes;
+  }
+
+  /** As {@link #append(int[], long, long)}. */
+  long append(final short[] array, final long at, final long row) {
+    if (array == null) {
+      return absent(at, row);
+    }
+    final long bytes = (long) array.length << 1;
+    final long place = bytes > valueEnd - at ? more(array.length, at) : at;
+    Mem.copy(array, array.length, place);
+    offset(row, place + bytes - data >> 1);
+    return place + bytes;
+  }
+
+  /** As {@link #append(int[], long, long)}. */
+  long append(final char[] array, final long at, final long row) {
+    if (array == null) {
+      return absent(at, row);
+    }
+    final long bytes = (long) array.length << 1;
+    final long place = bytes > valueEnd - at ? more(array.length, at) : at;
+    Mem.copy(array, array.length, place);
+    offset(row, place + bytes - data >> 1);
+    return place + bytes;
+  }
+
+  /** As {@link #append(int[], long, long)}; {@code at} is the number of the next element. */
+  long append(final boolean[] array, final long at, final long row) {
+    if (array == null) {
+      return absent(at, row);
+    }
+    if (array.length > valueEnd - at) {
+      more(array.length, at);
+    }
+    for (final boolean bit : array) {
+      bits.append(bit);
+    }
+    offset(row, at + array.length);
+    return at + array.length;
+  }
+
+  private long absent(final long at, final long row) {
+    validity.clear(row);
+    nulls++;
+    offset(row, bits == null ? at - data >> shift : at);
+    return at;
+  }
+
+  private void offset(final long row, final long after) {
+    // 32 bits hold the number of all elements: the column has no more.
+    Mem.putInt(offsetAt + (row << 2), (int) after);
+  }
+
+  /** Grows to so many more elements, if that is allowed; says where they go. */
+  private long more(final long length, final long at) {
+    if (!column.isEstimated()) {
       throw changed(column);
     }
-    final long place = valueAt;
-    switch (kind) {
-      case INT32 -> Mem.copy((int[]) value, length, place);
-      case INT64 -> Mem.copy((long[]) value, length, place);
-      case FLOAT64 -> Mem.copy((double[]) value, length, place);
-      case FLOAT32 -> Mem.copy((float[]) value, length, place);
-      case INT16 -> Mem.copy((short[]) value, length, place);
-      case UINT16 -> Mem.copy((char[]) value, length, place);
-      default -> {
-        for (final boolean bit : (boolean[]) value) {
-          bits.append(bit);
-        }
-      }
+    final long used = bits == null ? at - data >> shift : at;
+    final long end = elements[0].reserve(used + length);
+    final long moved = column.children[0].data.memoryAddress() - data;
+    data += moved;
+    if (bits == null) {
+      valueEnd = data + (end << shift);
+      return at + moved;
     }
-    next += length;
-    valueAt = place + (long) length * width;
+    bits.move(moved);
+    valueEnd = end;
+    return at;
   }
 
   @Override
   void finish() {
-    if (next != end) {
+    if (column.isEstimated()) {
+      elements[0].expectNoMore(bits == null ? valueAt - data >> shift : valueAt);
+    } else if (valueAt != valueEnd) {
       throw changed(column);
     }
     if (bits != null) {

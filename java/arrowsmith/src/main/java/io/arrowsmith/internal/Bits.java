@@ -7,8 +7,8 @@ package io.arrowsmith.internal;
  */
 final class Bits {
   private final Object lock;
-  private final long address;
   private final long start;
+  private long address;
   private long at;
   private long word;
 
@@ -29,16 +29,9 @@ final class Bits {
     }
   }
 
-  /** Appends as many equal bits. */
-  void append(final boolean bit, final long count) {
-    for (long i = 0; i < count; i++) {
-      append(bit);
-    }
-  }
-
-  /** Where the next bit goes. */
-  long at() {
-    return at;
+  /** The map lies elsewhere now. */
+  void move(final long by) {
+    address += by;
   }
 
   private void flush() {

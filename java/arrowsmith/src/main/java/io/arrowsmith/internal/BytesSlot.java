@@ -53,13 +53,28 @@ final class BytesSlot extends Slot {
 
   @Override
   void append(final Object value) {
-    if (isThere(value)) {
-      switch (kind) {
-        case UTF8 -> text((String) value);
-        case ENUM -> text(((Enum<?>) value).name());
-        default -> binary((byte[]) value);
-      }
+    switch (kind) {
+      case UTF8 -> append((String) value);
+      case ENUM -> append(value == null ? null : ((Enum<?>) value).name());
+      default -> append((byte[]) value);
     }
+  }
+
+  void append(final String text) {
+    if (isThere(text)) {
+      text(text);
+    }
+    offset();
+  }
+
+  void append(final byte[] array) {
+    if (isThere(array)) {
+      binary(array);
+    }
+    offset();
+  }
+
+  private void offset() {
     // Whether 32 bits hold it is seen when all chunks are done.
     Mem.putInt(offsetAt, (int) (first + (place - start) + spilled));
     offsetAt += Integer.BYTES;
@@ -73,16 +88,33 @@ final class BytesSlot extends Slot {
         return;
       }
     }
-    spill(text.getBytes(StandardCharsets.UTF_8));
+    binary(text.getBytes(StandardCharsets.UTF_8));
   }
 
   private void binary(final byte[] array) {
+    if (array.length > limit - place && column.isEstimated()) {
+      grow(array.length);
+    }
     if (spill == null && array.length <= limit - place) {
       Mem.copy(array, array.length, place);
       place += array.length;
     } else {
       spill(array);
     }
+  }
+
+  private void grow(final int more) {
+    final long used = place - start;
+    bytes = column.growBytes(bytes, used + more);
+    start = column.data.memoryAddress();
+    place = start + used;
+    limit = start + bytes;
+  }
+
+  @Override
+  void moved(final long validityBy, final long offsetsBy, final long dataBy) {
+    super.moved(validityBy, offsetsBy, dataBy);
+    offsetAt += offsetsBy;
   }
 
   private void spill(final byte[] more) {
@@ -111,7 +143,7 @@ final class BytesSlot extends Slot {
 
   /** Whether its bytes are where they belong, and fill their part. */
   boolean isInPlace() {
-    return spilled == 0 && place == limit;
+    return spilled == 0 && (place == limit || column.isEstimated());
   }
 
   /** Moves its bytes to another buffer, and its offsets with them. */

@@ -14,8 +14,16 @@ import org.apache.arrow.vector.ipc.message.ArrowRecordBatch;
 /**
  * One batch of objects becoming columns.
  *
- * <p>Objects are cut into chunks. If anything has a varying length, threads first measure all chunks; then the memory is taken,
- * every chunk gets its part of every column, and threads fill the parts.
+ * <p>How much memory columns of varying length need is not known before. A look at a few objects says which way is best:
+ *
+ * <ul>
+ *   <li>all of them need the same: it is taken for granted that the others do, and every chunk of objects gets its part at once; if
+ *       not, the batch is made anew by measuring;
+ *   <li>they differ, and one thread works: what they need is estimated, and memory grows;
+ *   <li>else threads first measure all chunks, then the memory is taken, then threads fill the parts.
+ * </ul>
+ *
+ * <p>Measuring means to follow every reference twice, which for small objects is most of the work.
  */
 final class Encoding {
   /** Pieces for each thread, so that uneven ones even out. */
@@ -24,21 +32,40 @@ final class Encoding {
   /** With fewer values than this, threads cost more than they bring. */
   private static final long VALUES_PARALLEL_MIN = 1 << 14;
 
-  private static final long ROWS_MAX = Integer.MAX_VALUE - 64;
+  /** Objects that are looked at first. */
+  private static final int SAMPLE = 32;
+
+  /** With fewer objects than this, measuring all is less work than looking at a few. */
+  private static final int ROWS_SAMPLED_MIN = 256;
+
+  /** Rows that are written at a time. */
+  private static final int BLOCK = 1 << 10;
+
+  private enum Way {
+    /** All objects need the same. */
+    UNIFORM,
+    /** Columns grow. */
+    ESTIMATED,
+    /** All are measured first. */
+    MEASURED
+  }
 
   private final Node root;
+  private final Column all;
   private final Column[] columns;
   private final Object[] rows;
+  private final Way way;
   private final int threads;
   private final int chunks;
   private final Slot[][] slots;
 
-  private Encoding(final Node root, final Object[] rows, final int threads) {
+  private Encoding(final Node root, final Object[] rows, final Way way, final int threads) {
     this.root = root;
     this.rows = rows;
+    this.way = way;
     this.threads = threads;
     this.chunks = threads == 1 || rows.length == 0 ? 1 : Math.min(rows.length, threads * CHUNKS_PER_THREAD);
-    final Column all = new Column(root);
+    this.all = new Column(root);
     this.columns = all.children;
     this.slots = new Slot[chunks][];
     for (int chunk = 0; chunk < chunks; chunk++) {
@@ -60,15 +87,85 @@ final class Encoding {
       final int threads,
       final BufferAllocator allocator,
       final VectorSchemaRoot into) {
+    final Sample sample = root.isVariable() && rows.length >= ROWS_SAMPLED_MIN ? new Sample(root, rows) : null;
+    if (sample != null) {
+      final Way way = sample.uniform ? Way.UNIFORM : Way.ESTIMATED;
+      final int workers = sample.values(rows.length) < VALUES_PARALLEL_MIN ? 1 : threads;
+      if (way == Way.UNIFORM || workers == 1) {
+        try (Memory memory = new Memory(allocator, into)) {
+          new Encoding(root, rows, way, workers).run(memory, into, sample);
+          return;
+        } catch (RuntimeException e) {
+          // The others are not like those that were looked at, or there is too little memory for a guess: by measuring it is certain.
+        }
+      }
+    }
     try (Memory memory = new Memory(allocator, into)) {
-      new Encoding(root, rows, threads).run(memory, into);
+      new Encoding(root, rows, Way.MEASURED, threads).run(memory, into, sample);
     }
   }
 
-  private void run(final Memory memory, final VectorSchemaRoot into) {
-    final boolean many = rows.length >= VALUES_PARALLEL_MIN / (1 + columns.length);
-    Parallel.run(many ? threads : 1, chunks, this::measure);
+  /** What a few objects need. */
+  private static final class Sample {
+    private final Slot[] first;
+    private final Slot[] total;
+    private final boolean uniform;
+    private final int count;
+
+    Sample(final Node root, final Object[] rows) {
+      final Column all = new Column(root);
+      final int step = rows.length / SAMPLE;
+      boolean same = true;
+      first = measured(all, rows, 0);
+      total = measured(all, rows, 0);
+      for (int at = 1; at < SAMPLE; at++) {
+        final Slot[] other = measured(all, rows, at * step);
+        for (int child = 0; child < first.length; child++) {
+          same &= other[child].isLike(first[child]);
+          total[child].add(other[child]);
+        }
+      }
+      uniform = same;
+      count = SAMPLE;
+    }
+
+    private static Slot[] measured(final Column all, final Object[] rows, final int row) {
+      final Slot[] slots = all.slots();
+      all.node.codec.measure(rows, row, row + 1, slots);
+      for (final Slot slot : slots) {
+        slot.rows = 1;
+        slot.settle();
+      }
+      return slots;
+    }
+
+    long values(final long rows) {
+      long values = 0;
+      for (final Slot slot : total) {
+        values += values(slot);
+      }
+      return values * rows / count;
+    }
+
+    private static long values(final Slot slot) {
+      long values = slot.rows + (slot.bytes >> 3);
+      for (final Slot child : slot.children()) {
+        values += values(child);
+      }
+      return values;
+    }
+  }
+
+  private void run(final Memory memory, final VectorSchemaRoot into, final Sample sample) {
     long values = 0;
+    switch (way) {
+      case UNIFORM -> expect(sample.first, 1, 0);
+      case ESTIMATED -> expect(sample.total, sample.count, 1);
+      default -> {
+        final boolean many = rows.length >= VALUES_PARALLEL_MIN / (1 + columns.length);
+        Parallel.run(many ? threads : 1, chunks, this::measure);
+      }
+    }
     for (int child = 0; child < columns.length; child++) {
       values += take(memory, columns[child], column(slots, child));
     }
@@ -86,6 +183,22 @@ final class Encoding {
     }
   }
 
+  /** Instead of measuring: chunks need what the sample had, by the number of their rows; a little more where that is a guess. */
+  private void expect(final Slot[] sample, final long of, final int guess) {
+    for (int chunk = 0; chunk < chunks; chunk++) {
+      final long count = first(chunk + 1) - first(chunk);
+      for (int child = 0; child < columns.length; child++) {
+        slots[chunk][child].expect(
+            count,
+            sample[child],
+            had -> {
+              final long need = Math.multiplyExact(had, count) / of;
+              return guess == 0 ? need : need + (need >> 4) + 64;
+            });
+      }
+    }
+  }
+
   private int first(final int chunk) {
     return (int) ((long) rows.length * chunk / chunks);
   }
@@ -93,11 +206,6 @@ final class Encoding {
   private void measure(final int chunk) {
     final int from = first(chunk);
     final int to = first(chunk + 1);
-    for (int row = from; row < to; row++) {
-      if (rows[row] == null) {
-        throw new ColumnsException("", "object " + row + " is null");
-      }
-    }
     if (root.isVariable()) {
       root.codec.measure(rows, from, to, slots[chunk]);
     }
@@ -108,7 +216,16 @@ final class Encoding {
   }
 
   private void write(final int chunk) {
-    root.codec.write(rows, first(chunk), first(chunk + 1), slots[chunk]);
+    final int to = first(chunk + 1);
+    for (int from = first(chunk); from < to; from += BLOCK) {
+      final int end = Math.min(to, from + BLOCK);
+      for (int row = from; row < end; row++) {
+        if (rows[row] == null) {
+          throw new ColumnsException("", "object " + row + " is null");
+        }
+      }
+      root.codec.write(rows, from, end, slots[chunk]);
+    }
     for (final Slot slot : slots[chunk]) {
       slot.finish();
     }
@@ -132,33 +249,13 @@ final class Encoding {
   }
 
   /** Takes the memory of a column and those below, and tells the slots their parts; gives the number of values in them. */
-  private static long take(final Memory memory, final Column column, final Slot[] slots) {
-    final Node node = column.node;
+  private long take(final Memory memory, final Column column, final Slot[] slots) {
     long bytes = 0;
     for (final Slot slot : slots) {
       column.rows += slot.rows;
       bytes += slot.bytes;
     }
-    if (column.rows > ROWS_MAX) {
-      throw new ColumnsException(
-          node.path, column.rows + " values in one batch are too many; encode fewer objects at once");
-    }
-    if (bytes > Integer.MAX_VALUE) {
-      throw BytesSlot.tooLong(column);
-    }
-    column.validity =
-        node.isPrimitive() ? memory.none() : zeros(memory, bitBytes(column.rows));
-    if (node.kind != Kind.STRUCT && node.kind.width < 0) {
-      column.offsets = memory.next((column.rows + 1) * Integer.BYTES);
-      Mem.putInt(column.offsets.memoryAddress(), 0);
-    }
-    if (node.kind == Kind.BOOL) {
-      column.data = zeros(memory, bitBytes(column.rows));
-    } else if (node.kind.width > 0) {
-      column.data = memory.next(column.rows * node.kind.width);
-    } else if (node.kind != Kind.STRUCT && node.kind != Kind.LIST) {
-      column.data = memory.next(bytes);
-    }
+    column.take(memory, bytes, way == Way.ESTIMATED);
     long row = 0;
     long offset = 0;
     for (final Slot slot : slots) {
@@ -170,7 +267,7 @@ final class Encoding {
     for (int child = 0; child < column.children.length; child++) {
       values += take(memory, column.children[child], below(slots, child));
     }
-    if (node.kind == Kind.LIST) {
+    if (column.node.kind.isList()) {
       placeElements(slots);
     }
     return values;
@@ -186,17 +283,6 @@ final class Encoding {
       }
       first += slot.children()[0].rows;
     }
-  }
-
-  /** Bit maps are written in words of 64 bits. */
-  private static long bitBytes(final long bits) {
-    return (bits + 63 >> 6) << 3;
-  }
-
-  private static ArrowBuf zeros(final Memory memory, final long bytes) {
-    final ArrowBuf buffer = memory.next(bytes);
-    Mem.fill(buffer.memoryAddress(), bytes, (byte) 0);
-    return buffer;
   }
 
   /** Puts spilled bytes in their place, and adds up nulls. */
@@ -221,6 +307,13 @@ final class Encoding {
         chunk.move(column.data.memoryAddress(), offset);
         offset += chunk.used();
       }
+    }
+    if (column.isEstimated()) {
+      column.trim(slots[0].rows, bytes);
+    }
+    column.cut();
+    if (column.node.required && column.nulls > 0) {
+      throw new ColumnsException(column.node.path, "a map has a null key, which Arrow's have not");
     }
     for (int child = 0; child < column.children.length; child++) {
       settle(memory, column.children[child], below(slots, child));

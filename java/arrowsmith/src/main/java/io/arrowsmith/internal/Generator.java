@@ -10,9 +10,11 @@ import java.lang.invoke.MethodType;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.ConstantDynamic;
 import org.objectweb.asm.Handle;
@@ -29,8 +31,9 @@ import org.objectweb.asm.Type;
  *
  * <pre>
  * write(rows, from, to, slots):                 for each group of members
- *   load each member's slot, and its address if it is primitive
+ *   load each member's slot, and its address if it is primitive, or where its elements go if it is an array of primitives
  *   for each row: for each member:              primitive: store at address + row * width
+ *                                               array:     place = slot.append(array, place, row)
  *                                               object:    slot.append(value)
  * </pre>
  */
@@ -39,6 +42,7 @@ final class Generator {
 
   private static final String CODEC = Type.getInternalName(Codec.class);
   private static final String SLOT = Type.getInternalName(Slot.class);
+  private static final String ARRAY_SLOT = Type.getInternalName(ArraySlot.class);
   private static final String SOURCE = Type.getInternalName(Source.class);
   private static final String MEM = Type.getInternalName(Mem.class);
   private static final String HANDLE = Type.getInternalName(MethodHandle.class);
@@ -83,6 +87,30 @@ final class Generator {
         };
   }
 
+  /** The codec of the entries of maps. */
+  static Codec entries(final String path, final List<Node> members) {
+    final Generator generator = new Generator(CODEC + "$Entry", members);
+    final MethodHandles.Lookup lookup = MethodHandles.publicLookup();
+    try {
+      final MethodType get = MethodType.methodType(Object.class);
+      for (final String name : List.of("getKey", "getValue")) {
+        final Class<?> type = members.get(generator.handles.size()).valueType();
+        generator.handles.add(
+            lookup
+                .findVirtual(Map.Entry.class, name, get)
+                .asType(MethodType.methodType(type, Object.class)));
+      }
+      final MethodType make = MethodType.methodType(void.class, Object.class, Object.class);
+      generator.handles.add(
+          lookup
+              .findConstructor(AbstractMap.SimpleImmutableEntry.class, make)
+              .asType(make.changeReturnType(Object.class)));
+    } catch (ReflectiveOperationException e) {
+      throw new ColumnsException(path, "no code could be generated for entries", e);
+    }
+    return generator.load(path, Map.Entry.class, null, true);
+  }
+
   /** The codec of a class with these fields, which become these columns. */
   static Codec codec(
       final String path,
@@ -93,13 +121,20 @@ final class Generator {
     final String name = Type.getInternalName(Codec.class) + "$" + type.getSimpleName();
     final Generator generator = new Generator(name, members);
     for (int member = 0; member < members.size(); member++) {
-      generator.handles.add(getter(path, fields.get(member), lookup));
+      generator.handles.add(
+          getter(path, fields.get(member), members.get(member).valueType(), lookup));
     }
     final String cannotMake = generator.makers(type, fields, lookup);
+    return generator.load(path, type, cannotMake, type.isRecord());
+  }
+
+  /** Loads what is generated; {@code whole} if objects are made by one call. */
+  private Codec load(
+      final String path, final Class<?> type, final String cannotMake, final boolean whole) {
     try {
-      final byte[] bytes = generator.bytes(cannotMake == null, type.isRecord());
+      final byte[] bytes = bytes(cannotMake == null, whole);
       final MethodHandles.Lookup made =
-          MethodHandles.lookup().defineHiddenClassWithClassData(bytes, generator.handles, true);
+          MethodHandles.lookup().defineHiddenClassWithClassData(bytes, handles, true);
       final MethodHandle constructor =
           made.findConstructor(made.lookupClass(), MethodType.methodType(void.class));
       final Codec codec = (Codec) constructor.invoke();
@@ -130,12 +165,13 @@ final class Generator {
   }
 
   private static MethodHandle getter(
-      final String path, final Field field, final MethodHandles.Lookup lookup) {
+      final String path,
+      final Field field,
+      final Class<?> type,
+      final MethodHandles.Lookup lookup) {
     try {
       final MethodHandle getter = inside(path, field.getDeclaringClass(), lookup).unreflectGetter(field);
-      final Class<?> type = field.getType();
-      return getter.asType(
-          MethodType.methodType(type.isPrimitive() ? type : Object.class, Object.class));
+      return getter.asType(MethodType.methodType(type, Object.class));
     } catch (IllegalAccessException e) {
       throw new ColumnsException(path, field + " cannot be read", e);
     }
@@ -271,10 +307,15 @@ final class Generator {
       slot(code, member);
       if (isStored(member)) {
         code.visitFieldInsn(GETFIELD, SLOT, "at", "J");
-        code.visitVarInsn(LSTORE, MEMBERS + 2 * i);
+        code.visitVarInsn(LSTORE, variable(i));
       } else {
         code.visitTypeInsn(CHECKCAST, Type.getInternalName(members.get(member).slotClass()));
-        code.visitVarInsn(ASTORE, MEMBERS + 2 * i);
+        code.visitVarInsn(ASTORE, variable(i));
+      }
+      if (write && members.get(member).isPrimitiveList()) {
+        code.visitVarInsn(ALOAD, variable(i));
+        code.visitFieldInsn(GETFIELD, ARRAY_SLOT, "valueAt", "J");
+        code.visitVarInsn(LSTORE, variable(i) + 1);
       }
     }
     code.visitVarInsn(ILOAD, FROM);
@@ -294,13 +335,13 @@ final class Generator {
     code.visitVarInsn(ALOAD, OBJ);
     code.visitJumpInsn(IFNULL, absent);
     for (int i = 0; i < group.size(); i++) {
-      value(code, group.get(i), MEMBERS + 2 * i, write, true);
+      value(code, group.get(i), variable(i), write, true);
     }
     code.visitJumpInsn(GOTO, next);
     code.visitLabel(absent);
     if (write) {
       for (int i = 0; i < group.size(); i++) {
-        value(code, group.get(i), MEMBERS + 2 * i, true, false);
+        value(code, group.get(i), variable(i), true, false);
       }
     }
     code.visitLabel(next);
@@ -317,11 +358,31 @@ final class Generator {
       final int member = group.get(i);
       if (isStored(member)) {
         slot(code, member);
-        place(code, member, MEMBERS + 2 * i);
+        place(code, member, variable(i));
         code.visitFieldInsn(PUTFIELD, SLOT, "at", "J");
+      } else if (write && members.get(member).isPrimitiveList()) {
+        code.visitVarInsn(ALOAD, variable(i));
+        code.visitVarInsn(LLOAD, variable(i) + 1);
+        code.visitFieldInsn(PUTFIELD, ARRAY_SLOT, "valueAt", "J");
+        code.visitVarInsn(ALOAD, variable(i));
+        row(code, variable(i));
+        code.visitFieldInsn(PUTFIELD, SLOT, "done", "J");
       }
     }
     end(code, RETURN);
+  }
+
+  /** The first local variable of a member: its slot, or the address of its values; behind a slot, where elements go. */
+  private static int variable(final int i) {
+    return MEMBERS + 3 * i;
+  }
+
+  /** The number of the current row in a slot. */
+  private static void row(final MethodVisitor code, final int variable) {
+    code.visitVarInsn(ALOAD, variable);
+    code.visitFieldInsn(GETFIELD, SLOT, "done", "J");
+    code.visitVarInsn(LLOAD, DONE);
+    code.visitInsn(LADD);
   }
 
   private static void slot(final MethodVisitor code, final int member) {
@@ -346,7 +407,7 @@ final class Generator {
       final boolean write,
       final boolean there) {
     final Node node = members.get(member);
-    final String type = node.isPrimitive() ? node.kind.primitive : OBJECT;
+    final String type = Type.getDescriptor(node.valueType());
     final boolean stored = isStored(member);
     if (stored) {
       place(code, member, variable);
@@ -360,22 +421,28 @@ final class Generator {
     } else {
       code.visitInsn(zero(type));
     }
-    if (stored) {
+    if (write && node.isPrimitiveList()) {
+      code.visitVarInsn(LLOAD, variable + 1);
+      row(code, variable);
+      final String takes = "(" + type + "JJ)J";
+      code.visitMethodInsn(INVOKEVIRTUAL, ARRAY_SLOT, "append", takes, false);
+      code.visitVarInsn(LSTORE, variable + 1);
+    } else if (stored) {
       code.visitMethodInsn(INVOKESTATIC, MEM, "put" + accessor(type), "(J" + type + ")V", false);
     } else {
       final String owner = Type.getInternalName(node.slotClass());
       final String method = write ? "append" : "measure";
-      code.visitMethodInsn(INVOKEVIRTUAL, owner, method, "(" + type + ")V", false);
+      final String takes = write ? type : OBJECT;
+      code.visitMethodInsn(INVOKEVIRTUAL, owner, method, "(" + takes + ")V", false);
     }
   }
 
   private static int zero(final String type) {
     return switch (type) {
-      case OBJECT -> ACONST_NULL;
       case "J" -> LCONST_0;
       case "F" -> FCONST_0;
       case "D" -> DCONST_0;
-      default -> ICONST_0;
+      default -> type.length() > 1 ? ACONST_NULL : ICONST_0;
     };
   }
 

@@ -33,6 +33,7 @@ enum Kind {
   ENUM(new ArrowType.Utf8(), -1, null),
   BINARY(new ArrowType.Binary(), -1, null),
   LIST(new ArrowType.List(), -1, null),
+  MAP(new ArrowType.Map(false), -1, null),
   STRUCT(new ArrowType.Struct(), -1, null);
 
   /** Primitive types, and those whose values have one width. */
@@ -76,6 +77,21 @@ enum Kind {
     this.type = type;
     this.width = width;
     this.primitive = primitive;
+  }
+
+  /** Whether offsets say where values are. */
+  boolean isOffset() {
+    return width < 0 && this != STRUCT;
+  }
+
+  /** Whether a value has elements: lists, and maps of entries. */
+  boolean isList() {
+    return this == LIST || this == MAP;
+  }
+
+  /** Whether values are bytes, as many as they like. */
+  boolean isText() {
+    return this == UTF8 || this == ENUM || this == BINARY;
   }
 
   /** The kind of a class that is a value of its own, or null. */

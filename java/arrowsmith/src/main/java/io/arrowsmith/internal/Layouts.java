@@ -40,7 +40,8 @@ public final class Layouts {
     if (type.isPrimitive()
         || type.isArray()
         || Kind.of(type) != null
-        || Collection.class.isAssignableFrom(type)) {
+        || Collection.class.isAssignableFrom(type)
+        || Map.class.isAssignableFrom(type)) {
       throw new ColumnsException("", type.getName() + " is one value; columns are made of a class with fields");
     }
     return new Layouts(lookup).struct("", "", type);
@@ -63,6 +64,9 @@ public final class Layouts {
       if (Collection.class.isAssignableFrom(raw) && generic.getActualTypeArguments().length == 1) {
         return list(path, name, raw, generic.getActualTypeArguments()[0]);
       }
+      if (Map.class.isAssignableFrom(raw) && generic.getActualTypeArguments().length == 2) {
+        return map(path, name, raw, generic.getActualTypeArguments());
+      }
     }
     throw new ColumnsException(path, "cannot become a column: " + type.getTypeName());
   }
@@ -79,12 +83,25 @@ public final class Layouts {
       throw new ColumnsException(
           path, "cannot become a column: " + type.getName() + " does not say of what; write List<…>");
     }
+    if (Map.class.isAssignableFrom(type)) {
+      throw new ColumnsException(
+          path, "cannot become a column: " + type.getName() + " does not say of what; write Map<…, …>");
+    }
     return struct(path, name, type);
   }
 
   private Node list(final String path, final String name, final Class<?> type, final Type element) {
     final Node below = node(path + "[]", "item", element);
     return new Node(path, name, Kind.LIST, type, List.of(below), null);
+  }
+
+  private Node map(final String path, final String name, final Class<?> type, final Type[] of) {
+    final Node key = node(path + ".key", "key", of[0]).required();
+    final Node value = node(path + ".value", "value", of[1]);
+    final List<Node> members = List.of(key, value);
+    final Codec codec = Generator.entries(path, members);
+    final Node entries = new Node(path, "entries", Kind.STRUCT, Map.Entry.class, members, codec);
+    return new Node(path, name, Kind.MAP, type, List.of(entries.required()), null);
   }
 
   private Node struct(final String path, final String name, final Class<?> type) {

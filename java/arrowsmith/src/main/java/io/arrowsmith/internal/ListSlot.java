@@ -3,9 +3,10 @@ package io.arrowsmith.internal;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.RandomAccess;
 
-/** Arrays of objects, and collections, as lists. */
+/** Arrays of objects and collections as lists, maps as lists of their entries. */
 final class ListSlot extends Slot {
   private final Slot element;
   private final Slot[] elements;
@@ -41,7 +42,7 @@ final class ListSlot extends Slot {
       }
       return;
     }
-    final Collection<?> collection = (Collection<?>) value;
+    final Collection<?> collection = collection(value);
     if (!deep) {
       measured += collection.size();
       return;
@@ -50,6 +51,10 @@ final class ListSlot extends Slot {
       measured++;
       element.measure(one);
     }
+  }
+
+  private static Collection<?> collection(final Object value) {
+    return value instanceof Map<?, ?> map ? map.entrySet() : (Collection<?>) value;
   }
 
   @Override
@@ -67,7 +72,7 @@ final class ListSlot extends Slot {
   /** Says where the elements of this chunk begin. */
   void placeElements(final long first) {
     next = first;
-    end = first + measured;
+    end = first + element.rows;
   }
 
   @Override
@@ -86,28 +91,39 @@ final class ListSlot extends Slot {
         }
       } else {
         // One look at it: an iterator may give another number of elements than the size says.
-        final Object[] array = ((Collection<?>) value).toArray();
+        final Object[] array = collection(value).toArray();
         take(array.length);
         for (final Object one : array) {
           element.append(one);
         }
       }
     }
-    // It was seen that 32 bits hold the number of all elements.
+    // 32 bits hold the number of all elements: the column has no more.
     Mem.putInt(offsetAt, (int) next);
     offsetAt += Integer.BYTES;
   }
 
   private void take(final int count) {
     if (count > end - next) {
-      throw changed(column);
+      if (!column.isEstimated()) {
+        throw changed(column);
+      }
+      end = element.reserve(next + count);
     }
     next += count;
   }
 
   @Override
+  void moved(final long validityBy, final long offsetsBy, final long dataBy) {
+    super.moved(validityBy, offsetsBy, dataBy);
+    offsetAt += offsetsBy;
+  }
+
+  @Override
   void finish() {
-    if (next != end) {
+    if (column.isEstimated()) {
+      element.expectNoMore(next);
+    } else if (next != end) {
       throw changed(column);
     }
     super.finish();

@@ -12,6 +12,9 @@ import sun.misc.Unsafe;
 final class Mem {
   private static final Unsafe UNSAFE = unsafe();
 
+  /** Longest arrays that are copied word by word. */
+  private static final long SHORT_BYTES_MAX = 128;
+
   private Mem() {}
 
   private static Unsafe unsafe() {
@@ -88,32 +91,57 @@ final class Mem {
     UNSAFE.copyMemory(from, to, bytes);
   }
 
+  /** Short arrays by words: a call takes longer than they do. */
+  private static void copy(final Object from, final long base, final long bytes, final long to) {
+    if (bytes > SHORT_BYTES_MAX) {
+      UNSAFE.copyMemory(from, base, null, to, bytes);
+      return;
+    }
+    long at = 0;
+    for (; at + 32 <= bytes; at += 32) {
+      final long one = UNSAFE.getLong(from, base + at);
+      final long two = UNSAFE.getLong(from, base + at + 8);
+      final long three = UNSAFE.getLong(from, base + at + 16);
+      final long four = UNSAFE.getLong(from, base + at + 24);
+      UNSAFE.putLong(to + at, one);
+      UNSAFE.putLong(to + at + 8, two);
+      UNSAFE.putLong(to + at + 16, three);
+      UNSAFE.putLong(to + at + 24, four);
+    }
+    for (; at + 8 <= bytes; at += 8) {
+      UNSAFE.putLong(to + at, UNSAFE.getLong(from, base + at));
+    }
+    for (; at < bytes; at++) {
+      UNSAFE.putByte(to + at, UNSAFE.getByte(from, base + at));
+    }
+  }
+
   static void copy(final byte[] from, final int length, final long to) {
-    UNSAFE.copyMemory(from, Unsafe.ARRAY_BYTE_BASE_OFFSET, null, to, length);
+    copy(from, Unsafe.ARRAY_BYTE_BASE_OFFSET, length, to);
   }
 
   static void copy(final short[] from, final int length, final long to) {
-    UNSAFE.copyMemory(from, Unsafe.ARRAY_SHORT_BASE_OFFSET, null, to, (long) length << 1);
+    copy(from, Unsafe.ARRAY_SHORT_BASE_OFFSET, (long) length << 1, to);
   }
 
   static void copy(final char[] from, final int length, final long to) {
-    UNSAFE.copyMemory(from, Unsafe.ARRAY_CHAR_BASE_OFFSET, null, to, (long) length << 1);
+    copy(from, Unsafe.ARRAY_CHAR_BASE_OFFSET, (long) length << 1, to);
   }
 
   static void copy(final int[] from, final int length, final long to) {
-    UNSAFE.copyMemory(from, Unsafe.ARRAY_INT_BASE_OFFSET, null, to, (long) length << 2);
+    copy(from, Unsafe.ARRAY_INT_BASE_OFFSET, (long) length << 2, to);
   }
 
   static void copy(final float[] from, final int length, final long to) {
-    UNSAFE.copyMemory(from, Unsafe.ARRAY_FLOAT_BASE_OFFSET, null, to, (long) length << 2);
+    copy(from, Unsafe.ARRAY_FLOAT_BASE_OFFSET, (long) length << 2, to);
   }
 
   static void copy(final long[] from, final int length, final long to) {
-    UNSAFE.copyMemory(from, Unsafe.ARRAY_LONG_BASE_OFFSET, null, to, (long) length << 3);
+    copy(from, Unsafe.ARRAY_LONG_BASE_OFFSET, (long) length << 3, to);
   }
 
   static void copy(final double[] from, final int length, final long to) {
-    UNSAFE.copyMemory(from, Unsafe.ARRAY_DOUBLE_BASE_OFFSET, null, to, (long) length << 3);
+    copy(from, Unsafe.ARRAY_DOUBLE_BASE_OFFSET, (long) length << 3, to);
   }
 
   static void copy(final long from, final byte[] to, final int length) {

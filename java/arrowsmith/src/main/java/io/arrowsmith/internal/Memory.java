@@ -59,17 +59,42 @@ final class Memory implements AutoCloseable {
     return more(bytes);
   }
 
-  /** No buffer, in the place of one that the batch before may have. */
-  ArrowBuf none() {
-    old.poll();
-    return allocator.getEmpty();
-  }
-
   /** A buffer more, which the batch before had none for. */
   ArrowBuf more(final long bytes) {
     final ArrowBuf buffer = Pooled.buffer(allocator, bytes);
     buffer.writerIndex(bytes);
     given.add(buffer);
+    return buffer;
+  }
+
+  /** The next buffer, of equal bytes. */
+  ArrowBuf filled(final long bytes, final int fill) {
+    final ArrowBuf buffer = next(bytes);
+    Mem.fill(buffer.memoryAddress(), bytes, (byte) fill);
+    return buffer;
+  }
+
+  /**
+   * A larger buffer in the place of one that was given out.
+   *
+   * @param before the one that is let go
+   * @param keep how much of it is kept
+   * @param bytes how much will be written
+   * @param fill what the new bytes are
+   */
+  ArrowBuf grown(final ArrowBuf before, final long keep, final long bytes, final int fill) {
+    final ArrowBuf buffer = grown(before, keep, bytes);
+    Mem.fill(buffer.memoryAddress() + keep, bytes - keep, (byte) fill);
+    return buffer;
+  }
+
+  /** As {@link #grown(ArrowBuf, long, long, int)}, with anything in the new bytes. */
+  ArrowBuf grown(final ArrowBuf before, final long keep, final long bytes) {
+    final ArrowBuf buffer = more(bytes);
+    Mem.move(before.memoryAddress(), buffer.memoryAddress(), keep);
+    if (given.removeIf(one -> one == before)) {
+      before.getReferenceManager().release();
+    }
     return buffer;
   }
 

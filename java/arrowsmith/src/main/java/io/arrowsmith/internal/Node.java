@@ -22,6 +22,9 @@ final class Node {
   /** Of a struct how its objects are taken apart and made. */
   final Codec codec;
 
+  /** Whether it is never null in Arrow, although Java cannot say so: entries of maps and their keys. */
+  final boolean required;
+
   Node(
       final String path,
       final String name,
@@ -29,12 +32,29 @@ final class Node {
       final Class<?> type,
       final List<Node> children,
       final Codec codec) {
+    this(path, name, kind, type, children, codec, false);
+  }
+
+  private Node(
+      final String path,
+      final String name,
+      final Kind kind,
+      final Class<?> type,
+      final List<Node> children,
+      final Codec codec,
+      final boolean required) {
+    this.required = required;
     this.path = path;
     this.name = name;
     this.kind = kind;
     this.type = type;
     this.children = children;
     this.codec = codec;
+  }
+
+  /** The same, never null. */
+  Node required() {
+    return new Node(path, name, kind, type, children, codec, true);
   }
 
   /** Whether it is a field of a primitive type, which is never null. */
@@ -61,7 +81,7 @@ final class Node {
 
   /** The Arrow field. */
   Field field() {
-    final FieldType fieldType = new FieldType(!isPrimitive(), kind.type, null);
+    final FieldType fieldType = new FieldType(!isPrimitive() && !required, kind.type, null);
     return new Field(name, fieldType, children.stream().map(Node::field).toList());
   }
 
@@ -72,6 +92,8 @@ final class Node {
         return StructSlot.class;
       case LIST:
         return isPrimitiveList() ? ArraySlot.class : ListSlot.class;
+      case MAP:
+        return ListSlot.class;
       case UTF8:
       case ENUM:
       case BINARY:
@@ -81,6 +103,14 @@ final class Node {
     }
   }
 
+  /** The type of what its slots take from the fields of a struct: as much of it as generated code needs to know. */
+  Class<?> valueType() {
+    if (isPrimitive() || isPrimitiveList()) {
+      return type;
+    }
+    return kind == Kind.UTF8 ? String.class : kind == Kind.BINARY ? byte[].class : Object.class;
+  }
+
   /** A new slot of this column, for one chunk. */
   Slot slot(final Column column) {
     switch (kind) {
@@ -88,6 +118,8 @@ final class Node {
         return new StructSlot(column);
       case LIST:
         return isPrimitiveList() ? new ArraySlot(column) : new ListSlot(column);
+      case MAP:
+        return new ListSlot(column);
       case UTF8:
       case ENUM:
       case BINARY:

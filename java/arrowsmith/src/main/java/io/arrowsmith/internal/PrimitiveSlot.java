@@ -27,6 +27,14 @@ final class PrimitiveSlot extends Slot {
   }
 
   @Override
+  void moved(final long validityBy, final long offsetsBy, final long dataBy) {
+    super.moved(validityBy, offsetsBy, dataBy);
+    if (bits != null) {
+      bits.move(dataBy);
+    }
+  }
+
+  @Override
   void finish() {
     super.finish();
     if (bits != null) {

@@ -2,6 +2,8 @@
 package io.arrowsmith.internal;
 
 import io.arrowsmith.Input;
+import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -19,6 +21,7 @@ final class Request implements AutoCloseable {
   private static final int PATH = 0;
   private static final int PATTERN = 1;
   private static final int BUFFER = 3;
+  private static final int PIECE_BYTES = 1 << 16;
 
   /** Where the call writes the address of its error. */
   final long error;
@@ -31,7 +34,8 @@ final class Request implements AutoCloseable {
   private final ArrowBuf memory;
   private final List<Long> buffers = new ArrayList<>();
 
-  Request(final BufferAllocator allocator, final List<Input> inputs, final String json) {
+  Request(final BufferAllocator allocator, final List<Input> inputs, final String json)
+      throws IOException {
     final List<byte[]> texts = new ArrayList<>();
     long bytes = Long.BYTES;
     for (final Input input : inputs) {
@@ -54,6 +58,9 @@ final class Request implements AutoCloseable {
         if (input.kind() == Input.Kind.BYTES) {
           final ByteBuffer content = input.content();
           put(source, BUFFER, copy(content), content.remaining());
+        } else if (input.kind() == Input.Kind.STREAM) {
+          final long bytesRead = copy(input.source());
+          put(source, BUFFER, buffers.get(buffers.size() - 1), bytesRead);
         } else {
           final byte[] name = texts.get(i);
           Mem.copy(name, name.length, text);
@@ -64,7 +71,7 @@ final class Request implements AutoCloseable {
       options = text;
       optionsBytes = said.length;
       Mem.copy(said, said.length, text);
-    } catch (RuntimeException | Error e) {
+    } catch (IOException | RuntimeException | Error e) {
       close();
       throw e;
     }
@@ -78,14 +85,39 @@ final class Request implements AutoCloseable {
     Mem.putLong(at + 32, 0);
   }
 
-  private long copy(final ByteBuffer content) {
-    final int length = content.remaining();
+  private long buffer(final long length) {
     final long buffer = Natives.newBuffer(length);
     if (buffer == 0) {
       throw new OutOfMemoryException("no memory for an input of " + length + " bytes");
     }
     buffers.add(buffer);
-    final byte[] piece = new byte[Math.min(length, 1 << 16)];
+    return buffer;
+  }
+
+  /** Copies what is left of a stream to a new buffer, the last one; gives its length. */
+  private long copy(final InputStream stream) throws IOException {
+    final byte[] piece = new byte[PIECE_BYTES];
+    long room = PIECE_BYTES;
+    long buffer = buffer(room);
+    long length = 0;
+    for (int read; (read = stream.read(piece)) >= 0; length += read) {
+      if (read > room - length) {
+        final long larger = buffer(Math.multiplyExact(room, 2));
+        Mem.move(buffer, larger, length);
+        buffers.remove(buffers.size() - 2);
+        Natives.freeBuffer(buffer);
+        buffer = larger;
+        room *= 2;
+      }
+      Mem.copy(piece, read, buffer + length);
+    }
+    return length;
+  }
+
+  private long copy(final ByteBuffer content) {
+    final int length = content.remaining();
+    final long buffer = buffer(length);
+    final byte[] piece = new byte[Math.min(length, PIECE_BYTES)];
     final ByteBuffer from = content.duplicate();
     if (from.hasArray() && from.arrayOffset() == 0 && from.position() == 0) {
       Mem.copy(from.array(), length, buffer);
@@ -106,7 +138,7 @@ final class Request implements AutoCloseable {
   }
 
   /** The exception for the error that the call wrote. */
-  java.io.IOException failure() {
+  IOException failure() {
     return Failure.take(Mem.getLong(error));
   }
 

@@ -13,9 +13,11 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.UUID;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.vector.FieldVector;
@@ -48,7 +50,7 @@ final class Source {
     this.validity = nulls ? checked(buffers.get(0), ((long) rows + 7) >> 3) : 0;
     final boolean varies = kind.width < 0 && kind != Kind.STRUCT;
     this.offsets = varies && rows > 0 ? checked(buffers.get(1), ((long) rows + 1) << 2) : 0;
-    if (kind == Kind.STRUCT || kind == Kind.LIST) {
+    if (kind == Kind.STRUCT || kind.isList()) {
       this.data = 0;
       this.dataBytes = 0;
     } else {
@@ -76,7 +78,9 @@ final class Source {
    */
   static Source of(final Node node, final FieldVector vector) {
     final ArrowType found = vector.getField().getType();
-    if (!found.equals(node.kind.type)) {
+    final boolean same =
+        node.kind == Kind.MAP ? found instanceof ArrowType.Map : found.equals(node.kind.type);
+    if (!same) {
       throw new ColumnsException(node.path, "expected " + node.kind.type + ", found " + found);
     }
     return new Source(node, vector);
@@ -84,7 +88,18 @@ final class Source {
 
   private static Source[] below(final Node node, final FieldVector vector) {
     final List<FieldVector> vectors = vector.getChildrenFromFields();
-    if (node.kind == Kind.LIST) {
+    if (node.type == Map.Entry.class) {
+      // Whoever writes maps may call keys and values as they like.
+      if (vectors.size() != 2) {
+        throw new ColumnsException(node.path, "entries of a map with " + vectors.size() + " members");
+      }
+      final Source[] entry = {of(node.children.get(0), vectors.get(0)), of(node.children.get(1), vectors.get(1))};
+      for (final Source member : entry) {
+        member.refuseFewer(vector.getValueCount());
+      }
+      return entry;
+    }
+    if (node.kind.isList()) {
       return new Source[] {of(node.element(), vectors.get(0))};
     }
     final Source[] members =
@@ -192,6 +207,7 @@ final class Source {
       case ENUM -> constant(new String(bytes(row), StandardCharsets.UTF_8), row);
       case BINARY -> bytes(row);
       case LIST -> list(row);
+      case MAP -> map(row);
       case STRUCT -> node.codec.make(row, children);
     };
   }
@@ -262,6 +278,31 @@ final class Source {
       collection.add(element.get(start + i));
     }
     return collection;
+  }
+
+  private Map<Object, Object> map(final int row) {
+    final Source entries = children[0];
+    final Map<Object, Object> map = map();
+    final int end = end(row);
+    for (int at = start(row, entries.rows); at < end; at++) {
+      final Object entry = entries.get(at);
+      if (!(entry instanceof Map.Entry<?, ?> pair) || pair.getKey() == null) {
+        throw new ColumnsException(node.path, "row " + row + ": an entry of a map without a key");
+      }
+      map.put(pair.getKey(), pair.getValue());
+    }
+    return map;
+  }
+
+  private Map<Object, Object> map() {
+    if (node.type.isAssignableFrom(LinkedHashMap.class)) {
+      return new LinkedHashMap<>();
+    }
+    if (node.type.isAssignableFrom(TreeMap.class)) {
+      return new TreeMap<>();
+    }
+    throw new ColumnsException(
+        node.path, "cannot make a " + node.type.getName() + "; a Map, HashMap, LinkedHashMap or SortedMap can be made");
   }
 
   private Collection<Object> collection(final int length) {

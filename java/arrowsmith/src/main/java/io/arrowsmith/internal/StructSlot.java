@@ -11,7 +11,7 @@ final class StructSlot extends Slot {
   private final Codec codec;
   private final Slot[] members;
   private final boolean variable;
-  private final Object[] block = new Object[BLOCK];
+  private Object[] block = Column.NO_OBJECTS;
   private int count;
 
   StructSlot(final Column column) {
@@ -31,10 +31,17 @@ final class StructSlot extends Slot {
     if (!variable) {
       return;
     }
-    block[count++] = value;
+    hold(value);
     if (count == BLOCK) {
       measureBlock();
     }
+  }
+
+  private void hold(final Object value) {
+    if (count == block.length) {
+      block = Arrays.copyOf(block, Math.min(BLOCK, 8 + 2 * count));
+    }
+    block[count++] = value;
   }
 
   private void measureBlock() {
@@ -54,7 +61,7 @@ final class StructSlot extends Slot {
   @Override
   void append(final Object value) {
     isThere(value);
-    block[count++] = value;
+    hold(value);
     if (count == BLOCK) {
       writeBlock();
     }
@@ -71,7 +78,7 @@ final class StructSlot extends Slot {
     if (count > 0) {
       writeBlock();
     }
-    Arrays.fill(block, null);
+    block = Column.NO_OBJECTS;
     super.finish();
   }
 }

@@ -98,6 +98,14 @@ final class ValueSlot extends Slot {
   }
 
   @Override
+  void moved(final long validityBy, final long offsetsBy, final long dataBy) {
+    super.moved(validityBy, offsetsBy, dataBy);
+    if (bits != null) {
+      bits.move(dataBy);
+    }
+  }
+
+  @Override
   void finish() {
     super.finish();
     if (bits != null) {

@@ -15,6 +15,9 @@ final class Mem {
   /** A word in which every byte has its highest bit, which no ASCII character has. */
   private static final long NOT_ASCII = 0x8080808080808080L;
 
+  /** Longest arrays that are copied word by word. */
+  private static final int SHORT_BYTES_MAX = 128;
+
   private Mem() {}
 
   static void putByte(final long at, final byte value) {
@@ -81,32 +84,77 @@ final class Mem {
     MemorySegment.copy(ALL, from, ALL, to, bytes);
   }
 
+  /** Short arrays by words: a call takes longer than they do. */
+  private static void words(final MemorySegment from, final long bytes, final long to) {
+    long at = 0;
+    for (; at + 32 <= bytes; at += 32) {
+      final long one = from.get(ValueLayout.JAVA_LONG_UNALIGNED, at);
+      final long two = from.get(ValueLayout.JAVA_LONG_UNALIGNED, at + 8);
+      final long three = from.get(ValueLayout.JAVA_LONG_UNALIGNED, at + 16);
+      final long four = from.get(ValueLayout.JAVA_LONG_UNALIGNED, at + 24);
+      putLong(to + at, one);
+      putLong(to + at + 8, two);
+      putLong(to + at + 16, three);
+      putLong(to + at + 24, four);
+    }
+    for (; at + 8 <= bytes; at += 8) {
+      putLong(to + at, from.get(ValueLayout.JAVA_LONG_UNALIGNED, at));
+    }
+    for (; at < bytes; at++) {
+      putByte(to + at, from.get(ValueLayout.JAVA_BYTE, at));
+    }
+  }
+
   static void copy(final byte[] from, final int length, final long to) {
     MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_BYTE, to, length);
   }
 
   static void copy(final short[] from, final int length, final long to) {
-    MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_SHORT_UNALIGNED, to, length);
+    if (length <= SHORT_BYTES_MAX >> 1) {
+      words(MemorySegment.ofArray(from), (long) length << 1, to);
+    } else {
+      MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_SHORT_UNALIGNED, to, length);
+    }
   }
 
   static void copy(final char[] from, final int length, final long to) {
-    MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_CHAR_UNALIGNED, to, length);
+    if (length <= SHORT_BYTES_MAX >> 1) {
+      words(MemorySegment.ofArray(from), (long) length << 1, to);
+    } else {
+      MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_CHAR_UNALIGNED, to, length);
+    }
   }
 
   static void copy(final int[] from, final int length, final long to) {
-    MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_INT_UNALIGNED, to, length);
+    if (length <= SHORT_BYTES_MAX >> 2) {
+      words(MemorySegment.ofArray(from), (long) length << 2, to);
+    } else {
+      MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_INT_UNALIGNED, to, length);
+    }
   }
 
   static void copy(final long[] from, final int length, final long to) {
-    MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_LONG_UNALIGNED, to, length);
+    if (length <= SHORT_BYTES_MAX >> 3) {
+      words(MemorySegment.ofArray(from), (long) length << 3, to);
+    } else {
+      MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_LONG_UNALIGNED, to, length);
+    }
   }
 
   static void copy(final float[] from, final int length, final long to) {
-    MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_FLOAT_UNALIGNED, to, length);
+    if (length <= SHORT_BYTES_MAX >> 2) {
+      words(MemorySegment.ofArray(from), (long) length << 2, to);
+    } else {
+      MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_FLOAT_UNALIGNED, to, length);
+    }
   }
 
   static void copy(final double[] from, final int length, final long to) {
-    MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_DOUBLE_UNALIGNED, to, length);
+    if (length <= SHORT_BYTES_MAX >> 3) {
+      words(MemorySegment.ofArray(from), (long) length << 3, to);
+    } else {
+      MemorySegment.copy(from, 0, ALL, ValueLayout.JAVA_DOUBLE_UNALIGNED, to, length);
+    }
   }
 
   static void copy(final long from, final byte[] to, final int length) {
