@@ -117,7 +117,8 @@ module as_json_convert
     if (done.text) elements = PieceBits'(string_q[2]) & ~({PieceBits{1'b1}} << {24'd0, done.count, 3'b000});
     fault = FaultNone;
     if (done.values && !done.fill) begin
-      unique case (done.row.kind)
+      // A list of integers stands for its items.
+      unique case (done.row.bulk ? KindInt : done.row.kind)
         KindInt:  if ((wanted & ~integers_ok) != '0) fault = FaultNumber;
         KindBool: if (!is_true && !is_false) fault = FaultType;
         KindSkip: begin

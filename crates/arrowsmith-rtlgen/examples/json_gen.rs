@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes the JSON parser for a workload's schema, with the library it uses, into a folder.
 //!
-//!     cargo run -p arrowsmith-rtlgen --example json -- WORKLOAD FOLDER [WIDTH [PARSERS]]
+//!     cargo run -p arrowsmith-rtlgen --example json_gen -- WORKLOAD FOLDER [WIDTH [PARSERS]]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use arrowsmith_workload::Workload;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
     let [workload, folder, rest @ ..] = args.as_slice() else {
-        return Err("usage: json WORKLOAD FOLDER [WIDTH [PARSERS]]".into());
+        return Err("usage: json_gen WORKLOAD FOLDER [WIDTH [PARSERS]]".into());
     };
     let workload: Workload = workload.parse()?;
     let plan = Plan::new(Arc::new(workload.schema()))?;
