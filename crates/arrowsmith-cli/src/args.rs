@@ -22,6 +22,7 @@ use crate::ingest::IngestArgs;
 use crate::jvm::JvmArgs;
 use crate::objects::ObjectsArgs;
 use crate::progress::When;
+use crate::rtl::RtlArgs;
 use crate::size;
 
 /// Bytes in any shape, Arrow out, at the speed of the hardware.
@@ -41,6 +42,7 @@ pub enum Command {
     Ingest(IngestArgs),
     Objects(ObjectsArgs),
     Jvm(JvmArgs),
+    Rtl(RtlArgs),
     Bench(BenchArgs),
 }
 

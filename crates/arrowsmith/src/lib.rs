@@ -52,7 +52,7 @@ pub fn set_kept_memory_max(bytes: usize) {
 }
 
 /// The names that [`engine()`] knows, the default one first.
-pub const ENGINES: &[&str] = &["cpu", "reference"];
+pub const ENGINES: &[&str] = &["cpu", "reference", "rtl"];
 
 /// The engine of this name.
 ///
@@ -68,6 +68,7 @@ pub fn engine(name: &str) -> Result<Arc<dyn Engine>> {
     match name {
         "cpu" => Ok(Arc::new(arrowsmith_engine_cpu::CpuEngine::default())),
         "reference" => Ok(Arc::new(arrowsmith_engine_reference::ReferenceEngine)),
+        "rtl" => Ok(Arc::new(arrowsmith_engine_rtl::json::RtlEngine::new(engine("cpu")?))),
         other => {
             let known = ENGINES.join(", ");
             Err(Error::Config(format!("there is no engine {other:?}; there are: {known}")))

@@ -47,14 +47,18 @@ module as_json_convert
   logic [L*Short*8-1:0] texts_q;
   logic [Window*8-1:0] text_q;
   // Bytes of a string travel beside.
-  logic [W*8-1:0] string_q[Stages];
+  logic [PieceBits-1:0] string_q[Stages];
+
+  // A string may begin before the beat.
+  logic [31:0] first;
+  assign first = 32'(Window) + {{24{step_i.first[7]}}, step_i.first};
 
   always_ff @(posedge clk_i) begin
     for (int unsigned j = 0; j < L; j++) begin
       texts_q[j*Short*8+:Short*8] <= (Short * 8)'(bytes_i >> ((32'(lanes_i[j*8+:8]) + Window - Short) * 8));
     end
     text_q <= (Window * 8)'(bytes_i >> (32'(lanes_i[7:0]) * 8));
-    string_q[0] <= (W * 8)'(bytes_i >> ((32'(step_i.first) + Window) * 8));
+    string_q[0] <= PieceBits'(bytes_i >> (first * 8));
     step_q[0] <= step_i;
     for (int unsigned s = 1; s < Stages; s++) begin
       step_q[s] <= step_q[s-1];
@@ -114,7 +118,7 @@ module as_json_convert
         endcase
       end
     end
-    if (done.text) elements = PieceBits'(string_q[2]) & ~({PieceBits{1'b1}} << {24'd0, done.count, 3'b000});
+    if (done.text) elements = string_q[2] & ~({PieceBits{1'b1}} << {24'd0, done.count, 3'b000});
     fault = FaultNone;
     if (done.values && !done.fill) begin
       // A list of integers stands for its items.

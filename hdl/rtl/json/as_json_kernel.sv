@@ -164,7 +164,8 @@ module as_json_kernel
       .L     (L),
       .Nodes (Nodes),
       .Slots (Slots),
-      .Levels(Levels)
+      .Levels(Levels),
+      .Window(Window)
   ) i_route (
       .clk_i,
       .rst_ni,

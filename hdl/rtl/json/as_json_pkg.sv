@@ -97,7 +97,7 @@ package as_json_pkg;
     // Values of node `row`; none of them, when `fill` says that they are nulls or defaults.
     logic        values;
     logic        fill;
-    // Bytes of a string, from lane `first`.
+    // Bytes of a string, from lane `first`, which may lie before the beat: below zero.
     logic        text;
     logic [7:0]  first;
     // How many: values, filled values, or bytes.

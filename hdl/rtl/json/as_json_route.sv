@@ -23,6 +23,8 @@ module as_json_route
     parameter int unsigned Nodes = 2,
     parameter int unsigned Slots = 1,
     parameter int unsigned Levels = 1,
+    // Bytes before a beat that the converters still see.
+    parameter int unsigned Window = 32,
     // Deepest nesting inside values that are skipped.
     parameter int unsigned Depth = 64
 ) (
@@ -123,6 +125,7 @@ module as_json_route
     WalkEnd
   } walk_e;
 
+  localparam int unsigned IndexBits = $clog2(W);
   localparam int unsigned DepthBits = as_stream_pkg::count_bits(Depth);
 
   mode_e mode_q, mode_d;
@@ -144,6 +147,8 @@ module as_json_route
   logic [15:0] done_q, done_d;
   logic back_q, back_d;
   logic empty_q, empty_d;
+  // Bytes of the string in the beat before that are still to be taken.
+  logic [7:0] owed_q, owed_d;
   logic [31:0] rows_q, rows_d;
   logic [63:0] base_q;
   logic [63:0] record_begin_q, record_begin_d;
@@ -210,6 +215,17 @@ module as_json_route
       for (int unsigned i = 0; i < W; i++) if (ends[i] && rank[i] == 8'(j)) lanes[j*8+:8] |= 8'(i);
     end
     last_lane = lanes[(L-1)*8+:8];
+  end
+
+  // From which lanes on nothing ends, and nothing is wrong, in this beat: of a scalar, of a run, of a string.
+  logic [W-1:0] quiet_scalar, quiet_run, quiet_text;
+  always_comb begin
+    for (int unsigned i = 0; i < W; i++) begin
+      quiet_scalar[i] = (~scalar_i >> i) == '0;
+      quiet_run[i]    = ((value_end_i | stop_i | run_bad_i) >> i) == '0;
+      quiet_text[i]   = ((quote_i | newline_i | bad_string_i | bad_utf8_i | escape_i) >> i) == '0 &&
+                        W - i <= Window;
+    end
   end
 
   // Whether the predicted text stands at the end of the region, and may.
@@ -285,6 +301,7 @@ module as_json_route
     done_d         = done_q;
     back_d         = back_q;
     empty_d        = empty_q;
+    owed_d         = owed_q;
     rows_d         = rows_q;
     record_begin_d = record_begin_q;
     fault_d        = FaultNone;
@@ -393,7 +410,9 @@ module as_json_route
 
         ModeText: begin
           step.text  = !key_q && !skip_q && row_i.kind == KindText;
-          step.count = (found ? stop : 8'(W)) - at;
+          step.first = at - owed_q;
+          step.count = (found ? stop : 8'(W)) - at + owed_q;
+          owed_d     = '0;
           step.adds  = step.text;
           step.add   = step.count;
           if (|(bad_string_i & rest & (below | end_lane))) fault_d = FaultString;
@@ -629,7 +648,20 @@ module as_json_route
         if (base_q + 64'(stop) - record_begin_q + 64'(slot_length_i) > 64'(record_bytes_max_i)) fault_d = FaultLong;
       end
     end
+    // The beat is done with when nothing of it is left, or everything was looked at.
     if (advance) at_d = here ? '0 : at_q - 9'(W);
+    else if (at_d >= 9'(W)) begin
+      advance = 1'b1;
+      at_d    = at_d - 9'(W);
+    end else if (jump && ((mode_d == ModeRun && quiet_run[IndexBits'(at_d)]) ||
+                          (mode_d == ModeScalar && quiet_scalar[IndexBits'(at_d)]) ||
+                          (mode_d == ModeText && quiet_text[IndexBits'(at_d)]))) begin
+      // Nothing to do for what is left of the beat: values are taken from the bytes before their end.
+      advance = 1'b1;
+      if (mode_d == ModeText) owed_d = 8'(W) - at_d[7:0];
+      at_d    = '0;
+      start_d = 1'b0;
+    end
     if (fault_d != FaultNone) mode_d = ModeStopped;
   end
 
@@ -652,6 +684,7 @@ module as_json_route
       skip_q         <= 1'b0;
       key_q          <= 1'b0;
       empty_q        <= 1'b0;
+      owed_q         <= '0;
       depth_q        <= '0;
       rows_q         <= '0;
       base_q         <= '0;
@@ -664,6 +697,7 @@ module as_json_route
       skip_q         <= 1'b0;
       key_q          <= 1'b0;
       empty_q        <= 1'b0;
+      owed_q         <= '0;
       depth_q        <= '0;
       rows_q         <= '0;
       base_q         <= '0;
@@ -680,6 +714,7 @@ module as_json_route
         skip_q         <= skip_d;
         key_q          <= key_d;
         empty_q        <= empty_d;
+        owed_q         <= owed_d;
         depth_q        <= depth_d;
         rows_q         <= fault_d == FaultNone ? rows_d : rows_q;
         record_begin_q <= record_begin_d;

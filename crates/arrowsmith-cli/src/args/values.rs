@@ -36,6 +36,8 @@ pub enum CompressionIn {
 pub enum Engine {
     Cpu,
     Reference,
+    /// Circuits, under Verilator: JSON only
+    Rtl,
 }
 
 /// `--on-error`.

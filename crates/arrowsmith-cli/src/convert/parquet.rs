@@ -78,6 +78,10 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
         .engine(match args.engine.engine {
             Engine::Cpu => arrowsmith::parquet::Engine::Cpu,
             Engine::Reference => arrowsmith::parquet::Engine::Reference,
+            Engine::Rtl => {
+                let why = "--engine rtl decodes JSON; for Parquet there are cpu and reference";
+                return Err(Failure::Usage(why.to_owned()));
+            }
         })
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
         .cancel(Arc::clone(interrupt.stop()));

@@ -10,6 +10,7 @@ mod assemble;
 mod decoder;
 mod process;
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -100,6 +101,18 @@ pub struct Counts {
     pub runs: u64,
     /// Records that were read by the host's engine instead.
     pub handed_back: u64,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+        let rate = self.bytes as f64 / self.cycles.max(1) as f64;
+        write!(
+            f,
+            "circuit: {} cycles, {rate:.2} bytes a cycle; no input in {}, no room in {}; {} rows, {} records handed back to software",
+            self.cycles, self.starved, self.blocked, self.rows, self.handed_back
+        )
+    }
 }
 
 impl Statistics {

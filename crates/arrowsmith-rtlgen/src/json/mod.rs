@@ -7,12 +7,14 @@
 mod layout;
 mod map;
 mod matcher;
+mod project;
 mod wires;
 
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
 
 pub use layout::{Kind, Layout, Row, Slot, is_outer};
+pub use project::project;
 
 /// What a circuit is made like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

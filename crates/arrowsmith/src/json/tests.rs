@@ -74,7 +74,8 @@ fn engines_are_found_by_name_and_agree() {
             .unwrap();
         reader.map(|batch| batch.unwrap()).collect()
     };
-    let [cpu, reference] = crate::ENGINES else { panic!("more engines than this test knows") };
+    // The third needs a Verilator; its tests are in its crate.
+    let [cpu, reference, "rtl"] = crate::ENGINES else { panic!("more engines than this test knows") };
     assert_eq!(read(cpu), read(reference));
 }
 
