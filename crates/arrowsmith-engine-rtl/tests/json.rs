@@ -49,8 +49,15 @@ fn check(rtl: &RtlEngine, plan: &Arc<Plan>, options: &DecodeOptions, text: &[u8]
     let Ok(found) = observe(rtl, plan, options, &input) else { return };
     let expected = observe(&CpuEngine::default(), plan, options, &input).unwrap();
     if let Some(difference) = difference(&expected, &found) {
-        panic!("{about}, {options:?}\n{}\ncpu, then rtl: {difference}", String::from_utf8_lossy(text));
+        panic!(
+            "{about}, {options:?}\n{}\ncpu, then rtl: {difference}",
+            String::from_utf8_lossy(text)
+        );
     }
+}
+
+fn one<'a>(rng: &mut Rng, texts: &[&'a str]) -> &'a str {
+    texts[rng.below(texts.len())]
 }
 
 /// A value for the field, mostly; spelled in one of many ways.
@@ -60,7 +67,22 @@ fn value(rng: &mut Rng, kind: &str, out: &mut String) {
         return;
     }
     if rng.one_in(60) {
-        out.push_str(rng.pick(&["true", "-1", "1.5", "\"x\"", "[]", "{}", "01", "tru", "1e3", "99999999999999999999", "-0"]));
+        out.push_str(one(
+            rng,
+            &[
+                "true",
+                "-1",
+                "1.5",
+                "\"x\"",
+                "[]",
+                "{}",
+                "01",
+                "tru",
+                "1e3",
+                "99999999999999999999",
+                "-0",
+            ],
+        ));
         return;
     }
     let list = |rng: &mut Rng, out: &mut String, kind: &str, len: usize| {
@@ -76,23 +98,64 @@ fn value(rng: &mut Rng, kind: &str, out: &mut String) {
         out.push(']');
     };
     match kind {
-        "bool" => out.push_str(rng.pick(&["true", "false"])),
+        "bool" => out.push_str(one(rng, &["true", "false"])),
         "text" => {
             out.push('"');
             for _ in 0..rng.below(20) {
-                let plain = ["a", "bc", " ", "{", "}", "]", ",", ":", "é", "漢", "😀", "0", "null", "\\\\", "\\n"];
-                let last = if rng.one_in(8) { plain.len() } else { plain.len() - 2 };
+                let plain = [
+                    "a",
+                    "bc",
+                    " ",
+                    "{",
+                    "}",
+                    "]",
+                    ",",
+                    ":",
+                    "é",
+                    "漢",
+                    "😀",
+                    "0",
+                    "null",
+                    "\\\\",
+                    "\\n",
+                    "\\\"",
+                    "\\u00e9",
+                    "\\u6F22",
+                    "\\ud83d\\uDE00",
+                    "\\/",
+                    "\\ud83d",
+                ];
+                let last = if rng.one_in(6) {
+                    plain.len() - usize::from(!rng.one_in(20))
+                } else {
+                    plain.len() - 7
+                };
                 out.push_str(plain[rng.below(last)]);
             }
             out.push('"');
         }
-        "texts" => { let len = rng.below(4); list(rng, out, "text", len) }
-        "ints" => { let len = rng.below(12); list(rng, out, "8", len) }
-        "pair" => { let len = if rng.one_in(20) { rng.below(4) } else { 2 }; list(rng, out, "8", len) }
+        "texts" => {
+            let len = rng.below(4);
+            list(rng, out, "text", len)
+        }
+        "ints" => {
+            let len = rng.below(12);
+            list(rng, out, "8", len)
+        }
+        "pair" => {
+            let len = if rng.one_in(20) { rng.below(4) } else { 2 };
+            list(rng, out, "8", len)
+        }
         "grid" => list(rng, out, "row", 2),
         "row" => list(rng, out, "bool", 2),
-        "rows" => { let len = rng.below(4); list(rng, out, "ints", len) }
-        "points" => { let len = rng.below(4); list(rng, out, "point", len) }
+        "rows" => {
+            let len = rng.below(4);
+            list(rng, out, "ints", len)
+        }
+        "points" => {
+            let len = rng.below(4);
+            list(rng, out, "point", len)
+        }
         "point" => object(rng, &[("a", "8"), ("b", "text"), ("c", "ints")], out),
         "deep" => object(rng, &[("on", "bool"), ("s", "text")], out),
         "where" => object(rng, &[("x", "64"), ("y", "64"), ("deep", "deep")], out),
@@ -113,7 +176,7 @@ fn value(rng: &mut Rng, kind: &str, out: &mut String) {
 
 fn space(rng: &mut Rng, out: &mut String) {
     if rng.one_in(25) {
-        out.push_str(rng.pick(&[" ", "  ", "\t", " \r "]));
+        out.push_str(one(rng, &[" ", "  ", "\t", " \r "]));
     }
 }
 
@@ -153,13 +216,25 @@ fn object(rng: &mut Rng, fields: &[(&str, &str)], out: &mut String) {
 
 fn kitchen_text(rng: &mut Rng) -> Vec<u8> {
     let fields = [
-        ("id", "u"), ("name", "text"), ("small", "8"), ("flag", "bool"), ("n", "n"), ("tags", "texts"), ("counts", "ints"),
-        ("holes", "ints"), ("pair", "pair"), ("where", "where"), ("points", "points"), ("grid", "grid"), ("rows", "rows"), ("last", "text"),
+        ("id", "u"),
+        ("name", "text"),
+        ("small", "8"),
+        ("flag", "bool"),
+        ("n", "n"),
+        ("tags", "texts"),
+        ("counts", "ints"),
+        ("holes", "ints"),
+        ("pair", "pair"),
+        ("where", "where"),
+        ("points", "points"),
+        ("grid", "grid"),
+        ("rows", "rows"),
+        ("last", "text"),
     ];
     let mut out = String::new();
     for _ in 0..1 + rng.below(6) {
         object(rng, &fields, &mut out);
-        out.push_str(rng.pick(&["\n", "\n", "\n", "\r\n", " \n", "\n\n"]));
+        out.push_str(one(rng, &["\n", "\n", "\n", "\r\n", " \n", "\n\n"]));
     }
     if rng.one_in(5) {
         out.truncate(out.trim_end().len());
@@ -198,7 +273,9 @@ fn everything_at_once() {
     let plan = plan(KITCHEN);
     let engines: Vec<RtlEngine> = [(0, 1), (30, 2), (80, 3)]
         .into_iter()
-        .map(|(stalls, seed)| RtlEngine::new(Arc::new(CpuEngine::default())).with_profile(profile(stalls, seed)))
+        .map(|(stalls, seed)| {
+            RtlEngine::new(Arc::new(CpuEngine::default())).with_profile(profile(stalls, seed))
+        })
         .collect();
     for seed in 0..seeds() {
         let rng = &mut Rng::new(seed);

@@ -100,6 +100,9 @@ package as_json_pkg;
     // Bytes of a string, from lane `first`, which may lie before the beat: below zero.
     logic        text;
     logic [7:0]  first;
+    // The bytes are those of an escape that ends at the lane; one of four hexadecimal digits.
+    logic        escape;
+    logic        unicode;
     // How many: values, filled values, or bytes.
     logic [7:0]  count;
     // Whether a validity bit goes with each value, and what it is.

@@ -110,6 +110,9 @@ module as_json_route
     ModeRun,
     ModeScalar,
     ModeText,
+    // Behind a backslash in a string that is kept; behind an escape.
+    ModeEscape,
+    ModeEscaped,
     // Writes nulls for a node and all below.
     ModeFill,
     ModeStopped
@@ -147,6 +150,7 @@ module as_json_route
   logic [15:0] done_q, done_d;
   logic back_q, back_d;
   logic empty_q, empty_d;
+  logic unicode_q, unicode_d;
   // Bytes of the string in the beat before that are still to be taken.
   logic [7:0] owed_q, owed_d;
   logic [31:0] rows_q, rows_d;
@@ -173,6 +177,9 @@ module as_json_route
   logic [  7:0] character;
   logic         here;
 
+  // The string is one that a column keeps.
+  logic kept;
+  assign kept = !key_q && !skip_q && row_i.kind == KindText;
   assign here = at_q < 9'(W);
   assign rest = {W{1'b1}} << at_q;
   always_comb begin
@@ -181,7 +188,7 @@ module as_json_route
       ModeWalk:   sought = ~space_i;
       ModeRun:    sought = stop_i;
       ModeScalar: sought = ~scalar_i;
-      ModeText:   sought = quote_i | newline_i;
+      ModeText:   sought = quote_i | newline_i | (escape_i & {W{kept}});
       default:    sought = '1;
     endcase
   end
@@ -301,6 +308,7 @@ module as_json_route
     done_d         = done_q;
     back_d         = back_q;
     empty_d        = empty_q;
+    unicode_d      = unicode_q;
     owed_d         = owed_q;
     rows_d         = rows_q;
     record_begin_d = record_begin_q;
@@ -409,18 +417,22 @@ module as_json_route
         end
 
         ModeText: begin
-          step.text  = !key_q && !skip_q && row_i.kind == KindText;
+          step.text  = kept;
           step.first = at - owed_q;
           step.count = (found ? stop : 8'(W)) - at + owed_q;
           owed_d     = '0;
           step.adds  = step.text;
           step.add   = step.count;
           if (|(bad_string_i & rest & (below | end_lane))) fault_d = FaultString;
-          else if (|(escape_i & rest & below) && !skip_q) fault_d = FaultString;
+          else if (|(escape_i & rest & below) && !skip_q && !kept) fault_d = FaultString;
           else if (|(bad_utf8_i & rest & (below | end_lane)) && !skip_q && !key_q) fault_d = FaultString;
           else if (!found) advance = 1'b1;
           else if (|(end_lane & newline_i)) fault_d = FaultSyntax;
-          else if (key_q) begin
+          else if (|(end_lane & escape_i)) begin
+            step.text = step.count != '0;
+            mode_d    = ModeEscape;
+            at_d      = 9'(stop) + 9'd1;
+          end else if (key_q) begin
             at_d   = 9'(stop) + 9'd1;
             key_d  = 1'b0;
             mode_d = ModeWalk;
@@ -444,6 +456,23 @@ module as_json_route
             if (skip_q || !slot_here) at_d = 9'(stop) + 9'd1;
             leave = 1'b1;
           end
+        end
+
+        ModeEscape: begin
+          // What it says is taken once it lies behind.
+          unicode_d = character == "u";
+          at_d      = 9'(stop) + (character == "u" ? 9'd5 : 9'd1);
+          mode_d    = ModeEscaped;
+          if (|(end_lane & bad_string_i)) fault_d = FaultString;
+        end
+
+        ModeEscaped: begin
+          step.text    = 1'b1;
+          step.escape  = 1'b1;
+          step.unicode = unicode_q;
+          step.count   = 8'd1;
+          step.adds    = 1'b1;
+          mode_d       = ModeText;
         end
 
         ModeWalk: begin
@@ -734,6 +763,7 @@ module as_json_route
       fill_last_q <= fill_last_d;
       done_q      <= done_d;
       back_q      <= back_d;
+      unicode_q   <= unicode_d;
       if (fault_d != FaultNone) begin
         fault_q          <= fault_d;
         fault_position_q <= base_q + 64'(found ? stop : at);

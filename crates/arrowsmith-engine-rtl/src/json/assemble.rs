@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{
     ArrayRef, BooleanArray, FixedSizeListArray, LargeListArray, LargeStringArray, ListArray,
@@ -87,9 +87,12 @@ impl<'a> Assemble<'a> {
                 let offsets = self.offsets(row, len)?;
                 let items = self.array(row.children[0], length(&offsets)?)?;
                 match &row.data_type {
-                    DataType::LargeList(field) => {
-                        Arc::new(LargeListArray::try_new(field.clone(), wide(&offsets), items, nulls)?)
-                    }
+                    DataType::LargeList(field) => Arc::new(LargeListArray::try_new(
+                        field.clone(),
+                        wide(&offsets),
+                        items,
+                        nulls,
+                    )?),
                     other => Arc::new(ListArray::try_new(item(other)?, offsets, items, nulls)?),
                 }
             }

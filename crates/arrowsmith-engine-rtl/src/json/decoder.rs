@@ -57,7 +57,8 @@ impl RtlDecoder {
             depth
         };
         let rows = design.layout.rows.iter().enumerate();
-        let containers = rows.filter(|(_, row)| matches!(row.kind, Kind::Struct | Kind::List | Kind::Fixed(_)));
+        let containers =
+            rows.filter(|(_, row)| matches!(row.kind, Kind::Struct | Kind::List | Kind::Fixed(_)));
         let deepest = containers.map(|(node, _)| parents(node) + 1).max().unwrap_or(1);
         let Some(left) = options.limits.depth_max.checked_sub(deepest) else {
             return Err(Error::Config(format!("depth_max: the schema alone is {deepest} deep")));
@@ -148,7 +149,12 @@ impl RtlDecoder {
     }
 
     /// Reads a record with the host's engine.
-    fn hand_back(&mut self, lines: &Lines<'_>, line: Range<usize>, report: &mut Report) -> Result<()> {
+    fn hand_back(
+        &mut self,
+        lines: &Lines<'_>,
+        line: Range<usize>,
+        report: &mut Report,
+    ) -> Result<()> {
         let text = lines.text;
         let position = Position {
             source: lines.position.source.clone(),
@@ -227,7 +233,8 @@ impl Decoder for RtlDecoder {
             return Err(Error::Config("the rtl engine takes one record a line".to_owned()));
         }
         let mark = b"\xEF\xBB\xBF";
-        let mut at = if chunk.position.offset == 0 && data.starts_with(mark) { mark.len() } else { 0 };
+        let mut at =
+            if chunk.position.offset == 0 && data.starts_with(mark) { mark.len() } else { 0 };
         let first = at;
         let mut line = chunk.position.line;
         while at < data.len() {

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrowsmith_core::{DecodeOptions, Decoder, Error, Result};
 use arrowsmith_plan::{Engine, Plan};
-use arrowsmith_rtlgen::json::{Design, Shape, generate};
 use arrowsmith_rtlgen::LIBRARY_JSON;
+use arrowsmith_rtlgen::json::{Design, Shape, generate};
 
 use crate::compile::Sources;
 use crate::{RtlError, Verilator};

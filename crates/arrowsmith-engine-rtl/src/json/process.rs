@@ -81,7 +81,8 @@ impl Session {
         let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(io::Error::other("has no pipes")));
         };
-        let (to, from) = (BufWriter::with_capacity(1 << 16, to), BufReader::with_capacity(1 << 16, from));
+        let (to, from) =
+            (BufWriter::with_capacity(1 << 16, to), BufReader::with_capacity(1 << 16, from));
         let mut session = Self { child, to, from, parsers: 0, buffers: 0 };
         match session.hello(hash) {
             Ok(()) => Ok(session),
@@ -188,7 +189,11 @@ impl Session {
             let _ = stderr.read_to_string(&mut said);
         }
         let said = said.trim();
-        RtlError::Broken(if said.is_empty() { "it stopped without a word".into() } else { said.into() })
+        RtlError::Broken(if said.is_empty() {
+            "it stopped without a word".into()
+        } else {
+            said.into()
+        })
     }
 }
 

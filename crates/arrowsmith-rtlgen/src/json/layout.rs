@@ -303,7 +303,9 @@ impl<'a> Predict<'a> {
     fn value(&mut self, node: usize) {
         let row = &self.layout.rows[node];
         let (kind, bulk, item) = (row.kind, row.bulk, row.children.first().copied());
-        if is_outer(kind) && let Some(buffer) = row.validity {
+        if is_outer(kind)
+            && let Some(buffer) = row.validity
+        {
             self.broken |= self.slot.outer.replace(buffer).is_some();
         }
         match kind {

@@ -38,7 +38,8 @@ pub(super) fn text(layout: &Layout, name: &str, shape: Shape) -> String {
         slots * w - 1,
         keys * w - 1
     );
-    let mut bytes: BTreeSet<u8> = layout.slots.iter().flat_map(|s| s.text.iter().copied()).collect();
+    let mut bytes: BTreeSet<u8> =
+        layout.slots.iter().flat_map(|s| s.text.iter().copied()).collect();
     bytes.extend(layout.keys.iter().flat_map(|key| key.bytes()));
     if !layout.keys.is_empty() {
         bytes.insert(b'"');
@@ -58,9 +59,15 @@ pub(super) fn text(layout: &Layout, name: &str, shape: Shape) -> String {
     }
     let _ = writeln!(out, "    for (int unsigned i = 0; i < {w}; i++) begin");
     for byte in &bytes {
-        let _ = writeln!(out, "      is_{byte:02x}[{}+i] = data_i[i*8+:8] == 8'h{byte:02x};", lanes - w);
+        let _ = writeln!(
+            out,
+            "      is_{byte:02x}[{}+i] = data_i[i*8+:8] == 8'h{byte:02x};",
+            lanes - w
+        );
     }
-    out.push_str("    end\n  end\n\n  always_ff @(posedge clk_i) begin\n    if (advance_i) begin\n");
+    out.push_str(
+        "    end\n  end\n\n  always_ff @(posedge clk_i) begin\n    if (advance_i) begin\n",
+    );
     if lanes > w {
         for byte in &bytes {
             let _ = writeln!(out, "      is_{byte:02x}_q <= is_{byte:02x}[{}:{w}];", lanes - 1);

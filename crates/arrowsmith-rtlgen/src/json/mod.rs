@@ -90,8 +90,10 @@ pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
 
 /// A name that SystemVerilog takes.
 fn identifier(name: &str) -> String {
-    let mut out: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    let mut out: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+        .collect();
     if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
         out.insert_str(0, "s_");
     }

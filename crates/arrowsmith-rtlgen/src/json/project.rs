@@ -110,7 +110,11 @@ fn readme(design: &Design, plan: &Plan, name: &str) -> String {
          Records stand one a line. Keys may come in any order, white space anywhere; keys that the schema does not have are skipped, and checked. \
          Records as a compact writer writes them, keys in the schema's order, are followed by prediction, a step a value or up to {} integers of a \
          list; what differs is walked, a token a cycle. Scalars of more than {WINDOW_BYTES} bytes are left to the host.\n\n",
-        if shape.parsers == 1 { "One parser".to_owned() } else { format!("{} parsers", shape.parsers) },
+        if shape.parsers == 1 {
+            "One parser".to_owned()
+        } else {
+            format!("{} parsers", shape.parsers)
+        },
         shape.width,
         shape.beat_bytes(),
         shape.lanes(),
@@ -148,8 +152,10 @@ fn readme(design: &Design, plan: &Plan, name: &str) -> String {
 
 fn predictions(layout: &Layout) -> String {
     let mut out = String::new();
-    let behind = layout.rows.iter().filter_map(|row| row.slot.map(|slot| (row.path.as_str(), slot)));
-    for (path, slot) in layout.first_slot.map(|slot| ("the begin", slot)).into_iter().chain(behind) {
+    let behind =
+        layout.rows.iter().filter_map(|row| row.slot.map(|slot| (row.path.as_str(), slot)));
+    for (path, slot) in layout.first_slot.map(|slot| ("the begin", slot)).into_iter().chain(behind)
+    {
         let slot = &layout.slots[slot];
         let text = String::from_utf8_lossy(&slot.text).replace('\n', "\\n").replace('|', "\\|");
         let _ = writeln!(out, "| {path} | `{text}` | {} |", layout.rows[slot.next].path);
@@ -239,8 +245,11 @@ fn shell(design: &Design, name: &str, shell: &str, control: &str, memory: &str) 
     ] {
         for port in ports.split_whitespace() {
             let mut parts = port.split(':');
-            let (ours, way, width) =
-                (parts.next().unwrap_or(""), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+            let (ours, way, width) = (
+                parts.next().unwrap_or(""),
+                parts.next().unwrap_or(""),
+                parts.next().unwrap_or(""),
+            );
             let bits = match width {
                 "D" => bits,
                 "S" => bits / 8,
@@ -303,13 +312,16 @@ fn diagram(design: &Design, name: &str) -> String {
     out.push_str("<text x=\"20\" y=\"140\" font-weight=\"bold\">the plan</text>\n<text x=\"560\" y=\"140\" font-weight=\"bold\">buffers</text>\n");
     for (number, row) in rows.iter().enumerate() {
         let shown = if row.path.is_empty() { "record" } else { &row.path };
-        let text = format!("{shown}: {}{}", row_kind(row), if row.nullable { ", nullable" } else { "" });
+        let text =
+            format!("{shown}: {}{}", row_kind(row), if row.nullable { ", nullable" } else { "" });
         let x = 20 + 16 * depth(rows, number);
-        let _ = writeln!(out, "<text x=\"{x}\" y=\"{}\">{}</text>", 162 + 18 * number, escape(&text));
+        let _ =
+            writeln!(out, "<text x=\"{x}\" y=\"{}\">{}</text>", 162 + 18 * number, escape(&text));
     }
     for (number, what) in buffers.iter().enumerate() {
         let text = format!("{number}  {}", what.replace('`', ""));
-        let _ = writeln!(out, "<text x=\"560\" y=\"{}\">{}</text>", 162 + 18 * number, escape(&text));
+        let _ =
+            writeln!(out, "<text x=\"560\" y=\"{}\">{}</text>", 162 + 18 * number, escape(&text));
     }
     out.push_str("</svg>\n");
     out

@@ -96,7 +96,9 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
         let _ = write!(out, ",\n    input  logic {}{port}_i", range(bits(width, shape)));
     }
     for (way, width, port) in parser_ports() {
-        let kind = if *port == "fault_code_o" { "fault_e".to_owned() } else {
+        let kind = if *port == "fault_code_o" {
+            "fault_e".to_owned()
+        } else {
             format!("logic {}", range(bits(width, shape)))
         };
         let _ = write!(out, ",\n    {way:<6} {} {port}", kind.trim_end());
@@ -141,7 +143,8 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
     ] {
         let _ = writeln!(out, "      .{parameter}({value}),");
     }
-    let _ = writeln!(out, "      .FlagBuffers({flags})\n  ) i_kernel (\n      .clk_i,\n      .rst_ni,");
+    let _ =
+        writeln!(out, "      .FlagBuffers({flags})\n  ) i_kernel (\n      .clk_i,\n      .rst_ni,");
     for (_, port) in SHARED {
         let _ = writeln!(out, "      .{port}_i,");
     }
