@@ -62,11 +62,13 @@ fn one<'a>(rng: &mut Rng, texts: &[&'a str]) -> &'a str {
 
 /// A value for the field, mostly; spelled in one of many ways.
 fn value(rng: &mut Rng, kind: &str, out: &mut String) {
-    if rng.one_in(12) {
+    // A mark says that null is an error.
+    let (kind, sure) = kind.strip_suffix('!').map_or((kind, false), |kind| (kind, true));
+    if rng.one_in(if sure { 400 } else { 12 }) {
         out.push_str("null");
         return;
     }
-    if rng.one_in(60) {
+    if rng.one_in(250) {
         out.push_str(one(
             rng,
             &[
@@ -138,6 +140,10 @@ fn value(rng: &mut Rng, kind: &str, out: &mut String) {
             let len = rng.below(4);
             list(rng, out, "text", len)
         }
+        "sure" => {
+            let len = rng.below(12);
+            list(rng, out, "8!", len);
+        }
         "ints" => {
             let len = rng.below(12);
             list(rng, out, "8", len)
@@ -156,9 +162,9 @@ fn value(rng: &mut Rng, kind: &str, out: &mut String) {
             let len = rng.below(4);
             list(rng, out, "point", len)
         }
-        "point" => object(rng, &[("a", "8"), ("b", "text"), ("c", "ints")], out),
-        "deep" => object(rng, &[("on", "bool"), ("s", "text")], out),
-        "where" => object(rng, &[("x", "64"), ("y", "64"), ("deep", "deep")], out),
+        "point" => object(rng, &[("a", "8"), ("b", "text!"), ("c", "ints")], out),
+        "deep" => object(rng, &[("on", "bool"), ("s", "text!")], out),
+        "where" => object(rng, &[("x", "64!"), ("y", "64"), ("deep", "deep!")], out),
         "any" => {
             let kinds = ["bool", "text", "64", "rows", "points", "where"];
             let kind = *rng.pick(&kinds);
@@ -193,9 +199,12 @@ fn object(rng: &mut Rng, fields: &[(&str, &str)], out: &mut String) {
         fields.insert(rng.below(fields.len()), ("other", "any"));
     }
     if rng.one_in(8) {
-        fields.remove(rng.below(fields.len()));
+        let at = rng.below(fields.len());
+        if !fields[at].1.ends_with('!') || rng.one_in(20) {
+            fields.remove(at);
+        }
     }
-    if rng.one_in(60) {
+    if rng.one_in(100) {
         fields.push(fields[0]);
     }
     out.push('{');
@@ -216,20 +225,20 @@ fn object(rng: &mut Rng, fields: &[(&str, &str)], out: &mut String) {
 
 fn kitchen_text(rng: &mut Rng) -> Vec<u8> {
     let fields = [
-        ("id", "u"),
+        ("id", "u!"),
         ("name", "text"),
         ("small", "8"),
         ("flag", "bool"),
         ("n", "n"),
         ("tags", "texts"),
-        ("counts", "ints"),
+        ("counts", "sure!"),
         ("holes", "ints"),
         ("pair", "pair"),
         ("where", "where"),
         ("points", "points"),
         ("grid", "grid"),
         ("rows", "rows"),
-        ("last", "text"),
+        ("last", "text!"),
     ];
     let mut out = String::new();
     for _ in 0..1 + rng.below(6) {

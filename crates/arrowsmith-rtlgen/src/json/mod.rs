@@ -104,3 +104,6 @@ fn identifier(name: &str) -> String {
 fn comment(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '.' } else { c }).collect()
 }
+
+#[cfg(test)]
+mod tests;
