@@ -17,6 +17,14 @@ BENCHES = [
     ("as_fifo", "prim/as_fifo.sv", "test_queues", [{"Width": 8, "Depth": 4}, {"Width": 33, "Depth": 16}]),
     ("as_stream_window", "stream/as_stream_window.sv", "test_window", [{"Bytes": 8}, {"Bytes": 16}]),
     ("as_stream_packer", "stream/as_stream_packer.sv", "test_packer", [{"Bytes": 16}, {"Bytes": 32}]),
+    ("as_json_scan", "json/as_json_scan.sv", "test_json_scan", [{"W": 8}, {"W": 32}]),
+    ("as_json_integer", "json/as_json_integer.sv", "test_json_integer", [{}]),
+    (
+        "as_json_pack",
+        "json/as_json_pack.sv",
+        "test_json_pack",
+        [{"Bytes": 16, "Buffers": 5}, {"Bytes": 16, "GranuleBits": 32, "PieceGranules": 1, "Buffers": 3, "Lead": 1}],
+    ),
 ]
 
 

@@ -23,6 +23,7 @@ use crate::ingest::IngestArgs;
 use crate::jvm::JvmArgs;
 use crate::objects::ObjectsArgs;
 use crate::progress::When;
+use crate::rtl::RtlArgs;
 use crate::serve::ServeArgs;
 use crate::size;
 
@@ -45,6 +46,7 @@ pub enum Command {
     Fetch(Box<FetchArgs>),
     Objects(ObjectsArgs),
     Jvm(JvmArgs),
+    Rtl(RtlArgs),
     Bench(BenchArgs),
 }
 

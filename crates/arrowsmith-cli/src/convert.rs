@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatchReader;
 use arrowsmith::json::{JsonReader, ReaderBuilder};
+use arrowsmith::plan::Engine as PlanEngine;
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
+use arrowsmith_engine_rtl::json::{RtlEngine, Statistics};
 
 pub use self::target::Target;
 use crate::args::{ConvertArgs, Duplicates, Engine, OnBad, Unknown};
@@ -34,7 +36,8 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     }
     parquet::refuse_options(&args.parquet)?;
     let rejects = Rejects::default();
-    let reader = open(args, interrupt, &rejects)?;
+    let (engine, statistics) = engine(args.engine.engine, args.explain)?;
+    let reader = open(args, engine, interrupt, &rejects)?;
     let Some(target) = target.filter(|_| !args.explain) else {
         return print(&(reader.plan().to_string() + &engine_text(args.engine.engine, &reader)));
     };
@@ -54,6 +57,9 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     if !args.quiet {
         work.rejects.report();
         work.report(summary, started);
+        if let Some(statistics) = statistics {
+            eprintln!("{}", statistics.counts());
+        }
     }
     Ok(())
 }
@@ -91,16 +97,34 @@ fn summary_text(summary: SinkSummary, bytes_in: u64, elapsed: Duration) -> Strin
     )
 }
 
-fn open(args: &ConvertArgs, interrupt: &Interrupt, rejects: &Rejects) -> Outcome<JsonReader> {
+/// The engine, and what it counts if it is a circuit.
+fn engine(
+    choice: Engine,
+    explain: bool,
+) -> Outcome<(Arc<dyn PlanEngine>, Option<Arc<Statistics>>)> {
+    Ok(match choice {
+        // What a GPU would do can be said without one.
+        Engine::Gpu | Engine::Auto if explain => (arrowsmith::engine("cpu")?, None),
+        Engine::Rtl => {
+            let engine = RtlEngine::new(arrowsmith::engine("cpu")?);
+            let statistics = Arc::clone(engine.statistics());
+            (Arc::new(engine), Some(statistics))
+        }
+        choice => (arrowsmith::engine(choice.name())?, None),
+    })
+}
+
+fn open(
+    args: &ConvertArgs,
+    engine: Arc<dyn PlanEngine>,
+    interrupt: &Interrupt,
+    rejects: &Rejects,
+) -> Outcome<JsonReader> {
     let mut builder = ReaderBuilder::new()
         .options(decode_options(args))
         .framing(input::framing(args.input.format))
         .compression(input::compression(args.input.compression_in))
-        .engine(arrowsmith::engine(match args.engine.engine {
-            // What a GPU would do can be said without one.
-            Engine::Gpu | Engine::Auto if args.explain => "cpu",
-            engine => engine.name(),
-        })?)
+        .engine(engine)
         .threads(args.engine.threads.map_or(0, usize::from))
         .batch_rows(args.out.batch_rows.and_then(|rows| usize::try_from(rows).ok()))
         .batch_bytes(args.out.batch_bytes)

@@ -21,6 +21,7 @@ mod jvm;
 mod objects;
 mod progress;
 mod rejects;
+mod rtl;
 mod schema;
 mod serve;
 mod size;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Objects(args) => objects::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Jvm(args) => jvm::run(&args),
+        Command::Rtl(args) => rtl::run(&args),
         Command::Generate(args) => generate::run(&args, &interrupt),
     };
     match outcome {

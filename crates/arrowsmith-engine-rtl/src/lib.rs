@@ -10,6 +10,7 @@
 
 mod compile;
 pub mod graph;
+pub mod json;
 
 use std::fmt;
 use std::path::PathBuf;

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod graph;
+pub mod json;
 
 macro_rules! hdl {
     ($path:literal) => {
@@ -37,3 +38,25 @@ const fn library() -> [(&'static str, &'static str); 15] {
         hdl!("graph/as_graph_device.sv"),
     ]
 }
+
+/// What JSON parsers are made of, in the same order.
+pub const LIBRARY_JSON: [(&str, &str); 18] = [
+    hdl!("stream/as_stream_pkg.sv"),
+    hdl!("json/as_json_pkg.sv"),
+    hdl!("prim/as_skid_buffer.sv"),
+    hdl!("prim/as_fifo.sv"),
+    hdl!("axi/as_axil_slave.sv"),
+    hdl!("axi/as_axi_reader.sv"),
+    hdl!("json/as_json_scan.sv"),
+    hdl!("json/as_json_delay.sv"),
+    hdl!("json/as_json_route.sv"),
+    hdl!("json/as_json_integer.sv"),
+    hdl!("json/as_json_literal.sv"),
+    hdl!("json/as_json_convert.sv"),
+    hdl!("json/as_json_pack.sv"),
+    hdl!("json/as_json_kernel.sv"),
+    hdl!("json/as_json_feed.sv"),
+    hdl!("json/as_json_fetch.sv"),
+    hdl!("json/as_json_store.sv"),
+    hdl!("json/as_json_device.sv"),
+];

@@ -53,7 +53,7 @@ pub fn set_kept_memory_max(bytes: usize) {
 }
 
 /// The names that [`engine()`] knows, the default one first.
-pub const ENGINES: &[&str] = &["cpu", "gpu", "auto", "reference"];
+pub const ENGINES: &[&str] = &["cpu", "gpu", "rtl", "reference", "auto"];
 
 /// The engine of this name. `gpu` is the first device that CUDA shows; `auto` is that, or `cpu` where there
 /// is none.
@@ -75,6 +75,7 @@ pub fn engine(name: &str) -> Result<Arc<dyn Engine>> {
             found => found,
         },
         "reference" => Ok(Arc::new(arrowsmith_engine_reference::ReferenceEngine)),
+        "rtl" => Ok(Arc::new(arrowsmith_engine_rtl::json::RtlEngine::new(engine("cpu")?))),
         other => {
             let known = ENGINES.join(", ");
             Err(Error::Config(format!("there is no engine {other:?}; there are: {known}")))

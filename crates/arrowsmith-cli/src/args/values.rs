@@ -38,6 +38,8 @@ pub enum Engine {
     Gpu,
     Auto,
     Reference,
+    /// Circuits, under Verilator: JSON only
+    Rtl,
 }
 
 impl Engine {
@@ -48,6 +50,7 @@ impl Engine {
             Self::Gpu => "gpu",
             Self::Auto => "auto",
             Self::Reference => "reference",
+            Self::Rtl => "rtl",
         }
     }
 }

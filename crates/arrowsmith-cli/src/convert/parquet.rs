@@ -80,6 +80,10 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
         .engine(match args.engine.engine {
             Engine::Cpu | Engine::Gpu | Engine::Auto => arrowsmith::parquet::Engine::Cpu,
             Engine::Reference => arrowsmith::parquet::Engine::Reference,
+            Engine::Rtl => {
+                let why = "--engine rtl decodes JSON; for Parquet there are cpu and reference";
+                return Err(Failure::Usage(why.to_owned()));
+            }
         })
         .gpu(gpu(args.engine.engine)?)
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
@@ -91,7 +95,7 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
 fn gpu(engine: Engine) -> Outcome<Option<Arc<ColumnEngine>>> {
     let open = || ColumnEngine::open(GpuOptions::default()).map(Arc::new);
     match engine {
-        Engine::Cpu | Engine::Reference => Ok(None),
+        Engine::Cpu | Engine::Reference | Engine::Rtl => Ok(None),
         Engine::Gpu => Ok(Some(open()?)),
         Engine::Auto => match open() {
             Err(arrowsmith::Error::Config(_)) => Ok(None),

@@ -75,7 +75,8 @@ fn engines_are_found_by_name_and_agree() {
         reader.map(|batch| batch.unwrap()).collect()
     };
     let expected = read("cpu");
-    for name in crate::ENGINES {
+    // `rtl` needs a Verilator; its tests are in its crate.
+    for name in crate::ENGINES.iter().filter(|name| **name != "rtl") {
         match crate::engine(name) {
             Err(error) => {
                 assert_eq!(*name, "gpu", "{error}");

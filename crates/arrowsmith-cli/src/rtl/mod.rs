@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith rtl`: writes the circuit for a schema, and runs it.
+//!
+//! Files and names only: what a circuit is, `arrowsmith-rtlgen` knows, how it is run, `arrowsmith-engine-rtl`.
+
+mod args;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrowsmith::plan::{Engine, Plan};
+use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing};
+use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
+use arrowsmith_rtlgen::json::{Shape, generate, project};
+use arrowsmith_workload::Workload;
+
+pub use self::args::RtlArgs;
+use self::args::{CircuitArgs, GenerateArgs, RtlCommand, RtlFormat, SimulateArgs};
+use crate::failure::{Failure, Outcome};
+use crate::schema;
+
+pub fn run(args: &RtlArgs) -> Outcome {
+    match &args.command {
+        RtlCommand::Generate(args) => generate_files(args),
+        RtlCommand::Simulate(args) => simulate(args),
+    }
+}
+
+fn plan(args: &CircuitArgs) -> Outcome<(Arc<Plan>, Shape)> {
+    let RtlFormat::Json = args.format;
+    let plan = Plan::new(schema::load(&args.schema)?)?;
+    Ok((Arc::new(plan), Shape { width: args.width, parsers: args.parsers }))
+}
+
+fn generate_files(args: &GenerateArgs) -> Outcome {
+    let (plan, shape) = plan(&args.circuit)?;
+    let named = || args.circuit.schema.parse::<Workload>().map_or("records", Workload::name);
+    let name = args.name.as_deref().unwrap_or_else(named);
+    let design = generate(&plan, name, shape)?;
+    let at = |path: &Path, error| Failure::from(Error::io(path, error));
+    for (path, text) in project(&design, &plan) {
+        let file = args.output.join(&path);
+        let folder = file.parent().unwrap_or(&args.output);
+        fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
+        fs::write(&file, text).map_err(|error| at(&file, error))?;
+    }
+    eprintln!("{}: see {}", design.top, args.output.join("README.md").display());
+    Ok(())
+}
+
+fn simulate(args: &SimulateArgs) -> Outcome {
+    let (plan, shape) = plan(&args.circuit)?;
+    let text = fs::read(&args.input).map_err(|error| Error::io(&args.input, error))?;
+    let options = DecodeOptions::default();
+    let host = arrowsmith::engine("cpu")?;
+    let profile =
+        Profile { read_latency: args.read_latency, stall_percent: args.stalls, ..Profile::IDEAL };
+    let circuit = RtlEngine::new(Arc::clone(&host)).with_shape(shape).with_profile(profile);
+    let decode = |engine: &dyn Engine| -> Outcome<_> {
+        let mut decoder = engine.decoder(&plan, &options)?;
+        let said = decoder.decode(&Chunk::new(&text, Framing::Lines)).map_err(|e| e.to_string());
+        Ok((decoder.flush()?, said.map(|report| report.records)))
+    };
+    let (found, said) = decode(&circuit)?;
+    let same = (found, said.clone()) == decode(host.as_ref())?;
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{}", circuit.statistics().counts()).map_err(Failure::stdout)?;
+    if let Err(error) = said {
+        writeln!(stdout, "stopped: {error}").map_err(Failure::stdout)?;
+    }
+    if same {
+        writeln!(stdout, "same as engine cpu").map_err(Failure::stdout)
+    } else {
+        Err(Error::Config("the circuit and the engine cpu differ".to_owned()).into())
+    }
+}

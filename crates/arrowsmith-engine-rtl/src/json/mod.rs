@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The engine `rtl`: a plan's circuit, generated, compiled and run on the very bytes, as a decoder like any other.
+//!
+//! The circuit decodes records. At the first one that it does not take it stops: an error, or one of the few valid things that it
+//! leaves to software (escaped and repeated keys, text beyond its window). The driver then reads that one record with the host's
+//! engine, which gives the row or the error that every engine gives, policy for bad records included, and lets the circuit go on behind it.
+//! [`Statistics`] say how many records that were, so that nobody takes software's work for the circuit's.
+
+mod assemble;
+mod decoder;
+mod process;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrowsmith_core::{DecodeOptions, Decoder, Error, Result};
+use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_rtlgen::LIBRARY_JSON;
+use arrowsmith_rtlgen::json::{Design, Shape, generate};
+
+use crate::compile::Sources;
+use crate::{RtlError, Verilator};
+use decoder::RtlDecoder;
+
+/// The driver and the model, as they are compiled with a circuit.
+pub const HEADERS: [(&str, &str); 2] = [
+    ("as_json_driver.hpp", include_str!("../../cpp/as_json_driver.hpp")),
+    ("as_json_model.hpp", include_str!("../../cpp/as_json_model.hpp")),
+];
+
+const SERVE: (&str, &str) = ("as_json_serve.cpp", include_str!("../../cpp/as_json_serve.cpp"));
+
+/// How the simulated memory behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// Cycles from the address of a read to its first beat.
+    pub read_latency: u32,
+    /// Cycles from the last beat of a write to its answer.
+    pub write_latency: u32,
+    /// Of the cycles, how many per cent a channel pauses, each by chance.
+    pub stall_percent: u32,
+    /// Where chance begins.
+    pub seed: u64,
+    /// Thousandths of a byte that can be read in a cycle; 0 for a beat.
+    pub read_millibytes: u32,
+    /// Thousandths of a byte that can be written in a cycle; 0 for a beat.
+    pub write_millibytes: u32,
+}
+
+impl Profile {
+    /// A beat a cycle each way, two cycles away.
+    pub const IDEAL: Self = Self {
+        read_latency: 2,
+        write_latency: 2,
+        stall_percent: 0,
+        seed: 1,
+        read_millibytes: 0,
+        write_millibytes: 0,
+    };
+
+    fn arguments(self) -> [String; 6] {
+        [
+            u64::from(self.read_latency),
+            u64::from(self.write_latency),
+            u64::from(self.stall_percent),
+            self.seed,
+            u64::from(self.read_millibytes),
+            u64::from(self.write_millibytes),
+        ]
+        .map(|number| number.to_string())
+    }
+}
+
+/// What circuits did, over all decoders of an engine.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    cycles: AtomicU64,
+    bytes: AtomicU64,
+    starved: AtomicU64,
+    blocked: AtomicU64,
+    rows: AtomicU64,
+    runs: AtomicU64,
+    handed_back: AtomicU64,
+}
+
+/// The same, as it stands at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Clock cycles, over all runs.
+    pub cycles: u64,
+    /// Bytes of JSON in these runs that the circuits took.
+    pub bytes: u64,
+    /// Cycles in which a parser had no input.
+    pub starved: u64,
+    /// Cycles in which a parser had no room for values.
+    pub blocked: u64,
+    /// Rows that the circuits made.
+    pub rows: u64,
+    /// Times that a circuit was started.
+    pub runs: u64,
+    /// Records that were read by the host's engine instead.
+    pub handed_back: u64,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+        let rate = self.bytes as f64 / self.cycles.max(1) as f64;
+        write!(
+            f,
+            "circuit: {} cycles, {rate:.2} bytes a cycle; no input in {}, no room in {}; {} rows, {} records handed back to software",
+            self.cycles, self.starved, self.blocked, self.rows, self.handed_back
+        )
+    }
+}
+
+impl Statistics {
+    fn add(&self, counts: Counts) {
+        for (counter, value) in [
+            (&self.cycles, counts.cycles),
+            (&self.bytes, counts.bytes),
+            (&self.starved, counts.starved),
+            (&self.blocked, counts.blocked),
+            (&self.rows, counts.rows),
+            (&self.runs, counts.runs),
+            (&self.handed_back, counts.handed_back),
+        ] {
+            counter.fetch_add(value, Ordering::Relaxed);
+        }
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> Counts {
+        let [cycles, bytes, starved, blocked, rows, runs, handed_back] = [
+            &self.cycles,
+            &self.bytes,
+            &self.starved,
+            &self.blocked,
+            &self.rows,
+            &self.runs,
+            &self.handed_back,
+        ]
+        .map(|counter| counter.load(Ordering::Relaxed));
+        Counts { cycles, bytes, starved, blocked, rows, runs, handed_back }
+    }
+}
+
+/// Generated circuits as an [`Engine`].
+pub struct RtlEngine {
+    host: Arc<dyn Engine>,
+    shape: Shape,
+    profile: Profile,
+    statistics: Arc<Statistics>,
+}
+
+impl RtlEngine {
+    /// Circuits of the default shape on an ideal memory. `host` reads the records that a circuit hands back.
+    pub fn new(host: Arc<dyn Engine>) -> Self {
+        let statistics = Arc::default();
+        Self { host, shape: Shape::default(), profile: Profile::IDEAL, statistics }
+    }
+
+    /// Another width, another number of parsers.
+    pub fn with_shape(mut self, shape: Shape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// Another memory.
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    /// What its circuits did.
+    pub fn statistics(&self) -> &Arc<Statistics> {
+        &self.statistics
+    }
+}
+
+impl Engine for RtlEngine {
+    fn name(&self) -> &'static str {
+        "rtl"
+    }
+
+    /// # Errors
+    /// [`Error::Schema`] names the field that circuits do not decode; [`Error::Config`] says that there is no Verilator, or
+    /// that the limit on depth is less than the schema's own.
+    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+        let design = generate(plan, "records", self.shape)?;
+        let verilator = Verilator::find().map_err(config)?;
+        let program = verilator.json(&design).map_err(config)?;
+        let session =
+            process::Session::start(&program, design.hash, self.profile).map_err(config)?;
+        let host = self.host.decoder(plan, options)?;
+        let statistics = Arc::clone(&self.statistics);
+        Ok(Box::new(RtlDecoder::new(plan, design, session, host, options, statistics)?))
+    }
+}
+
+fn config(error: RtlError) -> Error {
+    Error::Config(error.to_string())
+}
+
+impl Verilator {
+    /// Compiles a JSON circuit into a program that serves it; at once if that was done before.
+    ///
+    /// # Errors
+    ///
+    /// What Verilator, the C++ compiler or the file system say.
+    pub fn json(&self, design: &Design) -> Result<std::path::PathBuf, RtlError> {
+        let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+        let library = LIBRARY_JSON.iter();
+        let library = library.map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
+        self.compile(&Sources {
+            top: design.top.clone(),
+            rtl: library.chain(design.files.clone()).collect(),
+            cpp: HEADERS.into_iter().chain([SERVE]).map(owned).collect(),
+            flags: Vec::new(),
+        })
+    }
+}

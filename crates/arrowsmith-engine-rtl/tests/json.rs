@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Circuits of JSON parsers against the engine `cpu`: rows, errors, rejects, to the bit, over a memory that pauses.
+//!
+//! A schema costs a compilation, so that one with everything in it carries most of this: `kitchen`. Without a Verilator nothing is
+//! checked, and a line says so.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+
+use std::sync::Arc;
+
+use arrowsmith_core::{DecodeOptions, DuplicateKeys, Framing, OnError, UnknownKeys};
+use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_engine_rtl::Verilator;
+use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
+use arrowsmith_plan::text::parse_schema;
+use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_rtlgen::json::Shape;
+use arrowsmith_testkit::random::{Rng, mutate};
+use arrowsmith_testkit::run::{Input, Padding, difference, observe};
+use arrowsmith_workload::{Generator, Workload};
+
+const KITCHEN: &str = "id: uint64 not null, name: utf8, small: int8, flag: bool, n: null, \
+     tags: list<utf8>, counts: list<int32 not null> not null, holes: list<uint16>, \
+     pair: fixed_size_list<int16, 2>, where: struct<x: int64 not null, y: int64, deep: struct<on: bool, s: large_utf8 not null> not null>, \
+     points: list<struct<a: uint8, b: utf8 not null, c: list<int64>>>, grid: fixed_size_list<fixed_size_list<bool, 2>, 2>, \
+     rows: list<list<uint32>>, last: utf8_view not null";
+
+fn there() -> bool {
+    match Verilator::find() {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("nothing was checked: {error}");
+            false
+        }
+    }
+}
+
+fn profile(stalls: u32, seed: u64) -> Profile {
+    Profile { read_latency: 7, write_latency: 3, stall_percent: stalls, seed, ..Profile::IDEAL }
+}
+
+fn plan(schema: &str) -> Arc<Plan> {
+    Arc::new(Plan::new(Arc::new(parse_schema(schema).unwrap())).unwrap())
+}
+
+/// Both engines on one text.
+fn check(rtl: &RtlEngine, plan: &Arc<Plan>, options: &DecodeOptions, text: &[u8], about: &str) {
+    let input = Input::split(&[text], Framing::Lines, Padding::None);
+    let Ok(found) = observe(rtl, plan, options, &input) else { return };
+    let expected = observe(&CpuEngine::default(), plan, options, &input).unwrap();
+    if let Some(difference) = difference(&expected, &found) {
+        panic!(
+            "{about}, {options:?}\n{}\ncpu, then rtl: {difference}",
+            String::from_utf8_lossy(text)
+        );
+    }
+}
+
+fn one<'a>(rng: &mut Rng, texts: &[&'a str]) -> &'a str {
+    texts[rng.below(texts.len())]
+}
+
+/// A value for the field, mostly; spelled in one of many ways.
+fn value(rng: &mut Rng, kind: &str, out: &mut String) {
+    // A mark says that null is an error.
+    let (kind, sure) = kind.strip_suffix('!').map_or((kind, false), |kind| (kind, true));
+    if rng.one_in(if sure { 400 } else { 12 }) {
+        out.push_str("null");
+        return;
+    }
+    if rng.one_in(250) {
+        out.push_str(one(
+            rng,
+            &[
+                "true",
+                "-1",
+                "1.5",
+                "\"x\"",
+                "[]",
+                "{}",
+                "01",
+                "tru",
+                "1e3",
+                "99999999999999999999",
+                "-0",
+            ],
+        ));
+        return;
+    }
+    let list = |rng: &mut Rng, out: &mut String, kind: &str, len: usize| {
+        out.push('[');
+        for at in 0..len {
+            if at > 0 {
+                out.push(',');
+            }
+            space(rng, out);
+            value(rng, kind, out);
+            space(rng, out);
+        }
+        out.push(']');
+    };
+    match kind {
+        "bool" => out.push_str(one(rng, &["true", "false"])),
+        "text" => {
+            out.push('"');
+            for _ in 0..rng.below(20) {
+                let plain = [
+                    "a",
+                    "bc",
+                    " ",
+                    "{",
+                    "}",
+                    "]",
+                    ",",
+                    ":",
+                    "é",
+                    "漢",
+                    "😀",
+                    "0",
+                    "null",
+                    "\\\\",
+                    "\\n",
+                    "\\\"",
+                    "\\u00e9",
+                    "\\u6F22",
+                    "\\ud83d\\uDE00",
+                    "\\/",
+                    "\\ud83d",
+                ];
+                let last = if rng.one_in(6) {
+                    plain.len() - usize::from(!rng.one_in(20))
+                } else {
+                    plain.len() - 7
+                };
+                out.push_str(plain[rng.below(last)]);
+            }
+            out.push('"');
+        }
+        "texts" => {
+            let len = rng.below(4);
+            list(rng, out, "text", len)
+        }
+        "sure" => {
+            let len = rng.below(12);
+            list(rng, out, "8!", len);
+        }
+        "ints" => {
+            let len = rng.below(12);
+            list(rng, out, "8", len)
+        }
+        "pair" => {
+            let len = if rng.one_in(20) { rng.below(4) } else { 2 };
+            list(rng, out, "8", len)
+        }
+        "grid" => list(rng, out, "row", 2),
+        "row" => list(rng, out, "bool", 2),
+        "rows" => {
+            let len = rng.below(4);
+            list(rng, out, "ints", len)
+        }
+        "points" => {
+            let len = rng.below(4);
+            list(rng, out, "point", len)
+        }
+        "point" => object(rng, &[("a", "8"), ("b", "text!"), ("c", "ints")], out),
+        "deep" => object(rng, &[("on", "bool"), ("s", "text!")], out),
+        "where" => object(rng, &[("x", "64!"), ("y", "64"), ("deep", "deep!")], out),
+        "any" => {
+            let kinds = ["bool", "text", "64", "rows", "points", "where"];
+            let kind = *rng.pick(&kinds);
+            value(rng, kind, out);
+        }
+        "n" => out.push_str("null"),
+        "8" => out.push_str(&rng.range(0, 127).to_string()),
+        _ => {
+            let most = *rng.pick(&[9_i128, 1000, 1 << 31, 1 << 62]);
+            let least = if rng.one_in(4) { 0 } else { -most };
+            out.push_str(&rng.range(if kind == "u" { 0 } else { least }, most).to_string());
+        }
+    }
+}
+
+fn space(rng: &mut Rng, out: &mut String) {
+    if rng.one_in(25) {
+        out.push_str(one(rng, &[" ", "  ", "\t", " \r "]));
+    }
+}
+
+fn object(rng: &mut Rng, fields: &[(&str, &str)], out: &mut String) {
+    let mut fields = fields.to_vec();
+    if rng.one_in(3) {
+        fields.swap(0, 1);
+    }
+    if rng.one_in(6) {
+        let last = fields.len() - 1;
+        fields.swap(1, last);
+    }
+    if rng.one_in(8) {
+        fields.insert(rng.below(fields.len()), ("other", "any"));
+    }
+    if rng.one_in(8) {
+        let at = rng.below(fields.len());
+        if !fields[at].1.ends_with('!') || rng.one_in(20) {
+            fields.remove(at);
+        }
+    }
+    if rng.one_in(100) {
+        fields.push(fields[0]);
+    }
+    out.push('{');
+    for (at, (key, kind)) in fields.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        space(rng, out);
+        out.push_str(&format!("\"{key}\""));
+        space(rng, out);
+        out.push(':');
+        space(rng, out);
+        value(rng, kind, out);
+        space(rng, out);
+    }
+    out.push('}');
+}
+
+fn kitchen_text(rng: &mut Rng) -> Vec<u8> {
+    let fields = [
+        ("id", "u!"),
+        ("name", "text"),
+        ("small", "8"),
+        ("flag", "bool"),
+        ("n", "n"),
+        ("tags", "texts"),
+        ("counts", "sure!"),
+        ("holes", "ints"),
+        ("pair", "pair"),
+        ("where", "where"),
+        ("points", "points"),
+        ("grid", "grid"),
+        ("rows", "rows"),
+        ("last", "text!"),
+    ];
+    let mut out = String::new();
+    for _ in 0..1 + rng.below(6) {
+        object(rng, &fields, &mut out);
+        out.push_str(one(rng, &["\n", "\n", "\n", "\r\n", " \n", "\n\n"]));
+    }
+    if rng.one_in(5) {
+        out.truncate(out.trim_end().len());
+    }
+    out.into_bytes()
+}
+
+fn options(rng: &mut Rng) -> DecodeOptions {
+    let mut options = DecodeOptions::default();
+    options.on_error = *rng.pick(&[OnError::Skip, OnError::Fail, OnError::Null]);
+    if rng.one_in(8) {
+        options.duplicate_keys = DuplicateKeys::Error;
+    }
+    if rng.one_in(8) {
+        options.unknown_keys = UnknownKeys::Error;
+    }
+    if rng.one_in(8) {
+        options.limits = options.limits.with_depth_max(4 + rng.below(4));
+    }
+    if rng.one_in(8) {
+        options.limits = options.limits.with_record_bytes_max(150 + rng.below(400));
+    }
+    options
+}
+
+/// How many random texts: `ARROWSMITH_SEEDS` has another number.
+fn seeds() -> u64 {
+    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(150)
+}
+
+#[test]
+fn everything_at_once() {
+    if !there() {
+        return;
+    }
+    let plan = plan(KITCHEN);
+    let engines: Vec<RtlEngine> = [(0, 1), (30, 2), (80, 3)]
+        .into_iter()
+        .map(|(stalls, seed)| {
+            RtlEngine::new(Arc::new(CpuEngine::default())).with_profile(profile(stalls, seed))
+        })
+        .collect();
+    for seed in 0..seeds() {
+        let rng = &mut Rng::new(seed);
+        let mut text = kitchen_text(rng);
+        let options = options(rng);
+        if seed % 3 == 2 {
+            for _ in 0..=rng.below(3) {
+                mutate(rng, &mut text);
+            }
+        }
+        check(&engines[rng.below(3)], &plan, &options, &text, &format!("seed {seed}"));
+    }
+    let counts = engines.iter().map(|engine| engine.statistics().counts());
+    let (rows, back) = counts.fold((0, 0), |(rows, back), c| (rows + c.rows, back + c.handed_back));
+    // Most records are the circuit's, or this test tests software.
+    assert!(rows > back, "{rows} rows, {back} handed back");
+}
+
+#[test]
+fn workloads() {
+    if !there() {
+        return;
+    }
+    for workload in [Workload::Battery, Workload::Trip] {
+        let mut text = Vec::new();
+        Generator::new(workload, 3, 64).fill(60_000, &mut text);
+        let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
+        for profile in [Profile::IDEAL, profile(40, 9)] {
+            let rtl = RtlEngine::new(Arc::new(CpuEngine::default())).with_profile(profile);
+            check(&rtl, &plan, &DecodeOptions::default(), &text, workload.name());
+            let counts = rtl.statistics().counts();
+            assert_eq!(counts.handed_back, 0);
+            if profile == Profile::IDEAL {
+                // A figure of cycles, not of time: the goals of the JSON circuits at 8 bytes.
+                assert!(counts.bytes * 10 >= counts.cycles * 75, "{workload}: {counts}");
+            }
+        }
+    }
+}
+
+#[test]
+fn several_parsers_keep_the_order() {
+    if !there() {
+        return;
+    }
+    let workload = Workload::Battery;
+    let mut text = Vec::new();
+    Generator::new(workload, 5, 8).fill(20_000, &mut text);
+    for _ in 0..4 {
+        text.extend(b"{\"voltage\":[1,-1]}\n{\"voltage\":[]}\n");
+    }
+    let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
+    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()))
+        .with_shape(Shape { width: 8, parsers: 3 })
+        .with_profile(profile(20, 4));
+    let mut options = DecodeOptions::default();
+    options.on_error = OnError::Skip;
+    check(&rtl, &plan, &options, &text, "three parsers");
+    assert_eq!(rtl.statistics().counts().handed_back, 4);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_name() {
+    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));
+    for (schema, field) in [("a: int8, b: struct<c: binary>", "b.c"), ("m: map<utf8, int8>", "m")] {
+        let error = rtl.decoder(&plan(schema), &DecodeOptions::default()).err().unwrap();
+        assert!(error.to_string().contains(field), "{error}");
+    }
+}

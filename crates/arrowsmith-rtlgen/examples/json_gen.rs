@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Writes the JSON parser for a workload's schema, with the library it uses, into a folder.
+//!
+//!     cargo run -p arrowsmith-rtlgen --example json_gen -- WORKLOAD FOLDER [WIDTH [PARSERS]]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::{env, fs};
+
+use arrowsmith_plan::Plan;
+use arrowsmith_rtlgen::json::{Shape, generate};
+use arrowsmith_workload::Workload;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let [workload, folder, rest @ ..] = args.as_slice() else {
+        return Err("usage: json_gen WORKLOAD FOLDER [WIDTH [PARSERS]]".into());
+    };
+    let workload: Workload = workload.parse()?;
+    let plan = Plan::new(Arc::new(workload.schema()))?;
+    let number = |at: usize| rest.get(at).map(|text| text.parse()).transpose();
+    let shape = Shape { width: number(0)?.unwrap_or(8), parsers: number(1)?.unwrap_or(1) };
+    let design = generate(&plan, workload.name(), shape)?;
+    let mut list = String::new();
+    let library = arrowsmith_rtlgen::LIBRARY_JSON.iter();
+    let library = library.map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
+    for (path, text) in library.chain(design.files) {
+        let file = Path::new(folder).join(&path);
+        fs::create_dir_all(file.parent().unwrap_or(Path::new(folder)))?;
+        fs::write(file, text)?;
+        list.push_str(&format!("{path}\n"));
+    }
+    fs::write(Path::new(folder).join("files.f"), list)?;
+    Ok(())
+}

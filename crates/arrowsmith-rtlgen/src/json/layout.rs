@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A plan as the circuit sees it: numbered nodes, the buffers that each writes, and the texts that are predicted.
+//!
+//! Nodes are numbered depth first, the record is 0, so that a subtree is a range. Buffers are numbered within their kind (data,
+//! offsets, validity of values, validity of lists and objects, flags): there is one packer a kind.
+
+use std::collections::BTreeSet;
+
+use arrow_schema::DataType;
+use arrowsmith_core::{Error, Result};
+use arrowsmith_plan::Plan;
+use arrowsmith_plan::plan::{IntWidth, Node, Op};
+
+/// Nodes that a circuit can have: their numbers are bytes.
+const NODES_MAX: usize = 250;
+/// Longest predicted text, in bytes.
+const SLOT_BYTES_MAX: usize = 200;
+
+/// What a node takes; the names of `as_json_pkg::kind_e`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An object.
+    Struct,
+    /// A list of any length.
+    List,
+    /// A list of so many items.
+    Fixed(u16),
+    /// An integer: signed or not, bits.
+    Int(bool, u8),
+    /// `true` or `false`.
+    Bool,
+    /// A string.
+    Text,
+    /// `null` only.
+    Null,
+}
+
+/// One decoder of the plan.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Dotted path, `[]` for items; empty for the record.
+    pub path: String,
+    /// The key, for a field.
+    pub key: Option<String>,
+    /// What it takes.
+    pub kind: Kind,
+    /// Its Arrow type.
+    pub data_type: DataType,
+    /// Whether `null` is allowed.
+    pub nullable: bool,
+    /// A list of integers, or an item of one: taken several a cycle.
+    pub bulk: bool,
+    /// The node around it.
+    pub parent: usize,
+    /// The last node of its subtree.
+    pub last: usize,
+    /// How many lists are around it.
+    pub level: usize,
+    /// Children: fields of an object, the item of a list.
+    pub children: Vec<usize>,
+    /// Number of its data buffer: elements, or bytes of strings.
+    pub data: Option<usize>,
+    /// Number of its offsets buffer, and of the counter behind it.
+    pub offsets: Option<usize>,
+    /// Number of its validity buffer: among those of values, or of lists and objects.
+    pub validity: Option<usize>,
+    /// Number of its buffer of booleans.
+    pub flags: Option<usize>,
+    /// The prediction behind its values.
+    pub slot: Option<usize>,
+}
+
+/// A predicted text.
+#[derive(Debug, Clone, Default)]
+pub struct Slot {
+    /// From the end of a value to the begin of the next.
+    pub text: Vec<u8>,
+    /// The node that is next.
+    pub next: usize,
+    /// Fields of the objects that it closes.
+    pub clears: BTreeSet<usize>,
+    /// Fields that it enters.
+    pub sets: BTreeSet<usize>,
+    /// Validity buffer of what it opens.
+    pub outer: Option<usize>,
+    /// Whether a record ends in it.
+    pub newline: bool,
+}
+
+/// The plan, laid out.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// Nodes by number.
+    pub rows: Vec<Row>,
+    /// Predicted texts by number; the first is that of a record's begin, if there is one.
+    pub slots: Vec<Slot>,
+    /// The prediction at the begin of a record.
+    pub first_slot: Option<usize>,
+    /// Texts of keys, each once.
+    pub keys: Vec<String>,
+    /// How many buffers there are: data, offsets, validity of values, of lists and objects, flags.
+    pub counts: [usize; 5],
+}
+
+impl Layout {
+    /// Lays a plan out.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] names the first field that the circuit cannot decode.
+    pub fn new(plan: &Plan) -> Result<Self> {
+        if plan.is_value_root() {
+            return Err(Error::schema("", "the circuit takes records that are objects"));
+        }
+        let mut layout = Self {
+            rows: Vec::new(),
+            slots: Vec::new(),
+            first_slot: None,
+            keys: Vec::new(),
+            counts: [0; 5],
+        };
+        layout.add(plan.root(), None, String::new(), 0, 0)?;
+        let keys: BTreeSet<&String> = layout.rows.iter().filter_map(|r| r.key.as_ref()).collect();
+        let keys = keys.into_iter().filter(|key| is_plain(key)).cloned().collect();
+        layout.keys = keys;
+        Predict::run(&mut layout);
+        Ok(layout)
+    }
+
+    /// Lists around the deepest node.
+    pub fn levels(&self) -> usize {
+        self.rows.iter().map(|row| row.level).max().unwrap_or(0) + 1
+    }
+
+    fn add(
+        &mut self,
+        node: &Node,
+        key: Option<String>,
+        path: String,
+        parent: usize,
+        level: usize,
+    ) -> Result<usize> {
+        let index = self.rows.len();
+        if index >= NODES_MAX {
+            return Err(Error::schema(path, format!("more than {NODES_MAX} fields")));
+        }
+        let kind = kind(node, &path)?;
+        self.rows.push(Row {
+            path: path.clone(),
+            key,
+            kind,
+            data_type: node.data_type.clone(),
+            nullable: node.nullable,
+            bulk: false,
+            parent,
+            last: index,
+            level,
+            children: Vec::new(),
+            data: None,
+            offsets: None,
+            validity: None,
+            flags: None,
+            slot: None,
+        });
+        let mut children = Vec::new();
+        match &node.op {
+            Op::Struct(fields) => {
+                for field in fields {
+                    let below = if path.is_empty() {
+                        field.key.clone()
+                    } else {
+                        format!("{path}.{}", field.key)
+                    };
+                    children.push(self.add(
+                        &field.node,
+                        Some(field.key.clone()),
+                        below,
+                        index,
+                        level,
+                    )?);
+                }
+            }
+            Op::List(item) | Op::FixedSizeList(item, _) => {
+                children.push(self.add(item, None, format!("{path}[]"), index, level + 1)?);
+                if matches!(item.op, Op::Int(_)) {
+                    self.rows[index].bulk = true;
+                    self.rows[index + 1].bulk = true;
+                }
+            }
+            _ => {}
+        }
+        let mut take = |class: usize| {
+            self.counts[class] += 1;
+            Some(self.counts[class] - 1)
+        };
+        let (mut data, mut offsets, mut flags, mut validity) = (None, None, None, None);
+        match kind {
+            Kind::Int(..) => data = take(0),
+            Kind::Text => (data, offsets) = (take(0), take(1)),
+            Kind::List => offsets = take(1),
+            Kind::Bool => flags = take(4),
+            Kind::Struct | Kind::Fixed(_) | Kind::Null => {}
+        }
+        if node.nullable && kind != Kind::Null {
+            validity = take(if is_outer(kind) { 3 } else { 2 });
+        }
+        let last = self.rows.len() - 1;
+        let row = &mut self.rows[index];
+        (row.data, row.offsets, row.flags, row.validity) = (data, offsets, flags, validity);
+        (row.children, row.last) = (children, last);
+        Ok(index)
+    }
+}
+
+/// Whether validity of this kind is of lists and objects.
+pub fn is_outer(kind: Kind) -> bool {
+    matches!(kind, Kind::Struct | Kind::List | Kind::Fixed(_))
+}
+
+/// Whether a key stands in JSON as it is.
+fn is_plain(key: &str) -> bool {
+    key.len() < SLOT_BYTES_MAX && !key.bytes().any(|b| b == b'"' || b == b'\\' || b < 0x20)
+}
+
+fn kind(node: &Node, path: &str) -> Result<Kind> {
+    let refuse = |what: &str| Err(Error::schema(path, format!("the circuit has no {what}")));
+    if matches!(node.data_type, DataType::Dictionary(..)) {
+        return refuse("dictionaries");
+    }
+    Ok(match &node.op {
+        Op::Null => Kind::Null,
+        Op::Bool => Kind::Bool,
+        Op::Int(width) => {
+            let bits = match width {
+                IntWidth::I8 | IntWidth::U8 => 8,
+                IntWidth::I16 | IntWidth::U16 => 16,
+                IntWidth::I32 | IntWidth::U32 => 32,
+                IntWidth::I64 | IntWidth::U64 => 64,
+            };
+            Kind::Int(width.is_signed(), bits)
+        }
+        Op::Utf8 => Kind::Text,
+        Op::Struct(_) => Kind::Struct,
+        Op::List(_) => Kind::List,
+        Op::FixedSizeList(_, len) => match u16::try_from(*len) {
+            Ok(len) => Kind::Fixed(len),
+            Err(_) => return refuse("fixed-size lists of more than 65535 items"),
+        },
+        Op::Float(_) => return refuse("floating-point numbers"),
+        Op::Decimal128 { .. } | Op::Decimal256 { .. } => return refuse("decimals"),
+        Op::Json => return refuse("JSON kept as text"),
+        Op::Binary(_) => return refuse("binary"),
+        Op::Map { .. } => return refuse("maps"),
+        _ => return refuse("dates and times"),
+    })
+}
+
+/// Goes over the plan in the order of a record that is written without white space, and notes what stands between values.
+struct Predict<'a> {
+    layout: &'a mut Layout,
+    slot: Slot,
+    /// Something is in the way that is not predicted, or more opens than a step can say.
+    broken: bool,
+    /// The value that the text is behind.
+    behind: Option<usize>,
+}
+
+impl<'a> Predict<'a> {
+    fn run(layout: &'a mut Layout) {
+        let mut this = Self { layout, slot: Slot::default(), broken: false, behind: None };
+        this.object(0);
+        this.slot.text.push(b'\n');
+        this.slot.newline = true;
+        // Behind the last value the next record begins.
+        let first = this.layout.first_slot.map(|slot| this.layout.slots[slot].clone());
+        let (Some(first), Some(behind), false) = (first, this.behind, this.broken) else { return };
+        this.slot.text.extend(&first.text);
+        this.slot.sets.extend(&first.sets);
+        if this.slot.outer.is_none() {
+            this.slot.outer = first.outer;
+            this.slot.next = first.next;
+            let slot = std::mem::take(&mut this.slot);
+            this.keep(slot, Some(behind));
+        }
+    }
+
+    fn object(&mut self, node: usize) {
+        self.slot.text.push(b'{');
+        for (number, child) in self.layout.rows[node].children.clone().into_iter().enumerate() {
+            if number > 0 {
+                self.slot.text.push(b',');
+            }
+            let key = self.layout.rows[child].key.clone().unwrap_or_default();
+            self.broken |= !is_plain(&key);
+            self.slot.text.extend(format!("\"{key}\":").as_bytes());
+            self.slot.sets.insert(child);
+            self.value(child);
+        }
+        self.slot.text.push(b'}');
+        let fields = self.layout.rows[node].children.clone();
+        self.slot.clears.extend(fields);
+    }
+
+    fn value(&mut self, node: usize) {
+        let row = &self.layout.rows[node];
+        let (kind, bulk, item) = (row.kind, row.bulk, row.children.first().copied());
+        if is_outer(kind)
+            && let Some(buffer) = row.validity
+        {
+            self.broken |= self.slot.outer.replace(buffer).is_some();
+        }
+        match kind {
+            Kind::Int(..) | Kind::Bool => self.hole(node, b""),
+            Kind::Text => {
+                self.slot.text.push(b'"');
+                self.hole(node, b"\"");
+            }
+            Kind::List | Kind::Fixed(_) if bulk => {
+                self.slot.text.push(b'[');
+                self.hole(node, b"]");
+            }
+            Kind::Struct => self.object(node),
+            Kind::List | Kind::Fixed(_) | Kind::Null => {
+                // Items come and go token by token; inside of one that is an object, fields are predicted.
+                self.broken = true;
+                if let Some(item) = item {
+                    self.value(item);
+                }
+                self.broken = true;
+            }
+        }
+    }
+
+    /// A value stands here; what follows it begins with `close`.
+    fn hole(&mut self, node: usize, close: &[u8]) {
+        let next = Slot { text: close.to_vec(), ..Slot::default() };
+        let mut slot = std::mem::replace(&mut self.slot, next);
+        slot.next = node;
+        if !self.broken {
+            self.keep(slot, self.behind);
+        }
+        self.broken = false;
+        self.behind = Some(node);
+    }
+
+    fn keep(&mut self, slot: Slot, behind: Option<usize>) {
+        if slot.text.len() > SLOT_BYTES_MAX {
+            return;
+        }
+        let number = self.layout.slots.len();
+        self.layout.slots.push(slot);
+        match behind {
+            Some(node) => self.layout.rows[node].slot = Some(number),
+            None => self.layout.first_slot = Some(number),
+        }
+    }
+}

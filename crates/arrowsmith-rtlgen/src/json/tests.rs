@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is generated for the schemas of the paper is kept in `hdl/examples`; what cannot be done is refused by name.
+
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrowsmith_plan::Plan;
+use arrowsmith_plan::text::parse_schema;
+use arrowsmith_workload::Workload;
+
+use super::{Kind, Layout, Shape, generate, project};
+
+fn plan(schema: &str) -> Plan {
+    Plan::new(Arc::new(parse_schema(schema).unwrap())).unwrap()
+}
+
+#[test]
+fn examples_are_fresh() {
+    for workload in [Workload::Battery, Workload::Trip] {
+        let plan = Plan::new(Arc::new(workload.schema())).unwrap();
+        let design = generate(&plan, workload.name(), Shape::default()).unwrap();
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../hdl/examples");
+        let mut files = design.files.clone();
+        let wanted = ["README.md", "diagram.svg"];
+        let beside = project(&design, &plan).into_iter();
+        files.extend(beside.filter(|(path, _)| wanted.contains(&path.as_str())));
+        for (path, text) in files {
+            let file = root.join(workload.name()).join(&path);
+            if std::env::var_os("ARROWSMITH_UPDATE_SNAPSHOTS").is_some() {
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(&file, &text).unwrap();
+            }
+            let kept = std::fs::read_to_string(&file).unwrap_or_default();
+            assert!(kept == text, "{path} is stale: ARROWSMITH_UPDATE_SNAPSHOTS=1");
+        }
+    }
+}
+
+#[test]
+fn equal_schemas_give_equal_text() {
+    let shape = Shape { width: 32, parsers: 2 };
+    let schema = "a: list<int8>, b: struct<c: utf8 not null>";
+    let one = generate(&plan(schema), "x", shape).unwrap();
+    assert_eq!(one.files, generate(&plan(schema), "x", shape).unwrap().files);
+}
+
+#[test]
+fn texts_between_values_are_predicted() {
+    let layout = Layout::new(&plan("a: int8, s: struct<b: utf8, c: list<int8>>, d: bool")).unwrap();
+    let texts: Vec<String> =
+        layout.slots.iter().map(|slot| String::from_utf8(slot.text.clone()).unwrap()).collect();
+    assert_eq!(texts, ["{\"a\":", ",\"s\":{\"b\":\"", "\",\"c\":[", "]},\"d\":", "}\n{\"a\":"]);
+    assert_eq!(layout.rows[1].kind, Kind::Int(true, 8));
+    assert!(layout.slots[4].newline);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_name() {
+    for (schema, field) in [
+        ("a: float64", "field a:"),
+        ("a: struct<b: list<decimal128(5, 2)>>", "field a.b[]:"),
+        ("a: timestamp[us]", "field a:"),
+        ("a: map<utf8, int8>", "field a:"),
+    ] {
+        let error = generate(&plan(schema), "x", Shape::default()).unwrap_err().to_string();
+        assert!(error.contains(field), "{error}");
+    }
+    let error = generate(&plan("a: int8"), "x", Shape { width: 12, parsers: 1 }).unwrap_err();
+    assert!(error.to_string().contains("width 12"));
+}
+
+#[test]
+fn a_project_has_what_tools_expect() {
+    let plan = plan("voltage: list<uint64 not null> not null");
+    let design = generate(&plan, "battery", Shape { width: 8, parsers: 8 }).unwrap();
+    let files = project(&design, &plan);
+    for wanted in [
+        "README.md",
+        "diagram.svg",
+        "files.f",
+        "battery.core",
+        "vivado.tcl",
+        "quartus.tcl",
+        "driver/battery_registers.h",
+        "driver/battery_registers.rs",
+        "driver/as_json_driver.hpp",
+        "rtl/battery_top.sv",
+        "rtl/json/as_json_route.sv",
+    ] {
+        assert!(files.iter().any(|(path, _)| path == wanted), "{wanted}");
+    }
+}

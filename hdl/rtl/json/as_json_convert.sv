@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of the route to values: takes the text of each value out of the beat, and makes elements of them, side by side.
+//
+// One bank of converters serves all columns, because a step names one. Integers come up to L at a time; all else one by one. What is
+// no value of its column raises `fault_o` with the record it stands in.
+//
+// Latency: `Latency` cycles. Throughput: a step a cycle. No stalls: the user keeps room for what is under way.
+//
+// Layer: json.
+module as_json_convert
+  import as_json_pkg::*;
+#(
+    parameter int unsigned W = 8,
+    parameter int unsigned L = 2,
+    // Bytes of text before the end of a value that are looked at.
+    parameter int unsigned Window = 32,
+    localparam int unsigned PieceBits = L * 64
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    input logic clr_i,
+
+    input logic                    valid_i,
+    input step_t                   step_i,
+    input logic [         L*8-1:0] lanes_i,
+    // The beat of the step, behind the Window bytes before it.
+    input logic [(Window+W)*8-1:0] bytes_i,
+
+    output logic                 valid_o,
+    output step_t                step_o,
+    // Elements of values, or bytes of a string, from bit 0.
+    output logic [PieceBits-1:0] data_o,
+    output logic [          7:0] data_bytes_o,
+    output logic                 flag_o,
+    output logic                 busy_o,
+    output logic                 fault_o,
+    output fault_e               fault_code_o,
+    output logic [          7:0] fault_record_o
+);
+
+  localparam int unsigned Stages = 4;
+  localparam int unsigned Short = 21;
+
+  logic [Stages-1:0] valid_q;
+  step_t step_q[Stages];
+  // Stage 0: the text of each value, at the end of a window.
+  logic [L*Short*8-1:0] texts_q;
+  logic [Window*8-1:0] text_q;
+  // Bytes of a string travel beside.
+  logic [PieceBits-1:0] string_q[Stages-1];
+
+  // A string may begin before the beat.
+  logic [31:0] first;
+  assign first = 32'(Window) + {{24{step_i.first[7]}}, step_i.first};
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned j = 0; j < L; j++) begin
+      texts_q[j*Short*8+:Short*8] <= (Short * 8)'(bytes_i >> ((32'(lanes_i[j*8+:8]) + Window - Short) * 8));
+    end
+    text_q <= (Window * 8)'(bytes_i >> (32'(lanes_i[7:0]) * 8));
+    string_q[0] <= PieceBits'(bytes_i >> (first * 8));
+    step_q[0] <= step_i;
+    for (int unsigned s = 1; s < Stages - 1; s++) begin
+      step_q[s] <= step_q[s-1];
+      string_q[s] <= string_q[s-1];
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) valid_q <= '0;
+    else if (clr_i) valid_q <= '0;
+    else valid_q <= {valid_q[Stages-2:0], valid_i};
+  end
+
+  logic [L*64-1:0] integers;
+  logic [L-1:0] integers_ok;
+  for (genvar j = 0; j < L; j++) begin : gen_integer
+    as_json_integer i_integer (
+        .clk_i,
+        .text_i  (texts_q[j*Short*8+:Short*8]),
+        .signed_i(step_q[0].row.is_signed),
+        .bits_i  (step_q[0].row.bits),
+        .value_o (integers[j*64+:64]),
+        .ok_o    (integers_ok[j])
+    );
+  end
+
+  logic is_true, is_false, is_null, is_number, is_long;
+  as_json_literal #(
+      .Window(Window)
+  ) i_literal (
+      .clk_i,
+      .text_i  (text_q),
+      .true_o  (is_true),
+      .false_o (is_false),
+      .null_o  (is_null),
+      .number_o(is_number),
+      .long_o  (is_long)
+  );
+
+  // An escape to its bytes. Of a pair of surrogates the second one gives them all; the first gives none, and must be
+  // followed by the second at once.
+  logic [19:0] code_q, code;
+  logic [3:0] hex_ok_q;
+  logic [7:0] simple_q;
+  logic simple_ok_q, first_half_q, second_half_q;
+  logic [31:0] escape_q;
+  logic [7:0] escape_bytes_q;
+  logic escape_ok_q, escape_first_q, escape_second_q, awaited_q;
+  logic [15:0] unit, unit_before;
+  logic [3:0] unit_ok;
+
+  function automatic logic [4:0] hex(input logic [7:0] c);
+    if (c >= "0" && c <= "9") return {1'b1, c[3:0]};
+    if ((c >= "a" && c <= "f") || (c >= "A" && c <= "F")) return {1'b1, c[3:0] + 4'd9};
+    return '0;
+  endfunction
+
+  always_comb begin
+    for (int unsigned i = 0; i < 4; i++) begin
+      {unit_ok[i], unit[i*4+:4]} = hex(text_q[(Window-1-i)*8+:8]);
+      unit_before[i*4+:4] = 4'(hex(text_q[(Window-7-i)*8+:8]));
+    end
+    code = code_q;
+  end
+  always_ff @(posedge clk_i) begin
+    // A letter, or a unit of UTF-16.
+    unique case (text_q[(Window-1)*8+:8])
+      "b": simple_q <= 8'h08;
+      "f": simple_q <= 8'h0c;
+      "n": simple_q <= 8'h0a;
+      "r": simple_q <= 8'h0d;
+      "t": simple_q <= 8'h09;
+      default: simple_q <= text_q[(Window-1)*8+:8];
+    endcase
+    simple_ok_q   <= !step_q[0].unicode;
+    hex_ok_q      <= unit_ok;
+    first_half_q  <= step_q[0].unicode && unit[15:10] == 6'b110110;
+    second_half_q <= step_q[0].unicode && unit[15:10] == 6'b110111;
+    code_q        <= unit[15:10] == 6'b110111 ? {unit_before[9:0], unit[9:0]} : {4'd0, unit};
+    // Bytes of UTF-8.
+    escape_ok_q     <= simple_ok_q || &hex_ok_q;
+    escape_first_q  <= first_half_q;
+    escape_second_q <= second_half_q;
+    if (simple_ok_q) begin
+      escape_q       <= 32'(simple_q);
+      escape_bytes_q <= 8'd1;
+    end else if (first_half_q) begin
+      escape_q       <= '0;
+      escape_bytes_q <= 8'd0;
+    end else if (second_half_q) begin
+      escape_q       <= {2'b10, code[5:0], 2'b10, code[11:6], 2'b10, plane[1:0], code[15:12], 5'b11110, plane[4:2]};
+      escape_bytes_q <= 8'd4;
+    end else if (code[15:7] == '0) begin
+      escape_q       <= {24'd0, code[7:0]};
+      escape_bytes_q <= 8'd1;
+    end else if (code[15:11] == '0) begin
+      escape_q       <= {16'd0, 2'b10, code[5:0], 3'b110, code[10:6]};
+      escape_bytes_q <= 8'd2;
+    end else begin
+      escape_q       <= {8'd0, 2'b10, code[5:0], 2'b10, code[11:6], 4'b1110, code[15:12]};
+      escape_bytes_q <= 8'd3;
+    end
+  end
+  // The plane of a pair is one more than its upper bits say.
+  logic [4:0] plane;
+  assign plane = {1'b0, code_q[19:16]} + 5'd1;
+
+  // Stage 2 holds the step whose values come out of the converters.
+  step_t done;
+  logic [PieceBits-1:0] elements;
+  logic [L-1:0] wanted;
+  fault_e fault;
+  assign done = step_q[2];
+  always_comb begin
+    elements = '0;
+    wanted = '0;
+    for (int unsigned j = 0; j < L; j++) begin
+      wanted[j] = 8'(j) < done.count;
+      if (wanted[j] && !done.fill) begin
+        unique case (done.row.size)
+          3'd0: elements[j*8+:8] = integers[j*64+:8];
+          3'd1: elements[j*16+:16] = integers[j*64+:16];
+          3'd2: elements[j*32+:32] = integers[j*64+:32];
+          default: elements[j*64+:64] = integers[j*64+:64];
+        endcase
+      end
+    end
+    if (done.escape) elements = PieceBits'(escape_q);
+    else if (done.text) elements = string_q[2] & ~({PieceBits{1'b1}} << {24'd0, done.count, 3'b000});
+    fault = FaultNone;
+    if (done.text && awaited_q && !(done.escape && escape_second_q)) fault = FaultString;
+    if (done.escape && (!escape_ok_q || (escape_second_q && !awaited_q))) fault = FaultString;
+    if (done.values && !done.fill) begin
+      // A list of integers stands for its items.
+      unique case (done.row.bulk ? KindInt : done.row.kind)
+        KindInt:  if ((wanted & ~integers_ok) != '0) fault = FaultNumber;
+        KindBool: if (!is_true && !is_false) fault = FaultType;
+        KindSkip: begin
+          if (is_long) fault = FaultWindow;
+          else if (!is_true && !is_false && !is_null && !is_number) fault = FaultSyntax;
+        end
+        default:  fault = FaultValue;
+      endcase
+    end
+  end
+
+  logic [PieceBits-1:0] data_q;
+  logic flag_q;
+  fault_e fault_q;
+  always_ff @(posedge clk_i) begin
+    data_q  <= elements;
+    flag_q  <= is_true && !done.fill;
+    fault_q <= fault;
+    step_q[3] <= step_q[2];
+    if (done.escape) begin
+      step_q[3].count <= escape_bytes_q;
+      step_q[3].add   <= escape_bytes_q;
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) awaited_q <= 1'b0;
+    else if (clr_i) awaited_q <= 1'b0;
+    else if (valid_q[2] && done.text) awaited_q <= done.escape && escape_first_q;
+  end
+
+  assign valid_o        = valid_q[3];
+  assign step_o         = step_q[3];
+  assign data_o         = data_q;
+  assign data_bytes_o   = step_q[3].text ? step_q[3].count : 8'(step_q[3].count << step_q[3].row.size);
+  assign flag_o         = flag_q;
+  assign busy_o         = |valid_q;
+  assign fault_o        = valid_q[3] && fault_q != FaultNone;
+  assign fault_code_o   = fault_q;
+  assign fault_record_o = step_q[3].record;
+
+endmodule

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: Apache-2.0
+// A parser: bytes in, beats for Arrow buffers out. Everything but what is particular to a plan, which comes in by `match_*` and `map_*`.
+//
+//   feed → scan → (matchers look ahead, the beat waits) → route → convert → queue → packers, one for each kind of buffer
+//
+// The queue is what back-pressure of the memory meets first; steps are made only while there is room in it for all under way.
+//
+// Layer: json.
+module as_json_kernel
+  import as_json_pkg::*;
+#(
+    parameter int unsigned W = 8,
+    parameter int unsigned L = 2,
+    parameter int unsigned Bytes = 16,
+    parameter int unsigned Nodes = 2,
+    parameter int unsigned Slots = 1,
+    parameter int unsigned Levels = 1,
+    parameter int unsigned Window = 32,
+    // Beats by which the matchers look ahead.
+    parameter int unsigned Ahead = 2,
+    parameter int unsigned Counters = 1,
+    parameter int unsigned DataBuffers = 1,
+    parameter int unsigned ValidBuffers = 1,
+    parameter int unsigned OuterBuffers = 1,
+    parameter int unsigned FlagBuffers = 1,
+    localparam int unsigned Sources = 5
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    input logic clr_i,
+
+    input logic        unknown_refused_i,
+    input logic [31:0] record_bytes_max_i,
+    input logic [15:0] depth_max_i,
+
+    input  logic           feed_valid_i,
+    input  logic           feed_ended_i,
+    output logic           feed_advance_o,
+    input  logic [W*8-1:0] feed_data_i,
+
+    // Text for the matchers, and what they found in the beat that the route sees.
+    output logic               match_advance_o,
+    output logic [    W*8-1:0] match_data_o,
+    input  logic [Slots*W-1:0] match_slot_i,
+
+    output logic [      7:0] map_context_o,
+    output logic [    W-1:0] map_lane_o,
+    input  logic             map_known_i,
+    input  logic [      7:0] map_node_i,
+    output logic [      7:0] map_row_node_o,
+    input  row_t             map_row_i,
+    output logic [      7:0] map_row_context_o,
+    input  row_t             map_row_context_i,
+    input  logic [Nodes-1:0] map_fields_i,
+    input  logic [Nodes-1:0] map_nullable_i,
+    output logic [      7:0] map_missing_o,
+    input  logic [      7:0] map_missing_last_i,
+    output logic             map_begin_o,
+    output logic [      7:0] map_behind_o,
+    input  logic             map_slot_valid_i,
+    input  logic [      7:0] map_slot_i,
+    input  logic [      7:0] map_slot_length_i,
+    input  logic [      7:0] map_slot_node_i,
+    input  logic [      7:0] map_slot_parent_i,
+    input  kind_e            map_slot_kind_i,
+    input  logic [      3:0] map_slot_level_i,
+    input  logic             map_slot_newline_i,
+    input  logic [Nodes-1:0] map_slot_clears_i,
+    input  logic [Nodes-1:0] map_slot_sets_i,
+    input  logic             map_slot_outer_i,
+    input  logic [      7:0] map_slot_outer_buffer_i,
+
+    // High from the end of the text on, until the packers are empty.
+    input  logic flush_i,
+    // All that was fed is in the packers, or the rest is given up.
+    output logic done_o,
+    output logic flushed_o,
+    // Bytes, or room for values, were missing in this cycle.
+    output logic starved_o,
+    output logic blocked_o,
+
+    output logic        fault_o,
+    output fault_e      fault_code_o,
+    output logic [63:0] fault_position_o,
+    output logic [31:0] rows_o,
+
+    output logic [        Sources-1:0] beat_valid_o,
+    input  logic [        Sources-1:0] beat_ready_i,
+    output logic [      Sources*8-1:0] beat_buffer_o,
+    output logic [     Sources*32-1:0] beat_number_o,
+    output logic [Sources*Bytes*8-1:0] beat_data_o
+);
+
+  localparam int unsigned PieceBits = L * 64;
+  // Scan, look-ahead, and the registers of the matchers.
+  localparam int unsigned Stages = Ahead + 2;
+  localparam int unsigned EndBits = as_stream_pkg::count_bits(Stages + 1);
+  localparam int unsigned QueueDepth = 16;
+
+  logic [W*8-1:0] data;
+  logic [W-1:0] space, newline, scalar, quote, escape, bad_string, bad_utf8;
+  logic [W-1:0] stop, stop_ok, stop_value, run_bad, value_end, null_end;
+  logic [Stages-1:0] valid_q;
+  logic [EndBits-1:0] blanks_q;
+  logic shift, advance, halted_q, room;
+
+  assign shift           = (advance || !valid_q[Stages-1]) && feed_valid_i && !halted_q;
+  assign feed_advance_o  = shift;
+  assign match_advance_o = shift;
+  assign match_data_o    = data;
+
+  as_json_scan #(
+      .W(W)
+  ) i_scan (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .advance_i   (shift),
+      .data_i      (feed_data_i),
+      .data_o      (data),
+      .space_o     (space),
+      .newline_o   (newline),
+      .scalar_o    (scalar),
+      .quote_o     (quote),
+      .escape_o    (escape),
+      .bad_string_o(bad_string),
+      .bad_utf8_o  (bad_utf8),
+      .stop_o      (stop),
+      .stop_ok_o   (stop_ok),
+      .stop_value_o(stop_value),
+      .run_bad_o   (run_bad),
+      .value_end_o (value_end),
+      .null_end_o  (null_end)
+  );
+
+  typedef struct packed {
+    logic [W*8-1:0] data;
+    logic [W-1:0] space, newline, scalar, quote, escape, bad_string, bad_utf8;
+    logic [W-1:0] stop, stop_ok, stop_value, run_bad, value_end, null_end;
+  } beat_t;
+  beat_t seen, beat;
+  assign seen = '{data, space, newline, scalar, quote, escape, bad_string, bad_utf8,
+                  stop, stop_ok, stop_value, run_bad, value_end, null_end};
+
+  as_json_delay #(
+      .Width ($bits(beat_t)),
+      .Stages(Ahead + 1)
+  ) i_wait (
+      .clk_i,
+      .advance_i(shift),
+      .data_i   (seen),
+      .data_o   (beat)
+  );
+
+  logic        step_valid;
+  step_t       step;
+  logic [L*8-1:0] lanes;
+  logic        route_idle, route_fault;
+  fault_e      route_fault_code;
+  logic [31:0] route_rows;
+
+  as_json_route #(
+      .W     (W),
+      .L     (L),
+      .Nodes (Nodes),
+      .Slots (Slots),
+      .Levels(Levels),
+      .Window(Window)
+  ) i_route (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .unknown_refused_i,
+      .record_bytes_max_i,
+      .depth_max_i,
+      // A beat goes on only when the next one can follow.
+      .beat_valid_i       (valid_q[Stages-1] && feed_valid_i && !halted_q),
+      .advance_o          (advance),
+      .data_i             (beat.data),
+      .space_i            (beat.space),
+      .newline_i          (beat.newline),
+      .scalar_i           (beat.scalar),
+      .quote_i            (beat.quote),
+      .escape_i           (beat.escape),
+      .bad_string_i       (beat.bad_string),
+      .bad_utf8_i         (beat.bad_utf8),
+      .stop_i             (beat.stop),
+      .stop_ok_i          (beat.stop_ok),
+      .stop_value_i       (beat.stop_value),
+      .run_bad_i          (beat.run_bad),
+      .value_end_i        (beat.value_end),
+      .null_end_i         (beat.null_end),
+      .slot_start_i       (match_slot_i),
+      .map_context_o,
+      .map_lane_o,
+      .map_known_i,
+      .map_node_i,
+      .row_node_o         (map_row_node_o),
+      .row_i              (map_row_i),
+      .row_context_o      (map_row_context_o),
+      .context_i          (map_row_context_i),
+      .fields_i           (map_fields_i),
+      .nullable_i         (map_nullable_i),
+      .missing_o          (map_missing_o),
+      .missing_last_i     (map_missing_last_i),
+      .slot_begin_o       (map_begin_o),
+      .slot_behind_o      (map_behind_o),
+      .slot_valid_i       (map_slot_valid_i),
+      .slot_i             (map_slot_i),
+      .slot_length_i      (map_slot_length_i),
+      .slot_node_i        (map_slot_node_i),
+      .slot_parent_i      (map_slot_parent_i),
+      .slot_kind_i        (map_slot_kind_i),
+      .slot_level_i       (map_slot_level_i),
+      .slot_newline_i     (map_slot_newline_i),
+      .slot_clears_i      (map_slot_clears_i),
+      .slot_sets_i        (map_slot_sets_i),
+      .slot_outer_i       (map_slot_outer_i),
+      .slot_outer_buffer_i(map_slot_outer_buffer_i),
+      .room_i             (room),
+      .step_valid_o       (step_valid),
+      .step_o             (step),
+      .lanes_o            (lanes),
+      .idle_o             (route_idle),
+      .fault_o            (route_fault),
+      .fault_code_o       (route_fault_code),
+      .fault_position_o,
+      .rows_o             (route_rows)
+  );
+
+  // The beat of the step that the route has just made, behind the bytes before it.
+  logic [Window*8-1:0] history_q;
+  logic [(Window+W)*8-1:0] bytes_q;
+  always_ff @(posedge clk_i) begin
+    if (clr_i) history_q <= {Window{8'h20}};
+    else if (shift && valid_q[Stages-1]) history_q <= (Window * 8)'({beat.data, history_q} >> (W * 8));
+    bytes_q <= {beat.data, history_q};
+  end
+
+  logic out_valid, out_flag, convert_busy, convert_fault;
+  step_t out;
+  logic [PieceBits-1:0] out_data;
+  logic [7:0] out_bytes, convert_record;
+  fault_e convert_code;
+
+  as_json_convert #(
+      .W     (W),
+      .L     (L),
+      .Window(Window)
+  ) i_convert (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .valid_i       (step_valid),
+      .step_i        (step),
+      .lanes_i       (lanes),
+      .bytes_i       (bytes_q),
+      .valid_o       (out_valid),
+      .step_o        (out),
+      .data_o        (out_data),
+      .data_bytes_o  (out_bytes),
+      .flag_o        (out_flag),
+      .busy_o        (convert_busy),
+      .fault_o       (convert_fault),
+      .fault_code_o  (convert_code),
+      .fault_record_o(convert_record)
+  );
+
+  // What the packers need of a step.
+  typedef struct packed {
+    logic [PieceBits-1:0] data;
+    logic has_data;
+    logic [7:0] data_buffer, bytes;
+    logic has_flag, flag;
+    logic [7:0] flag_buffer;
+    logic has_valid, valid;
+    logic [7:0] valid_buffer, count;
+    logic has_outer, outer;
+    logic [7:0] outer_buffer, outer_count;
+    logic adds, closes;
+    logic [7:0] counter, add;
+  } op_t;
+  op_t made, op;
+  logic op_valid, op_ready, queue_ready;
+  logic [4:0] open_q;
+
+  always_comb begin
+    made              = '0;
+    made.data         = out_data;
+    made.bytes        = out_bytes;
+    made.has_data     = out.row.data && (out.text || out.values) && out_bytes != '0;
+    made.data_buffer  = out.row.data_buffer;
+    made.has_flag     = out.row.flag && out.values;
+    made.flag         = out_flag;
+    made.flag_buffer  = out.row.flag_buffer;
+    made.count        = out.text ? 8'd1 : out.count;
+    made.has_valid    = out.validity && (out.values || out.closes) && made.count != '0;
+    made.valid        = out.valid;
+    made.valid_buffer = out.row.valid_buffer;
+    made.has_outer    = out.outer && out.outer_count != '0;
+    made.outer        = out.outer_valid;
+    made.outer_buffer = out.outer_buffer;
+    made.outer_count  = out.outer_count;
+    made.adds         = out.adds;
+    made.closes       = out.closes;
+    made.counter      = out.counter;
+    made.add          = out.add;
+  end
+
+  as_fifo #(
+      .Width($bits(op_t)),
+      .Depth(QueueDepth)
+  ) i_queue (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .valid_i(out_valid),
+      .ready_o(queue_ready),
+      .data_i (made),
+      .valid_o(op_valid),
+      .ready_i(op_ready),
+      .data_o (op)
+  );
+  // Room for all that is under way was kept.
+  logic unused;
+  assign unused = queue_ready;
+  // Two steps may have been made and not counted yet.
+  assign room   = open_q < 5'(QueueDepth - 3);
+
+  // Offsets: elements of a list, or bytes of a string, so far.
+  logic [31:0] sums[Counters];
+  logic [Counters-1:0] counted_q;
+  localparam int unsigned CounterBits = as_stream_pkg::index_bits(Counters);
+  logic [CounterBits-1:0] counter;
+  logic [31:0] sum;
+  assign counter = CounterBits'(op.counter);
+  assign sum     = (counted_q[counter] ? sums[counter] : '0) + (op.adds ? 32'(op.add) : '0);
+
+  logic [Sources-1:0] pack_valid, pack_ready, pack_idle;
+  assign pack_valid = {op.has_flag, op.has_outer, op.has_valid, op.closes, op.has_data} &
+                      {Sources{op_valid && op_ready}};
+  assign op_ready   = &pack_ready;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) counted_q <= '0;
+    else if (clr_i) counted_q <= '0;
+    else if (op_valid && op_ready && (op.adds || op.closes)) counted_q[counter] <= 1'b1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (op_valid && op_ready && (op.adds || op.closes)) sums[counter] <= sum;
+  end
+
+  as_json_pack #(
+      .Bytes        (Bytes),
+      .GranuleBits  (8),
+      .PieceGranules(L * 8),
+      .Buffers      (DataBuffers)
+  ) i_data (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .valid_i (pack_valid[0]),
+      .ready_o (pack_ready[0]),
+      .buffer_i(op.data_buffer),
+      .data_i  (op.data),
+      .count_i (op.bytes),
+      .flush_i,
+      .idle_o  (pack_idle[0]),
+      .valid_o (beat_valid_o[0]),
+      .ready_i (beat_ready_i[0]),
+      .buffer_o(beat_buffer_o[0+:8]),
+      .beat_o  (beat_number_o[0+:32]),
+      .data_o  (beat_data_o[0+:Bytes*8])
+  );
+  as_json_pack #(
+      .Bytes        (Bytes),
+      .GranuleBits  (32),
+      .PieceGranules(1),
+      .Buffers      (Counters),
+      .Lead         (1'b1)
+  ) i_offsets (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .valid_i (pack_valid[1]),
+      .ready_o (pack_ready[1]),
+      .buffer_i(op.counter),
+      .data_i  (sum),
+      .count_i (8'd1),
+      .flush_i,
+      .idle_o  (pack_idle[1]),
+      .valid_o (beat_valid_o[1]),
+      .ready_i (beat_ready_i[1]),
+      .buffer_o(beat_buffer_o[8+:8]),
+      .beat_o  (beat_number_o[32+:32]),
+      .data_o  (beat_data_o[Bytes*8+:Bytes*8])
+  );
+  logic [L-1:0] valid_bits, outer_bits, flag_bits;
+  assign valid_bits = op.valid ? ~({L{1'b1}} << op.count) : '0;
+  assign outer_bits = op.outer ? ~({L{1'b1}} << op.outer_count) : '0;
+  assign flag_bits  = L'(op.flag);
+  as_json_pack #(
+      .Bytes        (Bytes),
+      .GranuleBits  (1),
+      .PieceGranules(L),
+      .Buffers      (ValidBuffers)
+  ) i_valid (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .valid_i (pack_valid[2]),
+      .ready_o (pack_ready[2]),
+      .buffer_i(op.valid_buffer),
+      .data_i  (valid_bits),
+      .count_i (op.count),
+      .flush_i,
+      .idle_o  (pack_idle[2]),
+      .valid_o (beat_valid_o[2]),
+      .ready_i (beat_ready_i[2]),
+      .buffer_o(beat_buffer_o[16+:8]),
+      .beat_o  (beat_number_o[64+:32]),
+      .data_o  (beat_data_o[2*Bytes*8+:Bytes*8])
+  );
+  as_json_pack #(
+      .Bytes        (Bytes),
+      .GranuleBits  (1),
+      .PieceGranules(L),
+      .Buffers      (OuterBuffers)
+  ) i_outer (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .valid_i (pack_valid[3]),
+      .ready_o (pack_ready[3]),
+      .buffer_i(op.outer_buffer),
+      .data_i  (outer_bits),
+      .count_i (op.outer_count),
+      .flush_i,
+      .idle_o  (pack_idle[3]),
+      .valid_o (beat_valid_o[3]),
+      .ready_i (beat_ready_i[3]),
+      .buffer_o(beat_buffer_o[24+:8]),
+      .beat_o  (beat_number_o[96+:32]),
+      .data_o  (beat_data_o[3*Bytes*8+:Bytes*8])
+  );
+  as_json_pack #(
+      .Bytes        (Bytes),
+      .GranuleBits  (1),
+      .PieceGranules(L),
+      .Buffers      (FlagBuffers)
+  ) i_flags (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .valid_i (pack_valid[4]),
+      .ready_o (pack_ready[4]),
+      .buffer_i(op.flag_buffer),
+      .data_i  (flag_bits),
+      .count_i (op.count),
+      .flush_i,
+      .idle_o  (pack_idle[4]),
+      .valid_o (beat_valid_o[4]),
+      .ready_i (beat_ready_i[4]),
+      .buffer_o(beat_buffer_o[32+:8]),
+      .beat_o  (beat_number_o[128+:32]),
+      .data_o  (beat_data_o[4*Bytes*8+:Bytes*8])
+  );
+
+  // The first fault of the converters belongs to the record of the route or to one before it.
+  logic        late_q;
+  fault_e      late_code_q;
+  logic [31:0] late_rows_q;
+  logic        route_done;
+  assign route_done   = route_fault || halted_q || (blanks_q == EndBits'(Stages + 1) && route_idle);
+  assign done_o       = route_done && !step_valid && !convert_busy && !op_valid;
+  assign flushed_o    = &pack_idle;
+  assign fault_o      = late_q || route_fault;
+  assign fault_code_o = late_q ? late_code_q : route_fault_code;
+  assign rows_o       = late_q ? late_rows_q : route_rows;
+  assign starved_o    = !feed_valid_i && !route_done;
+  assign blocked_o    = !room && !route_done;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q  <= '0;
+      blanks_q <= '0;
+      halted_q <= 1'b0;
+      late_q   <= 1'b0;
+      open_q   <= '0;
+    end else if (clr_i) begin
+      valid_q  <= '0;
+      blanks_q <= '0;
+      halted_q <= 1'b0;
+      late_q   <= 1'b0;
+      open_q   <= '0;
+    end else begin
+      if (shift) valid_q <= {valid_q[Stages-2:0], 1'b1};
+      if (shift && feed_ended_i && blanks_q != EndBits'(Stages + 1)) blanks_q <= blanks_q + 1'b1;
+      if (convert_fault) begin
+        late_q   <= 1'b1;
+        halted_q <= 1'b1;
+      end
+      open_q <= open_q + 5'(step_valid) - 5'(op_valid && op_ready);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (convert_fault && !late_q) begin
+      late_code_q <= convert_code;
+      late_rows_q <= route_rows - 32'(8'(route_rows[7:0] - convert_record));
+    end
+  end
+
+endmodule

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names that the JSON modules share: kinds of nodes of a plan, reasons to stop.
+//
+// Layer: below json. Holds no logic.
+package as_json_pkg;
+
+  // What a node of the plan takes.
+  typedef enum logic [3:0] {
+    KindStruct,
+    KindList,
+    KindFixed,
+    KindInt,
+    KindBool,
+    KindFloat,
+    KindDecimal,
+    KindTime,
+    KindText,
+    KindNull,
+    // A value that the schema does not have: checked, not kept.
+    KindSkip
+  } kind_e;
+
+  // Why a record is handed back. The host reads the record again and says what is wrong, if anything is.
+  typedef enum logic [7:0] {
+    FaultNone = 8'd0,
+    // A byte that the grammar does not allow here.
+    FaultSyntax = 8'd16,
+    // A value of a type that the field does not take.
+    FaultType = 8'd17,
+    // A number that does not fit its field, or no number of the grammar.
+    FaultNumber = 8'd18,
+    // A field that is not nullable is null or missing.
+    FaultMissing = 8'd19,
+    // A key that comes twice.
+    FaultDuplicate = 8'd20,
+    // A key that the schema does not have, where that is refused.
+    FaultUnknown = 8'd21,
+    // A list of another length than its type.
+    FaultLength = 8'd22,
+    // Bytes in a string that JSON or UTF-8 do not allow, or a key with escapes.
+    FaultString = 8'd23,
+    // Nested deeper than the limit.
+    FaultDepth = 8'd24,
+    // A record longer than the limit.
+    FaultLong = 8'd25,
+    // A date, time or decimal in a form that the circuit leaves to the host.
+    FaultValue = 8'd26,
+    // A scalar longer than the circuit's text window.
+    FaultWindow = 8'd27
+  } fault_e;
+
+  // What the route and the converters need to know of a node: a row of the plan's table.
+  typedef struct packed {
+    kind_e       kind;
+    logic        nullable;
+    // A list of integers, taken several a cycle; an item of one.
+    logic        bulk;
+    // Takes text in quotes; takes numbers and literals.
+    logic        quoted;
+    logic        plain;
+    logic [7:0]  parent;
+    // The last node of the subtree.
+    logic [7:0]  last;
+    // Lists: the node of their items.
+    logic [7:0]  item;
+    // How many lists are around it.
+    logic [3:0]  level;
+    // Fixed-size lists: how many items.
+    logic [15:0] fixed;
+    // The text that is expected behind a value of this node, and its number.
+    logic        slot_valid;
+    logic [7:0]  slot;
+    // Values or bytes of strings: which data buffer, log2 of the bytes of an element.
+    logic        data;
+    logic [7:0]  data_buffer;
+    logic [2:0]  size;
+    // Booleans: which bit buffer.
+    logic        flag;
+    logic [7:0]  flag_buffer;
+    // Validity of values; of the items, where they are taken several a cycle.
+    logic        valid;
+    logic [7:0]  valid_buffer;
+    // Validity of a list or an object.
+    logic        outer;
+    logic [7:0]  outer_buffer;
+    // Offsets: the counter that elements of this node are added to.
+    logic        count;
+    logic [7:0]  counter;
+    // Integers: range. Others: form of the text, unit, scale.
+    logic        is_signed;
+    logic [6:0]  bits;
+    logic [7:0]  form;
+  } row_t;
+
+  // What the route asks of the writers in a step, besides where values are.
+  typedef struct packed {
+    // Values of node `row`; none of them, when `fill` says that they are nulls or defaults.
+    logic        values;
+    logic        fill;
+    // Bytes of a string, from lane `first`, which may lie before the beat: below zero.
+    logic        text;
+    logic [7:0]  first;
+    // The bytes are those of an escape that ends at the lane; one of four hexadecimal digits.
+    logic        escape;
+    logic        unicode;
+    // How many: values, filled values, or bytes.
+    logic [7:0]  count;
+    // Whether a validity bit goes with each value, and what it is.
+    logic        validity;
+    logic        valid;
+    // Offsets: adds to a counter, and says that its list or string ends here, how many times.
+    logic        adds;
+    logic [7:0]  add;
+    logic        closes;
+    logic [7:0]  counter;
+    // Validity of a list or object that opens here, or is null.
+    logic        outer;
+    logic        outer_valid;
+    logic [7:0]  outer_count;
+    logic [7:0]  outer_buffer;
+    row_t        row;
+    // The record, modulo 256.
+    logic [7:0]  record;
+  } step_t;
+
+endpackage
