@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod compile;
+pub mod converter;
 pub mod graph;
 
 use std::fmt;

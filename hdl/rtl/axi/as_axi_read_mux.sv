@@ -11,7 +11,7 @@ module as_axi_read_mux #(
     parameter  int unsigned Readers     = 2,
     parameter  int unsigned Bytes       = 64,
     parameter  int unsigned AddressBits = 64,
-    parameter  int unsigned Outstanding = 16,
+    parameter  int unsigned Outstanding = 64,
     localparam int unsigned ReaderBits  = as_stream_pkg::index_bits(Readers)
 ) (
     input logic clk_i,
