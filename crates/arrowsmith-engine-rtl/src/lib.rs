@@ -11,6 +11,7 @@
 mod compile;
 pub mod converter;
 pub mod graph;
+pub mod parquet;
 
 use std::fmt;
 use std::path::PathBuf;

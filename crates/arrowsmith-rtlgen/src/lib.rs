@@ -7,36 +7,35 @@
 
 #![forbid(unsafe_code)]
 
-pub mod graph;
-pub mod registers;
-
 macro_rules! hdl {
     ($path:literal) => {
-        ($path, include_str!(concat!("../../../hdl/rtl/", $path)))
+        ($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hdl/rtl/", $path)))
     };
 }
 
+pub mod graph;
+pub mod parquet;
+pub mod registers;
+
 /// The hardware library, `hdl/rtl`: path below it and text of each file, packages first, users behind what they use.
-pub const LIBRARY: &[(&str, &str)] = &[
-    hdl!("stream/as_stream_pkg.sv"),
-    hdl!("graph/as_graph_pkg.sv"),
-    hdl!("prim/as_skid_buffer.sv"),
-    hdl!("prim/as_fifo.sv"),
-    hdl!("prim/as_ram.sv"),
-    hdl!("stream/as_stream_window.sv"),
-    hdl!("stream/as_stream_packer.sv"),
-    hdl!("stream/as_prefix_sum.sv"),
-    hdl!("axi/as_axil_slave.sv"),
-    hdl!("axi/as_axi_reader.sv"),
-    hdl!("axi/as_axi_writer.sv"),
-    hdl!("axi/as_axi_read_mux.sv"),
-    hdl!("axi/as_axi_write_mux.sv"),
-    hdl!("arrow/as_arrow_pack.sv"),
-    hdl!("arrow/as_arrow_values.sv"),
-    hdl!("arrow/as_arrow_offsets.sv"),
-    hdl!("graph/as_graph_alloc.sv"),
-    hdl!("graph/as_graph_fill.sv"),
-    hdl!("graph/as_graph_core.sv"),
-    hdl!("graph/as_graph_regs.sv"),
-    hdl!("graph/as_graph_device.sv"),
-];
+pub const LIBRARY: [(&str, &str); 15] = library();
+
+const fn library() -> [(&'static str, &'static str); 15] {
+    [
+        hdl!("stream/as_stream_pkg.sv"),
+        hdl!("graph/as_graph_pkg.sv"),
+        hdl!("prim/as_skid_buffer.sv"),
+        hdl!("prim/as_fifo.sv"),
+        hdl!("prim/as_ram.sv"),
+        hdl!("stream/as_stream_window.sv"),
+        hdl!("stream/as_stream_packer.sv"),
+        hdl!("axi/as_axil_slave.sv"),
+        hdl!("axi/as_axi_reader.sv"),
+        hdl!("axi/as_axi_writer.sv"),
+        hdl!("graph/as_graph_alloc.sv"),
+        hdl!("graph/as_graph_fill.sv"),
+        hdl!("graph/as_graph_core.sv"),
+        hdl!("graph/as_graph_regs.sv"),
+        hdl!("graph/as_graph_device.sv"),
+    ]
+}

@@ -45,6 +45,7 @@ module as_arrow_offsets #(
   logic                   sum_last;
   logic [   Lanes*32-1:0] offset;
   logic                   over;
+  logic                   sum_empty;
 
   assign sum_in_valid = !begun_q || valid_i;
   assign ready_o      = begun_q && sum_in_ready;
@@ -72,7 +73,8 @@ module as_arrow_offsets #(
       .ready_i(sum_ready),
       .data_o (sum),
       .count_o(sum_count),
-      .last_o (sum_last)
+      .last_o (sum_last),
+      .empty_o(sum_empty)
   );
 
   always_comb begin
@@ -84,6 +86,9 @@ module as_arrow_offsets #(
   end
 
   assign overflow_o = overflow_q;
+
+  logic unused;
+  assign unused = sum_empty;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

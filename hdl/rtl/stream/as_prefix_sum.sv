@@ -28,7 +28,9 @@ module as_prefix_sum #(
     input  logic                   ready_i,
     output logic [Lanes*Width-1:0] data_o,
     output logic [  CountBits-1:0] count_o,
-    output logic                   last_o
+    output logic                   last_o,
+    // Nothing is inside.
+    output logic                   empty_o
 );
 
   localparam int unsigned Levels = $clog2(Lanes);
@@ -58,6 +60,7 @@ module as_prefix_sum #(
   assign data_o  = out_q;
   assign count_o = out_count_q;
   assign last_o  = out_last_q;
+  assign empty_o = valid_q == '0 && !out_valid_q;
   assign base    = clear_q[Levels] ? '0 : base_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

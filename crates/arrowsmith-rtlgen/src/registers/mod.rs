@@ -7,7 +7,7 @@
 //! holds no state and touches no device.
 
 mod software;
-mod systemverilog;
+pub(crate) mod systemverilog;
 #[cfg(test)]
 mod tests;
 
