@@ -14,7 +14,7 @@
 namespace {
 
 // Cycles without a transfer to or from memory after which the circuit is held to hang.
-constexpr uint64_t kPatience = 1'000'000;
+constexpr uint64_t kPatience = 100'000;
 
 bool take(void* to, size_t bytes) { return std::fread(to, 1, bytes, stdin) == bytes; }
 

@@ -433,9 +433,14 @@ module as_parquet_column #(
     logic [ Lanes*37-1:0] sum_in, sums;
     logic                 sum_first_q;
     logic                 bad_q;
+    logic                 negative;
     logic [         36:0] sum_q;
     always_comb begin
-      for (int unsigned lane = 0; lane < Lanes; lane++) sum_in[lane*37+:37] = 37'(delta_data[lane*32+:32]);
+      negative = 1'b0;
+      for (int unsigned lane = 0; lane < Lanes; lane++) begin
+        sum_in[lane*37+:37] = 37'(delta_data[lane*32+:32]);
+        if (delta_count > CountBits'(lane) && delta_data[lane*32+31]) negative = 1'b1;
+      end
     end
     always_ff @(posedge clk_i) begin
       if (state_q == Choose) begin
@@ -445,9 +450,7 @@ module as_parquet_column #(
       end else begin
         if (delta_valid && piece_ready) begin
           sum_first_q <= 1'b0;
-          for (int unsigned lane = 0; lane < Lanes; lane++) begin
-            if (CountBits'(lane) < delta_count && delta_data[lane*32+31]) bad_q <= 1'b1;
-          end
+          if (Delta && negative) bad_q <= 1'b1;
         end
         // Lanes that do not count are summed as zero: the last lane has all.
         if (sum_valid) sum_q <= sums[(Lanes-1)*37+:37];

@@ -69,7 +69,13 @@ pub(super) fn text(columns: &[Column], options: &Options, registers: &RegisterMa
         (512, "r_data"),
         (2, "r_resp"),
     ] {
-        let _ = writeln!(out, "  {} {wires};", logic(bits));
+        // What there is one of for each column or buffer is indexed, even if there is one.
+        let text = if bits == 1 && !wires.starts_with("start") {
+            "logic [0:0]".to_owned()
+        } else {
+            logic(bits)
+        };
+        let _ = writeln!(out, "  {text} {wires};");
     }
     regs(&mut out, name, registers);
     control(&mut out, many);
