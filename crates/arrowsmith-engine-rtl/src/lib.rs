@@ -9,8 +9,10 @@
 #![forbid(unsafe_code)]
 
 mod compile;
+pub mod converter;
 pub mod graph;
 pub mod json;
+pub mod parquet;
 
 use std::fmt;
 use std::path::PathBuf;

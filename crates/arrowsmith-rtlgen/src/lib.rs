@@ -7,14 +7,16 @@
 
 #![forbid(unsafe_code)]
 
-pub mod graph;
-pub mod json;
-
 macro_rules! hdl {
     ($path:literal) => {
-        ($path, include_str!(concat!("../../../hdl/rtl/", $path)))
+        ($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hdl/rtl/", $path)))
     };
 }
+
+pub mod graph;
+pub mod json;
+pub mod parquet;
+pub mod registers;
 
 /// The hardware library, `hdl/rtl`: path below it and text of each file, packages first, users behind what they use.
 pub const LIBRARY: [(&str, &str); 15] = library();

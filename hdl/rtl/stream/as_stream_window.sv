@@ -19,6 +19,8 @@ module as_stream_window #(
 ) (
     input logic clk_i,
     input logic rst_ni,
+    // Forgets everything, for users that own the beats too.
+    input logic clr_i = 1'b0,
 
     input  logic                  start_i,
     input  logic [OffsetBits-1:0] offset_i,
@@ -79,6 +81,8 @@ module as_stream_window #(
       offset_q       <= '0;
       left_q         <= '0;
       beats_left_q   <= '0;
+    end else if (clr_i) begin
+      active_q <= 1'b0;
     end else if (!active_q) begin
       if (start_i) begin
         active_q       <= 1'b1;

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// A converter's circuit under Verilator, with a memory behind it: cycle by cycle, strict about AXI4, and fast.
+//
+// Memory is what the user lends: windows of the circuit's address space over host memory, far apart. An access outside of them is
+// refused and remembered in `stray()`; nothing else of this process is touched. Latency, bandwidth and outstanding bursts are those of a
+// profile; random stalls on every channel come from a seed. Breaches of AXI (a payload that changes while it is offered, a burst over a
+// 4 KiB border, a wrong `last`) are collected in `breaches()`. Bandwidth is a bucket of bytes for each direction that fills every cycle and
+// holds at most one burst.
+//
+// A Bus for ConverterDriver: reading and writing registers lets the clock run.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "Vobjects.h"
+#include "verilated.h"
+
+namespace arrowsmith {
+
+// How the memory behaves; the fields of MemoryProfile in converter.rs.
+struct ConverterMemory {
+    uint64_t read_latency = 4;   // cycles from the address to the first beat
+    uint64_t write_latency = 2;  // cycles from the last beat to the answer
+    uint64_t read_rate = 0;      // bytes in 1000 cycles, 0 as many as the port takes
+    uint64_t write_rate = 0;
+    uint64_t outstanding = 16;  // bursts each way
+    uint64_t stall_percent = 0;  // of the cycles in which a channel pauses, each by chance
+    uint64_t seed = 1;
+};
+
+class ConverterModel {
+public:
+    static constexpr uint32_t kBeatBytes = sizeof(Vobjects::mem_r_data_i);
+    // Each window has this much of the address space to itself.
+    static constexpr uint32_t kWindowBits = 40;
+
+    explicit ConverterModel(const ConverterMemory& profile)
+        : profile_(profile), random_(profile.seed * 2 + 1), context_(std::make_unique<VerilatedContext>()),
+          top_(std::make_unique<Vobjects>(context_.get())) {
+        top_->rst_ni = 0;
+        for (int i = 0; i < 4; i++) tick();
+        top_->rst_ni = 1;
+        tick();
+    }
+    ~ConverterModel() { top_->final(); }
+    ConverterModel(const ConverterModel&) = delete;
+    ConverterModel& operator=(const ConverterModel&) = delete;
+
+    // Lends the circuit `bytes` at `host`; returns their address, which has these low bits.
+    uint64_t lend(void* host, uint64_t bytes, bool writable, uint32_t misalignment = 0) {
+        windows_.push_back({static_cast<uint8_t*>(host), bytes, misalignment, writable});
+        return (windows_.size() << kWindowBits) + misalignment;
+    }
+    void take_back_all() { windows_.clear(); }
+
+    uint64_t cycles() const { return cycles_; }
+    // The cycle of the last transfer on any channel of memory.
+    uint64_t last_transfer() const { return last_transfer_; }
+    const std::string& stray() const { return stray_; }
+    const std::vector<std::string>& breaches() const { return breaches_; }
+
+    void write(uint32_t address, uint32_t value) {
+        top_->ctl_aw_valid_i = 1;
+        top_->ctl_aw_addr_i = address;
+        top_->ctl_w_valid_i = 1;
+        top_->ctl_w_data_i = value;
+        top_->ctl_b_ready_i = 1;
+        bool taken = false;
+        for (int i = 0; i < 64 && !taken; i++) {
+            settle();
+            taken = top_->ctl_aw_ready_o && top_->ctl_w_ready_o;
+            tick();
+        }
+        top_->ctl_aw_valid_i = 0;
+        top_->ctl_w_valid_i = 0;
+        if (!taken) breach("the registers do not take a write");
+        tick();
+    }
+
+    uint32_t read(uint32_t address) {
+        top_->ctl_ar_valid_i = 1;
+        top_->ctl_ar_addr_i = address;
+        top_->ctl_r_ready_i = 1;
+        bool taken = false;
+        for (int i = 0; i < 64 && !taken; i++) {
+            settle();
+            taken = top_->ctl_ar_ready_o;
+            tick();
+        }
+        top_->ctl_ar_valid_i = 0;
+        for (int i = 0; i < 64; i++) {
+            settle();
+            if (top_->ctl_r_valid_o) {
+                const uint32_t value = top_->ctl_r_data_o;
+                tick();
+                return value;
+            }
+            tick();
+        }
+        breach("the registers do not answer a read");
+        return 0;
+    }
+
+    // One clock cycle.
+    void tick() {
+        drive();
+        settle();
+        sample();
+        top_->clk_i = 1;
+        top_->eval();
+        top_->clk_i = 0;
+        cycles_++;
+    }
+
+private:
+    using Bytes = std::array<uint8_t, kBeatBytes>;
+    struct Window {
+        uint8_t* host;
+        uint64_t bytes;
+        uint64_t first;  // the window's own offset in its part of the address space
+        bool writable;
+    };
+    struct Burst {
+        uint64_t address;
+        uint32_t beats;
+        uint64_t due;
+    };
+    struct Beat {
+        Bytes data;
+        std::array<uint8_t, 16> strobe;
+        bool last;
+        bool set(uint32_t byte) const { return strobe[byte / 8] >> (byte % 8) & 1; }
+        bool operator==(const Beat& other) const { return data == other.data && strobe == other.strobe && last == other.last; }
+    };
+
+    void settle() { top_->eval(); }
+
+    // splitmix64; stalls need no better.
+    bool chance(uint64_t percent) {
+        if (percent == 0) return false;
+        random_ += 0x9e3779b97f4a7c15;
+        uint64_t z = random_;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+        return (z ^ (z >> 31)) % 100 < percent;
+    }
+
+    // Thousandths of bytes that may pass now; a rate of 0 has no bucket.
+    static void fill(uint64_t& bucket, uint64_t rate) { bucket = std::min(bucket + rate, uint64_t{4096} * 1000); }
+    static bool enough(uint64_t bucket, uint64_t rate) { return rate == 0 || bucket >= uint64_t{kBeatBytes} * 1000; }
+
+    // The memory's outputs of this cycle, which depend on nothing that the circuit does in it.
+    void drive() {
+        const uint64_t pause = profile_.stall_percent;
+        fill(read_bucket_, profile_.read_rate);
+        fill(write_bucket_, profile_.write_rate);
+        top_->mem_ar_ready_i = reads_.size() < profile_.outstanding && !chance(pause);
+        top_->mem_aw_ready_i = writes_.size() + answers_.size() < profile_.outstanding && !chance(pause);
+        top_->mem_w_ready_i = beats_.size() < 64 && enough(write_bucket_, profile_.write_rate) && !chance(pause);
+        // An answer that is offered stays.
+        if (!read_offered_) {
+            read_offered_ = !reads_.empty() && reads_.front().due <= cycles_ && enough(read_bucket_, profile_.read_rate) &&
+                            !chance(pause);
+            if (read_offered_) fetch();
+        }
+        top_->mem_r_valid_i = read_offered_;
+        if (!answer_offered_) {
+            answer_offered_ = !answers_.empty() && answers_.front().due <= cycles_ && !chance(pause);
+            if (answer_offered_) top_->mem_b_resp_i = answers_.front().beats == 0 ? 0 : 2;
+        }
+        top_->mem_b_valid_i = answer_offered_;
+    }
+
+    const Window* window(uint64_t address) const {
+        const uint64_t index = address >> kWindowBits;
+        return index >= 1 && index <= windows_.size() ? &windows_[index - 1] : nullptr;
+    }
+
+    void fetch() {
+        const uint64_t address = reads_.front().address;
+        const Window* from = window(address);
+        Bytes beat;
+        beat.fill(0xa5);
+        bool any = false;
+        if (from != nullptr) {
+            const uint64_t offset = address & ((uint64_t{1} << kWindowBits) - 1);
+            const uint64_t begin = std::max(offset, from->first);
+            const uint64_t end = std::min(offset + kBeatBytes, from->first + from->bytes);
+            // A beat of which nothing was lent is a stray; bytes around an input that is not aligned are not.
+            if (begin < end) {
+                std::memcpy(beat.data() + (begin - offset), from->host + (begin - from->first), end - begin);
+                any = true;
+            }
+        }
+        if (!any) stray("reads", address);
+        std::memcpy(&top_->mem_r_data_i, beat.data(), kBeatBytes);
+        top_->mem_r_resp_i = any ? 0 : 2;
+    }
+
+    void sample() {
+        if (!top_->rst_ni) return;
+        const uint64_t ar = top_->mem_ar_addr_o * 256 + top_->mem_ar_len_o;
+        const uint64_t aw = top_->mem_aw_addr_o * 256 + top_->mem_aw_len_o;
+        if (ar_held_ && (!top_->mem_ar_valid_o || ar != ar_)) breach("AR: what was offered changed");
+        if (aw_held_ && (!top_->mem_aw_valid_o || aw != aw_)) breach("AW: what was offered changed");
+        if (w_held_ && (!top_->mem_w_valid_o || !(beat() == w_))) breach("W: what was offered changed");
+        ar_held_ = top_->mem_ar_valid_o && !top_->mem_ar_ready_i;
+        aw_held_ = top_->mem_aw_valid_o && !top_->mem_aw_ready_i;
+        w_held_ = top_->mem_w_valid_o && !top_->mem_w_ready_i;
+        ar_ = ar;
+        aw_ = aw;
+        if (w_held_) w_ = beat();
+
+        if (top_->mem_ar_valid_o && top_->mem_ar_ready_i) {
+            last_transfer_ = cycles_;
+            check_burst(top_->mem_ar_addr_o, top_->mem_ar_len_o + 1u);
+            reads_.push_back({top_->mem_ar_addr_o, top_->mem_ar_len_o + 1u, cycles_ + profile_.read_latency});
+        }
+        if (top_->mem_r_valid_i && top_->mem_r_ready_o) {
+            last_transfer_ = cycles_;
+            read_offered_ = false;
+            read_bucket_ -= std::min(read_bucket_, uint64_t{kBeatBytes} * 1000);
+            Burst& burst = reads_.front();
+            burst.address += kBeatBytes;
+            if (--burst.beats == 0) reads_.pop_front();
+        }
+        if (top_->mem_aw_valid_o && top_->mem_aw_ready_i) {
+            last_transfer_ = cycles_;
+            check_burst(top_->mem_aw_addr_o, top_->mem_aw_len_o + 1u);
+            writes_.push_back({top_->mem_aw_addr_o, top_->mem_aw_len_o + 1u, 0});
+        }
+        if (top_->mem_w_valid_o && top_->mem_w_ready_i) {
+            last_transfer_ = cycles_;
+            write_bucket_ -= std::min(write_bucket_, uint64_t{kBeatBytes} * 1000);
+            beats_.push_back(beat());
+        }
+        drain();
+        if (top_->mem_b_valid_i && top_->mem_b_ready_o) {
+            answer_offered_ = false;
+            answers_.pop_front();
+        }
+    }
+
+    Beat beat() const {
+        Beat beat{};
+        std::memcpy(beat.data.data(), &top_->mem_w_data_o, kBeatBytes);
+        std::memcpy(beat.strobe.data(), &top_->mem_w_strb_o, (kBeatBytes + 7) / 8);
+        beat.last = top_->mem_w_last_o;
+        return beat;
+    }
+
+    // Beats may come before the address of their burst; both are needed.
+    void drain() {
+        while (!beats_.empty() && !writes_.empty()) {
+            const Beat beat = beats_.front();
+            beats_.pop_front();
+            Burst& burst = writes_.front();
+            if (!store(burst.address, beat)) write_refused_ = true;
+            burst.address += kBeatBytes;
+            burst.beats--;
+            if (beat.last != (burst.beats == 0)) breach("W: last is wrong");
+            if (burst.beats == 0) {
+                writes_.pop_front();
+                // The field of the beats says whether it was refused.
+                answers_.push_back({0, write_refused_ ? 1u : 0u, cycles_ + profile_.write_latency});
+                write_refused_ = false;
+            }
+        }
+    }
+
+    bool store(uint64_t address, const Beat& beat) {
+        const Window* to = window(address);
+        const uint64_t offset = address & ((uint64_t{1} << kWindowBits) - 1);
+        for (uint32_t i = 0; i < kBeatBytes; i++) {
+            if (!beat.set(i)) continue;
+            if (to == nullptr || !to->writable || offset + i < to->first || offset + i - to->first >= to->bytes) {
+                stray("writes", address + i);
+                return false;
+            }
+            to->host[offset + i - to->first] = beat.data[i];
+        }
+        return true;
+    }
+
+    void check_burst(uint64_t address, uint32_t beats) {
+        if (address % kBeatBytes != 0) breach("a burst is not aligned");
+        if ((address & 4095) + static_cast<uint64_t>(beats) * kBeatBytes > 4096) breach("a burst crosses 4 KiB");
+    }
+
+    void stray(const char* does, uint64_t address) {
+        if (stray_.empty()) stray_ = std::string(does) + " address " + std::to_string(address);
+    }
+    void breach(std::string what) {
+        if (breaches_.size() < 16) breaches_.push_back(std::move(what) + ", cycle " + std::to_string(cycles_));
+    }
+
+    ConverterMemory profile_;
+    uint64_t random_;
+    std::unique_ptr<VerilatedContext> context_;
+    std::unique_ptr<Vobjects> top_;
+    uint64_t cycles_ = 0;
+    uint64_t last_transfer_ = 0;
+    uint64_t read_bucket_ = 0;
+    uint64_t write_bucket_ = 0;
+    std::vector<Window> windows_;
+    std::deque<Burst> reads_;
+    std::deque<Burst> writes_;
+    std::deque<Beat> beats_;
+    std::deque<Burst> answers_;
+    bool read_offered_ = false;
+    bool answer_offered_ = false;
+    bool write_refused_ = false;
+    bool ar_held_ = false, aw_held_ = false, w_held_ = false;
+    uint64_t ar_ = 0, aw_ = 0;
+    Beat w_{};
+    std::string stray_;
+    std::vector<std::string> breaches_;
+};
+
+}  // namespace arrowsmith

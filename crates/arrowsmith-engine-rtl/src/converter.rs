@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Any converter with the common registers, compiled and run: inputs in, buffers out, cycles counted.
+//!
+//! The process that is the circuit is spoken to over pipes; all numbers are little-endian.
+//!
+//! | to it | bytes |
+//! |---|---|
+//! | schema hash | 8 |
+//! | then, for each run: number of inputs; for each: length, items, misalignment, bytes | 4; 8, 8, 4, length |
+//! | number of buffers; for each: capacity | 4; 8 |
+//!
+//! | from it, for each run | bytes |
+//! |---|---|
+//! | error code, unit, position; rows, cycles, stalls for input and for output | 4, 4, 8; 8, 8, 8, 8 |
+//! | for each input: rows | 8 |
+//! | for each buffer: length, bytes | 8, length |
+
+mod profile;
+
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+pub use profile::{Interface, MemoryProfile};
+
+use crate::compile::{Sources, Verilator};
+use crate::RtlError;
+
+const CPP: [(&str, &str); 4] = [
+    ("as_converter_registers.hpp", include_str!("../cpp/as_converter_registers.hpp")),
+    ("as_converter_model.hpp", include_str!("../cpp/as_converter_model.hpp")),
+    ("as_converter_driver.hpp", include_str!("../cpp/as_converter_driver.hpp")),
+    ("as_converter_serve.cpp", include_str!("../cpp/as_converter_serve.cpp")),
+];
+
+/// A compiled converter.
+#[derive(Debug, Clone)]
+pub struct Converter {
+    program: PathBuf,
+    schema_hash: u64,
+}
+
+/// A converter under power.
+#[derive(Debug)]
+pub struct Session {
+    child: Child,
+    to: BufWriter<ChildStdin>,
+    from: BufReader<ChildStdout>,
+}
+
+/// What one unit reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Rows or values in them, 0 if not known.
+    pub items: u64,
+    /// Low bits of the address where they lie, below 4096.
+    pub misalignment: u32,
+}
+
+/// An error that the circuit found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// Its number in the register `error_code`.
+    pub code: u32,
+    /// Parser or column.
+    pub unit: u32,
+    /// Byte of that unit's input.
+    pub position: u64,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The error, if there was one.
+    pub fault: Option<Fault>,
+    /// Rows in all.
+    pub rows: u64,
+    /// Cycles from start to done.
+    pub cycles: u64,
+    /// Of them, cycles in which a unit waited for input.
+    pub stall_input: u64,
+    /// Of them, cycles in which output waited for memory.
+    pub stall_output: u64,
+    /// Rows of each input.
+    pub input_rows: Vec<u64>,
+    /// What was written, each buffer to the last byte that was.
+    pub buffers: Vec<Vec<u8>>,
+}
+
+impl Converter {
+    /// Compiles a design, or takes it from the cache: `files` in order, packages first, the hardware library included.
+    ///
+    /// # Errors
+    ///
+    /// What Verilator or the C++ compiler refuses.
+    pub fn compile(
+        verilator: &Verilator,
+        top: &str,
+        schema_hash: u64,
+        files: &[(String, String)],
+    ) -> Result<Self, RtlError> {
+        let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        let sources = Sources {
+            top: top.to_owned(),
+            rtl: files.to_vec(),
+            cpp: CPP.iter().map(owned).collect(),
+            flags: Vec::new(),
+        };
+        Ok(Self { program: verilator.compile(&sources)?, schema_hash })
+    }
+
+    /// Starts the circuit on a memory.
+    ///
+    /// # Errors
+    ///
+    /// The process does not start.
+    pub fn start(&self, memory: &MemoryProfile) -> Result<Session, RtlError> {
+        let failed = |error| RtlError::Io(self.program.clone(), error);
+        let mut child = Command::new(&self.program)
+            .args(memory.arguments())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed(std::io::Error::other("has no pipes")));
+        };
+        let mut session = Session { child, to: BufWriter::new(to), from: BufReader::new(from) };
+        let sent = session.to.write_all(&self.schema_hash.to_le_bytes());
+        sent.map_err(|_| session.last_words())?;
+        Ok(session)
+    }
+}
+
+impl Session {
+    /// One conversion.
+    ///
+    /// # Errors
+    ///
+    /// A circuit that broke a rule or stopped; an error in the data is an [`Outcome`].
+    pub fn run(&mut self, inputs: &[Input<'_>], capacities: &[u64]) -> Result<Outcome, RtlError> {
+        let wrong = inputs.iter().position(|input| input.misalignment > 4095);
+        if let Some(index) = wrong {
+            return Err(RtlError::Request(index, "lies wrongly"));
+        }
+        let done = self.send(inputs, capacities).and_then(|()| self.receive(inputs, capacities));
+        done.map_err(|_| self.last_words())
+    }
+
+    fn send(&mut self, inputs: &[Input<'_>], capacities: &[u64]) -> std::io::Result<()> {
+        let number = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+        self.to.write_all(&number(inputs.len()))?;
+        for input in inputs {
+            self.to.write_all(&(input.bytes.len() as u64).to_le_bytes())?;
+            self.to.write_all(&input.items.to_le_bytes())?;
+            self.to.write_all(&input.misalignment.to_le_bytes())?;
+            self.to.write_all(input.bytes)?;
+        }
+        self.to.write_all(&number(capacities.len()))?;
+        for capacity in capacities {
+            self.to.write_all(&capacity.to_le_bytes())?;
+        }
+        self.to.flush()
+    }
+
+    fn receive(&mut self, inputs: &[Input<'_>], capacities: &[u64]) -> std::io::Result<Outcome> {
+        let mut codes = [0; 8];
+        self.from.read_exact(&mut codes)?;
+        let [a, b, c, d, e, f, g, h] = codes;
+        let (code, unit) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        let position = self.number()?;
+        let [rows, cycles] = [self.number()?, self.number()?];
+        let [stall_input, stall_output] = [self.number()?, self.number()?];
+        let input_rows = inputs.iter().map(|_| self.number()).collect::<Result<_, _>>()?;
+        let mut buffers = Vec::with_capacity(capacities.len());
+        for capacity in capacities {
+            let length = self.number()?;
+            if length > *capacity {
+                return Err(std::io::Error::other("more than the capacity"));
+            }
+            let mut bytes = vec![0; usize::try_from(length).map_err(std::io::Error::other)?];
+            self.from.read_exact(&mut bytes)?;
+            buffers.push(bytes);
+        }
+        let fault = (code != 0).then_some(Fault { code, unit, position });
+        Ok(Outcome { fault, rows, cycles, stall_input, stall_output, input_rows, buffers })
+    }
+
+    fn number(&mut self) -> std::io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.from.read_exact(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// What the process said before it stopped.
+    fn last_words(&mut self) -> RtlError {
+        let _ = self.child.kill();
+        let mut said = String::new();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            let _ = stderr.read_to_string(&mut said);
+        }
+        let said = said.trim();
+        RtlError::Broken(if said.is_empty() {
+            "it stopped without a word".into()
+        } else {
+            said.into()
+        })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How memory behaves behind a converter: latency and bandwidth of the interfaces that the papers name.
+//!
+//! A profile is a model, not a measurement: rates are those of the link less its framing, latencies are typical of the link.
+
+/// A memory behind an interface, at a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryProfile {
+    /// Cycles from an address to its first beat.
+    pub read_latency: u32,
+    /// Cycles from a last beat to the answer.
+    pub write_latency: u32,
+    /// Bytes that can be read in 1000 cycles; 0: as many as the port takes.
+    pub read_rate: u32,
+    /// Bytes that can be written in 1000 cycles; 0: as many as the port takes.
+    pub write_rate: u32,
+    /// Bursts on the way, each way.
+    pub outstanding: u32,
+    /// Of the cycles in which a channel pauses, each by chance.
+    pub stall_percent: u32,
+    /// Where chance begins.
+    pub seed: u64,
+}
+
+/// A link to host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: &'static str,
+    /// Bytes of payload that it moves each way, in millions a second.
+    pub megabytes_per_second: u32,
+    /// Nanoseconds of a read.
+    pub read_nanoseconds: u32,
+    /// Nanoseconds of a write that is answered.
+    pub write_nanoseconds: u32,
+}
+
+impl Interface {
+    /// PCI Express 3.0, 8 lanes: 7.88 GB/s, packets of 256 bytes with 24 of framing.
+    pub const PCIE3_X8: Self = Self {
+        name: "PCIe Gen3 x8",
+        megabytes_per_second: 7_200,
+        read_nanoseconds: 800,
+        write_nanoseconds: 400,
+    };
+    /// OpenCAPI 3.0, 8 lanes of 25 Gb/s: 25 GB/s, frames of 64 bytes with control.
+    pub const OPENCAPI3: Self = Self {
+        name: "OpenCAPI 3",
+        megabytes_per_second: 22_000,
+        read_nanoseconds: 400,
+        write_nanoseconds: 300,
+    };
+    /// PCI Express 5.0, 16 lanes: 63 GB/s, packets of 256 bytes with 24 of framing.
+    pub const PCIE5_X16: Self = Self {
+        name: "PCIe Gen5 x16",
+        megabytes_per_second: 57_600,
+        read_nanoseconds: 700,
+        write_nanoseconds: 350,
+    };
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::PCIE3_X8, Self::OPENCAPI3, Self::PCIE5_X16];
+
+    /// The memory behind it, at a clock in MHz.
+    pub fn at(&self, megahertz: u32) -> MemoryProfile {
+        let megahertz = megahertz.max(1);
+        let cycles = |nanoseconds: u32| nanoseconds * megahertz / 1000;
+        let rate = self.megabytes_per_second * 1000 / megahertz;
+        MemoryProfile {
+            read_latency: cycles(self.read_nanoseconds),
+            write_latency: cycles(self.write_nanoseconds),
+            read_rate: rate,
+            write_rate: rate,
+            outstanding: 128,
+            stall_percent: 0,
+            seed: 1,
+        }
+    }
+}
+
+impl MemoryProfile {
+    /// A memory that takes and gives a beat a cycle.
+    pub const IDEAL: Self = Self {
+        read_latency: 4,
+        write_latency: 2,
+        read_rate: 0,
+        write_rate: 0,
+        outstanding: 64,
+        stall_percent: 0,
+        seed: 1,
+    };
+
+    /// One that pauses by chance: for tests.
+    pub fn stalling(percent: u32, seed: u64) -> Self {
+        Self { stall_percent: percent, seed, ..Self::IDEAL }
+    }
+
+    pub(super) fn arguments(&self) -> [String; 7] {
+        [
+            self.read_latency.to_string(),
+            self.write_latency.to_string(),
+            self.read_rate.to_string(),
+            self.write_rate.to_string(),
+            self.outstanding.to_string(),
+            self.stall_percent.to_string(),
+            self.seed.to_string(),
+        ]
+    }
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet column chunks through a generated circuit: a row group in, a record batch out, with the cycles it took.
+//!
+//! Software reads the footer and says what is decoded ([`columns`]); the circuit reads page headers, levels and values and writes Arrow's
+//! buffers; software puts arrays around them and checks that text is UTF-8. The same rows and errors as engine `cpu`, for the columns
+//! that a circuit has: others are refused by name, before anything is compiled.
+
+mod columns;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, make_array};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, SchemaRef};
+use arrowsmith_parquet::{Column, File, Leaf, ReadPlan};
+use arrowsmith_rtlgen::parquet::{Design, Kind, LIBRARY, Options, generate};
+
+pub use arrowsmith_rtlgen::graph::Refusal;
+pub use columns::columns;
+
+use crate::converter::{Converter, Fault, Input, MemoryProfile, Outcome, Session};
+use crate::{RtlError, Verilator};
+
+/// Bytes of a buffer, at most, to which the driver makes room when a dictionary turns out to expand that much.
+const CAPACITY_MAX: u64 = 1 << 31;
+
+/// What a circuit calls a full buffer.
+const CODE_CAPACITY: u32 = 2;
+
+/// Why a row group was not read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ParquetError {
+    /// The circuit cannot be made for these columns.
+    Refused(Refusal),
+    /// The column chunk is not sound: what the circuit found, and in which column.
+    Data {
+        /// The column's path.
+        column: String,
+        /// The row group.
+        row_group: usize,
+        /// What, and where in the chunk.
+        fault: Fault,
+    },
+    /// Text that is not UTF-8, or offsets that are not sound: what Arrow says.
+    Array(String, ArrowError),
+    /// The file's metadata is not sound.
+    File(arrowsmith_core::Error),
+    /// The circuit does not run.
+    Rtl(RtlError),
+}
+
+impl fmt::Display for ParquetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => write!(f, "no circuit: {refusal}"),
+            Self::Data { column, row_group, fault } => write!(
+                f,
+                "row group {row_group}, column {column}, page at byte {} of the chunk: {}",
+                fault.position,
+                meaning(fault.code)
+            ),
+            Self::Array(column, error) => write!(f, "column {column}: {error}"),
+            Self::File(error) => error.fmt(f),
+            Self::Rtl(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ParquetError {}
+
+impl From<RtlError> for ParquetError {
+    fn from(error: RtlError) -> Self {
+        Self::Rtl(error)
+    }
+}
+
+impl From<Refusal> for ParquetError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<arrowsmith_core::Error> for ParquetError {
+    fn from(error: arrowsmith_core::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+/// What a code of the register `error_code` means; the codes of `as_parquet_pkg`.
+pub fn meaning(code: u32) -> &'static str {
+    match code {
+        1 => "the memory refused an access",
+        2 => "a buffer is full",
+        3 => "more bytes than 32-bit offsets reach",
+        4 => "given up by the host",
+        64 => "the page's header is malformed",
+        65 => "the page is longer than its chunk, or its parts than the page",
+        66 => "an encoding that the circuit does not have",
+        67 => "the levels are malformed or end early",
+        68 => "the levels of a page do not fit into the circuit",
+        69 => "the values end early",
+        70 => "a header of DELTA_BINARY_PACKED is malformed",
+        71 => "an index beyond the dictionary",
+        72 => "a dictionary that is missing, malformed or does not fit into the circuit",
+        73 => "the compressed bytes are malformed, or reach further back than the circuit's history",
+        74 => "more or fewer values than the chunk promised",
+        75 => "a length that is negative or beyond the page",
+        _ => "an unknown code",
+    }
+}
+
+/// What a row group took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of the column chunks.
+    pub input_bytes: u64,
+    /// Bytes of the Arrow buffers that were written.
+    pub output_bytes: u64,
+    /// Cycles from start to done.
+    pub cycles: u64,
+    /// Of them, cycles in which a column waited for input.
+    pub stall_input: u64,
+    /// Of them, cycles in which a column waited for memory to take output.
+    pub stall_output: u64,
+}
+
+/// A circuit for the columns of a plan.
+#[derive(Debug)]
+pub struct Engine {
+    converter: Converter,
+    design: Design,
+    leaves: Vec<Leaf>,
+    schema: SchemaRef,
+}
+
+/// An engine under power.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    engine: &'a Engine,
+    session: Session,
+}
+
+impl Engine {
+    /// Generates and compiles the circuit for what a plan reads of a file.
+    ///
+    /// # Errors
+    ///
+    /// Columns that a circuit does not have; what Verilator says.
+    pub fn new(
+        verilator: &Verilator,
+        file: &File,
+        plan: &ReadPlan,
+        options: &Options,
+    ) -> Result<Self, ParquetError> {
+        let design = generate(&columns(file, plan)?, options)?;
+        Self::of_design(verilator, design, plan)
+    }
+
+    /// Compiles a design that was generated for [`columns`] of this plan.
+    ///
+    /// # Errors
+    ///
+    /// What Verilator says; a plan of other columns.
+    pub fn of_design(
+        verilator: &Verilator,
+        design: Design,
+        plan: &ReadPlan,
+    ) -> Result<Self, ParquetError> {
+        let leaves: Vec<Leaf> =
+            plan.fields.iter().flat_map(Column::leaves).cloned().collect();
+        if leaves.len() != design.columns.len() {
+            let reason = "has another number of columns than the circuit".to_owned();
+            return Err(Refusal { path: "plan".into(), reason }.into());
+        }
+        let converter =
+            Converter::compile(verilator, &design.top, design.schema_hash, &sources(&design))?;
+        Ok(Self { converter, design, leaves, schema: plan.schema.clone() })
+    }
+
+    /// The circuit.
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// Starts it on a memory.
+    ///
+    /// # Errors
+    ///
+    /// The process does not start.
+    pub fn start(&self, memory: &MemoryProfile) -> Result<Reader<'_>, ParquetError> {
+        Ok(Reader { engine: self, session: self.converter.start(memory)? })
+    }
+}
+
+/// The library and the generated files, for a compiler.
+pub fn sources(design: &Design) -> Vec<(String, String)> {
+    let library = LIBRARY.iter().map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
+    library.chain(design.files.iter().cloned()).collect()
+}
+
+impl Reader<'_> {
+    /// One row group of a file, as the plan reads it.
+    ///
+    /// # Errors
+    ///
+    /// Data that is not sound, a circuit that does not run.
+    pub fn read(
+        &mut self,
+        file: &File,
+        row_group: usize,
+    ) -> Result<(RecordBatch, Measured), ParquetError> {
+        let rows = file.row_group_rows(row_group)?;
+        let mut chunks = Vec::new();
+        let mut bytes = Vec::new();
+        for leaf in &self.engine.leaves {
+            chunks.push(file.slice(file.chunk_range(row_group, leaf.index)?)?);
+            let whole = file.chunk(row_group, leaf.index)?.uncompressed_size();
+            bytes.push(u64::try_from(whole).unwrap_or(0));
+        }
+        let inputs: Vec<Input<'_>> = chunks
+            .iter()
+            .enumerate()
+            .map(|(index, chunk)| Input {
+                bytes: chunk,
+                items: rows as u64,
+                // As in the file: chunks begin anywhere.
+                misalignment: u32::try_from(index * 1236 % 4096).unwrap_or(0),
+            })
+            .collect();
+        let outcome = self.convert(&inputs, rows as u64, &bytes)?;
+        if let Some(fault) = outcome.fault {
+            let column = self.engine.leaves.get(fault.unit as usize);
+            let column = column.map_or_else(String::new, |leaf| leaf.path.clone());
+            return Err(ParquetError::Data { column, row_group, fault });
+        }
+        let measured = Measured {
+            rows: rows as u64,
+            input_bytes: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+            output_bytes: outcome.buffers.iter().map(|buffer| buffer.len() as u64).sum(),
+            cycles: outcome.cycles,
+            stall_input: outcome.stall_input,
+            stall_output: outcome.stall_output,
+        };
+        let arrays = self.arrays(rows, outcome.buffers)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch =
+            RecordBatch::try_new_with_options(self.engine.schema.clone(), arrays, &options);
+        batch
+            .map(|batch| (batch, measured))
+            .map_err(|error| ParquetError::Array("of the batch".into(), error))
+    }
+
+    /// Runs the circuit, with more room as long as a dictionary makes more bytes than the pages had.
+    fn convert(
+        &mut self,
+        inputs: &[Input<'_>],
+        rows: u64,
+        bytes: &[u64],
+    ) -> Result<Outcome, ParquetError> {
+        let mut room = 1_u64;
+        loop {
+            let mut capacities = Vec::new();
+            for (column, bytes) in self.engine.design.columns.iter().zip(bytes) {
+                let whole = |bytes: u64| bytes.next_multiple_of(64).min(CAPACITY_MAX);
+                if column.nullable {
+                    capacities.push(whole(rows.div_ceil(64) * 8));
+                }
+                match column.kind {
+                    Kind::Bits32 => capacities.push(whole(rows * 4)),
+                    Kind::Bits64 => capacities.push(whole(rows * 8)),
+                    Kind::Bytes => {
+                        capacities.push(whole((rows + 1) * 4));
+                        capacities.push(whole((bytes + 64).saturating_mul(room)));
+                    }
+                }
+            }
+            let outcome = self.session.run(inputs, &capacities)?;
+            let full = outcome.fault.is_some_and(|fault| fault.code == CODE_CAPACITY);
+            let most = bytes.iter().copied().max().unwrap_or(0);
+            if !full || most.saturating_mul(room) >= CAPACITY_MAX {
+                return Ok(outcome);
+            }
+            room *= 4;
+        }
+    }
+
+    fn arrays(
+        &self,
+        rows: usize,
+        buffers: Vec<Vec<u8>>,
+    ) -> Result<Vec<ArrayRef>, ParquetError> {
+        let mut buffers = buffers.into_iter();
+        let mut arrays: Vec<ArrayRef> = Vec::new();
+        for (column, leaf) in self.engine.design.columns.iter().zip(&self.engine.leaves) {
+            let mut next = || Buffer::from(buffers.next().unwrap_or_default());
+            let mut data = ArrayData::builder(leaf.field.data_type().clone()).len(rows);
+            if column.nullable {
+                data = data.null_bit_buffer(Some(next()));
+            }
+            data = data.add_buffer(next());
+            if column.kind == Kind::Bytes {
+                data = data.add_buffer(next());
+            }
+            // Everything is checked, UTF-8 too; words need not lie as Arrow wants them.
+            let data = data.align_buffers(true).build();
+            let data = data.map_err(|error| ParquetError::Array(leaf.path.clone(), error))?;
+            arrays.push(Arc::clone(&make_array(data)));
+        }
+        Ok(arrays)
+    }
+}

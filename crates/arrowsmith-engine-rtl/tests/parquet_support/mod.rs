@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A Parquet file through a circuit and through two oracles: engine `cpu` and the `parquet` crate.
+
+use arrow_array::RecordBatch;
+use arrow_array::ArrayRef;
+use arrowsmith_core::Limits;
+use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder};
+use arrowsmith_engine_rtl::Verilator;
+use arrowsmith_engine_rtl::converter::MemoryProfile;
+use arrowsmith_engine_rtl::parquet::{Engine, Measured, ParquetError};
+use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
+use arrowsmith_rtlgen::parquet::Options;
+use bytes::Bytes;
+
+/// A file and what is read of it.
+pub struct Case {
+    pub file: File,
+    pub plan: ReadPlan,
+}
+
+impl Case {
+    pub fn open(bytes: Bytes) -> Result<Self, String> {
+        let file = File::open(bytes, &Limits::default()).map_err(|error| error.to_string())?;
+        let plan = ReadPlan::new(&file, &ReadOptions::default()).map_err(|error| error.to_string())?;
+        Ok(Self { file, plan })
+    }
+
+    /// What engine `cpu` makes of a row group.
+    pub fn expected(&self, row_group: usize) -> Result<RecordBatch, String> {
+        let rows = self.file.row_group_rows(row_group).map_err(|error| error.to_string())?;
+        let mut arrays: Vec<ArrayRef> = Vec::new();
+        for column in &self.plan.fields {
+            let decoder =
+                FieldDecoder::new(&self.file, row_group, column, None, ColumnOptions::default());
+            let array = decoder.and_then(|mut decoder| decoder.next(rows));
+            arrays.push(array.map_err(|error| error.to_string())?);
+        }
+        RecordBatch::try_new(self.plan.schema.clone(), arrays).map_err(|error| error.to_string())
+    }
+}
+
+pub fn verilator() -> Verilator {
+    Verilator::find().unwrap_or_else(|error| panic!("{error}"))
+}
+
+pub fn engine(verilator: &Verilator, case: &Case) -> Result<Engine, ParquetError> {
+    Engine::new(verilator, &case.file, &case.plan, &Options::default())
+}
+
+/// All row groups, equal to engine `cpu`'s; what they took.
+pub fn check(verilator: &Verilator, case: &Case, memory: &MemoryProfile) -> Result<String, String> {
+    let engine = engine(verilator, case).map_err(|error| error.to_string())?;
+    let mut reader = engine.start(memory).map_err(|error| error.to_string())?;
+    let mut all = Measured::default();
+    for row_group in 0..case.file.row_groups() {
+        let expected = case.expected(row_group);
+        match (reader.read(&case.file, row_group), expected) {
+            (Ok((batch, took)), Ok(expected)) => {
+                if batch != expected {
+                    return Err(format!("row group {row_group} differs: {}", first_difference(&batch, &expected)));
+                }
+                all.rows += took.rows;
+                all.input_bytes += took.input_bytes;
+                all.output_bytes += took.output_bytes;
+                all.cycles += took.cycles;
+                all.stall_input += took.stall_input;
+                all.stall_output += took.stall_output;
+            }
+            (Err(ParquetError::Data { .. } | ParquetError::Array(..)), Err(_)) => {}
+            (Err(error), _) => return Err(error.to_string()),
+            (Ok(_), Err(why)) => return Err(format!("is read, and engine cpu says: {why}")),
+        }
+    }
+    Ok(format!(
+        "{} rows, {} -> {} bytes, {} cycles, {:.1} in/cycle, {:.1} out/cycle",
+        all.rows,
+        all.input_bytes,
+        all.output_bytes,
+        all.cycles,
+        all.input_bytes as f64 / all.cycles.max(1) as f64,
+        all.output_bytes as f64 / all.cycles.max(1) as f64
+    ))
+}
+
+fn first_difference(found: &RecordBatch, expected: &RecordBatch) -> String {
+    for (index, (found, expected)) in found.columns().iter().zip(expected.columns()).enumerate() {
+        for row in 0..found.len().min(expected.len()) {
+            if found.slice(row, 1) != expected.slice(row, 1) {
+                return format!("column {index}, row {row}: {:?}, expected {:?}", found.slice(row, 1), expected.slice(row, 1));
+            }
+        }
+    }
+    "in length".into()
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Columns of a Parquet file → circuit: a converter of column chunks to Arrow buffers, as in the Parquet paper (Fig. 2) with a column
+//! decoder for every column.
+//!
+//! What is generated is the top: a decoder for each column with what that column needs, the ports to memory that they share, and the
+//! registers. The decoders are `hdl/rtl/parquet`. Columns that repeat, and types that the circuit does not have, are refused by
+//! name. The file's footer is software's business.
+
+mod top;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use crate::graph::Refusal;
+use crate::registers::{RegisterMap, Shape};
+
+/// The part of the hardware library that these circuits need; see [`crate::LIBRARY`].
+pub const LIBRARY: &[(&str, &str)] = &[
+    hdl!("stream/as_stream_pkg.sv"),
+    hdl!("parquet/as_parquet_pkg.sv"),
+    hdl!("prim/as_skid_buffer.sv"),
+    hdl!("prim/as_fifo.sv"),
+    hdl!("prim/as_ram.sv"),
+    hdl!("prim/as_ram_bytes.sv"),
+    hdl!("prim/as_fifo_block.sv"),
+    hdl!("stream/as_stream_window.sv"),
+    hdl!("stream/as_prefix_sum.sv"),
+    hdl!("axi/as_axil_slave.sv"),
+    hdl!("axi/as_axi_reader.sv"),
+    hdl!("axi/as_axi_read_mux.sv"),
+    hdl!("axi/as_axi_write_mux.sv"),
+    hdl!("arrow/as_arrow_pack.sv"),
+    hdl!("arrow/as_arrow_values.sv"),
+    hdl!("arrow/as_arrow_offsets.sv"),
+    hdl!("parquet/as_bit_unpack.sv"),
+    hdl!("parquet/as_parquet_header.sv"),
+    hdl!("parquet/as_parquet_snappy.sv"),
+    hdl!("parquet/as_parquet_pages.sv"),
+    hdl!("parquet/as_parquet_levels.sv"),
+    hdl!("parquet/as_parquet_delta.sv"),
+    hdl!("parquet/as_parquet_dictionary.sv"),
+    hdl!("parquet/as_parquet_expand.sv"),
+    hdl!("parquet/as_parquet_column.sv"),
+    hdl!("parquet/as_parquet_control.sv"),
+];
+
+/// Columns of one circuit, at most: 3 buffers each, and the inputs of the register map.
+pub const COLUMNS_MAX: usize = 32;
+
+/// What a column's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// 32 bits as stored: INT32, FLOAT.
+    Bits32,
+    /// 64 bits as stored: INT64, DOUBLE.
+    Bits64,
+    /// BYTE_ARRAY, with 32-bit offsets. That text is UTF-8 is for software to check.
+    Bytes,
+}
+
+/// A column, and what its decoder can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its path in the schema, dotted.
+    pub path: String,
+    /// What its values are.
+    pub kind: Kind,
+    /// Whether it has definition levels 0 and 1.
+    pub nullable: bool,
+    /// PLAIN.
+    pub plain: bool,
+    /// DELTA_BINARY_PACKED; of bytes DELTA_LENGTH_BYTE_ARRAY.
+    pub delta: bool,
+    /// RLE_DICTIONARY.
+    pub dictionary: bool,
+    /// Snappy, else not compressed.
+    pub snappy: bool,
+}
+
+impl Column {
+    /// A column whose decoder can do all of it but compression.
+    pub fn new(path: impl Into<String>, kind: Kind, nullable: bool) -> Self {
+        let path = path.into();
+        Self { path, kind, nullable, plain: true, delta: true, dictionary: true, snappy: false }
+    }
+
+    /// Buffers of its array, in Arrow's order.
+    pub fn buffers(&self) -> Vec<&'static str> {
+        let mut buffers = Vec::new();
+        if self.nullable {
+            buffers.push("validity");
+        }
+        match self.kind {
+            Kind::Bytes => buffers.extend(["offsets", "bytes"]),
+            Kind::Bits32 | Kind::Bits64 => buffers.push("values"),
+        }
+        buffers
+    }
+}
+
+/// How much a circuit holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Prefix of the generated modules, a SystemVerilog identifier.
+    pub name: String,
+    /// Entries of a dictionary, at most: a power of two of 512 or more.
+    pub entries: u32,
+    /// Bytes of a dictionary of strings, at most: a power of two of 8,192 or more.
+    pub entry_bytes: u32,
+    /// Words of 64 levels of a page, at most: a power of two.
+    pub level_words: u32,
+    /// How far back Snappy may reach: a power of two of 8,192 or more. Encoders work in blocks of 65,536.
+    pub history_bytes: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "parquet".into(),
+            entries: 4096,
+            entry_bytes: 65_536,
+            level_words: 4096,
+            history_bytes: 65_536,
+        }
+    }
+}
+
+/// A generated circuit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Design {
+    /// The module at the top.
+    pub top: String,
+    /// Name and text of the generated files, users behind what they use. They need [`LIBRARY`] before them.
+    pub files: Vec<(String, String)>,
+    /// Its registers.
+    pub registers: RegisterMap,
+    /// The columns, an input each.
+    pub columns: Vec<Column>,
+    /// What `schema_hash` reads as.
+    pub schema_hash: u64,
+}
+
+/// Generates the circuit for columns.
+///
+/// # Errors
+///
+/// No column, too many, one without an encoding; a name that is no identifier; a number that is out of range.
+pub fn generate(columns: &[Column], options: &Options) -> Result<Design, Refusal> {
+    check(columns, options)?;
+    let schema_hash = hash(columns, options);
+    let buffers = columns.iter().flat_map(|column| {
+        let named = |buffer: &'static str| format!("{} {buffer}", column.path);
+        column.buffers().into_iter().map(named).collect::<Vec<_>>()
+    });
+    let registers = RegisterMap::converter(&Shape {
+        name: options.name.clone(),
+        schema_hash,
+        units: u8::try_from(columns.len()).unwrap_or(u8::MAX),
+        beat_bytes: 64,
+        format: 2,
+        inputs: columns.iter().map(|column| column.path.clone()).collect(),
+        buffers: buffers.collect(),
+    });
+    let top = format!("{}_top", options.name);
+    let files = vec![
+        (format!("{}_regs.sv", options.name), registers.systemverilog()),
+        (format!("{top}.sv"), top::text(columns, options, &registers)),
+    ];
+    Ok(Design { top, files, registers, columns: columns.to_vec(), schema_hash })
+}
+
+fn check(columns: &[Column], options: &Options) -> Result<(), Refusal> {
+    let refuse = |path: &str, reason: &str| Err(Refusal { path: path.into(), reason: reason.into() });
+    let identifier = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    if !identifier(&options.name) {
+        return refuse("name", "is no identifier in lower case");
+    }
+    if columns.is_empty() || columns.len() > COLUMNS_MAX {
+        return refuse("columns", "there are none, or more than 32");
+    }
+    for column in columns {
+        if !(column.plain || column.delta || column.dictionary) {
+            return refuse(&column.path, "has no encoding");
+        }
+    }
+    for (name, value, least) in [
+        ("entries", options.entries, 512),
+        ("entry_bytes", options.entry_bytes, 8192),
+        ("level_words", options.level_words, 16),
+        ("history_bytes", options.history_bytes, 8192),
+    ] {
+        if !value.is_power_of_two() || value < least || value > 1 << 20 {
+            return refuse(name, "is no power of two, or out of range");
+        }
+    }
+    Ok(())
+}
+
+/// 64-bit FNV-1a of what the circuit is made of.
+fn hash(columns: &[Column], options: &Options) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in format!("{columns:?}{options:?}").bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bits32 => "32 bits",
+            Self::Bits64 => "64 bits",
+            Self::Bytes => "bytes",
+        })
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The registers of a converter, described once: what the circuit, its drivers and its document are written from.
+//!
+//! Registers are words of 32 bits at byte addresses of 16 bits; a value of 64 bits is two of them, the low one first. Inputs and buffers
+//! have blocks of their own, one behind the other. The C++ driver of the simulation reads the same addresses
+//! (`cpp/as_converter_registers.hpp` of `arrowsmith-engine-rtl`, which a test keeps equal to [`RegisterMap::c_header`]). It
+//! holds no state and touches no device.
+
+mod software;
+pub(crate) mod systemverilog;
+#[cfg(test)]
+mod tests;
+
+/// Bits of an address.
+pub const ADDRESS_BITS: u32 = 16;
+/// "ARSM", what a converter says it is.
+pub const IDENTITY: u32 = 0x4d53_5241;
+/// Where the blocks of the inputs begin.
+pub const INPUT_BASE: u32 = 0x1000;
+/// Where the blocks of the buffers begin.
+pub const BUFFER_BASE: u32 = 0x2000;
+/// Bytes of a block.
+pub const BLOCK_BYTES: u32 = 0x20;
+/// Inputs that fit, at most.
+pub const INPUTS_MAX: usize = 128;
+/// Buffers that fit, at most.
+pub const BUFFERS_MAX: usize = 1024;
+
+/// What a register is to both sides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// The host reads what is fixed.
+    Constant(u64),
+    /// Each bit that the host writes as one is a pulse of one cycle: name and meaning.
+    Command(Vec<(&'static str, &'static str)>),
+    /// Each bit is a line of the circuit: name and meaning.
+    Flags(Vec<(&'static str, &'static str)>),
+    /// The host writes and reads it, the circuit sees it.
+    Control,
+    /// The circuit says it, in so many bits, the host reads it.
+    Status(u32),
+    /// Cycles since the last start in which a line of the circuit was high.
+    Counter,
+}
+
+/// A register, or one of each block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Register {
+    /// Its name, in snake case; ports and constants are named after it.
+    pub name: &'static str,
+    /// Byte address; of the first one where there are several.
+    pub offset: u32,
+    /// 32 or 64.
+    pub bits: u32,
+    /// How many there are, `BLOCK_BYTES` apart.
+    pub count: usize,
+    /// What it is to both sides.
+    pub access: Access,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// The registers of one circuit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisterMap {
+    /// Prefix of the generated module and of the constants: an identifier in lower case.
+    pub name: String,
+    /// What each input is.
+    pub inputs: Vec<String>,
+    /// What each buffer is: the column's path and which of its buffers.
+    pub buffers: Vec<String>,
+    /// All registers, by address.
+    pub registers: Vec<Register>,
+}
+
+/// What the registers of a converter depend on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// Prefix of the generated modules.
+    pub name: String,
+    /// Hash of the schema, of what the circuit can do.
+    pub schema_hash: u64,
+    /// Parsers or columns that work side by side.
+    pub units: u8,
+    /// Bytes of a beat of memory.
+    pub beat_bytes: u8,
+    /// 1 JSON, 2 Parquet.
+    pub format: u8,
+    /// What each input is.
+    pub inputs: Vec<String>,
+    /// What each buffer is.
+    pub buffers: Vec<String>,
+}
+
+impl RegisterMap {
+    /// The registers of a converter. More than [`INPUTS_MAX`] inputs or [`BUFFERS_MAX`] buffers do not fit and are
+    /// for the caller to refuse.
+    pub fn converter(shape: &Shape) -> Self {
+        let of_shape = u64::from(shape.units)
+            | u64::from(shape.beat_bytes) << 8
+            | u64::from(shape.format) << 16;
+        let counts = shape.inputs.len() as u64 | (shape.buffers.len() as u64) << 16;
+        let one = |name, offset, bits, access, doc| Register {
+            name,
+            offset,
+            bits,
+            count: 1,
+            access,
+            doc,
+        };
+        let commands = vec![
+            ("start", "begin, with the inputs and buffers as they are set"),
+            ("abort", "give up: no further write begins, and `done` follows"),
+        ];
+        let flags = vec![
+            ("busy", "works"),
+            ("done", "has ended since the last start, and every write is answered"),
+            ("error", "ended with an error"),
+        ];
+        let mut registers = vec![
+            one("identity", 0x00, 32, Access::Constant(u64::from(IDENTITY)), "\"ARSM\""),
+            one("version", 0x04, 32, Access::Constant(1), "of this map"),
+            one("schema_hash", 0x08, 64, Access::Constant(shape.schema_hash), "of what it converts"),
+            one(
+                "shape",
+                0x10,
+                32,
+                Access::Constant(of_shape),
+                "bits 7:0 parsers or columns, 15:8 bytes of a beat, 23:16 format (1 JSON, 2 Parquet)",
+            ),
+            one("counts", 0x14, 32, Access::Constant(counts), "bits 15:0 inputs, 31:16 buffers"),
+            one("control", 0x18, 32, Access::Command(commands), "commands"),
+            one("status", 0x1c, 32, Access::Flags(flags), "where it stands"),
+            one("error_code", 0x20, 32, Access::Status(8), "0 none; see the table of codes"),
+            one("error_unit", 0x24, 32, Access::Status(16), "parser or column that it is of"),
+            one("error_position", 0x28, 64, Access::Status(64), "byte of that unit's input"),
+            one("rows", 0x40, 64, Access::Status(64), "rows that were converted"),
+            one("cycles", 0x48, 64, Access::Counter, "cycles of work"),
+            one("stall_input", 0x50, 64, Access::Counter, "of them, waiting for input"),
+            one("stall_output", 0x58, 64, Access::Counter, "of them, waiting for memory to take output"),
+        ];
+        let blocks = [
+            ("input_address", INPUT_BASE, Access::Control, "where the input is"),
+            ("input_length", INPUT_BASE + 8, Access::Control, "its bytes"),
+            ("input_items", INPUT_BASE + 16, Access::Control, "rows or values it has; 0: not known"),
+            ("input_rows", INPUT_BASE + 24, Access::Status(64), "rows that came of it"),
+            ("buffer_address", BUFFER_BASE, Access::Control, "where the buffer is, at a whole beat"),
+            ("buffer_capacity", BUFFER_BASE + 8, Access::Control, "its bytes, whole beats"),
+            ("buffer_length", BUFFER_BASE + 16, Access::Status(64), "bytes that were written"),
+        ];
+        for (name, offset, access, doc) in blocks {
+            let many = if offset < BUFFER_BASE { &shape.inputs } else { &shape.buffers };
+            registers.push(Register { name, offset, bits: 64, count: many.len(), access, doc });
+        }
+        Self {
+            name: shape.name.clone(),
+            inputs: shape.inputs.clone(),
+            buffers: shape.buffers.clone(),
+            registers,
+        }
+    }
+
+    /// The module `NAME_regs`, which needs `as_axil_slave`.
+    pub fn systemverilog(&self) -> String {
+        systemverilog::text(self)
+    }
+
+    /// Constants for a driver in Rust.
+    pub fn rust(&self) -> String {
+        software::rust(self)
+    }
+
+    /// A header for drivers in C and C++.
+    pub fn c_header(&self) -> String {
+        software::c_header(self)
+    }
+
+    /// The document.
+    pub fn markdown(&self) -> String {
+        software::markdown(self)
+    }
+}

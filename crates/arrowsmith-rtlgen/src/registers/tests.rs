@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the texts say of the registers agrees.
+
+use super::{RegisterMap, Shape};
+
+fn map() -> RegisterMap {
+    RegisterMap::converter(&Shape {
+        name: "trip".into(),
+        schema_hash: 0x0123_4567_89ab_cdef,
+        units: 2,
+        beat_bytes: 64,
+        format: 2,
+        inputs: vec!["a".into(), "b".into()],
+        buffers: vec!["a values".into(), "b offsets".into(), "b bytes".into()],
+    })
+}
+
+#[test]
+fn no_two_registers_share_a_word() {
+    let mut words = std::collections::BTreeSet::new();
+    for register in &map().registers {
+        for index in 0..register.count {
+            for word in 0..register.bits / 32 {
+                let block = u32::try_from(index).unwrap() * super::BLOCK_BYTES;
+                assert!(words.insert(register.offset + block + word * 4), "{}", register.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_texts_have_all_registers() {
+    let map = map();
+    let (sv, rust, c, md) = (map.systemverilog(), map.rust(), map.c_header(), map.markdown());
+    for register in &map.registers {
+        let name = register.name.to_ascii_uppercase();
+        let offset = format!("0x{:04x}", register.offset);
+        assert!(rust.contains(&format!("pub const {name}: u32 = {offset};")), "{name}");
+        assert!(c.contains(&format!("#define TRIP_{name} {offset}u")), "{name}");
+        assert!(md.contains(&format!("| {} |", register.name)), "{name}");
+        assert!(sv.contains(&format!("16'h{:04x}", register.offset)), "{name}");
+    }
+    assert!(sv.contains("16'h0008: read_data_q <= 32'h89abcdef;"));
+    assert!(sv.contains("16'h000c: read_data_q <= 32'h01234567;"));
+    assert!(sv.contains("16'h2044: buffer_address_q[160+:32] <= write_data;"));
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definition levels of one bit, RLE and bit-packed runs: what of a column is null.
+//
+// After `start_i` it takes `bytes_i` bytes of the window and makes tokens of the first `count_i` levels: a run of equal ones, or up to 64
+// different ones. `valid_count_o` says how many are 1 when it is idle again. Bytes behind the last level are passed over.
+//
+// Throughput: 64 levels a cycle, a run in 2.
+//
+// Layer: parquet.
+module as_parquet_levels (
+    input logic clk_i,
+    input logic rst_ni,
+    input logic clr_i,
+
+    input  logic        start_i,
+    input  logic [31:0] count_i,
+    input  logic [31:0] bytes_i,
+    output logic        idle_o,
+    output logic [ 7:0] fault_o,
+    output logic [31:0] valid_count_o,
+
+    input  logic        window_ready_i,
+    input  logic [63:0] window_i,
+    output logic [ 6:0] take_o,
+
+    // {run, count, bits}: of a run, bit 0 is the level of all.
+    output logic        token_valid_o,
+    input  logic        token_ready_i,
+    output logic [96:0] token_o
+);
+  import as_parquet_pkg::*;
+
+  typedef enum logic [2:0] {
+    Idle,
+    See,
+    Head,
+    Run,
+    Bits,
+    Rest
+  } state_e;
+
+  state_e       state_q;
+  logic  [ 7:0] fault_q;
+  logic  [31:0] left_q;
+  logic  [31:0] bytes_q;
+  logic  [31:0] ones_q;
+  logic  [47:0] seen_q;
+  // Levels of the bit-packed run.
+  logic  [31:0] packed_q;
+
+  logic  [ 2:0] head_bytes;
+  logic  [34:0] head;
+  logic         head_bad;
+  logic  [ 7:0] run_value;
+  logic  [31:0] run_count;
+  logic  [31:0] bits_count;
+  logic  [ 3:0] bits_bytes;
+  logic  [63:0] bits;
+  logic  [ 6:0] ones;
+
+  always_comb begin
+    head_bytes = '0;
+    head       = '0;
+    for (int unsigned k = 5; k > 0; k--) begin
+      if (!seen_q[(k-1)*8+7]) head_bytes = 3'(k);
+    end
+    for (int unsigned k = 0; k < 5; k++) begin
+      if (3'(k) < head_bytes) head[k*7+:7] = seen_q[k*8+:7];
+    end
+    run_value = 8'(seen_q >> {head_bytes, 3'b000});
+    // A run of nothing would go on for ever.
+    head_bad  = head_bytes == '0 || head[34:32] != '0 || head[31:1] == '0 ||
+                32'(head_bytes) + 32'(!head[0]) > bytes_q || (head[0] ? head[31:29] != '0 : run_value > 8'd1);
+  end
+
+  assign run_count = {1'b0, head[31:1]} < left_q ? {1'b0, head[31:1]} : left_q;
+
+  always_comb begin
+    bits_count = packed_q < 32'd64 ? packed_q : 32'd64;
+    if (left_q < bits_count) bits_count = left_q;
+    bits_bytes = packed_q < 32'd64 ? 4'(packed_q >> 3) : 4'd8;
+    bits = '0;
+    ones = '0;
+    for (int unsigned k = 0; k < 64; k++) begin
+      bits[k] = window_i[k] && 32'(k) < bits_count;
+      ones += 7'(bits[k]);
+    end
+  end
+
+  logic put;
+  assign put           = token_valid_o && token_ready_i;
+  assign token_valid_o = state_q == Run || (state_q == Bits && window_ready_i && left_q != '0 && !short_bits);
+  assign token_o       = state_q == Run ? {1'b1, run_count, 63'd0, run_value[0]} : {1'b0, bits_count, bits};
+
+  // The last bytes of a run may be missing if no level is in them.
+  logic short_bits;
+  assign short_bits = bytes_q < 32'(bits_bytes) && {bytes_q[28:0], 3'b000} < bits_count;
+
+  always_comb begin
+    take_o = '0;
+    unique case (state_q)
+      Run:     if (put) take_o = 7'(head_bytes) + 7'd1;
+      Head:    if (head[0] && !head_bad) take_o = 7'(head_bytes);
+      Bits:    if (put) take_o = bytes_q < 32'(bits_bytes) ? 7'(bytes_q) : 7'(bits_bytes);
+      Rest:    if (window_ready_i) take_o = bytes_q < 32'd64 ? 7'(bytes_q) : 7'd64;
+      default: ;
+    endcase
+  end
+
+  assign idle_o        = state_q == Idle;
+  assign fault_o       = fault_q;
+  assign valid_count_o = ones_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= Idle;
+      fault_q <= FaultNone;
+    end else if (clr_i) begin
+      state_q <= Idle;
+      fault_q <= FaultNone;
+    end else begin
+      unique case (state_q)
+        Idle: if (start_i) state_q <= count_i == '0 ? Rest : See;
+        See:  if (window_ready_i) state_q <= Head;
+        Head:
+        if (head_bad) begin
+          state_q <= Idle;
+          fault_q <= FaultLevels;
+        end else begin
+          state_q <= head[0] ? Bits : Run;
+        end
+        Run:  if (put) state_q <= left_q == run_count ? Rest : See;
+        Bits:
+        if (window_ready_i && short_bits) begin
+          state_q <= Idle;
+          fault_q <= FaultLevels;
+        end else if (put) begin
+          if (left_q == bits_count) state_q <= Rest;
+          else if (packed_q <= 32'd64) state_q <= See;
+        end
+        Rest: if (window_ready_i && bytes_q <= 32'd64) state_q <= Idle;
+        default: ;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Idle) begin
+      left_q  <= count_i;
+      bytes_q <= bytes_i;
+      ones_q  <= '0;
+    end else begin
+      bytes_q <= bytes_q - 32'(take_o);
+    end
+    if (state_q == See) seen_q <= window_i[47:0];
+    if (state_q == Head) packed_q <= {head[28:1], 4'b0000} >> 1;
+    if (put) begin
+      left_q <= left_q - (state_q == Run ? run_count : bits_count);
+      ones_q <= ones_q + (state_q == Run ? (run_value[0] ? run_count : '0) : 32'(ones));
+      packed_q <= packed_q - 32'd64;
+    end
+  end
+
+endmodule
