@@ -35,6 +35,7 @@ mod corpus;
 mod definition;
 mod engine;
 mod error;
+pub mod flight;
 pub mod ingest;
 mod input;
 mod install;
