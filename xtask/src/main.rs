@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: [&str; 30] = [
+const LAYERS: [&str; 32] = [
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-message",
@@ -36,6 +36,8 @@ const LAYERS: [&str; 30] = [
     "arrowsmith-ffi",
     "arrowsmith-ingest",
     "arrowsmith-load",
+    "arrowsmith-flight",
+    "arrowsmith-flight-sql",
     "arrowsmith-jvm",
     "arrowsmith-bench",
     "arrowsmith-cli",

@@ -18,10 +18,12 @@ pub use self::values::{
     To, Unknown,
 };
 use crate::bench::jvm::JvmBenchArgs;
+use crate::fetch::FetchArgs;
 use crate::ingest::IngestArgs;
 use crate::jvm::JvmArgs;
 use crate::objects::ObjectsArgs;
 use crate::progress::When;
+use crate::serve::ServeArgs;
 use crate::size;
 
 /// Bytes in any shape, Arrow out, at the speed of the hardware.
@@ -39,6 +41,8 @@ pub enum Command {
     Inspect(InspectArgs),
     Generate(Box<GenerateArgs>),
     Ingest(IngestArgs),
+    Serve(Box<ServeArgs>),
+    Fetch(Box<FetchArgs>),
     Objects(ObjectsArgs),
     Jvm(JvmArgs),
     Bench(BenchArgs),

@@ -13,7 +13,7 @@ use arrowsmith::json::{JsonReader, ReaderBuilder};
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
 
-use self::target::Target;
+pub use self::target::Target;
 use crate::args::{ConvertArgs, Duplicates, Engine, OnBad, Unknown};
 use crate::failure::{Failure, Outcome};
 use crate::input;

@@ -10,6 +10,7 @@ mod args;
 mod bench;
 mod convert;
 mod failure;
+mod fetch;
 mod generate;
 mod infer;
 mod ingest;
@@ -21,6 +22,7 @@ mod objects;
 mod progress;
 mod rejects;
 mod schema;
+mod serve;
 mod size;
 
 use std::process::ExitCode;
@@ -40,12 +42,20 @@ fn main() -> ExitCode {
             Err(failure) => failure.report(),
         };
     }
+    if let Command::Serve(args) = &cli.command {
+        return match serve::run(args) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(),
+        };
+    }
     let interrupt = Interrupt::install();
     let outcome = match cli.command {
         Command::Convert(args) => convert::run(&args, &interrupt),
         Command::Infer(args) => infer::run(&args, &interrupt),
         Command::Inspect(args) => inspect::run(&args),
         Command::Ingest(args) => ingest::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Fetch(args) => fetch::run(&args, &interrupt),
         Command::Objects(args) => objects::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Jvm(args) => jvm::run(&args),

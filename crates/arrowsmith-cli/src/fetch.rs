@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith fetch`: reads a flight of any Flight server into a file, several endpoints at once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_schema::Schema;
+use arrowsmith_core::Error;
+use arrowsmith_flight::client::{Client, ClientOptions};
+use arrowsmith_flight::query::Query;
+use clap::Args;
+use futures_util::StreamExt;
+
+use crate::args::OutputArgs;
+use crate::convert::Target;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::size::{display, grouped};
+
+/// Read a dataset of an Arrow Flight server into a file
+///
+/// URL is grpc://HOST:PORT/DATASET, or grpc+tls:// for TLS; without a dataset, the flights are listed. A token may also
+/// stand in the environment, ARROWSMITH_FLIGHT_TOKEN.
+#[derive(Debug, Args)]
+pub struct FetchArgs {
+    /// grpc://HOST:PORT/DATASET
+    #[arg(value_name = "URL")]
+    pub url: String,
+
+    /// Where to write: .arrow, .arrows, .parquet or .jsonl; - for standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+
+    /// Only these columns, in this order
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub columns: Vec<String>,
+
+    /// Only rows for which this holds: "fare > 10 and zone = 'A'"
+    #[arg(long, value_name = "CONDITION")]
+    pub filter: Option<String>,
+
+    /// Rows, at most
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+
+    /// Endpoints that are read at a time
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub parallel: usize,
+
+    /// File with a bearer token
+    #[arg(long, value_name = "FILE")]
+    pub token: Option<PathBuf>,
+
+    /// File with USER:PASSWORD
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    pub user: Option<PathBuf>,
+
+    /// Authority of the server's certificate, PEM [default: the public ones]
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+
+    /// Our certificate, PEM, for a server that asks for one
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// Its key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub out: OutputArgs,
+
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+pub fn run(args: &FetchArgs, interrupt: &Interrupt) -> Outcome {
+    let options = options(args)?;
+    let dataset = args.url.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
+    let dataset = dataset.map_or("", |(_, dataset)| dataset).to_owned();
+    let runtime = tokio::runtime::Runtime::new().map_err(Error::from)?;
+    if dataset.is_empty() {
+        return runtime.block_on(list(&args.url, &options));
+    }
+    let query = Query {
+        dataset,
+        columns: (!args.columns.is_empty()).then(|| args.columns.clone()),
+        filter: args.filter.clone(),
+        limit: args.limit,
+    };
+    let target = Target::new(&args.output, &args.out)?;
+    runtime.block_on(fetch(args, &options, &query, &target, interrupt))
+}
+
+async fn fetch(
+    args: &FetchArgs,
+    options: &ClientOptions,
+    query: &Query,
+    target: &Target<'_>,
+    interrupt: &Interrupt,
+) -> Outcome {
+    let started = Instant::now();
+    let client = Client::connect(&args.url, options).await.map_err(failure)?;
+    let info = client.info(query).await.map_err(failure)?;
+    let schema: Schema = info.clone().try_decode_schema().map_err(Error::from)?;
+    let mut sink = target.open(&Arc::new(schema), interrupt)?;
+    let mut batches = client.read(info, args.parallel).await.map_err(failure)?;
+    let mut bytes = 0;
+    while let Some(batch) = batches.next().await {
+        if interrupt.stop().load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Error::Cancelled.into());
+        }
+        let batch = batch.map_err(failure)?;
+        bytes += batch.get_array_memory_size() as u64;
+        // Writing waits for the disk; reading goes on in tasks of its own.
+        tokio::task::block_in_place(|| sink.write(&batch)).map_err(Failure::output)?;
+    }
+    let summary = tokio::task::block_in_place(|| sink.finish()).map_err(Failure::output)?;
+    if !args.quiet {
+        eprintln!(
+            "{} rows; {} in, {} out; {:.3} s",
+            grouped(summary.rows),
+            display(bytes),
+            display(summary.bytes),
+            started.elapsed().as_secs_f64(),
+        );
+    }
+    Ok(())
+}
+
+async fn list(url: &str, options: &ClientOptions) -> Outcome {
+    let client = Client::connect(url, options).await.map_err(failure)?;
+    for info in client.list().await.map_err(failure)? {
+        let descriptor = info.flight_descriptor.clone().unwrap_or_default();
+        let line = serde_json::json!({
+            "dataset": descriptor.path.first(),
+            "rows": (info.total_records >= 0).then_some(info.total_records),
+            "bytes": (info.total_bytes >= 0).then_some(info.total_bytes),
+            "endpoints": info.endpoint.len(),
+        });
+        println!("{line}");
+    }
+    Ok(())
+}
+
+fn options(args: &FetchArgs) -> Outcome<ClientOptions> {
+    let read = |path: &PathBuf| {
+        std::fs::read_to_string(path)
+            .map(|text| text.trim().to_owned())
+            .map_err(|error| Failure::Work(Error::io(path, error)))
+    };
+    let token = match &args.token {
+        Some(path) => Some(read(path)?),
+        None => std::env::var("ARROWSMITH_FLIGHT_TOKEN").ok(),
+    };
+    let user = match &args.user {
+        Some(path) => {
+            let text = read(path)?;
+            let pair = text.split_once(':').ok_or_else(|| {
+                Failure::Usage(format!("{}: not USER:PASSWORD", path.display()))
+            })?;
+            Some((pair.0.to_owned(), pair.1.to_owned()))
+        }
+        None => None,
+    };
+    let mut options = ClientOptions::default();
+    options.token = token.filter(|_| user.is_none());
+    options.user = user;
+    options.ca_file.clone_from(&args.tls_ca);
+    options.identity = args.tls_cert.clone().zip(args.tls_key.clone());
+    Ok(options)
+}
+
+/// What the server, or the way to it, says.
+fn failure(status: tonic::Status) -> Failure {
+    let text = format!("{}: {}", status.code(), status.message());
+    match status.code() {
+        tonic::Code::InvalidArgument | tonic::Code::NotFound => Failure::Usage(text),
+        _ => Failure::Work(std::io::Error::other(text).into()),
+    }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith serve`: datasets as Arrow Flight and Flight SQL, by arrowsmith-flight.
+//!
+//! Logs go to standard error. The first line on standard output is the address, for scripts that asked for port 0.
+
+use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrowsmith_core::Error;
+use arrowsmith_flight::dataset::Format;
+use arrowsmith_flight::{Access, Catalog, Compression, Extension, Options, Server, Spec, Tls};
+use arrowsmith_flight_sql::{FlightSql, SqlOptions};
+use clap::{Args, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+use crate::args::BufferCompression;
+use crate::failure::{Failure, Outcome};
+use crate::{schema, size};
+
+/// Serve files as Arrow Flight, and as tables of Flight SQL
+///
+/// A PATH is a file, a pattern in quotes or a folder of Parquet, Arrow or JSON files, or grpc://HOST:PORT/STREAM for a
+/// live stream of `arrowsmith ingest`. NAME=PATH gives it another name than that of its file or folder. Without --token
+/// and --users everybody who can connect may read.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// What to serve: PATH or NAME=PATH
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<String>,
+
+    /// Address to listen on; port 0 takes a free one
+    #[arg(short, long, value_name = "ADDRESS", default_value = "127.0.0.1:8815")]
+    pub listen: SocketAddr,
+
+    /// What the files are [default: by their names]
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub format: Option<FormatArg>,
+
+    /// Schema of JSON files: a file, text as `infer` prints it, or a workload's name [default: inferred]
+    #[arg(short, long, value_name = "SCHEMA")]
+    pub schema: Option<String>,
+
+    /// Read everything into memory at the start
+    #[arg(long)]
+    pub preload: bool,
+
+    /// Let clients append files to the folders
+    #[arg(long)]
+    pub writable: bool,
+
+    /// No Flight SQL
+    #[arg(long)]
+    pub no_sql: bool,
+
+    /// Certificate chain of the server, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// Its key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+
+    /// Authority whose certificates clients have to show, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_client_ca: Option<PathBuf>,
+
+    /// File with bearer tokens that are let in, one a line
+    #[arg(long, value_name = "FILE")]
+    pub tokens: Option<PathBuf>,
+
+    /// File with users that are let in, lines USER:PASSWORD
+    #[arg(long, value_name = "FILE")]
+    pub users: Option<PathBuf>,
+
+    /// File with the key of tickets, for several servers that share it [default: a random one]
+    #[arg(long, value_name = "FILE")]
+    pub ticket_key: Option<PathBuf>,
+
+    /// What clients are told to connect to: grpc+tls://HOST:PORT [default: where they asked]
+    #[arg(long, value_name = "URL")]
+    pub location: Option<String>,
+
+    /// Address of the page of metrics, /metrics
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
+
+    /// Endpoints of a flight, at most [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub endpoints: Option<usize>,
+
+    /// Compression on the wire
+    #[arg(long, value_enum, value_name = "COMPRESSION", default_value_t = BufferCompression::None)]
+    pub buffer_compression: BufferCompression,
+
+    /// Bytes of a message, about
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
+    pub message_bytes: Option<usize>,
+
+    /// Memory for streams that are decoded, and again for SQL
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_memory, default_value = "1GiB")]
+    pub memory: usize,
+
+    /// Bytes of one upload, at most
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "4GiB")]
+    pub put_bytes: u64,
+
+    /// Connections, at most
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub connections: usize,
+
+    /// Seconds after which a reader who takes nothing is cut off
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub stall_timeout: u64,
+
+    /// Decoder threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+
+    /// What is logged: error, warn, info, debug, or a filter such as arrowsmith_flight=debug
+    #[arg(long, value_name = "FILTER", default_value = "info")]
+    pub log: String,
+}
+
+/// What files are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    Parquet,
+    Arrow,
+    Json,
+}
+
+pub fn run(args: &ServeArgs) -> Outcome {
+    let filter = EnvFilter::try_new(&args.log)
+        .map_err(|error| Failure::Usage(format!("--log {}: {error}", args.log)))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .try_init()
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let catalog = Arc::new(Catalog::open(specs(args)?)?);
+    let options = options(args)?;
+    let sql: Option<Arc<dyn Extension>> = if args.no_sql {
+        None
+    } else {
+        let mut sql = SqlOptions { memory_bytes_max: args.memory, ..SqlOptions::default() };
+        sql.threads = args.threads.unwrap_or(sql.threads);
+        Some(Arc::new(FlightSql::new(Arc::clone(&catalog), &sql)?))
+    };
+    let runtime = tokio::runtime::Runtime::new().map_err(Error::from)?;
+    runtime.block_on(async {
+        let server = Server::start(catalog, options, sql).await?;
+        let mut stdout = std::io::stdout();
+        // Whoever does not read it does not need it.
+        let scheme = if args.tls_cert.is_some() { "grpc+tls" } else { "grpc" };
+        let line = writeln!(stdout, "listening on {scheme}://{}", server.address());
+        let _ = line.and_then(|()| stdout.flush());
+        if let Some(address) = server.metrics_address() {
+            tracing::info!(%address, "metrics");
+        }
+        stop().await.map_err(Error::from)?;
+        tracing::info!("ending");
+        server.shutdown().await;
+        Ok(())
+    })
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn stop() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+fn specs(args: &ServeArgs) -> Outcome<Vec<Spec>> {
+    let format = args.format.map(|format| match format {
+        FormatArg::Parquet => Format::Parquet,
+        FormatArg::Arrow => Format::Ipc,
+        FormatArg::Json => Format::Json,
+    });
+    let schema = args.schema.as_deref().map(schema::load).transpose()?;
+    let mut specs = Vec::with_capacity(args.paths.len());
+    for path in &args.paths {
+        let mut spec = Spec::parse(path, format)?;
+        spec.schema.clone_from(&schema);
+        spec.preload = args.preload;
+        spec.writable = args.writable;
+        specs.push(spec);
+    }
+    Ok(specs)
+}
+
+fn options(args: &ServeArgs) -> Outcome<Options> {
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).map_err(|error| Failure::Work(Error::io(path, error)))
+    };
+    let mut access = Access::default();
+    if let Some(path) = &args.tokens {
+        let text = read(path)?;
+        let tokens = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        access.tokens = tokens.map(str::to_owned).collect();
+    }
+    if let Some(path) = &args.users {
+        access.users = Access::users_of(&read(path)?).map_err(|line| {
+            Failure::Usage(format!("{}, line {line}: not USER:PASSWORD", path.display()))
+        })?;
+    }
+    if (args.tokens.is_some() || args.users.is_some())
+        && access.tokens.is_empty()
+        && access.users.is_empty()
+    {
+        // An empty file must not open the door.
+        return Err(Failure::Usage("there is no token and no user in these files".to_owned()));
+    }
+    let mut options = Options::default();
+    options.listen = args.listen;
+    options.metrics_listen = args.metrics;
+    options.location.clone_from(&args.location);
+    options.tls = Tls {
+        certificate_file: args.tls_cert.clone(),
+        key_file: args.tls_key.clone(),
+        client_ca_file: args.tls_client_ca.clone(),
+    };
+    options.access = access;
+    if let Some(path) = &args.ticket_key {
+        let key = std::fs::read(path).map_err(|error| Failure::Work(Error::io(path, error)))?;
+        if key.len() < 32 {
+            return Err(Failure::Usage(format!("{}: fewer than 32 bytes", path.display())));
+        }
+        options.ticket_key = Some(key);
+    }
+    options.endpoints_max = args.endpoints.unwrap_or(0);
+    options.compression = match args.buffer_compression {
+        BufferCompression::None => Compression::None,
+        BufferCompression::Lz4 => Compression::Lz4,
+        BufferCompression::Zstd => Compression::Zstd,
+    };
+    options.message_bytes = args.message_bytes.unwrap_or(options.message_bytes);
+    options.memory_bytes_max = args.memory as u64;
+    options.put_bytes_max = args.put_bytes;
+    options.connections_max = args.connections;
+    options.stall_timeout = Duration::from_secs(args.stall_timeout);
+    options.threads = args.threads.unwrap_or(0);
+    Ok(options)
+}

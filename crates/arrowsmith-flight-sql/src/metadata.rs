@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The commands with which drivers look around: catalogs, schemas, tables, types, keys, and what this SQL can do.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_flight::sql::metadata::{
+    SqlInfoData, SqlInfoDataBuilder, XdbcTypeInfo, XdbcTypeInfoData, XdbcTypeInfoDataBuilder,
+};
+use arrow_flight::sql::{
+    Command, Nullable, Searchable, SqlInfo, SqlNullOrdering, SqlSupportedCaseSensitivity,
+    SqlSupportedTransaction, SupportedSqlGrammar, XdbcDataType,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrowsmith_flight::Catalog;
+use tonic::Status;
+
+use crate::tables::tables;
+use crate::{CATALOG, SCHEMA};
+
+/// The only type of table.
+const TABLE: &str = "TABLE";
+
+fn internal(error: impl std::fmt::Display) -> Status {
+    Status::internal(error.to_string())
+}
+
+/// What does not change.
+pub(crate) struct Metadata {
+    info: SqlInfoData,
+    types: XdbcTypeInfoData,
+}
+
+impl Metadata {
+    pub(crate) fn new() -> Result<Self, ArrowError> {
+        let map = |error: arrow_flight::error::FlightError| ArrowError::IpcError(error.to_string());
+        Ok(Self { info: info().map_err(map)?, types: types().map_err(map)? })
+    }
+
+    /// The answer to a command; `None` for one that asks for something else.
+    pub(crate) fn answer(
+        &self,
+        catalog: &Catalog,
+        command: &Command,
+    ) -> Result<Option<RecordBatch>, Status> {
+        Ok(Some(match command.clone() {
+            Command::CommandGetCatalogs(command) => {
+                let mut builder = command.into_builder();
+                builder.append(CATALOG);
+                builder.build().map_err(internal)?
+            }
+            Command::CommandGetDbSchemas(command) => {
+                let mut builder = command.into_builder();
+                builder.append(CATALOG, SCHEMA);
+                builder.append(CATALOG, "information_schema");
+                builder.build().map_err(internal)?
+            }
+            Command::CommandGetTables(command) => {
+                let mut builder = command.into_builder();
+                for (name, snapshot) in tables(catalog) {
+                    builder
+                        .append(CATALOG, SCHEMA, name, TABLE, &snapshot.schema)
+                        .map_err(internal)?;
+                }
+                builder.build().map_err(internal)?
+            }
+            Command::CommandGetTableTypes(command) => {
+                let mut builder = command.into_builder();
+                builder.append(TABLE);
+                builder.build().map_err(internal)?
+            }
+            Command::CommandGetSqlInfo(command) => {
+                command.into_builder(&self.info).build().map_err(internal)?
+            }
+            Command::CommandGetXdbcTypeInfo(command) => {
+                command.into_builder(&self.types).build().map_err(internal)?
+            }
+            // Files have no keys: the answer is a table without rows.
+            Command::CommandGetPrimaryKeys(_) => RecordBatch::new_empty(primary_keys()),
+            Command::CommandGetExportedKeys(_)
+            | Command::CommandGetImportedKeys(_)
+            | Command::CommandGetCrossReference(_) => RecordBatch::new_empty(foreign_keys()),
+            _ => return Ok(None),
+        }))
+    }
+}
+
+fn text(name: &str, nullable: bool) -> Field {
+    Field::new(name, DataType::Utf8, nullable)
+}
+
+/// By the protocol: `CommandGetPrimaryKeys`.
+fn primary_keys() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        text("catalog_name", true),
+        text("db_schema_name", true),
+        text("table_name", false),
+        text("column_name", false),
+        Field::new("key_sequence", DataType::Int32, false),
+        text("key_name", true),
+    ]))
+}
+
+/// By the protocol: `CommandGetExportedKeys` and its like.
+fn foreign_keys() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        text("pk_catalog_name", true),
+        text("pk_db_schema_name", true),
+        text("pk_table_name", false),
+        text("pk_column_name", false),
+        text("fk_catalog_name", true),
+        text("fk_db_schema_name", true),
+        text("fk_table_name", false),
+        text("fk_column_name", false),
+        Field::new("key_sequence", DataType::Int32, false),
+        text("fk_key_name", true),
+        text("pk_key_name", true),
+        Field::new("update_rule", DataType::UInt8, false),
+        Field::new("delete_rule", DataType::UInt8, false),
+    ]))
+}
+
+fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
+    let mut builder = SqlInfoDataBuilder::new();
+    builder.append(SqlInfo::FlightSqlServerName, "Arrowsmith");
+    builder.append(SqlInfo::FlightSqlServerVersion, env!("CARGO_PKG_VERSION"));
+    builder.append(SqlInfo::FlightSqlServerArrowVersion, "1.3");
+    builder.append(SqlInfo::FlightSqlServerReadOnly, true);
+    builder.append(SqlInfo::FlightSqlServerSql, true);
+    builder.append(SqlInfo::FlightSqlServerSubstrait, false);
+    builder.append(
+        SqlInfo::FlightSqlServerTransaction,
+        SqlSupportedTransaction::None as i32,
+    );
+    builder.append(SqlInfo::FlightSqlServerCancel, false);
+    builder.append(SqlInfo::FlightSqlServerBulkIngestion, false);
+    builder.append(SqlInfo::SqlDdlCatalog, false);
+    builder.append(SqlInfo::SqlDdlSchema, false);
+    builder.append(SqlInfo::SqlDdlTable, false);
+    builder.append(
+        SqlInfo::SqlIdentifierCase,
+        SqlSupportedCaseSensitivity::SqlCaseSensitivityLowercase as i32,
+    );
+    builder.append(SqlInfo::SqlIdentifierQuoteChar, "\"");
+    builder.append(
+        SqlInfo::SqlQuotedIdentifierCase,
+        SqlSupportedCaseSensitivity::SqlCaseSensitivityCaseInsensitive as i32,
+    );
+    builder.append(SqlInfo::SqlAllTablesAreSelectable, true);
+    builder.append(SqlInfo::SqlNullOrdering, SqlNullOrdering::SqlNullsSortedAtEnd as i32);
+    builder.append(SqlInfo::SqlSupportedGrammar, SupportedSqlGrammar::SqlCoreGrammar as i32);
+    builder.append(SqlInfo::SqlCatalogTerm, "catalog");
+    builder.append(SqlInfo::SqlSchemaTerm, "schema");
+    builder.append(SqlInfo::SqlTransactionsSupported, false);
+    builder.build().map_err(Into::into)
+}
+
+fn types() -> Result<XdbcTypeInfoData, arrow_flight::error::FlightError> {
+    let mut builder = XdbcTypeInfoDataBuilder::new();
+    for (name, data_type, size, quote) in [
+        ("BOOLEAN", XdbcDataType::XdbcBit, 1, ""),
+        ("TINYINT", XdbcDataType::XdbcTinyint, 3, ""),
+        ("SMALLINT", XdbcDataType::XdbcSmallint, 5, ""),
+        ("INTEGER", XdbcDataType::XdbcInteger, 10, ""),
+        ("BIGINT", XdbcDataType::XdbcBigint, 19, ""),
+        ("REAL", XdbcDataType::XdbcReal, 7, ""),
+        ("DOUBLE", XdbcDataType::XdbcDouble, 15, ""),
+        ("DECIMAL", XdbcDataType::XdbcDecimal, 38, ""),
+        ("VARCHAR", XdbcDataType::XdbcVarchar, i32::MAX, "'"),
+        ("VARBINARY", XdbcDataType::XdbcVarbinary, i32::MAX, "'"),
+        ("DATE", XdbcDataType::XdbcDate, 10, "'"),
+        ("TIME", XdbcDataType::XdbcTime, 15, "'"),
+        ("TIMESTAMP", XdbcDataType::XdbcTimestamp, 29, "'"),
+    ] {
+        builder.append(XdbcTypeInfo {
+            type_name: name.to_owned(),
+            data_type,
+            column_size: Some(size),
+            literal_prefix: (!quote.is_empty()).then(|| quote.to_owned()),
+            literal_suffix: (!quote.is_empty()).then(|| quote.to_owned()),
+            create_params: None,
+            nullable: Nullable::NullabilityNullable,
+            case_sensitive: true,
+            searchable: Searchable::Full,
+            unsigned_attribute: Some(false),
+            fixed_prec_scale: false,
+            auto_increment: Some(false),
+            local_type_name: Some(name.to_owned()),
+            minimum_scale: None,
+            maximum_scale: None,
+            sql_data_type: data_type,
+            datetime_subcode: None,
+            num_prec_radix: quote.is_empty().then_some(10),
+            interval_precision: None,
+        });
+    }
+    builder.build().map_err(Into::into)
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Prepared statements: their text and what was bound, kept until their client closes them, or until there are too many.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use arrow_flight::FlightData;
+use arrow_flight::decode::FlightRecordBatchStream;
+use arrow_flight::error::FlightError;
+use datafusion::scalar::ScalarValue;
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use ring::rand::{SecureRandom, SystemRandom};
+use tonic::Status;
+
+use crate::engine::Parameters;
+
+/// Statements, at most: the oldest goes.
+const STATEMENTS_MAX: usize = 10_000;
+
+/// Rows that are bound, at most, and their bytes.
+const ROWS_MAX: usize = 10_000;
+const BYTES_MAX: usize = 16 << 20;
+
+#[derive(Clone)]
+pub(crate) struct Statement {
+    pub(crate) sql: String,
+    pub(crate) parameters: Vec<Parameters>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By number, so that the first is the oldest.
+    statements: BTreeMap<u64, ([u8; 16], Statement)>,
+    next: u64,
+}
+
+/// The statements of all clients. A handle is a number and sixteen random bytes: nobody guesses another's.
+#[derive(Default)]
+pub(crate) struct Prepared(Mutex<State>);
+
+impl Prepared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a statement; its handle.
+    pub(crate) fn add(&self, sql: String) -> Result<Vec<u8>, Status> {
+        let mut secret = [0; 16];
+        SystemRandom::new()
+            .fill(&mut secret)
+            .map_err(|_| Status::internal("the system gives no random bytes"))?;
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        state.statements.insert(number, (secret, Statement { sql, parameters: Vec::new() }));
+        if state.statements.len() > STATEMENTS_MAX {
+            state.statements.pop_first();
+        }
+        Ok([&number.to_be_bytes()[..], &secret].concat())
+    }
+
+    /// The statement of a handle.
+    pub(crate) fn get(&self, handle: &[u8]) -> Result<Statement, Status> {
+        let mut state = self.lock();
+        Ok(find(&mut state, handle)?.clone())
+    }
+
+    /// Binds rows of parameters, in place of those before.
+    pub(crate) fn bind(&self, handle: &[u8], parameters: Vec<Parameters>) -> Result<(), Status> {
+        find(&mut self.lock(), handle)?.parameters = parameters;
+        Ok(())
+    }
+
+    /// Forgets a statement.
+    pub(crate) fn close(&self, handle: &[u8]) {
+        let mut state = self.lock();
+        if find(&mut state, handle).is_ok()
+            && let Some(number) = number(handle)
+        {
+            state.statements.remove(&number);
+        }
+    }
+}
+
+fn number(handle: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(handle.get(..8)?.try_into().ok()?))
+}
+
+fn find<'a>(state: &'a mut State, handle: &[u8]) -> Result<&'a mut Statement, Status> {
+    let unknown = || Status::not_found("this prepared statement is not known: it was closed");
+    let number = number(handle).ok_or_else(unknown)?;
+    let (secret, statement) = state.statements.get_mut(&number).ok_or_else(unknown)?;
+    // Compared as a whole: the bytes are random, and the number tells nothing.
+    if handle.get(8..) != Some(&secret[..]) {
+        return Err(unknown());
+    }
+    Ok(statement)
+}
+
+/// The rows of parameters in a stream of messages.
+pub(crate) async fn parameters(
+    messages: BoxStream<'static, Result<FlightData, Status>>,
+) -> Result<Vec<Parameters>, Status> {
+    let messages = messages.map_err(|status| FlightError::Tonic(Box::new(status)));
+    let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
+    let (mut rows, mut bytes) = (Vec::new(), 0_usize);
+    while let Some(batch) = batches.next().await {
+        let batch = batch.map_err(|error| match error {
+            FlightError::Tonic(status) => *status,
+            other => Status::invalid_argument(other.to_string()),
+        })?;
+        bytes = bytes.saturating_add(batch.get_array_memory_size());
+        if rows.len() + batch.num_rows() > ROWS_MAX || bytes > BYTES_MAX {
+            let reason = format!("parameters: more than {ROWS_MAX} rows or {BYTES_MAX} bytes");
+            return Err(Status::resource_exhausted(reason));
+        }
+        for row in 0..batch.num_rows() {
+            let values =
+                batch.columns().iter().map(|column| value(column.as_ref(), row));
+            rows.push(values.collect::<Result<Vec<_>, _>>()?);
+        }
+    }
+    Ok(rows)
+}
+
+/// A value; that of a dense union, in which some drivers send parameters, is the value inside.
+fn value(column: &dyn arrow_array::Array, row: usize) -> Result<ScalarValue, Status> {
+    let union = column.as_any().downcast_ref::<arrow_array::UnionArray>();
+    let value = match union {
+        Some(union) => ScalarValue::try_from_array(&union.value(row), 0),
+        None => ScalarValue::try_from_array(&column.slice(row, 1), 0),
+    };
+    value.map_err(|error| Status::invalid_argument(format!("parameters: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_finds_its_statement_until_it_is_closed() {
+        let prepared = Prepared::default();
+        let first = prepared.add("select 1".to_owned()).unwrap();
+        let second = prepared.add("select 2".to_owned()).unwrap();
+        assert_eq!(prepared.get(&second).unwrap().sql, "select 2");
+        let mut guessed = first.clone();
+        guessed[20] ^= 1;
+        assert!(prepared.get(&guessed).is_err());
+        prepared.close(&guessed);
+        assert!(prepared.get(&first).is_ok());
+        prepared.close(&first);
+        for gone in [&first[..], &first[..7], b""] {
+            assert_eq!(prepared.get(gone).unwrap_err().code(), tonic::Code::NotFound);
+        }
+    }
+
+    #[test]
+    fn there_are_never_too_many() {
+        let prepared = Prepared::default();
+        let first = prepared.add("select 1".to_owned()).unwrap();
+        for _ in 0..STATEMENTS_MAX {
+            prepared.add(String::new()).unwrap();
+        }
+        assert!(prepared.get(&first).is_err());
+    }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A client for this server and any other that speaks Flight: lists, describes, reads several endpoints at once, puts.
+//!
+//! ```no_run
+//! use arrowsmith_flight::client::{Client, ClientOptions};
+//! use arrowsmith_flight::query::Query;
+//! use futures_util::TryStreamExt;
+//!
+//! # async fn read() -> Result<(), tonic::Status> {
+//! let client = Client::connect("grpc://localhost:8815", &ClientOptions::default()).await?;
+//! let info = client.info(&Query::all("taxi")).await?;
+//! let mut batches = client.read(info, 4).await?;
+//! while let Some(batch) = batches.try_next().await? {
+//!     println!("{} rows", batch.num_rows());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use arrow_flight::decode::FlightRecordBatchStream;
+use arrow_flight::encode::FlightDataEncoderBuilder;
+use arrow_flight::error::FlightError;
+use arrow_flight::flight_service_client::FlightServiceClient;
+use arrow_flight::{
+    Action, Criteria, FlightDescriptor, FlightInfo, HandshakeRequest, SchemaResult, Ticket,
+};
+use arrow_schema::{Schema, SchemaRef};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use tokio::sync::mpsc;
+use tonic::metadata::MetadataValue;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Request, Status};
+
+use crate::query::Query;
+
+/// Flow control: what may be on its way to us.
+const STREAM_WINDOW_BYTES: u32 = 16 << 20;
+const CONNECTION_WINDOW_BYTES: u32 = 64 << 20;
+
+/// Batches of an endpoint that are read ahead of those before it, at most.
+const AHEAD_BATCHES: usize = 4;
+
+/// How a client connects.
+#[derive(Clone, Default)]
+pub struct ClientOptions {
+    /// A bearer token.
+    pub token: Option<String>,
+    /// User and password, for which the server gives a token.
+    pub user: Option<(String, String)>,
+    /// The authority of the server's certificate, a PEM file; the public ones without it.
+    pub ca_file: Option<PathBuf>,
+    /// Our certificate and its key, PEM files, for servers that ask for one.
+    pub identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// A connection.
+#[derive(Clone)]
+pub struct Client {
+    inner: FlightServiceClient<Channel>,
+    authorization: Option<MetadataValue<tonic::metadata::Ascii>>,
+}
+
+/// Record batches as they come.
+pub type Batches = BoxStream<'static, Result<RecordBatch, Status>>;
+
+/// The status in an error of Flight's, or one that says what is wrong with the data.
+fn status_of(error: FlightError) -> Status {
+    match error {
+        FlightError::Tonic(status) => *status,
+        other => Status::data_loss(other.to_string()),
+    }
+}
+
+impl Client {
+    /// Connects to `grpc://host:port`, `grpc+tcp://…` or `grpc+tls://…`.
+    ///
+    /// # Errors
+    /// `invalid_argument` for what is no such address and files that cannot be read; `unavailable` for a server that
+    /// does not answer; `unauthenticated` for one that does not know us.
+    pub async fn connect(url: &str, options: &ClientOptions) -> Result<Self, Status> {
+        let (scheme, rest) = url
+            .split_once("://")
+            .ok_or_else(|| Status::invalid_argument(format!("{url}: no grpc://host:port")))?;
+        let authority = rest.split('/').next().unwrap_or_default();
+        let tls = match scheme {
+            "grpc" | "grpc+tcp" => false,
+            "grpc+tls" | "grpcs" => true,
+            other => return Err(Status::invalid_argument(format!("{other}:// is not known here"))),
+        };
+        let scheme = if tls { "https" } else { "http" };
+        let invalid = |error: &dyn std::fmt::Display| Status::invalid_argument(error.to_string());
+        let mut endpoint = Endpoint::from_shared(format!("{scheme}://{authority}"))
+            .map_err(|error| invalid(&error))?
+            .connect_timeout(Duration::from_secs(10))
+            .tcp_nodelay(true)
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
+        if tls {
+            endpoint = endpoint.tls_config(tls_config(options)?).map_err(|error| invalid(&error))?;
+        }
+        let channel = endpoint.connect().await.map_err(|error| {
+            let source = std::error::Error::source(&error);
+            let source = source.map(|source| format!(": {source}")).unwrap_or_default();
+            Status::unavailable(format!("{authority}: {error}{source}"))
+        })?;
+        let inner = FlightServiceClient::new(channel)
+            .max_decoding_message_size(usize::MAX)
+            .max_encoding_message_size(usize::MAX);
+        let mut client = Self { inner, authorization: None };
+        if let Some(token) = &options.token {
+            client.set_token(token)?;
+        } else if let Some((user, password)) = &options.user {
+            let token = client.handshake(user, password).await?;
+            client.set_token(&token)?;
+        }
+        Ok(client)
+    }
+
+    fn set_token(&mut self, token: &str) -> Result<(), Status> {
+        let value = format!("Bearer {token}").parse();
+        let value = value.map_err(|_| Status::invalid_argument("a token is plain text"))?;
+        self.authorization = Some(value);
+        Ok(())
+    }
+
+    async fn handshake(&self, user: &str, password: &str) -> Result<String, Status> {
+        let basic = BASE64_STANDARD.encode(format!("{user}:{password}"));
+        let mut request = Request::new(stream::iter([HandshakeRequest::default()]));
+        let value = format!("Basic {basic}").parse();
+        let value = value.map_err(|_| Status::invalid_argument("user and password"))?;
+        request.metadata_mut().insert("authorization", value);
+        let answer = self.inner.clone().handshake(request).await?;
+        let header = answer.metadata().get("authorization").and_then(|value| value.to_str().ok());
+        if let Some(token) = header.and_then(|header| header.strip_prefix("Bearer ")) {
+            return Ok(token.to_owned());
+        }
+        let message = answer.into_inner().message().await?.unwrap_or_default();
+        String::from_utf8(message.payload.to_vec())
+            .map_err(|_| Status::unauthenticated("the server's token is not text"))
+    }
+
+    fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        if let Some(authorization) = &self.authorization {
+            request.metadata_mut().insert("authorization", authorization.clone());
+        }
+        request
+    }
+
+    /// All flights.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn list(&self) -> Result<Vec<FlightInfo>, Status> {
+        let answer = self.inner.clone().list_flights(self.request(Criteria::default())).await?;
+        answer.into_inner().try_collect().await
+    }
+
+    /// Schema, sizes and endpoints of a query.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn info(&self, query: &Query) -> Result<FlightInfo, Status> {
+        let descriptor = match query.is_all() {
+            // As every server understands it.
+            true => FlightDescriptor::new_path(vec![query.dataset.clone()]),
+            false => FlightDescriptor::new_cmd(query.command()),
+        };
+        Ok(self.inner.clone().get_flight_info(self.request(descriptor)).await?.into_inner())
+    }
+
+    /// The schema of a query.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn schema(&self, query: &Query) -> Result<Schema, Status> {
+        let descriptor = FlightDescriptor::new_cmd(query.command());
+        let answer: SchemaResult =
+            self.inner.clone().get_schema(self.request(descriptor)).await?.into_inner();
+        Schema::try_from(&answer).map_err(|error| Status::data_loss(error.to_string()))
+    }
+
+    /// The batches of one ticket.
+    ///
+    /// # Errors
+    /// What the server says; what comes later comes with the batches.
+    pub async fn get(&self, ticket: Ticket) -> Result<FlightRecordBatchStream, Status> {
+        let answer = self.inner.clone().do_get(self.request(ticket)).await?.into_inner();
+        let data = answer.map_err(|status| FlightError::Tonic(Box::new(status)));
+        Ok(FlightRecordBatchStream::new_from_flight_data(data))
+    }
+
+    /// The batches of all endpoints in their order, up to `parallel` of them being read at a time.
+    ///
+    /// # Errors
+    /// What comes later comes with the batches.
+    pub async fn read(&self, info: FlightInfo, parallel: usize) -> Result<Batches, Status> {
+        let tickets = info.endpoint.into_iter().filter_map(|endpoint| endpoint.ticket);
+        let mut waiting: VecDeque<Ticket> = tickets.collect();
+        let mut running = VecDeque::new();
+        for ticket in waiting.drain(..parallel.max(1).min(waiting.len())) {
+            running.push_back(self.start(ticket));
+        }
+        let state = (self.clone(), waiting, running);
+        let batches = stream::unfold(state, |(client, mut waiting, mut running)| async move {
+            loop {
+                let first: &mut mpsc::Receiver<_> = running.front_mut()?;
+                if let Some(batch) = first.recv().await {
+                    if batch.is_err() {
+                        // Nothing follows an error.
+                        running.clear();
+                        waiting.clear();
+                    }
+                    return Some((batch, (client, waiting, running)));
+                }
+                running.pop_front();
+                running.extend(waiting.pop_front().map(|ticket| client.start(ticket)));
+            }
+        });
+        Ok(batches.boxed())
+    }
+
+    /// Reads a ticket in a task of its own, some batches ahead.
+    fn start(&self, ticket: Ticket) -> mpsc::Receiver<Result<RecordBatch, Status>> {
+        let (sender, receiver) = mpsc::channel(AHEAD_BATCHES);
+        let client = self.clone();
+        tokio::spawn(async move {
+            let mut batches = match client.get(ticket).await {
+                Ok(batches) => batches,
+                Err(status) => {
+                    // A receiver that is gone does not want to know; so below.
+                    let _ = sender.send(Err(status)).await;
+                    return;
+                }
+            };
+            while let Some(batch) = batches.next().await {
+                let batch = batch.map_err(status_of);
+                let failed = batch.is_err();
+                if sender.send(batch).await.is_err() || failed {
+                    return;
+                }
+            }
+        });
+        receiver
+    }
+
+    /// Appends batches to a dataset; what the server says about it.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn put(
+        &self,
+        dataset: &str,
+        schema: SchemaRef,
+        batches: impl futures_util::Stream<Item = RecordBatch> + Send + 'static,
+    ) -> Result<Bytes, Status> {
+        let data = FlightDataEncoderBuilder::new()
+            .with_schema(schema)
+            .with_flight_descriptor(Some(FlightDescriptor::new_path(vec![dataset.to_owned()])))
+            .build(batches.map(Ok));
+        // What cannot be encoded ends the put without its end, so that the server keeps nothing of it.
+        let (sender, mut receiver) = mpsc::channel(AHEAD_BATCHES);
+        let encode = async move {
+            let mut data = std::pin::pin!(data);
+            while let Some(message) = data.next().await {
+                if sender.send(message.map_err(status_of)?).await.is_err() {
+                    break;
+                }
+            }
+            Ok::<(), Status>(())
+        };
+        let stream = stream::poll_fn(move |cx| receiver.poll_recv(cx));
+        let mut inner = self.inner.clone();
+        let call = inner.do_put(self.request(stream));
+        let (encoded, answer) = tokio::join!(encode, call);
+        encoded?;
+        let result = answer?.into_inner().message().await?;
+        Ok(result.unwrap_or_default().app_metadata)
+    }
+
+    /// Runs an action; its results.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn action(&self, name: &str, body: impl Into<Bytes>) -> Result<Vec<Bytes>, Status> {
+        let action = Action::new(name, body);
+        let answer = self.inner.clone().do_action(self.request(action)).await?.into_inner();
+        answer.map_ok(|result| result.body).try_collect().await
+    }
+
+    /// The calls below, for what this client has no name for.
+    pub fn inner(&self) -> FlightServiceClient<Channel> {
+        self.inner.clone()
+    }
+}
+
+fn tls_config(options: &ClientOptions) -> Result<ClientTlsConfig, Status> {
+    let read = |path: &PathBuf| {
+        std::fs::read(path)
+            .map_err(|error| Status::invalid_argument(format!("{}: {error}", path.display())))
+    };
+    // Another crate of the process may bring another provider; tonic cannot choose then. One that has been
+    // installed already is as good.
+    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    let mut config = ClientTlsConfig::new();
+    config = match &options.ca_file {
+        Some(path) => config.ca_certificate(Certificate::from_pem(read(path)?)),
+        None => config.trust_anchors(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+    };
+    if let Some((certificate, key)) = &options.identity {
+        config = config.identity(Identity::from_pem(read(certificate)?, read(key)?));
+    }
+    Ok(config)
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Datasets: what is served under one name, in one state ([`Snapshot`]), and how a part of it is read.
+//!
+//! A snapshot never changes: files that come or go make a new one. No network here, and no threads but those of
+//! the readers below.
+
+pub mod ipc;
+pub mod json;
+pub mod parquet;
+mod split;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use arrowsmith::parquet::Predicate;
+use arrowsmith::{Error, Result};
+
+use crate::live::Upstream;
+use crate::select::{Limited, Selected, conform};
+
+pub(crate) use split::split;
+
+/// How the files of a dataset are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Parquet files.
+    Parquet,
+    /// Arrow IPC files, which are mapped.
+    Ipc,
+    /// Newline-delimited JSON, with a schema.
+    Json,
+}
+
+impl Format {
+    /// Names that such files end in, without the dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Parquet => arrowsmith::parquet::EXTENSIONS,
+            Self::Ipc => &["arrow", "arrows", "feather", "ipc"],
+            Self::Json => &["ndjson", "jsonl", "json", "ndjson.gz", "jsonl.gz", "json.gz"],
+        }
+    }
+
+    /// The format of a file of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        [Self::Parquet, Self::Ipc, Self::Json]
+            .into_iter()
+            .find(|format| format.extensions().iter().any(|end| name.ends_with(&format!(".{end}"))))
+    }
+
+    /// The name as people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Ipc => "arrow",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// What is read of a snapshot.
+#[derive(Debug, Clone)]
+pub struct Read {
+    /// Top-level columns, in this order; all without it.
+    pub columns: Option<Vec<String>>,
+    /// Rows for which this holds.
+    pub filter: Option<Predicate>,
+    /// Rows, at most.
+    pub limit: Option<u64>,
+    /// Number of the part, from 0.
+    pub part: usize,
+    /// How many parts there are.
+    pub parts: usize,
+    /// Arrow bytes of a batch, about.
+    pub batch_bytes: usize,
+    /// Decoder threads, at least one: the caller's own.
+    pub threads: usize,
+    /// Stops everything once it is true.
+    pub cancel: Arc<AtomicBool>,
+}
+
+impl Default for Read {
+    fn default() -> Self {
+        Self {
+            columns: None,
+            filter: None,
+            limit: None,
+            part: 0,
+            parts: 1,
+            batch_bytes: 4 << 20,
+            threads: 1,
+            cancel: Arc::default(),
+        }
+    }
+}
+
+/// Batches in order; nothing follows an error.
+pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// What there is to read.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// A folder without files yet.
+    Empty,
+    Parquet(parquet::Files),
+    Ipc(ipc::Files),
+    Json(json::Files),
+    /// Batches held in memory.
+    Memory(Vec<RecordBatch>),
+    /// A stream that another endpoint publishes.
+    Live(Upstream),
+}
+
+/// One state of a dataset.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Tells states of a dataset from one another.
+    pub version: u64,
+    /// The columns.
+    pub schema: SchemaRef,
+    /// Rows, where that is known without reading them.
+    pub rows: Option<u64>,
+    /// Bytes as they are stored, where that is known.
+    pub bytes: Option<u64>,
+    pub(crate) content: Content,
+}
+
+impl Snapshot {
+    /// The state of these files now.
+    ///
+    /// # Errors
+    /// Whatever listing the files and reading their metadata gives.
+    pub fn open(
+        paths: &[PathBuf],
+        format: Format,
+        schema: Option<&SchemaRef>,
+        preload: bool,
+    ) -> Result<Self> {
+        let snapshot = match format {
+            Format::Parquet => parquet::Files::open(paths)?,
+            Format::Ipc => ipc::Files::open(paths)?,
+            Format::Json => json::Files::open(paths, schema)?,
+        };
+        if preload { snapshot.load() } else { Ok(snapshot) }
+    }
+
+    pub(crate) fn empty() -> Self {
+        Self {
+            version: 0,
+            schema: Arc::new(Schema::empty()),
+            rows: Some(0),
+            bytes: Some(0),
+            content: Content::Empty,
+        }
+    }
+
+    /// The same rows, held in memory.
+    fn load(self) -> Result<Self> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let batches = self.read(&Read { threads, ..Read::default() })?.collect::<Result<Vec<_>>>()?;
+        let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+        let bytes = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
+        Ok(Self {
+            rows: Some(rows),
+            bytes: Some(bytes),
+            content: Content::Memory(batches),
+            ..self
+        })
+    }
+
+    /// The schema of what is read with these columns.
+    ///
+    /// # Errors
+    /// [`Error::Config`] names a column that is not there, or twice.
+    pub fn schema_of(&self, columns: Option<&[String]>) -> Result<SchemaRef> {
+        let Some(columns) = columns else { return Ok(Arc::clone(&self.schema)) };
+        let mut places = Vec::with_capacity(columns.len());
+        for column in columns {
+            let place = self
+                .schema
+                .index_of(column)
+                .map_err(|_| Error::Config(format!("there is no column {column:?}")))?;
+            if places.contains(&place) {
+                return Err(Error::Config(format!("column {column:?} is named twice")));
+            }
+            places.push(place);
+        }
+        Ok(Arc::new(self.schema.project(&places)?))
+    }
+
+    /// How many parts are worth reading in parallel, at most `wanted`.
+    pub fn parts(&self, wanted: usize) -> usize {
+        let units = match &self.content {
+            Content::Parquet(files) => files.units(),
+            Content::Ipc(files) => files.units(),
+            Content::Json(files) => files.units(),
+            Content::Memory(batches) => batches.len(),
+            Content::Empty | Content::Live(_) => 1,
+        };
+        units.clamp(1, wanted.max(1))
+    }
+
+    /// Memory that reading takes beside the batches that are handed over, in bytes, about.
+    pub fn read_bytes(&self, columns: Option<&[String]>) -> u64 {
+        match &self.content {
+            Content::Parquet(files) => files.read_bytes(columns),
+            Content::Json(_) => 16 << 20,
+            _ => 0,
+        }
+    }
+
+    /// Whether all rows come out as they are stored, so that the stored messages can be sent.
+    pub(crate) fn stored_messages(&self, read: &Read, bytes_max: usize) -> Option<ipc::Messages> {
+        match &self.content {
+            Content::Ipc(files)
+                if read.columns.is_none() && read.filter.is_none() && read.limit.is_none() =>
+            {
+                files.messages(read.part, read.parts, bytes_max)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads a part.
+    ///
+    /// # Errors
+    /// Columns or a condition that do not fit the schema, and what opening files gives. What is wrong
+    /// further on comes with the batches.
+    pub fn read(&self, read: &Read) -> Result<Batches> {
+        let schema = self.schema_of(read.columns.as_deref())?;
+        if read.limit == Some(0) {
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let batches: Batches = match &self.content {
+            Content::Empty => return Ok(Box::new(std::iter::empty())),
+            Content::Live(_) => {
+                return Err(Error::Config("a live stream has no end to read to".to_owned()));
+            }
+            // Decodes the condition's columns first, and of the others only what it leaves.
+            Content::Parquet(files) => {
+                let batches = files.read(read)?;
+                let batches = batches.map(move |batch| conform(batch?, &schema));
+                return Ok(Box::new(Limited::new(batches, read.limit)));
+            }
+            Content::Ipc(files) => files.batches(read.part, read.parts),
+            Content::Json(files) => files.read(read, &self.schema)?,
+            Content::Memory(batches) => {
+                let range = split(batches.iter().map(RecordBatch::num_rows), read.part, read.parts);
+                let batches = batches.get(range).unwrap_or_default().to_vec();
+                Box::new(batches.into_iter().map(Ok))
+            }
+        };
+        let selected = Selected::new(batches, &self.schema, schema, read.filter.clone())?;
+        Ok(Box::new(Limited::new(selected, read.limit)))
+    }
+}
+
+/// A number that changes when files do: their names, sizes and times.
+pub(crate) fn version(paths: &[PathBuf]) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        path.hash(&mut hasher);
+        if let Ok(metadata) = path.metadata() {
+            metadata.len().hash(&mut hasher);
+            metadata.modified().ok().hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}

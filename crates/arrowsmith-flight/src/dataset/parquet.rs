@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet files as a dataset: their footers are read once, their values by our own reader when they are asked for.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::RecordBatchReader;
+use arrow_schema::FieldRef;
+use arrowsmith::parquet::{EXTENSIONS, File, ParquetReader, ReadOptions, ReaderBuilder, open_file};
+use arrowsmith::{DataFile, Error, Input, Limits, Result, expand_datasets};
+
+use super::{Batches, Content, Read, Snapshot, split, version};
+
+/// Rows of a batch, at least and at most.
+const BATCH_ROWS: Range<usize> = 1 << 10..128 << 10;
+
+/// A page, decompressed, is at most about so large.
+const PAGE_BYTES: u64 = 1 << 20;
+
+#[derive(Debug)]
+struct FileEntry {
+    path: PathBuf,
+    partitions: Vec<(String, Option<String>)>,
+    row_groups: Vec<usize>,
+}
+
+/// The files, in order.
+#[derive(Debug)]
+pub(crate) struct Files {
+    files: Vec<FileEntry>,
+    /// Types of the columns that folders' names give.
+    partition_types: Vec<FieldRef>,
+    /// Columns that are in the files.
+    columns: Vec<Size>,
+    /// Whether all files have the same columns: any of them can be the first of a part then.
+    alike: bool,
+}
+
+/// A top-level column's sizes.
+#[derive(Debug)]
+struct Size {
+    name: String,
+    /// Arrow bytes of a row, about.
+    row_bytes: u64,
+    /// Bytes of its pages that are in memory at a time.
+    page_bytes: u64,
+}
+
+/// What one reader reads: whole files, or row groups of one.
+#[derive(Debug, PartialEq)]
+enum Run {
+    Files(Range<usize>),
+    Groups(usize, Vec<usize>),
+}
+
+impl Files {
+    pub(super) fn open(paths: &[PathBuf]) -> Result<Snapshot> {
+        let found = expand_datasets(paths, EXTENSIONS)?;
+        let mut files = Vec::with_capacity(found.len());
+        let (mut rows, mut bytes, mut sizes, mut alike) = (0, 0, Vec::<Size>::new(), true);
+        for DataFile { input, partitions } in found {
+            let Input::Path(path) = input else {
+                return Err(Error::Config("only files can be served".to_owned()));
+            };
+            let file = open_file(Input::Path(path.clone()), &Limits::default())?;
+            bytes += file.file_bytes();
+            let mut row_groups = Vec::with_capacity(file.row_groups());
+            for group in 0..file.row_groups() {
+                let count = file.row_group_rows(group)?;
+                rows += count as u64;
+                row_groups.push(count);
+            }
+            let its = column_sizes(&file);
+            if sizes.is_empty() {
+                sizes = its;
+            } else {
+                alike &= sizes.len() == its.len()
+                    && sizes.iter().zip(&its).all(|(a, b): (&Size, &Size)| a.name == b.name);
+            }
+            files.push(FileEntry { path, partitions, row_groups });
+        }
+        let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
+        let mut files = Self { files, partition_types: Vec::new(), columns: sizes, alike };
+        let all = 0..files.files.len();
+        // The partition columns' types depend on all values: this reader sees them all and decodes nothing.
+        let schema = files.builder().limit(Some(0)).threads(1).open(files.data(all)?)?.schema();
+        let partitioned = files.files.first().map_or(0, |file| file.partitions.len());
+        let first = schema.fields().len().saturating_sub(partitioned);
+        files.partition_types = schema.fields().iter().skip(first).cloned().collect();
+        Ok(Snapshot {
+            version: version(&paths),
+            schema,
+            rows: Some(rows),
+            bytes: Some(bytes),
+            content: Content::Parquet(files),
+        })
+    }
+
+    fn builder(&self) -> ReaderBuilder {
+        ReaderBuilder::new().partition_types(self.partition_types.clone())
+    }
+
+    fn data(&self, range: Range<usize>) -> Result<Vec<DataFile>> {
+        let files = self.files.get(range).ok_or_else(|| Error::Config("no such files".into()))?;
+        let data = |file: &FileEntry| DataFile {
+            input: Input::Path(file.path.clone()),
+            partitions: file.partitions.clone(),
+        };
+        Ok(files.iter().map(data).collect())
+    }
+
+    pub(super) fn units(&self) -> usize {
+        if !self.alike {
+            return 1;
+        }
+        self.files.iter().map(|file| file.row_groups.len()).sum()
+    }
+
+    fn sizes(&self, columns: Option<&[String]>) -> impl Iterator<Item = &Size> {
+        self.columns.iter().filter(move |size| columns.is_none_or(|all| all.contains(&size.name)))
+    }
+
+    pub(super) fn read_bytes(&self, columns: Option<&[String]>) -> u64 {
+        self.sizes(columns).map(|size| size.page_bytes).sum()
+    }
+
+    /// Bytes of a row, about.
+    fn row_bytes(&self, columns: Option<&[String]>) -> u64 {
+        self.sizes(columns).map(|size| size.row_bytes).sum()
+    }
+
+    pub(super) fn read(&self, read: &Read) -> Result<Batches> {
+        let batch_rows = usize::try_from(
+            read.batch_bytes as u64 / self.row_bytes(read.columns.as_deref()).max(1),
+        );
+        // Whole bytes of bit maps, so that slices need no shifting.
+        let batch_rows = batch_rows.unwrap_or(0).clamp(BATCH_ROWS.start, BATCH_ROWS.end) & !63;
+        let runs = self.runs(read.part, read.parts);
+        let readers = runs.iter().map(|run| self.reader(run, read, batch_rows));
+        let mut readers = readers.collect::<Result<Vec<_>>>()?.into_iter();
+        // The first one is opened here, so that what is wrong with the request is said at once.
+        let mut open = readers.next().map(Opener::open).transpose()?;
+        let mut done = false;
+        Ok(Box::new(std::iter::from_fn(move || {
+            while !done {
+                let reader = open.as_mut()?;
+                match reader.next_batch() {
+                    Ok(Some(batch)) => return Some(Ok(batch)),
+                    Ok(None) => match readers.next().map(Opener::open).transpose() {
+                        Ok(next) => open = next,
+                        Err(error) => {
+                            done = true;
+                            return Some(Err(error));
+                        }
+                    },
+                    Err(error) => {
+                        done = true;
+                        return Some(Err(error));
+                    }
+                }
+            }
+            None
+        })))
+    }
+
+    fn reader(&self, run: &Run, read: &Read, rows: usize) -> Result<Opener> {
+        let mut options = ReadOptions::default();
+        if let Some(columns) = &read.columns {
+            options = options.with_columns(columns);
+        }
+        let builder = self
+            .builder()
+            .options(options)
+            .filter(read.filter.clone())
+            .limit(read.limit)
+            .threads(read.threads.max(1))
+            .batch_rows(Some(rows))
+            .cancel(Arc::clone(&read.cancel));
+        Ok(match run {
+            Run::Files(range) => Opener { builder, files: self.data(range.clone())? },
+            Run::Groups(file, groups) => Opener {
+                builder: builder.row_groups(Some(groups.clone())),
+                files: self.data(*file..file + 1)?,
+            },
+        })
+    }
+
+    /// What the readers of a part read.
+    fn runs(&self, part: usize, parts: usize) -> Vec<Run> {
+        if parts <= 1 {
+            return vec![Run::Files(0..self.files.len())];
+        }
+        let units: Vec<(usize, usize, usize)> = self
+            .files
+            .iter()
+            .enumerate()
+            .flat_map(|(file, entry)| {
+                entry.row_groups.iter().enumerate().map(move |(group, rows)| (file, group, *rows))
+            })
+            .collect();
+        let range = split(units.iter().map(|(_, _, rows)| *rows), part, parts);
+        let mut runs: Vec<Run> = Vec::new();
+        for unit in units.get(range).unwrap_or_default().chunk_by(|a, b| a.0 == b.0) {
+            let Some((file, _, _)) = unit.first() else { continue };
+            let whole = self.files.get(*file).is_some_and(|f| f.row_groups.len() == unit.len());
+            match runs.last_mut() {
+                Some(Run::Files(range)) if whole && range.end == *file => range.end += 1,
+                _ if whole => runs.push(Run::Files(*file..file + 1)),
+                _ => {
+                    let groups = unit.iter().map(|(_, group, _)| *group).collect();
+                    runs.push(Run::Groups(*file, groups));
+                }
+            }
+        }
+        runs
+    }
+}
+
+/// A reader that is opened when it is its turn.
+struct Opener {
+    builder: ReaderBuilder,
+    files: Vec<DataFile>,
+}
+
+impl Opener {
+    fn open(self) -> Result<ParquetReader> {
+        self.builder.open(self.files)
+    }
+}
+
+/// Sizes of the top-level columns, by the footer.
+fn column_sizes(file: &File) -> Vec<Size> {
+    let metadata = file.metadata();
+    let rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0).max(1);
+    let mut sizes: Vec<Size> = Vec::new();
+    let schema = metadata.file_metadata().schema_descr();
+    for (leaf, column) in schema.columns().iter().enumerate() {
+        let name = column.path().parts().first().cloned().unwrap_or_default();
+        let chunks = metadata.row_groups().iter().filter_map(|group| group.columns().get(leaf));
+        let chunks = chunks.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
+        let (largest, stored) =
+            chunks.fold((0, 0_u64), |(max, sum), bytes| (bytes.max(max), sum.saturating_add(bytes)));
+        // Encoded values are smaller than Arrow's; eight bytes are the least that most types take.
+        let row_bytes = (stored / rows).max(8);
+        // A page, and the dictionary, which is no larger.
+        let page_bytes = 2 * largest.min(PAGE_BYTES);
+        match sizes.last_mut() {
+            Some(size) if size.name == name => {
+                size.row_bytes += row_bytes;
+                size.page_bytes += page_bytes;
+            }
+            _ => sizes.push(Size { name, row_bytes, page_bytes }),
+        }
+    }
+    sizes
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The server: listens, takes connections up to a limit, and ends in peace.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use arrow_flight::flight_service_server::FlightServiceServer;
+use arrowsmith::{Error, Result};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use tonic::service::Routes;
+use tracing::{debug, info, warn};
+
+use crate::auth::Guard;
+use crate::catalog::Catalog;
+use crate::connection::Calls;
+use crate::extension::Extension;
+use crate::io::Gathered;
+use crate::metrics::Metrics;
+use crate::options::{Options, Tls};
+use crate::produce::Governor;
+use crate::service::{Service, Shared};
+use crate::ticket::Signer;
+
+/// How long a TLS handshake may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often a connection without traffic is asked whether it lives, and how long it has to answer.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
+
+/// Flow control of what clients send: of a stream, and of a connection.
+const STREAM_WINDOW_BYTES: u32 = 4 << 20;
+const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+
+/// Largest frame that clients may send.
+const FRAME_BYTES_MAX: u32 = 1 << 20;
+
+/// Calls of one connection at a time, at most.
+const CALLS_MAX: u32 = 1024;
+
+/// A server that runs.
+pub struct Server {
+    address: SocketAddr,
+    metrics_address: Option<SocketAddr>,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+    shared: Arc<Shared>,
+}
+
+impl Server {
+    /// Listens and serves, from now on.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for an address that cannot be listened on and for files of certificates that cannot be read;
+    /// [`Error::Config`] for those that are none.
+    pub async fn start(
+        catalog: Arc<Catalog>,
+        options: Options,
+        extension: Option<Arc<dyn Extension>>,
+    ) -> Result<Self> {
+        let tls = acceptor(&options.tls)?;
+        let metrics = Metrics::new().map_err(|error| Error::Config(error.to_string()))?;
+        let metrics = Arc::new(metrics);
+        let signer = |lifetime| match &options.ticket_key {
+            Some(key) => Ok(Signer::new(key, lifetime)),
+            None => Signer::random(lifetime),
+        };
+        let shared = Arc::new(Shared {
+            catalog,
+            signer: signer(options.ticket_lifetime)?,
+            guard: Guard::new(options.access.clone(), signer(options.token_lifetime)?),
+            governor: Arc::new(Governor::new(&options, Arc::clone(&metrics))),
+            metrics,
+            extension,
+            started: SystemTime::now(),
+            options,
+        });
+        let options = &shared.options;
+        let listener = listen(options.listen).await?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = watch::channel(false);
+        let metrics_address = match options.metrics_listen {
+            Some(address) => {
+                let listener = listen(address).await?;
+                let address = listener.local_addr()?;
+                tokio::spawn(serve_metrics(listener, Arc::clone(&shared), stopped.clone()));
+                Some(address)
+            }
+            None => None,
+        };
+        let calls = Calls::new(Arc::clone(&shared), routes(&shared).await?);
+        let task = tokio::spawn(accept(listener, tls, calls, Arc::clone(&shared), stopped));
+        info!(%address, datasets = shared.catalog.iter().count(), "serving");
+        Ok(Self { address, metrics_address, stop, task, shared })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where the page of metrics is.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
+    /// What was counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// Takes no more calls, waits for those that run, at most for the shutdown timeout, and ends.
+    pub async fn shutdown(self) {
+        // Whoever listens is the task below.
+        let _ = self.stop.send(true);
+        let _ = self.task.await;
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| Error::io(address.to_string(), error))
+}
+
+/// tonic's services: Flight but DoGet, health, reflection.
+async fn routes(shared: &Arc<Shared>) -> Result<Routes> {
+    let flight = FlightServiceServer::new(Service(Arc::clone(shared)))
+        .max_decoding_message_size(shared.options.request_bytes_max)
+        .max_encoding_message_size(usize::MAX);
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter.set_serving::<FlightServiceServer<Service>>().await;
+    Ok(Routes::new(flight).add_service(health).prepare())
+}
+
+/// TLS as the files have it; `None` without.
+fn acceptor(tls: &Tls) -> Result<Option<TlsAcceptor>> {
+    let (certificate, key) = match (&tls.certificate_file, &tls.key_file) {
+        (Some(certificate), Some(key)) => (certificate, key),
+        (None, None) if tls.client_ca_file.is_none() => return Ok(None),
+        _ => {
+            let reason = "TLS needs both a certificate and its key";
+            return Err(Error::Config(reason.to_owned()));
+        }
+    };
+    let bad = |path: &Path, error: &dyn std::fmt::Display| {
+        Error::Config(format!("{}: {error}", path.display()))
+    };
+    // Another crate of the process may have brought another provider; ours is named here.
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| bad(certificate, &error))?;
+    let builder = match &tls.client_ca_file {
+        None => builder.with_no_client_auth(),
+        Some(path) => {
+            let mut roots = RootCertStore::empty();
+            for root in certificates(path)? {
+                roots.add(root).map_err(|error| bad(path, &error))?;
+            }
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            builder.with_client_cert_verifier(verifier.build().map_err(|error| bad(path, &error))?)
+        }
+    };
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| bad(key, &error))?;
+    let mut config = builder
+        .with_single_cert(certificates(certificate)?, private)
+        .map_err(|error| bad(certificate, &error))?;
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(Some(TlsAcceptor::from(Arc::new(config))))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let bad =
+        |error: &dyn std::fmt::Display| Error::Config(format!("{}: {error}", path.display()));
+    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(&error))?;
+    let certificates =
+        certificates.collect::<Result<Vec<_>, _>>().map_err(|error| bad(&error))?;
+    if certificates.is_empty() {
+        return Err(bad(&"there is no certificate in it"));
+    }
+    Ok(certificates)
+}
+
+async fn accept(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    calls: Calls,
+    shared: Arc<Shared>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let connections = u32::try_from(shared.options.connections_max).unwrap_or(u32::MAX);
+    let permits = Arc::new(Semaphore::new(connections as usize));
+    loop {
+        // Whoever comes when there are too many waits in the system's queue.
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopped.wait_for(|stopped| *stopped) => break,
+        };
+        let socket = match accepted {
+            Ok((socket, _)) => socket,
+            Err(error) => {
+                // Too many open files, for one: others will be closed.
+                warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let (tls, calls, shared) = (tls.clone(), calls.clone(), Arc::clone(&shared));
+        let stopped = stopped.clone();
+        tokio::spawn(async move {
+            shared.metrics.connections.inc();
+            connect(socket, tls, calls, stopped).await;
+            shared.metrics.connections.dec();
+            drop(permit);
+        });
+    }
+    drop(listener);
+    // Every connection that has ended has given its permit back.
+    let ended = permits.acquire_many(connections);
+    if timeout(shared.options.shutdown_timeout, ended).await.is_err() {
+        warn!("connections were cut off: they did not end in time");
+    }
+}
+
+async fn connect(
+    socket: TcpStream,
+    tls: Option<TlsAcceptor>,
+    calls: Calls,
+    stopped: watch::Receiver<bool>,
+) {
+    // What fails here is the peer's business.
+    let _ = socket.set_nodelay(true);
+    let socket = Gathered::new(socket);
+    match tls {
+        None => serve(socket, calls, stopped).await,
+        Some(tls) => match timeout(HANDSHAKE_TIMEOUT, tls.accept(socket)).await {
+            Ok(Ok(socket)) => serve(socket, calls, stopped).await,
+            Ok(Err(error)) => debug!(%error, "no TLS handshake"),
+            Err(_) => debug!("the TLS handshake took too long"),
+        },
+    }
+}
+
+async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    socket: S,
+    calls: Calls,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_frame_size(FRAME_BYTES_MAX)
+        .max_concurrent_streams(CALLS_MAX)
+        .keep_alive_interval(KEEP_ALIVE)
+        .keep_alive_timeout(KEEP_ALIVE)
+        .serve_connection(TokioIo::new(socket), calls);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        _ = stopped.wait_for(|stopped| *stopped) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        debug!(%error, "a connection ended");
+    }
+}
+
+/// The page of metrics: `GET /metrics`.
+async fn serve_metrics(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopped.wait_for(|stopped| *stopped) => return,
+        };
+        let Ok((socket, _)) = accepted else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let page = service_fn(move |request: Request<Incoming>| {
+                let text = (request.uri().path() == "/metrics").then(|| shared.metrics.text());
+                async move {
+                    let status = if text.is_some() { 200 } else { 404 };
+                    let body = Full::new(bytes::Bytes::from(text.unwrap_or_default()));
+                    Response::builder()
+                        .status(status)
+                        .header("content-type", "text/plain; version=0.0.4")
+                        .body(body)
+                        .map_err(io::Error::other)
+                }
+            });
+            let served = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HANDSHAKE_TIMEOUT)
+                .serve_connection(TokioIo::new(socket), page);
+            // What fails here is the peer's business.
+            let _ = timeout(HANDSHAKE_TIMEOUT, served).await;
+        });
+    }
+}

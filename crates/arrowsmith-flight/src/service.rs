@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Flight service: what each call means for the datasets of a catalog. Flight SQL and whatever else comes as a
+//! command of its own is an [`Extension`]'s.
+
+pub(crate) mod actions;
+pub(crate) mod exchange;
+pub(crate) mod put;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use arrow_flight::flight_descriptor::DescriptorType;
+use arrow_flight::flight_service_server::FlightService;
+use arrow_flight::sql::Any;
+use arrow_flight::{
+    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightEndpoint, FlightInfo,
+    HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaAsIpc, SchemaResult, Ticket,
+};
+use arrow_ipc::writer::IpcWriteOptions;
+use arrow_schema::{Schema, SchemaRef};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use tonic::{Request, Response, Status, Streaming};
+use tonic_prost::prost::Message as _;
+
+use crate::auth::Guard;
+use crate::catalog::{Catalog, Dataset};
+use crate::dataset::{Batches, Content, Read, Snapshot};
+use crate::encode::{Encoder, Message};
+use crate::error::status;
+use crate::extension::{Answer, Extension};
+use crate::metrics::Metrics;
+use crate::options::Options;
+use crate::produce::{Governor, Production, Source, messages};
+use crate::query::Query;
+use crate::ticket::{ReadTicket, Signer};
+
+pub(crate) type Reply<T> = Result<Response<T>, Status>;
+pub(crate) type Replies<T> = BoxStream<'static, Result<T, Status>>;
+
+/// Everything that calls share.
+pub struct Shared {
+    /// What is served.
+    pub catalog: Arc<Catalog>,
+    /// Seals tickets.
+    pub signer: Signer,
+    pub(crate) options: Options,
+    pub(crate) guard: Guard,
+    pub(crate) governor: Arc<Governor>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) extension: Option<Arc<dyn Extension>>,
+    pub(crate) started: SystemTime,
+}
+
+impl Shared {
+    /// The dataset of this name.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn dataset(&self, name: &str) -> Result<&Arc<Dataset>, Status> {
+        self.catalog
+            .get(name)
+            .ok_or_else(|| Status::not_found(format!("there is no dataset {name:?}")))
+    }
+
+    fn endpoint(&self, ticket: Ticket) -> FlightEndpoint {
+        let endpoint = FlightEndpoint::new()
+            .with_ticket(ticket)
+            .with_expiration_time(self.signer.expires().into());
+        // Without a location a client comes back to where it asked.
+        match &self.options.location {
+            Some(location) => endpoint.with_location(location),
+            None => endpoint,
+        }
+    }
+
+    /// The answer about one endpoint of a ticket of an extension.
+    ///
+    /// # Errors
+    /// A schema that IPC cannot say.
+    pub fn info_of(
+        &self,
+        schema: &Schema,
+        descriptor: FlightDescriptor,
+        ticket: Ticket,
+    ) -> Result<FlightInfo, Status> {
+        let info = FlightInfo::new()
+            .try_with_schema(schema)
+            .map_err(|error| Status::internal(error.to_string()))?;
+        Ok(info
+            .with_descriptor(descriptor)
+            .with_endpoint(self.endpoint(ticket))
+            .with_total_records(-1)
+            .with_total_bytes(-1)
+            .with_ordered(true))
+    }
+
+    async fn schema(&self, snapshot: &Snapshot, query: &Query) -> Result<SchemaRef, Status> {
+        match &snapshot.content {
+            Content::Live(upstream) if query.is_all() => Ok(Arc::new(upstream.schema().await?)),
+            Content::Live(_) => {
+                Err(Status::invalid_argument("a live stream is read as it comes, and whole"))
+            }
+            _ => snapshot
+                .schema_of(query.columns.as_deref())
+                .map_err(|error| status(&query.dataset, &error)),
+        }
+    }
+
+    async fn info(&self, query: Query, descriptor: FlightDescriptor) -> Result<FlightInfo, Status> {
+        let snapshot = self.dataset(&query.dataset)?.current();
+        let schema = self.schema(&snapshot, &query).await?;
+        // Parts that are read in parallel cannot share one limit.
+        let parts = match query.limit {
+            Some(_) => 1,
+            None => snapshot.parts(self.options.endpoints()),
+        };
+        let all = query.filter.is_none() && query.limit.is_none();
+        let rows = snapshot.rows.filter(|_| all).and_then(|rows| i64::try_from(rows).ok());
+        let bytes = snapshot.bytes.filter(|_| all && query.columns.is_none());
+        let mut info = FlightInfo::new()
+            .try_with_schema(&schema)
+            .map_err(|error| Status::internal(error.to_string()))?
+            .with_descriptor(descriptor)
+            .with_total_records(rows.unwrap_or(-1))
+            .with_total_bytes(bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or(-1))
+            .with_ordered(true);
+        for part in 0..parts {
+            let ticket =
+                ReadTicket { query: query.clone(), snapshot: snapshot.version, part, parts };
+            info = info.with_endpoint(self.endpoint(Ticket::new(self.signer.read(&ticket))));
+        }
+        Ok(info)
+    }
+
+    /// The messages that a ticket is for.
+    pub(crate) async fn get(&self, ticket: Ticket) -> Result<Replies<Message>, Status> {
+        if let Some(extension) = &self.extension
+            && let Some(command) = command_of(&ticket.ticket)
+            && let Some(answer) = extension.get(self, &command).await?
+        {
+            let Answer { schema, batches, ready } = answer;
+            let admission = self.governor.admit(4 * self.options.message_bytes as u64).await?;
+            return self.produce("query", &schema, batches, ready, admission, Arc::default());
+        }
+        let ticket = self.signer.open_read(&ticket.ticket)?;
+        self.read(ticket).await
+    }
+
+    async fn read(&self, ticket: ReadTicket) -> Result<Replies<Message>, Status> {
+        let ReadTicket { query, snapshot: version, part, parts } = ticket;
+        let dataset = self.dataset(&query.dataset)?;
+        let snapshot = dataset.snapshot(version).ok_or_else(|| {
+            Status::failed_precondition("the dataset has changed: ask for its flight again")
+        })?;
+        if let Content::Live(upstream) = &snapshot.content {
+            let admission = self.governor.admit(0).await?;
+            let messages = upstream.messages().await?;
+            return Ok(messages
+                .map(move |message| {
+                    // Held as long as the stream is.
+                    let _ = &admission;
+                    message
+                })
+                .boxed());
+        }
+        let filter = query.predicate()?;
+        let mut read = Read {
+            columns: query.columns,
+            filter,
+            limit: query.limit,
+            part,
+            parts,
+            batch_bytes: self.options.message_bytes,
+            ..Read::default()
+        };
+        let name = query.dataset;
+        let schema = snapshot
+            .schema_of(read.columns.as_deref())
+            .map_err(|error| status(&name, &error))?;
+        let stored = snapshot.stored_messages(&read, self.options.message_bytes);
+        if let Some(stored) = stored.filter(|_| self.is_plain()) {
+            let admission = self.governor.admit(0).await?;
+            let production = Production {
+                dataset: name,
+                source: Source::Messages(stored),
+                encoder: self.encoder(&schema)?,
+                cancel: Arc::clone(&read.cancel),
+            };
+            return Ok(messages(&self.governor, admission, production));
+        }
+        let ready = matches!(snapshot.content, Content::Memory(_)) && read.filter.is_none();
+        let admission = self.governor.admit(self.memory(&snapshot, &read)).await?;
+        read.threads = self.governor.threads();
+        let cancel = Arc::clone(&read.cancel);
+        // Opening files waits for the disk.
+        let batches = tokio::task::spawn_blocking(move || snapshot.read(&read))
+            .await
+            .map_err(|_| Status::internal("the reader of this dataset failed"))?
+            .map_err(|error| status(&name, &error))?;
+        self.produce(&name, &schema, batches, ready, admission, cancel)
+    }
+
+    /// Memory of a read: pages of the decoder, and batches on their way.
+    fn memory(&self, snapshot: &Snapshot, read: &Read) -> u64 {
+        if matches!(snapshot.content, Content::Memory(_) | Content::Ipc(_) | Content::Empty) {
+            return 0;
+        }
+        let message = self.options.message_bytes as u64;
+        let message = snapshot.bytes.map_or(message, |bytes| message.min(16 * bytes));
+        let queued = self.options.queue_messages_max as u64 + 2;
+        snapshot.read_bytes(read.columns.as_deref()) + queued * message
+    }
+
+    fn is_plain(&self) -> bool {
+        self.options.compression == crate::Compression::None
+    }
+
+    pub(crate) fn encoder(&self, schema: &SchemaRef) -> Result<Encoder, Status> {
+        Encoder::new(schema, self.options.compression, self.options.message_bytes)
+            .map_err(|error| Status::internal(error.to_string()))
+    }
+
+    fn produce(
+        &self,
+        dataset: &str,
+        schema: &SchemaRef,
+        batches: Batches,
+        ready: bool,
+        admission: crate::produce::Admission,
+        cancel: Arc<std::sync::atomic::AtomicBool>,
+    ) -> Result<Replies<Message>, Status> {
+        let production = Production {
+            dataset: dataset.to_owned(),
+            source: Source::Batches { batches, ready, waits: false },
+            encoder: self.encoder(schema)?,
+            cancel,
+        };
+        Ok(messages(&self.governor, admission, production))
+    }
+}
+
+/// A command in a ticket or descriptor that is a message of its own; its name says whose.
+pub(crate) fn command_of(bytes: &[u8]) -> Option<Any> {
+    let any = Any::decode(bytes).ok()?;
+    any.type_url.starts_with("type.googleapis.com/").then_some(any)
+}
+
+/// The calls, as tonic has them.
+#[derive(Clone)]
+pub(crate) struct Service(pub(crate) Arc<Shared>);
+
+impl Service {
+    fn command(&self, descriptor: &FlightDescriptor) -> Option<(Arc<dyn Extension>, Any)> {
+        let extension = self.0.extension.clone()?;
+        if descriptor.r#type != DescriptorType::Cmd as i32 {
+            return None;
+        }
+        Some((extension, command_of(&descriptor.cmd)?))
+    }
+}
+
+#[tonic::async_trait]
+impl FlightService for Service {
+    type HandshakeStream = Replies<HandshakeResponse>;
+    type ListFlightsStream = Replies<FlightInfo>;
+    type DoGetStream = Replies<FlightData>;
+    type DoPutStream = Replies<PutResult>;
+    type DoActionStream = Replies<arrow_flight::Result>;
+    type ListActionsStream = Replies<ActionType>;
+    type DoExchangeStream = Replies<FlightData>;
+
+    async fn handshake(
+        &self,
+        request: Request<Streaming<HandshakeRequest>>,
+    ) -> Reply<Self::HandshakeStream> {
+        let headers = request.metadata().clone().into_headers();
+        let mut messages = request.into_inner();
+        // A client with a header need not say anything more.
+        let payload = match headers.contains_key(http::header::AUTHORIZATION) {
+            true => None,
+            false => messages.message().await?.map(|message| message.payload),
+        };
+        let token = self.0.guard.handshake(&headers, payload)?;
+        let answer =
+            HandshakeResponse { protocol_version: 0, payload: token.clone().into_bytes().into() };
+        let mut response = Response::new(stream::iter([Ok(answer)]).boxed());
+        if let Ok(value) = format!("Bearer {token}").parse() {
+            response.metadata_mut().insert("authorization", value);
+        }
+        Ok(response)
+    }
+
+    async fn list_flights(&self, request: Request<Criteria>) -> Reply<Self::ListFlightsStream> {
+        // An expression is the beginning of the names.
+        let criteria = request.into_inner().expression;
+        let mut infos = Vec::new();
+        for (name, _) in self.0.catalog.iter() {
+            if !name.as_bytes().starts_with(&criteria) {
+                continue;
+            }
+            let descriptor = FlightDescriptor::new_path(vec![name.to_owned()]);
+            match self.0.info(Query::all(name), descriptor).await {
+                // The endpoint of a live stream may be away; the others are there all the same.
+                Err(error) if error.code() == tonic::Code::Unavailable => {}
+                info => infos.push(info),
+            }
+        }
+        Ok(Response::new(stream::iter(infos).boxed()))
+    }
+
+    async fn get_flight_info(&self, request: Request<FlightDescriptor>) -> Reply<FlightInfo> {
+        let descriptor = request.into_inner();
+        if let Some((extension, command)) = self.command(&descriptor)
+            && let Some(info) = extension.info(&self.0, &command, &descriptor).await?
+        {
+            return Ok(Response::new(info));
+        }
+        let query = Query::of(&descriptor)?;
+        Ok(Response::new(self.0.info(query, descriptor).await?))
+    }
+
+    async fn poll_flight_info(&self, request: Request<FlightDescriptor>) -> Reply<PollInfo> {
+        // Everything is there at once.
+        let info = self.get_flight_info(request).await?.into_inner();
+        Ok(Response::new(PollInfo::new().with_info(info)))
+    }
+
+    async fn get_schema(&self, request: Request<FlightDescriptor>) -> Reply<SchemaResult> {
+        let descriptor = request.into_inner();
+        if let Some((extension, command)) = self.command(&descriptor)
+            && let Some(info) = extension.info(&self.0, &command, &descriptor).await?
+        {
+            return Ok(Response::new(SchemaResult { schema: info.schema }));
+        }
+        let query = Query::of(&descriptor)?;
+        let snapshot = self.0.dataset(&query.dataset)?.current();
+        let schema = self.0.schema(&snapshot, &query).await?;
+        SchemaAsIpc::new(&schema, &IpcWriteOptions::default())
+            .try_into()
+            .map(Response::new)
+            .map_err(|error: arrow_schema::ArrowError| Status::internal(error.to_string()))
+    }
+
+    async fn do_get(&self, request: Request<Ticket>) -> Reply<Self::DoGetStream> {
+        // Calls over the network do not come here: `connection` sends the segments themselves.
+        let messages = self.0.get(request.into_inner()).await?;
+        Ok(Response::new(messages.map(|m| m.map(Message::into_flight_data)).boxed()))
+    }
+
+    async fn do_put(&self, request: Request<Streaming<FlightData>>) -> Reply<Self::DoPutStream> {
+        let mut messages = request.into_inner();
+        let Some(first) = messages.message().await? else {
+            return Err(Status::invalid_argument("there is no message"));
+        };
+        let descriptor = first.flight_descriptor.clone().unwrap_or_default();
+        if let Some((extension, command)) = self.command(&descriptor) {
+            let all = stream::iter([Ok(first)]).chain(messages).boxed();
+            let answer = extension.put(&self.0, &command, all).await?;
+            return Ok(Response::new(stream::iter([Ok(answer)]).boxed()));
+        }
+        let answer = put::put(Arc::clone(&self.0), &descriptor, first, messages).await?;
+        Ok(Response::new(stream::iter([Ok(answer)]).boxed()))
+    }
+
+    async fn do_exchange(
+        &self,
+        request: Request<Streaming<FlightData>>,
+    ) -> Reply<Self::DoExchangeStream> {
+        Ok(Response::new(exchange::exchange(Arc::clone(&self.0), request.into_inner()).await?))
+    }
+
+    async fn do_action(&self, request: Request<Action>) -> Reply<Self::DoActionStream> {
+        let action = request.into_inner();
+        let results = actions::run(&self.0, action).await?;
+        let results = results.into_iter().map(|body| Ok(arrow_flight::Result { body }));
+        Ok(Response::new(stream::iter(results.collect::<Vec<_>>()).boxed()))
+    }
+
+    async fn list_actions(&self, _: Request<Empty>) -> Reply<Self::ListActionsStream> {
+        let actions = actions::list(&self.0);
+        Ok(Response::new(stream::iter(actions.into_iter().map(Ok)).boxed()))
+    }
+}
