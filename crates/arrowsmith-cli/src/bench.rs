@@ -4,6 +4,7 @@
 //! The engine takes part through the library's reader, as any user would use it: threads, order and
 //! batches included.
 
+pub mod flight;
 pub mod jvm;
 pub mod objects;
 
@@ -31,6 +32,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
         BenchSuite::Parquet(args) => parquet(args),
         BenchSuite::Objects(args) => objects::run(args),
         BenchSuite::Jvm(args) => jvm::run(args),
+        BenchSuite::Flight(args) => flight::run(args),
     }
 }
 

@@ -418,12 +418,8 @@ impl Suite<'_> {
         let folder = if memory { &self.set.arrow } else { &self.set.parquet };
         let mut words = programs.server.clone();
         if name == OURS {
-            let rows = self.options.batch_rows.to_string();
             words.extend(["serve".into(), folder.clone()]);
-            words.extend(
-                ["--listen", "127.0.0.1:0", "--threads", "1", "--batch-rows", &rows]
-                    .map(PathBuf::from),
-            );
+            words.extend(["--listen", "127.0.0.1:0", "--threads", "1"].map(PathBuf::from));
             return Contestant::ours(self.place, &words);
         }
         words.extend(["--data".into(), folder.clone()]);
