@@ -96,19 +96,30 @@ using Get = std::function<arrow::Result<std::shared_ptr<arrow::Table>>(const std
 inline arrow::Status serve_commands(const Get& get) {
   ARROW_RETURN_NOT_OK(arrow::compute::Initialize());
   ready("");
+  auto fail = [](const arrow::Status& status) {
+    std::string text;
+    for (char c : status.ToString()) text += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    std::cout << "{\"error\":\"" << text << "\"}" << std::endl;
+  };
   std::shared_ptr<arrow::Table> table;
   std::string line;
   while (std::getline(std::cin, line)) {
     if (line.rfind("get ", 0) == 0) {
       table.reset();
       auto start = std::chrono::steady_clock::now();
-      ARROW_ASSIGN_OR_RAISE(table, get(line.substr(4)));
+      auto got = get(line.substr(4));
       std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      if (!got.ok()) {
+        fail(got.status());
+        continue;
+      }
+      table = std::move(got).ValueUnsafe();
       std::cout << "{\"seconds\":" << seconds.count() << ",\"rows\":" << table->num_rows() << "}" << std::endl;
     } else if (table) {
-      ARROW_ASSIGN_OR_RAISE(auto text, check(*table));
-      std::cout << text << std::endl;
+      auto text = check(*table);
       table.reset();
+      if (text.ok()) std::cout << *text << std::endl;
+      else fail(text.status());
     }
   }
   return arrow::Status::OK();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left when Flight is taken away: who connects is sent one Arrow stream, over TCP or a Unix socket.
+#include <arrow/compute/initialize.h>
 #include <arrow/ipc/writer.h>
 
 #include <filesystem>
@@ -45,6 +46,7 @@ arrow::Result<int> Listen(const std::string& transport, std::string* uri) {
 }
 
 arrow::Status Run(const harness::Options& options) {
+  ARROW_RETURN_NOT_OK(arrow::compute::Initialize());
   ARROW_ASSIGN_OR_RAISE(auto data, Data::Open(options.data, options.memory, options.batch_rows, options.read_ahead));
   std::string uri;
   ARROW_ASSIGN_OR_RAISE(int listener, Listen(options.transport, &uri));

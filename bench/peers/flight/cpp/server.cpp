@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Flight server in C++ over a folder of files: one flight, one endpoint.
+#include <arrow/compute/initialize.h>
 #include <arrow/flight/api.h>
 
 #include <iostream>
@@ -36,6 +37,7 @@ class Server : public flight::FlightServerBase {
 };
 
 arrow::Status Run(const harness::Options& options) {
+  ARROW_RETURN_NOT_OK(arrow::compute::Initialize());
   ARROW_ASSIGN_OR_RAISE(auto data, Data::Open(options.data, options.memory, options.batch_rows, options.read_ahead));
   ARROW_ASSIGN_OR_RAISE(auto location, flight::Location::ForGrpcTcp("127.0.0.1", 0));
   Server server(std::move(data));

@@ -22,6 +22,7 @@ inline arrow::Status failed(const char* what) { return arrow::Status::IOError(wh
 class SocketOut : public arrow::io::OutputStream {
  public:
   explicit SocketOut(int socket) : socket_(socket) {}
+  ~SocketOut() override { (void)Close(); }
   arrow::Status Write(const void* data, int64_t size) override {
     auto bytes = static_cast<const char*>(data);
     for (int64_t done = 0; done < size;) {
@@ -49,6 +50,7 @@ class SocketOut : public arrow::io::OutputStream {
 class SocketIn : public arrow::io::InputStream {
  public:
   explicit SocketIn(int socket) : socket_(socket) {}
+  ~SocketIn() override { (void)Close(); }
   arrow::Result<int64_t> Read(int64_t size, void* out) override {
     int64_t done = 0;
     while (done < size) {

@@ -87,9 +87,16 @@ final class Harness {
       if (line.startsWith("get ")) {
         if (kept != null) {
           kept.close();
+          kept = null;
         }
         long start = System.nanoTime();
-        kept = get.get(line.substring(4));
+        try {
+          kept = get.get(line.substring(4));
+        } catch (Exception error) {
+          String text = error.toString().replaceAll("[\"\\\\\\p{Cntrl}]", " ");
+          System.out.println("{\"error\":\"" + text + "\"}");
+          continue;
+        }
         double seconds = (System.nanoTime() - start) / 1e9;
         System.out.println(String.format(Locale.ROOT, "{\"seconds\":%.6f,\"rows\":%d}", seconds, kept.rows()));
       } else if (kept != null) {

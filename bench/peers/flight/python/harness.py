@@ -51,7 +51,11 @@ def serve_commands(get, version=f"pyarrow {pa.__version__}", as_table=lambda res
         if words[:1] == ["get"]:
             result = None
             start = time.perf_counter()
-            result = get(words[1])
+            try:
+                result = get(words[1])
+            except Exception as error:
+                say({"error": str(error)})
+                continue
             seconds = time.perf_counter() - start
             say({"seconds": seconds, "rows": rows(result)})
         elif result is not None:

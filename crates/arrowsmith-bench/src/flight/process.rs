@@ -18,7 +18,7 @@ use crate::install::run;
 use crate::peer::last_line;
 
 /// Nothing takes longer than this unless something is wrong.
-const SILENCE_MAX: Duration = Duration::from_secs(900);
+const SILENCE_MAX: Duration = Duration::from_secs(300);
 /// Ticks of `/proc/PID/stat` in a second, on every architecture of Linux that we know.
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -89,6 +89,12 @@ pub(super) struct Process {
     name: String,
 }
 
+/// What a client says of a query that failed; it can be asked again.
+#[derive(serde::Deserialize)]
+struct Trouble {
+    error: String,
+}
+
 /// What a process used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Usage {
@@ -130,6 +136,9 @@ impl Process {
             let left = until.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
                 Ok(line) => {
+                    if let Ok(Trouble { error }) = serde_json::from_str(&line) {
+                        return Err(error);
+                    }
                     if let Ok(answer) = serde_json::from_str(&line) {
                         return Ok(answer);
                     }

@@ -143,8 +143,9 @@ fn our_client_answers_what_it_is_asked() {
         (&200.into(), &200.into())
     );
     let mut input = BufReader::new("get x\n".as_bytes());
-    let failed = serve_commands("", &mut input, &mut Vec::new(), &mut |_| Err("no".into()));
-    assert_eq!(failed, Err("no".to_owned()));
+    let mut output = Vec::new();
+    serve_commands("", &mut input, &mut output, &mut |_| Err("no".into())).unwrap();
+    assert!(String::from_utf8(output).unwrap().ends_with("{\"error\":\"no\"}\n"));
 }
 
 #[test]

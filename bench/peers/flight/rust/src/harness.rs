@@ -56,7 +56,13 @@ pub fn serve_commands(
         if let Some(uri) = line.strip_prefix("get ") {
             kept.clear();
             let start = Instant::now();
-            kept = get(uri)?;
+            match get(uri) {
+                Ok(batches) => kept = batches,
+                Err(error) => {
+                    println!("{}", json!({"error": error.to_string()}));
+                    continue;
+                }
+            }
             let seconds = start.elapsed().as_secs_f64();
             println!("{}", json!({"seconds": seconds, "rows": rows(&kept)}));
         } else {
