@@ -23,7 +23,7 @@ use crate::parquet::data::{Data, Rows};
 /// Seed of the first file; the next one has the next.
 pub(super) const SEED: u64 = 42;
 /// Bytes of a row in a Parquet file, about: it decides how many rows make a file.
-const PARQUET_ROW_BYTES: u64 = 48;
+const PARQUET_ROW_BYTES: u64 = 27;
 /// Changed when what is written changes, so that no older file is used.
 const RECIPE: u32 = 1;
 
