@@ -3,6 +3,7 @@
 //!
 //! A condition that is not understood whole stays with DataFusion; nothing is approximated.
 
+use arrow_array::Array as _;
 use arrow_schema::{DataType, Schema};
 use arrowsmith::parquet::{Comparison, Literal, Predicate};
 use datafusion::logical_expr::{Expr, Operator};

@@ -25,7 +25,8 @@ pub(crate) struct Segments {
 impl Segments {
     pub(crate) fn new(pieces: Vec<Bytes>) -> Self {
         let remaining = pieces.iter().map(Bytes::len).sum();
-        Self { pieces: pieces.into(), remaining }
+        // An empty piece in front would look like the end.
+        Self { pieces: pieces.into_iter().filter(|piece| !piece.is_empty()).collect(), remaining }
     }
 }
 

@@ -178,10 +178,10 @@ impl Encoder {
         if !self.first {
             return Ok(Vec::new());
         }
-        // An empty batch makes the encoder say its schema; the batch itself is left out.
+        // An empty batch makes the encoder say its schema, and dictionaries, which it takes for sent from then on.
         let empty = RecordBatch::new_empty(self.schema.clone());
         let mut messages = self.encode(&empty)?;
-        messages.truncate(1);
+        messages.pop();
         Ok(messages)
     }
 
@@ -229,11 +229,24 @@ pub fn schema_message(schema: &Schema) -> Result<Message, ArrowError> {
     messages.pop().ok_or_else(|| ArrowError::IpcError("no schema message".to_owned()))
 }
 
+/// A buffer as bytes that are shared.
+struct Owner(Buffer);
+
+impl AsRef<[u8]> for Owner {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+}
+
 /// Takes the buffers of a stream apart: prefix, header, body, and again.
 fn messages(buffers: Vec<Buffer>) -> Option<Vec<Message>> {
     let mut buffers = buffers.into_iter();
     let mut messages = Vec::with_capacity(1);
     while let Some(prefix) = buffers.next() {
+        // A column without values has buffers without bytes, also behind the last that has some.
+        if prefix.is_empty() {
+            continue;
+        }
         let length = prefix.as_slice().get(4..PREFIX_BYTES)?.try_into().ok()?;
         let length = usize::try_from(u32::from_le_bytes(length)).ok()?;
         let mut header = BytesMut::with_capacity(length);
@@ -246,7 +259,7 @@ fn messages(buffers: Vec<Buffer>) -> Option<Vec<Message>> {
             let buffer = buffers.next()?;
             left = left.checked_sub(buffer.len())?;
             if !buffer.is_empty() {
-                body.push(Bytes::from_owner(buffer));
+                body.push(Bytes::from_owner(Owner(buffer)));
             }
         }
         messages.push(Message {

@@ -211,7 +211,7 @@ async fn accept(
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = stopped.wait_for(|stopped| *stopped) => break,
+            () = ended(&mut stopped) => break,
         };
         let socket = match accepted {
             Ok((socket, _)) => socket,
@@ -237,6 +237,12 @@ async fn accept(
     if timeout(shared.options.shutdown_timeout, ended).await.is_err() {
         warn!("connections were cut off: they did not end in time");
     }
+}
+
+/// Waits until the server is to end.
+async fn ended(stopped: &mut watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 async fn connect(
@@ -273,14 +279,14 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .keep_alive_timeout(KEEP_ALIVE)
         .serve_connection(TokioIo::new(socket), calls);
     let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        _ = stopped.wait_for(|stopped| *stopped) => {
+    let result = tokio::select! {
+        result = connection.as_mut() => result,
+        () = ended(&mut stopped) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
-    if let Err(error) = ended {
+    if let Err(error) = result {
         debug!(%error, "a connection ended");
     }
 }
@@ -294,7 +300,7 @@ async fn serve_metrics(
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = stopped.wait_for(|stopped| *stopped) => return,
+            () = ended(&mut stopped) => return,
         };
         let Ok((socket, _)) = accepted else {
             tokio::time::sleep(Duration::from_millis(50)).await;

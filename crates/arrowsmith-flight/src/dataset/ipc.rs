@@ -195,8 +195,9 @@ impl Mapped {
         }
         let trailer = bytes.get(end..).and_then(|trailer| trailer.try_into().ok());
         let length = read_footer_length(trailer.ok_or_else(|| unsound("too short"))?)?;
-        let footer = end.checked_sub(length).and_then(|at| bytes.get(at..end));
-        let footer = root_as_footer(footer.ok_or_else(|| unsound("its footer is cut off"))?)
+        let start = end.checked_sub(length).ok_or_else(|| unsound("its footer is cut off"))?;
+        let footer = bytes.slice(start..end);
+        let footer = root_as_footer(&footer)
             .map_err(|error| unsound(&error.to_string()))?;
         let ipc_schema = footer.schema().ok_or_else(|| unsound("it has no schema"))?;
         let schema = Arc::new(fb_to_schema(ipc_schema));
@@ -207,9 +208,7 @@ impl Mapped {
             let buffer = slice(&whole, block).ok_or_else(|| unsound("a block lies outside"))?;
             decoder.read_dictionary(block, &buffer)?;
         }
-        // The stream inside of the file begins at the first multiple of eight after the magic.
-        let stream = bytes.slice(8.min(bytes.len())..);
-        let stored = message(&stream, 0).ok_or_else(|| unsound("its schema is cut off"))?;
+        let stored = message(&bytes, stream_at(&bytes)).ok_or_else(|| unsound("its schema is cut off"))?;
         let first = root_as_message(&stored).map_err(|error| unsound(&error.to_string()))?;
         if first.header_type() != MessageHeader::Schema {
             return Err(unsound("it does not begin with its schema"));
@@ -249,6 +248,12 @@ impl Mapped {
         let batch = self.decoder.read_record_batch(&place.block, &buffer)?;
         batch.ok_or_else(|| Error::Config("a block is no batch".to_owned()))
     }
+}
+
+/// Where the stream inside of a file begins: behind the magic, at a multiple of eight, of 64 in some writers' files.
+fn stream_at(bytes: &Bytes) -> usize {
+    let marked = |at: &usize| bytes.get(*at..*at + 4) == Some(&[0xff; 4]);
+    (8..=64).step_by(8).find(marked).unwrap_or(8)
 }
 
 /// The message whose prefix is at `at`, without the prefix.
