@@ -142,7 +142,7 @@ fn client() -> Outcome {
     let failed = |message: String| Failure::Work(Error::Config(message));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Work(Error::from(error)))?;
-    let mut get = |uri: &str| runtime.block_on(fetch(uri)).map_err(|status| status.to_string());
+    let mut get = |uri: &str| runtime.block_on(fetch(uri));
     let version = format!("arrowsmith {}", env!("CARGO_PKG_VERSION"));
     let (input, output) = (std::io::stdin(), std::io::stdout());
     arrowsmith_bench::flight::serve_commands(
@@ -154,8 +154,13 @@ fn client() -> Outcome {
     .map_err(failed)
 }
 
-async fn fetch(uri: &str) -> Result<Vec<RecordBatch>, tonic::Status> {
-    let client = Client::connect(uri, &ClientOptions::default()).await?;
-    let info = client.info(&Query::all("taxi")).await?;
-    client.read(info, 1).await?.try_collect().await
+async fn fetch(uri: &str) -> Result<Vec<RecordBatch>, String> {
+    let client = Client::connect(uri, &ClientOptions::default()).await.map_err(text)?;
+    let info = client.info(&Query::all("taxi")).await.map_err(text)?;
+    let batches = client.read(info, 1).await.map_err(text)?;
+    batches.try_collect().await.map_err(text)
+}
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
 }
