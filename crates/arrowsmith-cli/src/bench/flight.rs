@@ -15,9 +15,9 @@ use super::{failure, write_report};
 use crate::failure::{Failure, Outcome};
 use crate::size;
 
-/// Arrow Flight: servers and clients in C++, Java, Python and Rust, and arrowsmith's, each with each
+/// Arrow Flight: servers and clients in five languages, each with each
 ///
-/// All servers read the same taxi trips, from Parquet files and from memory; beside them Arrow streams without Flight, mapped files
+/// C++, Java, Python and Rust with their official libraries, and arrowsmith's own. All servers read the same taxi trips, from Parquet files and from memory; beside them Arrow streams without Flight, mapped files
 /// and PostgreSQL. Needs compilers of C++, Java (with Maven) and Rust and Python 3; libraries are put into a folder of their own, and
 /// what cannot be had is listed as not measured. As root the processes get a network namespace that counts their bytes. Without
 /// --json and --report the JSON result goes to standard output.
