@@ -125,7 +125,7 @@ fn simdjson_folder(metadata: &[u8]) -> Option<PathBuf> {
 }
 
 /// Cargo, without what the caller's build told it.
-fn cargo(folder: &Path) -> Command {
+pub(crate) fn cargo(folder: &Path) -> Command {
     let mut command = Command::new("cargo");
     command.current_dir(folder);
     for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {

@@ -36,6 +36,7 @@ mod definition;
 mod engine;
 mod error;
 pub mod gpu;
+pub mod flight;
 pub mod ingest;
 mod input;
 mod install;

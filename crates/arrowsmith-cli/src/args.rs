@@ -17,6 +17,7 @@ pub use self::values::{
     BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, Strings, TimestampUnit,
     To, Unknown,
 };
+use crate::bench::flight::FlightBenchArgs;
 use crate::bench::jvm::JvmBenchArgs;
 use crate::fetch::FetchArgs;
 use crate::ingest::IngestArgs;
@@ -431,6 +432,7 @@ pub enum BenchSuite {
     Objects(crate::bench::objects::ObjectsBenchArgs),
     Jvm(JvmBenchArgs),
     Gpu(crate::bench::gpu::GpuBenchArgs),
+    Flight(FlightBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine

@@ -5,6 +5,7 @@
 //! batches included.
 
 pub mod gpu;
+pub mod flight;
 pub mod jvm;
 pub mod objects;
 
@@ -33,6 +34,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
         BenchSuite::Objects(args) => objects::run(args),
         BenchSuite::Jvm(args) => jvm::run(args),
         BenchSuite::Gpu(args) => gpu::run(args),
+        BenchSuite::Flight(args) => flight::run(args),
     }
 }
 

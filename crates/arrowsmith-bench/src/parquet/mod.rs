@@ -4,7 +4,7 @@
 //! All engines read the same file, which is in the system's page cache, into Arrow arrays. Our own
 //! engine enters through [`Engine`], as the `parquet` crate does.
 
-mod data;
+pub(crate) mod data;
 mod definition;
 mod file;
 mod reference;

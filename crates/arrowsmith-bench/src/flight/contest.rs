@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Takes turns: every client asks every server, round by round, and every answer is checked after the clock stopped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::process::{Place, Process, Usage};
+use super::{IPC_MAPPED, OURS, RAW, Report, Row};
+use crate::check::{Check, Column};
+use crate::stats::Spread;
+
+/// A running server or client.
+#[derive(Debug)]
+pub(super) struct Contestant {
+    pub(super) name: String,
+    pub(super) process: Process,
+    pub(super) version: String,
+    /// Where a server is.
+    pub(super) uri: String,
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    ready: bool,
+    version: String,
+    uri: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Got {
+    pub(super) seconds: f64,
+    rows: u64,
+}
+
+#[derive(Deserialize)]
+struct Sums {
+    rows: u64,
+    check: BTreeMap<String, Column>,
+}
+
+impl Contestant {
+    pub(super) fn server(place: &Place, name: &str, words: &[PathBuf]) -> Result<Self, String> {
+        let process = Process::start(place, place.command(words), &format!("{name}-server"))?;
+        Self::ready(name, process)
+    }
+
+    pub(super) fn client(place: &Place, name: &str, words: &[PathBuf]) -> Result<Self, String> {
+        let process = Process::start(place, place.command(words), &format!("{name}-client"))?;
+        Self::ready(name, process)
+    }
+
+    fn ready(name: &str, mut process: Process) -> Result<Self, String> {
+        let ready: Ready = process.answer()?;
+        if !ready.ready {
+            return Err(format!("{name} says that it is not ready"));
+        }
+        Ok(Self { name: name.to_owned(), process, version: ready.version, uri: ready.uri })
+    }
+
+    /// `arrowsmith serve`: it says where it listens, for people.
+    pub(super) fn ours(place: &Place, words: &[PathBuf]) -> Result<Self, String> {
+        let mut process = Process::start(place, place.command(words), &format!("{OURS}-server"))?;
+        let line = process.line_with("grpc://")?;
+        let uri = line.split_whitespace().find_map(|word| {
+            let at = word.find("grpc://")?;
+            Some(word[at..].trim_end_matches(['.', ',', '"', '\'']).to_owned())
+        });
+        let uri = uri.ok_or_else(|| format!("no address in {line:?}"))?;
+        let version = format!("arrowsmith {}", env!("CARGO_PKG_VERSION"));
+        Ok(Self { name: OURS.to_owned(), process, version, uri })
+    }
+
+    pub(super) fn get(&mut self, uri: &str) -> Result<Got, String> {
+        self.process.ask(&format!("get {uri}"))
+    }
+
+    /// Sums up what was got, and lets it go.
+    pub(super) fn check(&mut self) -> Result<Check, String> {
+        let Sums { rows, check } = self.process.ask("check")?;
+        Ok(Check { rows, columns: check })
+    }
+}
+
+/// Who asks whom; a mapped file has no server.
+pub(super) struct Pair {
+    server: Option<usize>,
+    client: usize,
+    uri: String,
+    turns: Vec<Turn>,
+    first: Option<f64>,
+    trouble: Option<String>,
+    difference: Option<String>,
+}
+
+impl Pair {
+    pub(super) fn new(server: Option<usize>, client: usize, uri: String) -> Self {
+        Self { server, client, uri, turns: vec![], first: None, trouble: None, difference: None }
+    }
+}
+
+/// One query.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    seconds: f64,
+    server: Option<Usage>,
+    client: Option<Usage>,
+    network_bytes: Option<u64>,
+}
+
+/// What is asked for.
+pub(super) struct Task<'a> {
+    pub(super) workload: &'a str,
+    /// Bytes of the arrays.
+    pub(super) bytes: u64,
+    pub(super) expected: &'a Check,
+    pub(super) rounds: usize,
+    pub(super) place: &'a Place,
+    /// How long a server takes to count what a query cost.
+    pub(super) settle: Duration,
+}
+
+/// All pairs, round by round; the first round does not count.
+pub(super) fn run(
+    task: &Task<'_>,
+    servers: &mut [Contestant],
+    clients: &mut [Contestant],
+    mut pairs: Vec<Pair>,
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) {
+    for round in 0..=task.rounds.max(1) {
+        progress(&format!("{}: round {round} of {}", task.workload, task.rounds.max(1)));
+        for pair in pairs.iter_mut().filter(|pair| pair.trouble.is_none()) {
+            let client = &mut clients[pair.client];
+            let server = pair.server.map(|at| &servers[at]);
+            match turn(task, server, client, &pair.uri) {
+                Err(trouble) => pair.trouble = Some(trouble),
+                Ok((turn, check)) => {
+                    let difference = check.difference(task.expected);
+                    pair.difference = pair.difference.take().or(difference);
+                    if round == 0 {
+                        pair.first = Some(turn.seconds);
+                    } else {
+                        pair.turns.push(turn);
+                    }
+                }
+            }
+        }
+    }
+    for pair in &pairs {
+        let server = pair.server.map(|at| &servers[at]);
+        let client = &clients[pair.client];
+        let name = server.map_or(IPC_MAPPED, |server| server.name.as_str());
+        if let Some(trouble) = &pair.trouble {
+            report.miss(&format!("{name} with {}", client.name), task.workload, trouble.clone());
+            continue;
+        }
+        let row = row(task, pair, server, client);
+        progress(&line(&row));
+        report.rows.push(row);
+    }
+}
+
+fn turn(
+    task: &Task<'_>,
+    server: Option<&Contestant>,
+    client: &mut Contestant,
+    uri: &str,
+) -> Result<(Turn, Check), String> {
+    if let Some(server) = server {
+        server.process.forget_peak();
+    }
+    client.process.forget_peak();
+    let server_usage = || server.and_then(|server| server.process.usage());
+    let before = (server_usage(), client.process.usage(), task.place.network_bytes());
+    let got = client.get(uri)?;
+    std::thread::sleep(task.settle);
+    let after = (server_usage(), client.process.usage(), task.place.network_bytes());
+    let check = client.check()?;
+    if got.rows != check.rows {
+        return Err(format!("{} rows, and then {}", got.rows, check.rows));
+    }
+    if !(got.seconds.is_finite() && got.seconds > 0.0) {
+        return Err(format!("measured {} seconds", got.seconds));
+    }
+    let used = |before: Option<Usage>, after: Option<Usage>| {
+        let (before, after) = (before?, after?);
+        Some(Usage { cpu_s: after.cpu_s - before.cpu_s, peak_rss_mb: after.peak_rss_mb })
+    };
+    let turn = Turn {
+        seconds: got.seconds,
+        server: used(before.0, after.0),
+        client: used(before.1, after.1),
+        network_bytes: before.2.zip(after.2).map(|(before, after)| after.saturating_sub(before)),
+    };
+    Ok((turn, check))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes and counts are far below 2^53")]
+fn row(task: &Task<'_>, pair: &Pair, server: Option<&Contestant>, client: &Contestant) -> Row {
+    let seconds: Vec<f64> = pair.turns.iter().map(|turn| turn.seconds).collect();
+    let spread = Spread::of(&seconds).unwrap_or(Spread { min: 0.0, median: 0.0, max: 0.0 });
+    let usage = |of: fn(&Turn) -> Option<Usage>| -> Option<(f64, f64)> {
+        let all: Option<Vec<Usage>> = pair.turns.iter().map(of).collect();
+        let all = all.filter(|all| !all.is_empty())?;
+        // The mean, because the system counts in hundredths of a second.
+        let cpu_s = all.iter().map(|usage| usage.cpu_s).sum::<f64>() / all.len() as f64;
+        Some((cpu_s, all.iter().map(|usage| usage.peak_rss_mb).fold(0.0, f64::max)))
+    };
+    let (of_server, of_client) = (usage(|turn| turn.server), usage(|turn| turn.client));
+    let total: f64 = seconds.iter().sum();
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let both = of_server.zip(of_client).map(|(server, client)| server.0 + client.0);
+    let mut network: Vec<u64> = pair.turns.iter().filter_map(|turn| turn.network_bytes).collect();
+    network.sort_unstable();
+    let clients = if client.name == RAW { "cpp" } else { &client.name };
+    let versions = server.map(|server| server.version.clone());
+    let versions: Vec<String> = versions.into_iter().chain([client.version.clone()]).collect();
+    Row {
+        workload: task.workload.to_owned(),
+        engine: server.map_or(IPC_MAPPED, |server| &server.name).to_owned(),
+        client: clients.to_owned(),
+        version: versions.join(" → "),
+        threads: 1,
+        bytes: task.bytes,
+        records: task.expected.rows,
+        seconds_first: pair.first.unwrap_or(0.0),
+        seconds_median: spread.median,
+        seconds_min: spread.min,
+        seconds_max: spread.max,
+        seconds_p5: percentile(&seconds, 0.05),
+        seconds_p95: percentile(&seconds, 0.95),
+        gb_per_s: if spread.median > 0.0 { task.bytes as f64 / spread.median / 1e9 } else { 0.0 },
+        server_cpu_s: of_server.map(|(cpu, _)| cpu),
+        client_cpu_s: of_client.map(|(cpu, _)| cpu),
+        cpu_share: both
+            .filter(|_| total > 0.0)
+            .map(|cpu| cpu * seconds.len() as f64 / total / cores as f64),
+        peak_rss_mb: of_server.map(|(_, peak)| peak),
+        client_peak_rss_mb: of_client.map(|(_, peak)| peak),
+        network_bytes: network.get(network.len() / 2).copied(),
+        valid: pair.difference.is_none() && !seconds.is_empty(),
+        difference: pair.difference.clone(),
+        seconds,
+    }
+}
+
+/// The value that this part of the numbers is not above, between neighbours by distance.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "there are a few numbers"
+)]
+pub(super) fn percentile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+    let place = part * last as f64;
+    let below = (place.floor() as usize).min(last);
+    let above = (below + 1).min(last);
+    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
+}
+
+fn line(row: &Row) -> String {
+    let maybe = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}"));
+    format!(
+        "{:<12} {:>10} → {:<10} {:>8.3} s ({:.3} to {:.3}), {:>6.3} GB/s, CPU {} s + {} s{}",
+        row.workload,
+        row.engine,
+        row.client,
+        row.seconds_median,
+        row.seconds_p5,
+        row.seconds_p95,
+        row.gb_per_s,
+        maybe(row.server_cpu_s),
+        maybe(row.client_cpu_s),
+        row.difference.as_ref().map_or_else(String::new, |what| format!(", WRONG: {what}"))
+    )
+}
+
+/// Whether a row is a bound, and no server that anybody would run.
+pub(super) fn is_bound(row: &Row) -> bool {
+    row.engine.starts_with("ipc-")
+}

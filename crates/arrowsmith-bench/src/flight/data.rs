@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The data set: trips of taxis in a folder of Parquet files, and the same as Arrow files; with what must be found in it.
+//!
+//! Every file has a seed of its own, so that files are made in parallel and are the same on every machine. What is there
+//! already, from the same recipe, is used again.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_ipc::writer::FileWriter;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use serde::{Deserialize, Serialize};
+
+use crate::BenchError;
+use crate::check::{Check, Checker, Column};
+use crate::parquet::data::{Data, Rows};
+
+/// Seed of the first file; the next one has the next.
+pub(super) const SEED: u64 = 42;
+/// Bytes of a row in a Parquet file, about: it decides how many rows make a file.
+const PARQUET_ROW_BYTES: u64 = 27;
+/// Changed when what is written changes, so that no older file is used.
+const RECIPE: u32 = 1;
+
+/// Where the files are, and what is in them.
+#[derive(Debug, Clone)]
+pub(super) struct DataSet {
+    /// Parquet files and nothing else; its name is the flight's.
+    pub(super) parquet: PathBuf,
+    /// Arrow files of the same rows, in the same order.
+    pub(super) arrow: PathBuf,
+    pub(super) files: u64,
+    pub(super) parquet_bytes: u64,
+    /// Of the arrays.
+    pub(super) arrow_bytes: u64,
+    pub(super) expected: Check,
+}
+
+/// What lies beside the files.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    recipe: String,
+    parquet_bytes: u64,
+    arrow_bytes: u64,
+    rows: u64,
+    columns: std::collections::BTreeMap<String, Column>,
+}
+
+/// What one file adds.
+struct Part {
+    check: Check,
+    parquet_bytes: u64,
+    arrow_bytes: u64,
+}
+
+/// Makes the files, or finds them.
+pub(super) fn make(
+    folder: &Path,
+    size_bytes: u64,
+    file_bytes: u64,
+    batch_rows: u64,
+    progress: &mut dyn FnMut(&str),
+) -> Result<DataSet, BenchError> {
+    let files = (size_bytes / file_bytes).max(1);
+    let rows = (file_bytes.min(size_bytes) / PARQUET_ROW_BYTES).max(1);
+    let recipe = format!("{RECIPE} {SEED} {files} {rows} {batch_rows}");
+    let set = DataSet {
+        parquet: folder.join("parquet/taxi"),
+        arrow: folder.join("arrow/taxi"),
+        files,
+        parquet_bytes: 0,
+        arrow_bytes: 0,
+        expected: Check::default(),
+    };
+    let note_path = folder.join("note.json");
+    let old = fs::read(&note_path).ok().and_then(|text| serde_json::from_slice::<Note>(&text).ok());
+    if let Some(note) = old.filter(|note| note.recipe == recipe) {
+        let Note { parquet_bytes, arrow_bytes, rows, columns, .. } = note;
+        return Ok(DataSet {
+            parquet_bytes,
+            arrow_bytes,
+            expected: Check { rows, columns },
+            ..set
+        });
+    }
+    progress(&format!("writing {files} files of {rows} rows"));
+    for place in [&set.parquet, &set.arrow] {
+        // What an older recipe left would be served too.
+        if place.exists() {
+            fs::remove_dir_all(place).map_err(BenchError::io(place))?;
+        }
+        fs::create_dir_all(place).map_err(BenchError::io(place))?;
+    }
+    let set = write_all(set, rows, batch_rows)?;
+    let note = Note {
+        recipe,
+        parquet_bytes: set.parquet_bytes,
+        arrow_bytes: set.arrow_bytes,
+        rows: set.expected.rows,
+        columns: set.expected.columns.clone(),
+    };
+    let text = serde_json::to_string(&note).map_err(|e| BenchError::Definition(e.to_string()))?;
+    fs::write(&note_path, text).map_err(BenchError::io(&note_path))?;
+    Ok(set)
+}
+
+/// Files are taken one by one by as many threads as there are processors.
+fn write_all(mut set: DataSet, rows: u64, batch_rows: u64) -> Result<DataSet, BenchError> {
+    let next = AtomicU64::new(0);
+    let parts = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let work = || -> Result<(), String> {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= set.files {
+                return Ok(());
+            }
+            let part = write(&set, index, rows, batch_rows)?;
+            parts.lock().map_err(|error| error.to_string())?.push((index, part));
+        }
+    };
+    let done: Result<Vec<()>, String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|result| result.unwrap_or_else(|_| Err("a thread ended".into()))).collect()
+    });
+    let io = |error: String| BenchError::io(&set.parquet)(std::io::Error::other(error));
+    done.map_err(io)?;
+    let mut parts = parts.into_inner().map_err(|error| io(error.to_string()))?;
+    // Sums of floats depend on the order.
+    parts.sort_by_key(|(index, _)| *index);
+    for (_, part) in parts {
+        set.parquet_bytes += part.parquet_bytes;
+        set.arrow_bytes += part.arrow_bytes;
+        add(&mut set.expected, &part.check);
+    }
+    Ok(set)
+}
+
+fn write(set: &DataSet, index: u64, rows: u64, batch_rows: u64) -> Result<Part, String> {
+    let name = format!("part-{index:05}");
+    let parquet_path = set.parquet.join(&name).with_extension("parquet");
+    let schema = Data::Taxi.schema();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by("arrowsmith bench".to_owned())
+        .build();
+    let options =
+        ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let file = File::create(&parquet_path).map_err(|e| text(&e))?;
+    let mut parquet =
+        ArrowWriter::try_new_with_options(file, schema.clone(), options).map_err(|e| text(&e))?;
+    let file = File::create(set.arrow.join(&name).with_extension("arrow")).map_err(|e| text(&e))?;
+    let mut arrow = FileWriter::try_new_buffered(file, &schema).map_err(|e| text(&e))?;
+
+    let mut source = Rows::new(Data::Taxi, SEED + index, rows);
+    let mut checker = Checker::default();
+    let (mut left, mut arrow_bytes) = (rows, 0);
+    while left > 0 {
+        let count = left.min(batch_rows.max(1));
+        let batch = source.batch(usize::try_from(count).map_err(|e| text(&e))?)?;
+        checker.add(&batch)?;
+        arrow_bytes += size(&batch)?;
+        parquet.write(&batch).map_err(|e| text(&e))?;
+        arrow.write(&batch).map_err(|e| text(&e))?;
+        left -= count;
+    }
+    parquet.close().map_err(|e| text(&e))?;
+    arrow.finish().map_err(|e| text(&e))?;
+    let parquet_bytes = fs::metadata(&parquet_path).map_err(|e| text(&e))?.len();
+    Ok(Part { check: checker.finish(), parquet_bytes, arrow_bytes })
+}
+
+/// The totals of one Arrow file, and the bytes of its arrays.
+pub(super) fn of_file(path: &Path) -> Result<(Check, u64), String> {
+    let text = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let file = File::open(path).map_err(|e| text(&e))?;
+    let reader =
+        arrow_ipc::reader::FileReader::try_new_buffered(file, None).map_err(|e| text(&e))?;
+    let (mut checker, mut bytes) = (Checker::default(), 0);
+    for batch in reader {
+        let batch = batch.map_err(|e| text(&e))?;
+        checker.add(&batch)?;
+        bytes += size(&batch)?;
+    }
+    Ok((checker.finish(), bytes))
+}
+
+/// Bytes of values, offsets and validity.
+fn size(batch: &arrow_array::RecordBatch) -> Result<u64, String> {
+    let size = |column: &arrow_array::ArrayRef| column.to_data().get_slice_memory_size();
+    let sizes: Result<Vec<usize>, _> = batch.columns().iter().map(size).collect();
+    Ok(sizes.map_err(|error| error.to_string())?.into_iter().sum::<usize>() as u64)
+}
+
+/// The totals of two parts together.
+fn add(total: &mut Check, part: &Check) {
+    total.rows += part.rows;
+    for (path, more) in &part.columns {
+        let Some(sum) = total.columns.get_mut(path) else {
+            total.columns.insert(path.clone(), more.clone());
+            continue;
+        };
+        sum.n += more.n;
+        if let (Some(a), Some(b)) = (&mut sum.sum, &more.sum) {
+            let number = |text: &str| text.parse::<u64>().unwrap_or(0);
+            *a = number(a).wrapping_add(number(b)).to_string();
+        }
+        if let (Some(a), Some(b)) = (&mut sum.float, more.float) {
+            *a += b;
+        }
+        if let (Some(a), Some(b)) = (&mut sum.bytes, more.bytes) {
+            *a += b;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    use super::*;
+
+    #[test]
+    fn both_forms_hold_what_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = || make(folder.path(), 200_000, 60_000, 500, &mut |_| {}).unwrap();
+        let set = make();
+        assert_eq!((set.files, set.expected.rows), (3, 3 * 60_000 / PARQUET_ROW_BYTES));
+        let (mut parquet, mut arrow) = (Checker::default(), Checker::default());
+        for index in 0..3 {
+            let name = set.parquet.join(format!("part-{index:05}.parquet"));
+            let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(name).unwrap());
+            for batch in reader.unwrap().build().unwrap() {
+                parquet.add(&batch.unwrap()).unwrap();
+            }
+            let name = set.arrow.join(format!("part-{index:05}.arrow"));
+            let reader = arrow_ipc::reader::FileReader::try_new(File::open(name).unwrap(), None);
+            for batch in reader.unwrap() {
+                let batch = batch.unwrap();
+                assert!(batch.num_rows() <= 500);
+                arrow.add(&batch).unwrap();
+            }
+        }
+        assert_eq!(parquet.finish().difference(&set.expected), None);
+        assert_eq!(arrow.finish().difference(&set.expected), None);
+        // Found, not made again.
+        let written =
+            fs::metadata(set.parquet.join("part-00000.parquet")).unwrap().modified().unwrap();
+        let again = make();
+        assert_eq!(again.expected, set.expected);
+        let found =
+            fs::metadata(set.parquet.join("part-00000.parquet")).unwrap().modified().unwrap();
+        assert_eq!(found, written);
+    }
+}

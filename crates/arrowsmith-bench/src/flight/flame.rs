@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Flame graphs of the servers: `perf` looks at them while a client reads, and the stacks are drawn as SVG.
+//!
+//! A machine whose kernel does not let `perf` look has none, which the report says. The processor's own counters are not
+//! needed: a timer is enough.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::process::{Command, Stdio};
+
+use serde::Serialize;
+
+use super::contest::Contestant;
+use super::{IPC_TCP, PARQUET, RAW, Report};
+use crate::install::run;
+use crate::peer::last_line;
+use crate::report::escape;
+
+/// Looks a second.
+const FREQUENCY: &str = "199";
+/// How long is looked.
+const SECONDS: &str = "4";
+/// Functions that the JSON result names.
+const TOP: usize = 15;
+const WIDTH: f64 = 1000.0;
+const LINE: f64 = 15.0;
+/// Deeper frames are not drawn.
+const DEPTH_MAX: usize = 48;
+/// Narrower ones neither.
+const NARROW: f64 = 0.8;
+
+/// Where a server spends its time.
+#[derive(Debug, Clone, Serialize)]
+pub struct Flame {
+    /// The server.
+    pub engine: String,
+    /// How often was looked.
+    pub samples: u64,
+    /// Functions that were running most often, with their part of the samples.
+    pub top: Vec<(String, f64)>,
+    /// The picture.
+    #[serde(skip)]
+    pub svg: String,
+}
+
+/// Draws all servers that can be drawn, while the first client that can read them does.
+pub(super) fn draw(
+    servers: &mut [Contestant],
+    clients: &mut [Contestant],
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) {
+    for server in servers {
+        let raw = server.name.starts_with("ipc-");
+        if raw && server.name != IPC_TCP {
+            continue;
+        }
+        let Some(client) = clients.iter_mut().find(|client| (client.name == RAW) == raw) else {
+            continue;
+        };
+        progress(&format!("looking at the server {}", server.name));
+        match sample(server, client) {
+            Ok(stacks) => report.flames.push(flame(&server.name, &stacks)),
+            Err(reason) => {
+                report.miss(&format!("{}, flame graph", server.name), PARQUET, reason);
+            }
+        }
+    }
+}
+
+/// Stacks, outermost first and joined by `;`, with how often they were seen.
+type Stacks = BTreeMap<String, u64>;
+
+fn sample(server: &Contestant, client: &mut Contestant) -> Result<Stacks, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let data = folder.path().join("perf.data");
+    let java = server.name == "java";
+    // Compiled Java keeps frame pointers, when asked to; the others have tables instead.
+    let graph = if java { "fp" } else { "dwarf,16384" };
+    let mut perf = Command::new("perf");
+    perf.args(["record", "-e", "cpu-clock", "-F", FREQUENCY, "--call-graph", graph]);
+    perf.args(["-p", &server.process.id().to_string(), "-o"]).arg(&data);
+    perf.args(["--", "sleep", SECONDS]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut perf = perf.spawn().map_err(|error| format!("perf: {error}"))?;
+    let mut trouble = None;
+    while perf.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if trouble.is_none() {
+            trouble = client.get(&server.uri).err();
+        } else {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+    let output = perf.wait_with_output().map_err(|error| error.to_string())?;
+    if let Some(trouble) = trouble {
+        return Err(trouble);
+    }
+    client.check()?;
+    if !output.status.success() {
+        return Err(format!("perf cannot look: {}", last_line(&output.stderr)));
+    }
+    if java {
+        // Writes /tmp/perf-PID.map, where perf finds the names of what was compiled meanwhile.
+        let id = server.process.id().to_string();
+        run(Command::new("jcmd").args([&id, "Compiler.perfmap"]))?;
+    }
+    let script = ["script", "--no-inline", "-F", "comm,ip,sym", "-i"];
+    let printed = run(Command::new("perf").args(script).arg(&data));
+    if java {
+        let _ = std::fs::remove_file(format!("/tmp/perf-{}.map", server.process.id()));
+    }
+    let stacks = fold(&String::from_utf8_lossy(&printed?));
+    if stacks.is_empty() { Err("perf saw nothing".to_owned()) } else { Ok(stacks) }
+}
+
+/// What `perf script` prints: a line with the name of the thread, its frames, innermost first, and an empty line.
+fn fold(text: &str) -> Stacks {
+    let mut stacks = Stacks::new();
+    let mut thread = "";
+    let mut frames: Vec<String> = Vec::new();
+    for line in text.lines().chain([""]) {
+        if line.trim().is_empty() {
+            if !thread.is_empty() {
+                frames.push(thread.to_owned());
+                frames.reverse();
+                *stacks.entry(frames.join(";")).or_default() += 1;
+            }
+            thread = "";
+            frames.clear();
+        } else if line.starts_with([' ', '\t']) && !thread.is_empty() {
+            let symbol = line.trim().split_once(' ').map_or("[unknown]", |(_, symbol)| symbol);
+            frames.push(short(symbol));
+        } else {
+            thread = line.trim();
+        }
+    }
+    stacks
+}
+
+/// A name without what stands in brackets: types of arguments and of templates.
+fn short(symbol: &str) -> String {
+    let mut name = String::new();
+    let mut depth = 0_u32;
+    for character in symbol.trim().chars() {
+        match character {
+            // `operator()` and the like are rare enough to lose their brackets.
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            ';' => name.push(':'),
+            _ if depth == 0 => name.push(character),
+            _ => {}
+        }
+    }
+    let name = name.trim();
+    let name = name.strip_suffix(" const").unwrap_or(name);
+    // Rust writes `<Type as Trait>::function`, of which only the end is left.
+    let name = name.trim_start_matches("::").to_owned();
+    if name.is_empty() { symbol.trim().replace(';', ":") } else { name }
+}
+
+/// A frame with those that it called.
+#[derive(Default)]
+struct Node {
+    count: u64,
+    /// How often it was running itself.
+    own: u64,
+    children: BTreeMap<String, Node>,
+}
+
+fn flame(engine: &str, stacks: &Stacks) -> Flame {
+    let mut root = Node::default();
+    let mut top: BTreeMap<&str, u64> = BTreeMap::new();
+    for (stack, count) in stacks {
+        let mut node = &mut root;
+        node.count += count;
+        for frame in stack.split(';') {
+            node = node.children.entry(frame.to_owned()).or_default();
+            node.count += count;
+        }
+        node.own += count;
+        *top.entry(stack.rsplit(';').next().unwrap_or_default()).or_default() += count;
+    }
+    let mut top: Vec<(&str, u64)> = top.into_iter().collect();
+    top.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    top.truncate(TOP);
+    let part = |count: u64| number(count) / number(root.count);
+    Flame {
+        engine: engine.to_owned(),
+        samples: root.count,
+        top: top.iter().map(|(name, count)| ((*name).to_owned(), part(*count))).collect(),
+        svg: svg(engine, &root),
+    }
+}
+
+fn svg(engine: &str, root: &Node) -> String {
+    let depth = depth(root, number(root.count)).min(DEPTH_MAX);
+    let height = LINE * number(depth as u64 + 1);
+    let mut svg = format!(
+        "<svg class=\"wide flame\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" \
+         aria-label=\"Flame graph of the server {}\">\n",
+        escape(engine)
+    );
+    let mut x = 0.0;
+    for (name, child) in &root.children {
+        x += frame(&mut svg, name, child, (x, 0), number(root.count), height);
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// Frames above the root that are wide enough to be drawn.
+fn depth(node: &Node, total: f64) -> usize {
+    let wide = node.children.values().filter(|n| number(n.count) / total * WIDTH >= NARROW);
+    wide.map(|child| 1 + depth(child, total)).max().unwrap_or(0)
+}
+
+/// Draws a frame and what it called; gives its width.
+fn frame(
+    svg: &mut String,
+    name: &str,
+    node: &Node,
+    at: (f64, usize),
+    total: f64,
+    height: f64,
+) -> f64 {
+    let (x, level) = at;
+    let width = number(node.count) / total * WIDTH;
+    if width < NARROW || level >= DEPTH_MAX {
+        return width;
+    }
+    let y = height - LINE * number(level as u64 + 1);
+    // Neighbours differ, and the same function has the same colour everywhere.
+    let hash = name.bytes().fold(5_u32, |h, byte| h.wrapping_mul(33) ^ u32::from(byte));
+    let _ = write!(
+        svg,
+        "<g><title>{} ({:.1} %)</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+         fill=\"hsl({},70%,{}%)\"/>",
+        escape(name),
+        width / WIDTH * 100.0,
+        (width - 0.3).max(0.3),
+        LINE - 0.6,
+        10 + hash % 45,
+        62 + hash / 64 % 14
+    );
+    let letters = width / 5.6;
+    if letters >= 4.0 {
+        let mut shown = String::new();
+        for character in name.chars() {
+            if number(shown.chars().count() as u64) + 1.0 >= letters {
+                shown.push('…');
+                break;
+            }
+            shown.push(character);
+        }
+        let _ = write!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            x + 2.0,
+            y + 10.6,
+            escape(&shown)
+        );
+    }
+    svg.push_str("</g>\n");
+    let mut inner = x;
+    for (name, child) in &node.children {
+        inner += frame(svg, name, child, (inner, level + 1), total, height);
+    }
+    width
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+fn number(value: u64) -> f64 {
+    value as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "server\n\t    7f01 inner(int, std::vector<int>)\n\t    7f02 outer<A<B>>::run() const\n\n\
+        server\n\t    7f02 outer<A<B>>::run() const\n\nother\n\t    7f03 [unknown]\n\n";
+
+    #[test]
+    fn stacks_are_folded_outermost_first() {
+        let stacks = fold(PRINTED);
+        let wanted =
+            [("other;[unknown]", 1), ("server;outer::run", 1), ("server;outer::run;inner", 1)];
+        let wanted: Stacks = wanted.into_iter().map(|(s, n)| (s.to_owned(), n)).collect();
+        assert_eq!(stacks, wanted);
+        assert!(fold("").is_empty());
+    }
+
+    #[test]
+    fn a_picture_has_every_frame_in_its_width() {
+        let flame = flame("cpp", &fold(PRINTED));
+        assert_eq!(flame.samples, 3);
+        assert_eq!(flame.top.len(), 3);
+        assert!(flame.svg.contains("<title>server (66.7 %)</title>"), "{}", flame.svg);
+        assert!(flame.svg.contains("<title>inner (33.3 %)</title>"));
+        assert!(!flame.svg.contains("NaN"));
+    }
+}

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The suite `flight`: servers and clients of Arrow Flight in five languages, each with each, as processes.
+//!
+//! It repeats the paper "Benchmarking the Flight Transport Protocol in Different Languages" (Figs. 3 and 5, processor and network use) and
+//! what it left for later: Rust, Arrow streams without Flight over TCP and a Unix socket, mapped files, the row
+//! protocol that Flight replaces, and flame graphs. The servers are written with the official libraries, ours is `arrowsmith serve`;
+//! all of them read the same files in one thread, all clients keep every batch, and everybody takes turns.
+//!
+//! It stands beside the product and is never used by it.
+
+mod bars;
+mod build;
+mod client;
+mod contest;
+mod data;
+mod flame;
+mod goals;
+mod lines;
+mod page;
+mod process;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use self::build::Programs;
+use self::contest::{Contestant, Pair};
+use self::data::DataSet;
+use self::process::{Namespace, Place};
+use crate::BenchError;
+use crate::machine;
+use crate::result::{Machine, NotMeasured};
+
+pub use client::serve_commands;
+pub use flame::Flame;
+pub use goals::Goal;
+pub use lines::Lines;
+pub use page::html;
+
+/// Name of our own server and client.
+pub const OURS: &str = "arrowsmith";
+/// Every server and client that there is.
+pub const NAMES: [&str; 5] = [OURS, "cpp", "java", "python", "rust"];
+/// The server reads Parquet files for every query.
+pub const PARQUET: &str = "taxi-parquet";
+/// The server has Arrow in memory, mapped where its library can.
+pub const MEMORY: &str = "taxi-memory";
+/// Rows out of a database: the first file of the data set.
+pub const ROWS: &str = "taxi-rows";
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The `arrowsmith` command.
+    pub program: PathBuf,
+    /// Servers, of [`NAMES`].
+    pub servers: Vec<String>,
+    /// Clients, of [`NAMES`].
+    pub clients: Vec<String>,
+    /// [`PARQUET`], [`MEMORY`], [`ROWS`].
+    pub workloads: Vec<String>,
+    /// All Parquet files together, about.
+    pub size_bytes: u64,
+    /// A Parquet file, about.
+    pub file_bytes: u64,
+    /// Rows of a batch.
+    pub batch_rows: u64,
+    /// Queries that count, of each server by each client.
+    pub rounds: usize,
+    /// Whether Arrow streams without Flight take part.
+    pub raw: bool,
+    /// Whether there are flame graphs.
+    pub flames: bool,
+    /// Where peers are built.
+    pub peers_dir: PathBuf,
+    /// Where the files are made; among the peers if nobody says.
+    pub files_dir: Option<PathBuf>,
+}
+
+impl Options {
+    /// The paper's: about 1.5 GB in 100 files, 15 times.
+    #[must_use]
+    pub fn new(program: PathBuf) -> Self {
+        Self {
+            program,
+            servers: NAMES.map(str::to_owned).to_vec(),
+            clients: NAMES.map(str::to_owned).to_vec(),
+            workloads: [PARQUET, MEMORY, ROWS].map(str::to_owned).to_vec(),
+            size_bytes: 1_600_000_000,
+            file_bytes: 16_000_000,
+            batch_rows: 65_536,
+            rounds: 15,
+            raw: true,
+            flames: true,
+            peers_dir: PathBuf::from(".bench"),
+            files_dir: None,
+        }
+    }
+
+    /// A look in seconds at whether all of it works, with nothing to install.
+    #[must_use]
+    pub fn quick(self) -> Self {
+        Self {
+            servers: vec![OURS.to_owned()],
+            clients: vec![OURS.to_owned()],
+            workloads: [PARQUET, MEMORY].map(str::to_owned).to_vec(),
+            size_bytes: 4_000_000,
+            file_bytes: 1_000_000,
+            rounds: 2,
+            raw: false,
+            flames: false,
+            ..self
+        }
+    }
+}
+
+/// What a run of the suite found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// `flight`.
+    pub suite: String,
+    /// Where it was measured.
+    pub machine: Machine,
+    /// What was measured.
+    pub commit: String,
+    /// How it was asked for.
+    pub command: String,
+    /// Seconds since 1970 at the start.
+    pub started_unix_s: u64,
+    /// Seed of the first file; every file has the next.
+    pub seed: u64,
+    /// Parquet files.
+    pub files: u64,
+    /// Bytes of all of them.
+    pub parquet_bytes: u64,
+    /// Rows of a batch.
+    pub batch_rows: u64,
+    /// Every server with every client.
+    pub rows: Vec<Row>,
+    /// What issue 5 wants, and what there is.
+    pub goals: Vec<Goal>,
+    /// Lines of code.
+    pub lines: Vec<Lines>,
+    /// Where the servers spend their time.
+    pub flames: Vec<Flame>,
+    /// What was not measured, with the reason.
+    pub not_measured: Vec<NotMeasured>,
+}
+
+/// One server with one client.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Row {
+    /// [`PARQUET`], [`MEMORY`] or [`ROWS`].
+    pub workload: String,
+    /// The server.
+    pub engine: String,
+    /// The client.
+    pub client: String,
+    /// What both say of themselves.
+    pub version: String,
+    /// Streams at a time.
+    pub threads: usize,
+    /// Bytes of the arrays.
+    pub bytes: u64,
+    /// Rows of the table.
+    pub records: u64,
+    /// The very first query of this pair, which does not count: a JVM compiles then.
+    pub seconds_first: f64,
+    /// Every query that counts, in order: from before the connection to the last batch.
+    pub seconds: Vec<f64>,
+    /// Their median.
+    pub seconds_median: f64,
+    /// The least.
+    pub seconds_min: f64,
+    /// The most.
+    pub seconds_max: f64,
+    /// One in twenty is below.
+    pub seconds_p5: f64,
+    /// One in twenty is above.
+    pub seconds_p95: f64,
+    /// 10^9 bytes of arrays a second, from the median.
+    pub gb_per_s: f64,
+    /// Processor time of the server for a query, user and system, mean.
+    pub server_cpu_s: Option<f64>,
+    /// Processor time of the client for a query, mean.
+    pub client_cpu_s: Option<f64>,
+    /// Both together, as part of all processors over the time of the queries.
+    pub cpu_share: Option<f64>,
+    /// Highest resident memory of the server in 10^6 bytes, mapped files included.
+    pub peak_rss_mb: Option<f64>,
+    /// Highest resident memory of the client.
+    pub client_peak_rss_mb: Option<f64>,
+    /// Bytes over the loopback device for a query, headers included, median.
+    pub network_bytes: Option<u64>,
+    /// Whether rows and totals of all columns were right, every time.
+    pub valid: bool,
+    /// What was wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<String>,
+}
+
+impl Report {
+    /// The row of a pair.
+    #[must_use]
+    pub fn row(&self, workload: &str, server: &str, client: &str) -> Option<&Row> {
+        let same =
+            |row: &&Row| row.workload == workload && row.engine == server && row.client == client;
+        self.rows.iter().find(same)
+    }
+
+    fn miss(&mut self, engine: &str, workload: &str, reason: impl Into<String>) {
+        let (engine, workload) = (engine.to_owned(), workload.to_owned());
+        self.not_measured.push(NotMeasured { engine, workload, reason: reason.into() });
+    }
+}
+
+/// Runs the suite.
+///
+/// # Errors
+/// A name is unknown, the files cannot be written, or our own server does not start. What else fails is listed as not
+/// measured.
+pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
+    known(options)?;
+    let peers = options.peers_dir.join("flight");
+    let peers = std::path::absolute(&peers).map_err(BenchError::io(&peers))?;
+    std::fs::create_dir_all(&peers).map_err(BenchError::io(&peers))?;
+    let files = options.files_dir.clone().unwrap_or_else(|| peers.join("files"));
+    let files = std::path::absolute(&files).map_err(BenchError::io(&files))?;
+    let set =
+        data::make(&files, options.size_bytes, options.file_bytes, options.batch_rows, progress)?;
+    let mut report = start(options, &set);
+    let mut place = Place { namespace: None, folder: peers.clone() };
+    match Namespace::make() {
+        Ok(namespace) => place.namespace = Some(namespace),
+        Err(reason) => report.miss("network", "", format!("bytes are not counted: {reason}")),
+    }
+    let suite = Suite {
+        options,
+        set: &set,
+        place: &place,
+        programs: programs(options, &peers, &mut report, progress),
+    };
+    for workload in &options.workloads {
+        if workload == ROWS {
+            if let Err(reason) = rows::measure(&suite, &peers, &mut report, progress) {
+                report.miss("postgresql", ROWS, reason);
+            }
+        } else {
+            suite.flights(workload, &mut report, progress)?;
+        }
+    }
+    report.goals = goals::of(&report);
+    report.lines = lines::count();
+    report.miss("development time (the paper's Figs. 4 and 6)", "", "nobody took the time");
+    Ok(report)
+}
+
+fn known(options: &Options) -> Result<(), BenchError> {
+    let check = |what: &'static str, names: &[String], known: &[&str]| {
+        let unknown = names.iter().find(|name| !known.contains(&name.as_str()));
+        unknown.map_or(Ok(()), |name| {
+            let known = known.iter().map(|name| (*name).to_owned()).collect();
+            Err(BenchError::UnknownName { what, name: name.clone(), known })
+        })
+    };
+    check("server", &options.servers, &NAMES)?;
+    check("client", &options.clients, &NAMES)?;
+    check("workload", &options.workloads, &[PARQUET, MEMORY, ROWS])
+}
+
+fn start(options: &Options, set: &DataSet) -> Report {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Report {
+        suite: "flight".to_owned(),
+        machine: machine::describe(),
+        commit: machine::commit(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        started_unix_s: now.as_secs(),
+        seed: data::SEED,
+        files: set.files,
+        parquet_bytes: set.parquet_bytes,
+        batch_rows: options.batch_rows,
+        rows: Vec::new(),
+        goals: Vec::new(),
+        lines: Vec::new(),
+        flames: Vec::new(),
+        not_measured: Vec::new(),
+    }
+}
+
+/// What takes part, built.
+fn programs(
+    options: &Options,
+    peers: &Path,
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) -> Vec<(&'static str, Programs)> {
+    let mut all = Vec::new();
+    for name in NAMES {
+        let wanted = |names: &[String]| names.iter().any(|one| one == name);
+        if !wanted(&options.servers) && !wanted(&options.clients) {
+            continue;
+        }
+        if name == OURS {
+            // The same command in both parts; what follows is told where it is started.
+            let client = ["bench", "flight", "--as-client"].map(PathBuf::from);
+            let client = [options.program.clone()].into_iter().chain(client).collect();
+            all.push((name, Programs { server: vec![options.program.clone()], client }));
+            continue;
+        }
+        match build::language(name, peers, progress) {
+            Ok(programs) => all.push((name, programs)),
+            Err(reason) => report.miss(name, "", reason),
+        }
+    }
+    if options.raw {
+        match build::raw(peers, progress) {
+            Ok(programs) => all.push((RAW, programs)),
+            Err(reason) => report.miss("Arrow without Flight", "", reason),
+        }
+    }
+    all
+}
+
+/// Arrow streams without Flight, among the programs.
+const RAW: &str = "raw";
+/// Names of these as servers; their client is C++.
+pub(crate) const IPC_TCP: &str = "ipc-tcp";
+pub(crate) const IPC_UNIX: &str = "ipc-unix";
+pub(crate) const IPC_MAPPED: &str = "ipc-mapped";
+
+struct Suite<'a> {
+    options: &'a Options,
+    set: &'a DataSet,
+    place: &'a Place,
+    programs: Vec<(&'static str, Programs)>,
+}
+
+impl Suite<'_> {
+    /// Every server with every client, in turns.
+    fn flights(
+        &self,
+        workload: &str,
+        report: &mut Report,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), BenchError> {
+        progress(&format!("starting the servers of {workload}"));
+        let memory = workload == MEMORY;
+        let mut servers = Vec::new();
+        let mut clients = Vec::new();
+        for (name, programs) in &self.programs {
+            let failed = |reason: String| -> Result<String, BenchError> {
+                if *name == OURS {
+                    Err(BenchError::Service { message: reason })
+                } else {
+                    Ok(reason)
+                }
+            };
+            if *name == RAW {
+                for (engine, transport) in [(IPC_TCP, "tcp"), (IPC_UNIX, "unix")] {
+                    let more = ["--transport", transport].map(PathBuf::from);
+                    match self.server(engine, programs, memory, &more) {
+                        Ok(server) => servers.push(server),
+                        Err(reason) => report.miss(engine, workload, reason),
+                    }
+                }
+            } else if self.options.servers.iter().any(|one| one == name) {
+                match self.server(name, programs, memory, &[]) {
+                    Ok(server) => servers.push(server),
+                    Err(reason) => report.miss(name, workload, failed(reason)?),
+                }
+            }
+            if *name == RAW || self.options.clients.iter().any(|one| one == name) {
+                match Contestant::client(self.place, name, &programs.client) {
+                    Ok(client) => clients.push(client),
+                    Err(reason) => report.miss(name, workload, failed(reason)?),
+                }
+            }
+        }
+        let mut pairs = Vec::new();
+        for (server, one) in servers.iter().enumerate() {
+            for (client, other) in clients.iter().enumerate() {
+                if one.name.starts_with("ipc-") == (other.name == RAW) {
+                    pairs.push(Pair::new(Some(server), client, one.uri.clone()));
+                }
+            }
+        }
+        if let Some(client) = clients.iter().position(|one| memory && one.name == RAW) {
+            let uri = format!("file://{}", self.set.arrow.display());
+            pairs.push(Pair::new(None, client, uri));
+        }
+        let task = contest::Task {
+            workload,
+            bytes: self.set.arrow_bytes,
+            expected: &self.set.expected,
+            rounds: self.options.rounds,
+            place: self.place,
+            settle: std::time::Duration::ZERO,
+        };
+        contest::run(&task, &mut servers, &mut clients, pairs, report, progress);
+        if self.options.flames && !memory {
+            flame::draw(&mut servers, &mut clients, report, progress);
+        }
+        Ok(())
+    }
+
+    fn server(
+        &self,
+        name: &str,
+        programs: &Programs,
+        memory: bool,
+        more: &[PathBuf],
+    ) -> Result<Contestant, String> {
+        let folder = if memory { &self.set.arrow } else { &self.set.parquet };
+        let mut words = programs.server.clone();
+        if name == OURS {
+            words.extend(["serve".into(), folder.clone()]);
+            words.extend(["--listen", "127.0.0.1:0", "--threads", "1"].map(PathBuf::from));
+            return Contestant::ours(self.place, &words);
+        }
+        words.extend(["--data".into(), folder.clone()]);
+        let mode = if memory { "memory" } else { "parquet" };
+        let rows = self.options.batch_rows.to_string();
+        words.extend(["--mode", mode, "--batch-rows", &rows].map(PathBuf::from));
+        words.extend_from_slice(more);
+        Contestant::server(self.place, name, &words)
+    }
+}

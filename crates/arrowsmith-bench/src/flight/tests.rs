@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The arithmetic and the page; runs of real servers are tested with the command.
+
+use std::io::BufReader;
+
+use super::contest::percentile;
+use super::*;
+use crate::parquet::data::{Data, Rows};
+
+fn row(workload: &str, engine: &str, client: &str, seconds: [f64; 3]) -> Row {
+    let mut sorted = seconds;
+    sorted.sort_by(f64::total_cmp);
+    Row {
+        workload: workload.into(),
+        engine: engine.into(),
+        client: client.into(),
+        version: "one 1.0 → two 2.0".into(),
+        threads: 1,
+        bytes: 2_000_000_000,
+        records: 10_000_000,
+        seconds_first: 9.0,
+        seconds: seconds.to_vec(),
+        seconds_median: sorted[1],
+        seconds_min: sorted[0],
+        seconds_max: sorted[2],
+        seconds_p5: percentile(&seconds, 0.05),
+        seconds_p95: percentile(&seconds, 0.95),
+        gb_per_s: 2.0 / sorted[1],
+        server_cpu_s: Some(sorted[1] * 0.8),
+        client_cpu_s: Some(0.5),
+        cpu_share: Some(0.77),
+        peak_rss_mb: Some(300.0),
+        client_peak_rss_mb: Some(2_100.0),
+        network_bytes: Some(2_050_000_000),
+        valid: true,
+        difference: None,
+    }
+}
+
+fn report() -> Report {
+    let mut report = Report {
+        suite: "flight".into(),
+        machine: machine::describe(),
+        commit: "abc".into(),
+        command: "arrowsmith bench flight <x>".into(),
+        started_unix_s: 0,
+        seed: 42,
+        files: 3,
+        parquet_bytes: 48_000_000,
+        batch_rows: 65_536,
+        rows: vec![
+            row(PARQUET, OURS, OURS, [1.0, 1.2, 0.9]),
+            row(PARQUET, OURS, "cpp", [1.0, 1.0, 1.0]),
+            row(PARQUET, "cpp", "cpp", [3.0, 4.0, 2.0]),
+            row(PARQUET, "java", "java", [8.0, 8.0, 8.0]),
+            row(MEMORY, OURS, "cpp", [0.5, 0.5, 0.5]),
+            row(MEMORY, "cpp", "cpp", [0.6, 0.6, 0.6]),
+            row(MEMORY, IPC_TCP, "cpp", [0.4, 0.4, 0.4]),
+            row(ROWS, "postgresql", "psycopg", [20.0, 20.0, 20.0]),
+        ],
+        goals: Vec::new(),
+        lines: lines::count(),
+        flames: Vec::new(),
+        not_measured: Vec::new(),
+    };
+    report.miss("rust", "", "no <compiler>");
+    report
+}
+
+#[test]
+fn goals_are_judged_round_by_round() {
+    let goals = goals::of(&report());
+    let found: Vec<(f64, bool)> = goals.iter().map(|goal| (goal.measured, goal.reached)).collect();
+    let third = 1.0 / 3.0;
+    assert_eq!(found.len(), 4);
+    assert!((found[0].0 - third).abs() < 1e-9 && found[0].1, "{goals:?}");
+    assert!((found[1].0 - third).abs() < 1e-9 && found[1].1, "{goals:?}");
+    assert!((found[2].0 - 1.2).abs() < 1e-9 && !found[2].1, "{goals:?}");
+    assert!((found[3].0 - 1.25).abs() < 1e-9 && found[3].1, "{goals:?}");
+}
+
+#[test]
+fn a_wrong_result_is_nobodys_goal() {
+    let mut report = report();
+    for row in &mut report.rows {
+        row.valid = row.engine != "cpp" && row.engine != "java";
+    }
+    let goals = goals::of(&report);
+    assert!(goals.iter().all(|goal| goal.goal.contains("mapped")), "{goals:?}");
+}
+
+#[test]
+fn percentiles_lie_between_neighbours() {
+    assert!((percentile(&[3.0, 1.0, 2.0], 0.5) - 2.0).abs() < 1e-9);
+    assert!((percentile(&[1.0, 2.0], 0.25) - 1.25).abs() < 1e-9);
+    assert!((percentile(&[7.0], 0.95) - 7.0).abs() < 1e-9);
+    assert!(percentile(&[], 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn the_page_shows_what_was_measured_and_nothing_from_elsewhere() {
+    let mut report = report();
+    report.goals = goals::of(&report);
+    let page = html(&report);
+    for part in [
+        "as in Fig. 3",
+        "as in Fig. 5",
+        "58.20 ± 1.15 s",
+        "not measured",
+        "no &lt;compiler&gt;",
+        "psycopg",
+        "bench flight &lt;x&gt;",
+        "Missed",
+        "Reached",
+        "77 %",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    for part in ["NaN", "<script", "src=", "http://", "https://"] {
+        assert!(!page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn our_client_answers_what_it_is_asked() {
+    let batch = Rows::new(Data::Taxi, 1, 100).batch(100).unwrap();
+    let mut input = BufReader::new("get grpc://1.2.3.4:5\ncheck\n".as_bytes());
+    let mut output = Vec::new();
+    serve_commands("x 1", &mut input, &mut output, &mut |uri| {
+        assert_eq!(uri, "grpc://1.2.3.4:5");
+        Ok(vec![batch.clone(), batch.clone()])
+    })
+    .unwrap();
+    let lines: Vec<serde_json::Value> = String::from_utf8(output)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((&lines[0]["ready"], &lines[0]["version"]), (&true.into(), &"x 1".into()));
+    assert_eq!(lines[1]["rows"], 200);
+    assert_eq!(
+        (&lines[2]["rows"], &lines[2]["check"]["fare_amount"]["n"]),
+        (&200.into(), &200.into())
+    );
+    let mut input = BufReader::new("get x\n".as_bytes());
+    let mut output = Vec::new();
+    serve_commands("", &mut input, &mut output, &mut |_| Err("no".into())).unwrap();
+    assert!(String::from_utf8(output).unwrap().ends_with("{\"error\":\"no\"}\n"));
+}
+
+#[test]
+fn a_name_that_is_not_known_is_an_error() {
+    let options = Options { servers: vec!["cobol".into()], ..Options::new("x".into()) };
+    assert!(matches!(run(&options, &mut |_| {}), Err(BenchError::UnknownName { .. })));
+}

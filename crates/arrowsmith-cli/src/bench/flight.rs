@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith bench flight`: the options of the suite, and our own client in it.
+
+use std::path::PathBuf;
+
+use arrow_array::RecordBatch;
+use arrowsmith_bench::flight::{Options, html};
+use arrowsmith_core::Error;
+use arrowsmith_flight::client::{Client, ClientOptions};
+use arrowsmith_flight::query::Query;
+use clap::Args;
+use futures_util::TryStreamExt;
+
+use super::{failure, write_report};
+use crate::failure::{Failure, Outcome};
+use crate::size;
+
+/// Arrow Flight: servers and clients in five languages, each with each
+///
+/// C++, Java, Python and Rust with their official libraries, and arrowsmith's own. All servers read the same taxi trips, from Parquet files and from memory; beside them Arrow streams without Flight, mapped files
+/// and PostgreSQL. Needs compilers of C++, Java (with Maven) and Rust and Python 3; libraries are put into a folder of their own, and
+/// what cannot be had is listed as not measured. As root the processes get a network namespace that counts their bytes. Without
+/// --json and --report the JSON result goes to standard output.
+#[derive(Debug, Args)]
+pub struct FlightBenchArgs {
+    /// Write an HTML page with plots
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Only these servers: arrowsmith,cpp,java,python,rust
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    servers: Vec<String>,
+
+    /// Only these clients: arrowsmith,cpp,java,python,rust
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    clients: Vec<String>,
+
+    /// Only these workloads: taxi-parquet,taxi-memory,taxi-rows
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    workloads: Vec<String>,
+
+    /// Queries of each server by each client [default: 15]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+
+    /// All Parquet files together [default: 1600MB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    size: Option<u64>,
+
+    /// Rows of a batch [default: 65536]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    batch_rows: Option<u64>,
+
+    /// No Arrow streams without Flight, and no mapped files
+    #[arg(long)]
+    no_raw: bool,
+
+    /// No flame graphs
+    #[arg(long)]
+    no_flames: bool,
+
+    /// A look in seconds at whether all of it works: 4 MB, two rounds, only arrowsmith's server and client
+    #[arg(long, conflicts_with_all = ["rounds", "size"])]
+    quick: bool,
+
+    /// Where the other languages' programs are built [default: .bench]
+    #[arg(long, value_name = "DIR")]
+    peers_dir: Option<PathBuf>,
+
+    /// Where the files are made [default: flight/files, among the peers]
+    #[arg(long, value_name = "DIR")]
+    files_dir: Option<PathBuf>,
+
+    /// Be the client of a run: started by the suite itself
+    #[arg(long, hide = true)]
+    as_client: bool,
+}
+
+pub fn run(args: &FlightBenchArgs) -> Outcome {
+    if args.as_client {
+        return client();
+    }
+    let program = std::env::current_exe().map_err(|error| Failure::Work(Error::from(error)))?;
+    let mut options = Options::new(program);
+    if args.quick {
+        options = options.quick();
+    }
+    for (names, asked) in [
+        (&mut options.servers, &args.servers),
+        (&mut options.clients, &args.clients),
+        (&mut options.workloads, &args.workloads),
+    ] {
+        if !asked.is_empty() {
+            names.clone_from(asked);
+        }
+    }
+    if let Some(rounds) = args.rounds {
+        options.rounds = usize::try_from(rounds).unwrap_or(usize::MAX);
+    }
+    options.size_bytes = args.size.unwrap_or(options.size_bytes);
+    options.batch_rows = args.batch_rows.unwrap_or(options.batch_rows);
+    options.raw &= !args.no_raw;
+    options.flames &= !args.no_flames;
+    if let Some(folder) = &args.peers_dir {
+        options.peers_dir.clone_from(folder);
+    }
+    options.files_dir.clone_from(&args.files_dir);
+    let mut progress = |line: &str| eprintln!("{line}");
+    let report = arrowsmith_bench::flight::run(&options, &mut progress).map_err(failure)?;
+    write_report(args.json.as_deref(), args.report.as_deref(), &report, || html(&report))?;
+    for goal in &report.goals {
+        eprintln!(
+            "{}, beside {}: {:.2} x, wanted {:.2} x{}",
+            goal.goal,
+            goal.beside,
+            goal.measured,
+            goal.wanted,
+            if goal.reached { "" } else { ": MISSED" }
+        );
+    }
+    for missing in &report.not_measured {
+        eprintln!("{} {} not measured: {}", missing.engine, missing.workload, missing.reason);
+    }
+    match report.rows.iter().find(|row| !row.valid) {
+        Some(row) => Err(Failure::Work(Error::Config(format!(
+            "{}: {} with the client {}: {}",
+            row.workload,
+            row.engine,
+            row.client,
+            row.difference.as_deref().unwrap_or("nothing was measured")
+        )))),
+        None => Ok(()),
+    }
+}
+
+/// Reads whole flights, an endpoint after the other, as the suite's other clients do.
+fn client() -> Outcome {
+    let failed = |message: String| Failure::Work(Error::Config(message));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Work(Error::from(error)))?;
+    let mut get = |uri: &str| runtime.block_on(fetch(uri));
+    let version = format!("arrowsmith {}", env!("CARGO_PKG_VERSION"));
+    let (input, output) = (std::io::stdin(), std::io::stdout());
+    arrowsmith_bench::flight::serve_commands(
+        &version,
+        &mut input.lock(),
+        &mut output.lock(),
+        &mut get,
+    )
+    .map_err(failed)
+}
+
+async fn fetch(uri: &str) -> Result<Vec<RecordBatch>, String> {
+    let client = Client::connect(uri, &ClientOptions::default()).await.map_err(text)?;
+    let info = client.info(&Query::all("taxi")).await.map_err(text)?;
+    let batches = client.read(info, 1).await.map_err(text)?;
+    batches.try_collect().await.map_err(text)
+}
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
