@@ -15,6 +15,7 @@ const TARGETS: &[(&str, Body)] = &[
     ("json_random", crate::json_random),
     ("framing", crate::framing),
     ("tcp_framing", crate::tcp_framing),
+    ("flight_tickets", crate::flight::tickets),
     ("number", crate::number),
     ("schema_text", crate::schema_text),
     ("graph_message", crate::graph::message),
@@ -75,6 +76,11 @@ fn json_random() {
 #[test]
 fn framing() {
     run("framing", 300);
+}
+
+#[test]
+fn flight_tickets() {
+    run("flight_tickets", 1000);
 }
 
 #[test]

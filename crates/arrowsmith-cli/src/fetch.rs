@@ -158,9 +158,9 @@ fn options(args: &FetchArgs) -> Outcome<ClientOptions> {
     let user = match &args.user {
         Some(path) => {
             let text = read(path)?;
-            let pair = text.split_once(':').ok_or_else(|| {
-                Failure::Usage(format!("{}: not USER:PASSWORD", path.display()))
-            })?;
+            let pair = text
+                .split_once(':')
+                .ok_or_else(|| Failure::Usage(format!("{}: not USER:PASSWORD", path.display())))?;
             Some((pair.0.to_owned(), pair.1.to_owned()))
         }
         None => None,
