@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod flight;
 pub mod graph;
 pub mod parquet;
 pub mod parquet_reader;

@@ -15,6 +15,7 @@ const TARGETS: &[(&str, Body)] = &[
     ("json_random", crate::json_random),
     ("framing", crate::framing),
     ("tcp_framing", crate::tcp_framing),
+    ("flight_tickets", crate::flight::tickets),
     ("number", crate::number),
     ("schema_text", crate::schema_text),
     ("c_abi", crate::c_abi),
@@ -76,6 +77,11 @@ fn json_random() {
 #[test]
 fn framing() {
     run("framing", 300);
+}
+
+#[test]
+fn flight_tickets() {
+    run("flight_tickets", 1000);
 }
 
 #[test]

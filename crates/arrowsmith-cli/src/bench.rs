@@ -4,8 +4,8 @@
 //! The engine takes part through the library's reader, as any user would use it: threads, order and
 //! batches included.
 
-pub mod gpu;
 pub mod flight;
+pub mod gpu;
 pub mod jvm;
 pub mod objects;
 

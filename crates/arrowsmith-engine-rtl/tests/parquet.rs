@@ -19,7 +19,11 @@ fn files_that_are_named() {
     for path in files.iter().filter(|path| path.extension().is_some_and(|end| end == "parquet")) {
         let case = Case::open(std::fs::read(path).unwrap().into());
         for memory in [MemoryProfile::IDEAL, MemoryProfile::stalling(30, 7)] {
-            match case.as_ref().map_err(Clone::clone).and_then(|case| check(&verilator, case, &memory)) {
+            match case
+                .as_ref()
+                .map_err(Clone::clone)
+                .and_then(|case| check(&verilator, case, &memory))
+            {
                 Ok(took) => println!("{}: {took}", path.display()),
                 Err(why) => println!("{}: FAILED {why}", path.display()),
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith::Error;
-use arrowsmith_flight::dataset::Batches;
 use arrowsmith_flight::Catalog;
+use arrowsmith_flight::dataset::Batches;
 use datafusion::common::ParamValues;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
@@ -150,7 +150,8 @@ impl Engine {
                     Ok(batches) => batches,
                     Err(error) => {
                         // A receiver that is gone does not want to know; so below.
-                        let _ = sender.send(Err(Error::Config(status(error).message().into()))).await;
+                        let _ =
+                            sender.send(Err(Error::Config(status(error).message().into()))).await;
                         return;
                     }
                 };
@@ -200,8 +201,7 @@ fn conform(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error
         }
     });
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
-    let options =
-        arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 

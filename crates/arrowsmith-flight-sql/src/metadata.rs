@@ -128,10 +128,7 @@ fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
     builder.append(SqlInfo::FlightSqlServerReadOnly, true);
     builder.append(SqlInfo::FlightSqlServerSql, true);
     builder.append(SqlInfo::FlightSqlServerSubstrait, false);
-    builder.append(
-        SqlInfo::FlightSqlServerTransaction,
-        SqlSupportedTransaction::None as i32,
-    );
+    builder.append(SqlInfo::FlightSqlServerTransaction, SqlSupportedTransaction::None as i32);
     builder.append(SqlInfo::FlightSqlServerCancel, false);
     builder.append(SqlInfo::FlightSqlServerBulkIngestion, false);
     builder.append(SqlInfo::SqlDdlCatalog, false);

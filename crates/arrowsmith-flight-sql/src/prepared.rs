@@ -115,8 +115,7 @@ pub(crate) async fn parameters(
             return Err(Status::resource_exhausted(reason));
         }
         for row in 0..batch.num_rows() {
-            let values =
-                batch.columns().iter().map(|column| value(column.as_ref(), row));
+            let values = batch.columns().iter().map(|column| value(column.as_ref(), row));
             rows.push(values.collect::<Result<Vec<_>, _>>()?);
         }
     }

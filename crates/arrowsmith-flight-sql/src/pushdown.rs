@@ -107,7 +107,8 @@ fn literal(expr: &Expr, data_type: &DataType) -> Option<Literal> {
         ScalarValue::Utf8(Some(value)) | ScalarValue::LargeUtf8(Some(value)) => {
             Literal::Text(value.clone())
         }
-        ScalarValue::Date32(Some(_)) | ScalarValue::TimestampMicrosecond(Some(_), None)
+        ScalarValue::Date32(Some(_))
+        | ScalarValue::TimestampMicrosecond(Some(_), None)
         | ScalarValue::TimestampMillisecond(Some(_), None)
         | ScalarValue::TimestampNanosecond(Some(_), None)
         | ScalarValue::TimestampSecond(Some(_), None) => Literal::Text(text_of(value)?),
@@ -155,10 +156,7 @@ mod tests {
                 col("a").between(lit(1_i64), lit(2_i64)).or(col("s").is_null()),
                 Some("((\"a\" >= 1 and \"a\" <= 2) or \"s\" is null)"),
             ),
-            (
-                col("a").in_list(vec![lit(1_i64), lit(2_i64)], true),
-                Some("not (\"a\" in (1, 2))"),
-            ),
+            (col("a").in_list(vec![lit(1_i64), lit(2_i64)], true), Some("not (\"a\" in (1, 2))")),
             (col("t").gt(time), Some("\"t\" > '1970-01-01T00:00:01'")),
             (col("f").gt(lit(1.0)), None),
             (col("a").gt(lit(1_i32)), None),

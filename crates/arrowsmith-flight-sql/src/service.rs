@@ -10,7 +10,8 @@ use arrow_flight::sql::{
     ProstMessageExt, TicketStatementQuery,
 };
 use arrow_flight::{
-    ActionType, FlightData, FlightDescriptor, FlightInfo, IpcMessage, PutResult, SchemaAsIpc, Ticket,
+    ActionType, FlightData, FlightDescriptor, FlightInfo, IpcMessage, PutResult, SchemaAsIpc,
+    Ticket,
 };
 use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::Schema;
@@ -195,8 +196,12 @@ impl Extension for FlightSql {
                 self.prepared.close(&request.prepared_statement_handle);
                 Ok(Some(Vec::new()))
             }
-            "BeginTransaction" | "EndTransaction" | "BeginSavepoint" | "EndSavepoint"
-            | "CancelQuery" | "CreatePreparedSubstraitPlan" => Err(unsupported(name)),
+            "BeginTransaction"
+            | "EndTransaction"
+            | "BeginSavepoint"
+            | "EndSavepoint"
+            | "CancelQuery"
+            | "CreatePreparedSubstraitPlan" => Err(unsupported(name)),
             _ => Ok(None),
         }
     }

@@ -111,9 +111,10 @@ impl TableProvider for Table {
         let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
         let mut parts = Vec::new();
         for filter in filters {
-            let predicate = pushdown::predicate(filter, &self.snapshot.schema).ok_or_else(|| {
-                DataFusionError::Internal(format!("a condition that was not taken: {filter}"))
-            })?;
+            let predicate =
+                pushdown::predicate(filter, &self.snapshot.schema).ok_or_else(|| {
+                    DataFusionError::Internal(format!("a condition that was not taken: {filter}"))
+                })?;
             parts.push(predicate);
         }
         let filter = match parts.len() {

@@ -13,8 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = Options::default();
     options.listen = arguments.next().ok_or("LISTEN is missing")?.parse()?;
     let specs = arguments.map(|path| Spec::parse(&path, None)).collect::<Result<Vec<_>, _>>()?;
-    let catalog =
-        Catalog::open(specs.into_iter().map(|spec| Spec { preload, writable, ..spec }))?;
+    let catalog = Catalog::open(specs.into_iter().map(|spec| Spec { preload, writable, ..spec }))?;
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         let server = Server::start(catalog.into(), options, None).await?;

@@ -8,9 +8,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http::HeaderMap;
-use tonic_prost::prost::Message as _;
 use ring::hmac;
 use tonic::Status;
+use tonic_prost::prost::Message as _;
 
 use crate::ticket::{Purpose, Signer};
 

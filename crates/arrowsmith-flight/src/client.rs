@@ -104,7 +104,8 @@ impl Client {
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
         if tls {
-            endpoint = endpoint.tls_config(tls_config(options)?).map_err(|error| invalid(&error))?;
+            endpoint =
+                endpoint.tls_config(tls_config(options)?).map_err(|error| invalid(&error))?;
         }
         let channel = endpoint.connect().await.map_err(|error| {
             let source = std::error::Error::source(&error);
@@ -241,7 +242,13 @@ impl Client {
                     return;
                 }
             };
-            while let Some(batch) = batches.next().await {
+            loop {
+                // A live stream may have nothing for a reader who is gone already.
+                let batch = tokio::select! {
+                    batch = batches.next() => batch,
+                    () = sender.closed() => return,
+                };
+                let Some(batch) = batch else { return };
                 let batch = batch.map_err(status_of);
                 let failed = batch.is_err();
                 if sender.send(batch).await.is_err() || failed {

@@ -76,8 +76,7 @@ impl Calls {
         let code = status.map_or(Code::Ok, Code::from_bytes);
         // Names that we know: a caller must not be able to make others up without end.
         let method = path.rsplit('/').next().filter(|_| {
-            path.starts_with("/arrow.flight.protocol.FlightService/")
-                && code != Code::Unimplemented
+            path.starts_with("/arrow.flight.protocol.FlightService/") && code != Code::Unimplemented
         });
         let method = method.unwrap_or("other");
         debug!(method, ?code, "call");

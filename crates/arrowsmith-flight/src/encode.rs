@@ -8,9 +8,9 @@
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_flight::FlightData;
+use arrow_ipc::CompressionType;
 use arrow_ipc::root_as_message;
 use arrow_ipc::writer::{IpcWriteOptions, StreamEncoder};
-use arrow_ipc::CompressionType;
 use arrow_schema::{ArrowError, Schema};
 use bytes::{BufMut, Bytes, BytesMut};
 

@@ -29,10 +29,7 @@ impl Upstream {
         let rest = text.strip_prefix("grpc://").or_else(|| text.strip_prefix("grpc+tcp://"))?;
         let (authority, stream) = rest.split_once('/')?;
         let named = !authority.is_empty() && !stream.is_empty() && !stream.contains('@');
-        named.then(|| Self {
-            endpoint: format!("http://{authority}"),
-            stream: stream.to_owned(),
-        })
+        named.then(|| Self { endpoint: format!("http://{authority}"), stream: stream.to_owned() })
     }
 
     /// The stream's name.

@@ -176,7 +176,12 @@ impl Production {
                         work = back;
                         step
                     };
-                    match step.map_err(|error| status(&self.dataset, &error))? {
+                    // Bytes that a client sent are his to mend, and not ours to have lost.
+                    let fault = |error: Error| match waits {
+                        true => crate::service::exchange::invalid(&error),
+                        false => status(&self.dataset, &error),
+                    };
+                    match step.map_err(fault)? {
                         Some(messages) => {
                             for message in messages {
                                 governor.send(sender, message).await?;
@@ -244,9 +249,7 @@ pub(crate) fn messages(
         match task?.await {
             Ok(Ok(())) => None,
             Ok(Err(status)) => Some((Err(status), (receiver, None, ender))),
-            Err(_) => {
-                Some((Err(Status::internal("the stream failed")), (receiver, None, ender)))
-            }
+            Err(_) => Some((Err(Status::internal("the stream failed")), (receiver, None, ender))),
         }
     })
     .boxed()

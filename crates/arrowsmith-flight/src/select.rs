@@ -195,10 +195,8 @@ impl Path {
         let (first, rest) = self.0.split_first().ok_or_else(gone)?;
         let mut column = Arc::clone(batch.columns().get(*first).ok_or_else(gone)?);
         for place in rest {
-            let parent = column
-                .as_any()
-                .downcast_ref::<arrow_array::StructArray>()
-                .ok_or_else(gone)?;
+            let parent =
+                column.as_any().downcast_ref::<arrow_array::StructArray>().ok_or_else(gone)?;
             let child = Arc::clone(parent.columns().get(*place).ok_or_else(gone)?);
             // A field of a null is null.
             let nulls = arrow_buffer::NullBuffer::union(parent.nulls(), child.nulls());
@@ -237,7 +235,9 @@ fn literal(column: &str, value: &Literal, data_type: &DataType) -> Result<Scalar
         other => other,
     };
     let array: ArrayRef = match value {
-        Literal::Number(text) | Literal::Text(text) => Arc::new(StringArray::from(vec![text.as_str()])),
+        Literal::Number(text) | Literal::Text(text) => {
+            Arc::new(StringArray::from(vec![text.as_str()]))
+        }
         Literal::Bytes(bytes) => Arc::new(BinaryArray::from(vec![bytes.as_slice()])),
         Literal::Boolean(value) => Arc::new(BooleanArray::from(vec![*value])),
     };
@@ -254,13 +254,15 @@ fn literal(column: &str, value: &Literal, data_type: &DataType) -> Result<Scalar
         Literal::Boolean(_) => *to == DataType::Boolean,
     };
     let refuse = |why: &str| {
-        Error::Config(format!("condition: column {column:?} has type {to}, not that of {value}{why}"))
+        Error::Config(format!(
+            "condition: column {column:?} has type {to}, not that of {value}{why}"
+        ))
     };
     if !fits {
         return Err(refuse(""));
     }
     let options = CastOptions { safe: false, ..CastOptions::default() };
-    let array = cast_with_options(&array, to, &options)
-        .map_err(|error| refuse(&format!(": {error}")))?;
+    let array =
+        cast_with_options(&array, to, &options).map_err(|error| refuse(&format!(": {error}")))?;
     Ok(Scalar::new(array))
 }

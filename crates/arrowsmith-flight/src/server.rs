@@ -186,11 +186,9 @@ fn acceptor(tls: &Tls) -> Result<Option<TlsAcceptor>> {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let bad =
-        |error: &dyn std::fmt::Display| Error::Config(format!("{}: {error}", path.display()));
+    let bad = |error: &dyn std::fmt::Display| Error::Config(format!("{}: {error}", path.display()));
     let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(&error))?;
-    let certificates =
-        certificates.collect::<Result<Vec<_>, _>>().map_err(|error| bad(&error))?;
+    let certificates = certificates.collect::<Result<Vec<_>, _>>().map_err(|error| bad(&error))?;
     if certificates.is_empty() {
         return Err(bad(&"there is no certificate in it"));
     }

@@ -174,9 +174,8 @@ impl Shared {
             ..Read::default()
         };
         let name = query.dataset;
-        let schema = snapshot
-            .schema_of(read.columns.as_deref())
-            .map_err(|error| status(&name, &error))?;
+        let schema =
+            snapshot.schema_of(read.columns.as_deref()).map_err(|error| status(&name, &error))?;
         let stored = snapshot.stored_messages(&read, self.options.message_bytes);
         if let Some(stored) = stored.filter(|_| self.is_plain()) {
             let admission = self.governor.admit(0).await?;

@@ -79,7 +79,9 @@ async fn tickets_that_are_not_ours_open_nothing() {
         changed[at] ^= 1;
         assert_eq!(refused(&client, changed).await, Code::InvalidArgument, "byte {at}");
     }
-    for bad in [b"".to_vec(), b"trips".to_vec(), b"{\"dataset\":\"trips\"}".to_vec(), vec![0; 1 << 20]] {
+    for bad in
+        [b"".to_vec(), b"trips".to_vec(), b"{\"dataset\":\"trips\"}".to_vec(), vec![0; 1 << 20]]
+    {
         assert_eq!(refused(&client, bad).await, Code::InvalidArgument);
     }
     // Another server's.
@@ -97,7 +99,9 @@ async fn names_are_not_paths() {
     let server = server(&data, options()).await;
     let client = client(&server).await;
     let absolute = data.path.to_str().unwrap();
-    for name in ["../trips", "/etc/passwd", absolute, "trips/../trips", "trips/", ".", "..", "", "Trips\0"] {
+    for name in
+        ["../trips", "/etc/passwd", absolute, "trips/../trips", "trips/", ".", "..", "", "Trips\0"]
+    {
         let error = client.info(&Query::all(name)).await.unwrap_err();
         assert_eq!(error.code(), Code::NotFound, "{name}");
         let put = client.put(name, rows(0, 1).schema(), stream::iter([rows(0, 1)])).await;
@@ -171,18 +175,60 @@ async fn only_those_who_may_come_in() {
 /// A certificate and its key in a folder, signed by the authority there. `false` without openssl.
 fn certificates(folder: &Path) -> bool {
     let openssl = |args: &[&str]| {
-        let done = Command::new("openssl").args(args).current_dir(folder).stderr(Stdio::null()).status();
+        let done =
+            Command::new("openssl").args(args).current_dir(folder).stderr(Stdio::null()).status();
         done.is_ok_and(|status| status.success())
     };
-    let made = openssl(&["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=ca",
-        "-addext", "basicConstraints=critical,CA:TRUE", "-keyout", "ca.key", "-out", "ca.pem"]);
+    let made = openssl(&[
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=ca",
+        "-addext",
+        "basicConstraints=critical,CA:TRUE",
+        "-keyout",
+        "ca.key",
+        "-out",
+        "ca.pem",
+    ]);
     let names = "subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\n";
     fs::write(folder.join("names"), names).unwrap();
     made && ["server", "client"].iter().all(|name| {
-        let (key, request, pem) = (format!("{name}.key"), format!("{name}.csr"), format!("{name}.pem"));
-        openssl(&["req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", &key, "-out", &request])
-            && openssl(&["x509", "-req", "-in", &request, "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-                "-days", "2", "-extfile", "names", "-out", &pem])
+        let (key, request, pem) =
+            (format!("{name}.key"), format!("{name}.csr"), format!("{name}.pem"));
+        openssl(&[
+            "req",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=localhost",
+            "-keyout",
+            &key,
+            "-out",
+            &request,
+        ]) && openssl(&[
+            "x509",
+            "-req",
+            "-in",
+            &request,
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-extfile",
+            "names",
+            "-out",
+            &pem,
+        ])
     })
 }
 
@@ -196,7 +242,11 @@ async fn tls_with_and_without_certificates_of_clients() {
     let at = |name: &str| Some(folder.path().join(name));
     let data = data(20);
     let mut options = options();
-    options.tls = Tls { certificate_file: at("server.pem"), key_file: at("server.key"), client_ca_file: None };
+    options.tls = Tls {
+        certificate_file: at("server.pem"),
+        key_file: at("server.key"),
+        client_ca_file: None,
+    };
     let tls = server(&data, options.clone()).await;
     options.tls.client_ca_file = at("ca.pem");
     let mutual = server(&data, options).await;
@@ -291,7 +341,15 @@ async fn clients_that_die_leave_nothing_behind() {
     let data = data(200);
     let mut options = options();
     options.message_bytes = 16 << 10;
-    let server = serve(vec![{ let mut spec = spec(&data.path); spec.writable = true; spec }], options).await;
+    let server = serve(
+        vec![{
+            let mut spec = spec(&data.path);
+            spec.writable = true;
+            spec
+        }],
+        options,
+    )
+    .await;
     for _ in 0..20 {
         let client = client(&server).await;
         let info = client.info(&Query::all("trips")).await.unwrap();
@@ -380,12 +438,22 @@ async fn what_is_too_large_is_refused() {
     // Many of them.
     let first = FlightData::new().with_descriptor(put);
     let many = std::iter::once(first).chain((0..10).map(|_| piece(50 << 10)));
-    let error = client.inner().do_put(stream::iter(many.collect::<Vec<_>>())).await.map(|_| ()).unwrap_err();
+    let error = client
+        .inner()
+        .do_put(stream::iter(many.collect::<Vec<_>>()))
+        .await
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(error.code(), Code::ResourceExhausted, "{error}");
     let command = FlightDescriptor::new_cmd("{\"from\":\"parquet\"}");
     let first = FlightData::new().with_descriptor(command);
     let many = std::iter::once(first).chain((0..10).map(|_| piece(50 << 10)));
-    let error = client.inner().do_exchange(stream::iter(many.collect::<Vec<_>>())).await.map(|_| ()).unwrap_err();
+    let error = client
+        .inner()
+        .do_exchange(stream::iter(many.collect::<Vec<_>>()))
+        .await
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(error.code(), Code::ResourceExhausted, "{error}");
     // And a command.
     let long = FlightDescriptor::new_cmd(vec![b'a'; 70 << 10]);

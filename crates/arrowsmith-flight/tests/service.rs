@@ -135,7 +135,10 @@ async fn columns_conditions_and_limits_are_kept() {
     for name in DATASETS {
         let query = Query {
             columns: Some(vec!["zone".to_owned(), "id".to_owned()]),
-            filter: Some("fare > 100.5 and (zone = 'zone 3' or zone is null) and not id in (505, 1001)".to_owned()),
+            filter: Some(
+                "fare > 100.5 and (zone = 'zone 3' or zone is null) and not id in (505, 1001)"
+                    .to_owned(),
+            ),
             ..Query::all(name)
         };
         let mask = (0..all.num_rows()).map(|row| {
@@ -146,7 +149,10 @@ async fn columns_conditions_and_limits_are_kept() {
         let expected = filter_record_batch(&all, &mask.collect()).unwrap();
         assert!(expected.num_rows() > 100);
         let found = read(&client, &query).await.unwrap();
-        assert_eq!(found.schema().fields().iter().map(|f| f.name()).collect::<Vec<_>>(), ["zone", "id"]);
+        assert_eq!(
+            found.schema().fields().iter().map(|f| f.name()).collect::<Vec<_>>(),
+            ["zone", "id"]
+        );
         equal(&found, &expected.project(&[2, 0]).unwrap());
         for limit in [0, 1, 999, 1000, 1001, 5000] {
             let query = Query { limit: Some(limit), ..Query::all(name) };
@@ -188,7 +194,8 @@ async fn partitions_are_columns() {
     }
     let server = serve(vec![spec(&folder.path().join("trips"))], options()).await;
     let client = client(&server).await;
-    let query = Query { filter: Some("year = 2024 and id < 600".to_owned()), ..Query::all("trips") };
+    let query =
+        Query { filter: Some("year = 2024 and id < 600".to_owned()), ..Query::all("trips") };
     let found = read(&client, &query).await.unwrap();
     assert_eq!(found.num_rows(), 100);
     assert_eq!(found.column_by_name("year").unwrap().as_primitive::<Int64Type>().value(0), 2024);
@@ -206,7 +213,9 @@ async fn what_is_put_is_there_whole_or_not_at_all() {
             "parquet" => parquet(&path.join(file), &[first.clone()]),
             "arrow" => ipc(&path.join(file), &[first.clone()]),
             _ => {
-                let mut writer = arrow_json::LineDelimitedWriter::new(fs::File::create(path.join(file)).unwrap());
+                let mut writer = arrow_json::LineDelimitedWriter::new(
+                    fs::File::create(path.join(file)).unwrap(),
+                );
                 writer.write(&first).unwrap();
                 writer.finish().unwrap();
             }
@@ -214,7 +223,8 @@ async fn what_is_put_is_there_whole_or_not_at_all() {
         let mut spec = spec(&path);
         spec.schema = Some(first.schema());
         let closed = serve(vec![spec.clone()], options()).await;
-        let denied = client(&closed).await.put("trips", first.schema(), stream::iter([first.clone()])).await;
+        let denied =
+            client(&closed).await.put("trips", first.schema(), stream::iter([first.clone()])).await;
         assert_eq!(denied.unwrap_err().code(), Code::PermissionDenied);
         closed.shutdown().await;
 
@@ -230,13 +240,15 @@ async fn what_is_put_is_there_whole_or_not_at_all() {
         let found = read(&client, &Query::all("trips")).await.unwrap();
         equal(&found, &plain(&rows(0, 100)).project(&[0, 1, 2]).unwrap());
         // A ticket of before gives what was there then.
-        let old: Vec<RecordBatch> = client.read(before, 1).await.unwrap().try_collect().await.unwrap();
+        let old: Vec<RecordBatch> =
+            client.read(before, 1).await.unwrap().try_collect().await.unwrap();
         assert_eq!(old.iter().map(RecordBatch::num_rows).sum::<usize>(), 10);
 
         // Text, through the raw call.
         let text = "{\"id\":100,\"fare\":1.5}\n{\"id\":101,\"zone\":\"x\"}\n";
         let descriptor = FlightDescriptor::new_cmd("{\"dataset\":\"trips\",\"put\":\"json\"}");
-        let messages = [&text[..9], &text[9..]].map(|piece| FlightData::new().with_app_metadata(piece.to_owned()));
+        let messages = [&text[..9], &text[9..]]
+            .map(|piece| FlightData::new().with_app_metadata(piece.to_owned()));
         let mut messages = messages.to_vec();
         messages[0].flight_descriptor = Some(descriptor.clone());
         let answer = client.inner().do_put(stream::iter(messages)).await.unwrap();
@@ -247,10 +259,14 @@ async fn what_is_put_is_there_whole_or_not_at_all() {
         let other = rows(0, 5).project(&[0]).unwrap();
         let refused = client.put("trips", other.schema(), stream::iter([other])).await;
         assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
-        let bad = FlightData::new().with_app_metadata("{\"id\":true}\n").with_descriptor(descriptor);
+        let bad =
+            FlightData::new().with_app_metadata("{\"id\":true}\n").with_descriptor(descriptor);
         let refused = client.inner().do_put(stream::iter([bad])).await.map(|_| ());
         assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
-        let names: Vec<String> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let names: Vec<String> = fs::read_dir(&path)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
         assert_eq!(names.len(), 3, "{names:?}");
         server.shutdown().await;
     }
@@ -265,7 +281,10 @@ async fn exchange(
         .chunks(1000)
         .map(|piece| FlightData::new().with_app_metadata(piece.to_vec()))
         .collect();
-    messages.insert(0, FlightData::new().with_descriptor(FlightDescriptor::new_cmd(command.to_owned())));
+    messages.insert(
+        0,
+        FlightData::new().with_descriptor(FlightDescriptor::new_cmd(command.to_owned())),
+    );
     let answer = client.inner().do_exchange(stream::iter(messages)).await?.into_inner();
     let data = answer.map_err(|status| FlightError::Tonic(Box::new(status)));
     FlightRecordBatchStream::new_from_flight_data(data).try_collect().await
@@ -279,14 +298,18 @@ async fn bytes_are_converted() {
     parquet(&path, std::slice::from_ref(&expected));
     let server = serve(vec![spec(&path)], options()).await;
     let client = client(&server).await;
-    let found = exchange(&client, "{\"from\":\"parquet\"}", &fs::read(&path).unwrap()).await.unwrap();
+    let found =
+        exchange(&client, "{\"from\":\"parquet\"}", &fs::read(&path).unwrap()).await.unwrap();
     equal(&concat_batches(&found[0].schema(), &found).unwrap(), &expected);
 
     let text: String = (0..5000).map(|n| format!("{{\"a\":{n},\"b\":\"x{n}\"}}\n")).collect();
     let command = "{\"from\":\"json\",\"schema\":\"a: int64, b: utf8\",\"columns\":[\"b\"],\"filter\":\"a >= 10\",\"limit\":5}";
     let found = exchange(&client, command, text.as_bytes()).await.unwrap();
     let found = concat_batches(&found[0].schema(), &found).unwrap();
-    assert_eq!(found.column(0).as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["x10", "x11", "x12", "x13", "x14"]);
+    assert_eq!(
+        found.column(0).as_string::<i32>().iter().flatten().collect::<Vec<_>>(),
+        ["x10", "x11", "x12", "x13", "x14"]
+    );
 
     for (command, bytes) in [
         ("{\"from\":\"json\",\"schema\":\"a: int64\"}", &b"{\"a\":true}\n"[..]),
@@ -320,16 +343,23 @@ async fn actions_metrics_and_health() {
     assert_eq!(engines.len(), arrowsmith::ENGINES.len());
     let health = client.action("health", Bytes::new()).await.unwrap();
     assert!(String::from_utf8_lossy(&health[0]).contains("serving"));
-    assert_eq!(client.action("nothing", Bytes::new()).await.unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(
+        client.action("nothing", Bytes::new()).await.unwrap_err().code(),
+        Code::InvalidArgument
+    );
 
     let url = format!("http://{}", server.address());
     let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
     let mut health = tonic_health::pb::health_client::HealthClient::new(channel);
-    let answer = health.check(tonic_health::pb::HealthCheckRequest { service: String::new() }).await;
+    let answer =
+        health.check(tonic_health::pb::HealthCheckRequest { service: String::new() }).await;
     assert_eq!(answer.unwrap().into_inner().status, 1);
 
     let text = server.metrics().text();
-    assert!(text.contains("arrowsmith_flight_calls_total{method=\"DoGet\",status=\"Ok\"} "), "{text}");
+    assert!(
+        text.contains("arrowsmith_flight_calls_total{method=\"DoGet\",status=\"Ok\"} "),
+        "{text}"
+    );
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut page = tokio::net::TcpStream::connect(server.metrics_address().unwrap()).await.unwrap();
     page.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
@@ -347,7 +377,9 @@ async fn a_live_stream_is_passed_on() {
         listen: ([127, 0, 0, 1], 0).into(),
         ..Default::default()
     };
-    let mut sink = arrowsmith_sink_flight::FlightPublish::start(options, "cars", batch.schema()).await.unwrap();
+    let mut sink = arrowsmith_sink_flight::FlightPublish::start(options, "cars", batch.schema())
+        .await
+        .unwrap();
     let upstream = format!("live=grpc://{}/cars", sink.address());
     let server = serve(vec![Spec::parse(&upstream, None).unwrap()], common::options()).await;
     let client = client(&server).await;

@@ -118,18 +118,11 @@ impl Files {
 
     /// The stored messages of a part, if they can be sent as they are: no body is larger than `bytes_max`, and
     /// dictionaries mean the same in all files.
-    pub(super) fn messages(
-        &self,
-        part: usize,
-        parts: usize,
-        bytes_max: usize,
-    ) -> Option<Messages> {
+    pub(super) fn messages(&self, part: usize, parts: usize, bytes_max: usize) -> Option<Messages> {
         let places = self.places(part, parts);
         let schema = self.files.first()?.schema.clone();
-        let alike = self
-            .files
-            .iter()
-            .all(|file| file.schema == schema || file.dictionaries.is_empty());
+        let alike =
+            self.files.iter().all(|file| file.schema == schema || file.dictionaries.is_empty());
         let fits = self.files.iter().all(|file| {
             let places = file.batches.iter().map(|place| &place.block);
             places.chain(&file.dictionaries).all(|block| {
@@ -197,8 +190,7 @@ impl Mapped {
         let length = read_footer_length(trailer.ok_or_else(|| unsound("too short"))?)?;
         let start = end.checked_sub(length).ok_or_else(|| unsound("its footer is cut off"))?;
         let footer = bytes.slice(start..end);
-        let footer = root_as_footer(&footer)
-            .map_err(|error| unsound(&error.to_string()))?;
+        let footer = root_as_footer(&footer).map_err(|error| unsound(&error.to_string()))?;
         let ipc_schema = footer.schema().ok_or_else(|| unsound("it has no schema"))?;
         let schema = Arc::new(fb_to_schema(ipc_schema));
         let mut decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
@@ -208,13 +200,13 @@ impl Mapped {
             let buffer = slice(&whole, block).ok_or_else(|| unsound("a block lies outside"))?;
             decoder.read_dictionary(block, &buffer)?;
         }
-        let stored = message(&bytes, stream_at(&bytes)).ok_or_else(|| unsound("its schema is cut off"))?;
+        let stored =
+            message(&bytes, stream_at(&bytes)).ok_or_else(|| unsound("its schema is cut off"))?;
         let first = root_as_message(&stored).map_err(|error| unsound(&error.to_string()))?;
         if first.header_type() != MessageHeader::Schema {
             return Err(unsound("it does not begin with its schema"));
         }
-        let mut mapped =
-            Self { schema: stored, bytes, decoder, dictionaries, batches: Vec::new() };
+        let mut mapped = Self { schema: stored, bytes, decoder, dictionaries, batches: Vec::new() };
         for block in footer.recordBatches().iter().flatten() {
             let (head, _) = mapped.message(block).ok_or_else(|| unsound("a block lies outside"))?;
             let head = root_as_message(&head).map_err(|error| unsound(&error.to_string()))?;

@@ -161,15 +161,11 @@ impl Snapshot {
     /// The same rows, held in memory.
     fn load(self) -> Result<Self> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let batches = self.read(&Read { threads, ..Read::default() })?.collect::<Result<Vec<_>>>()?;
+        let batches =
+            self.read(&Read { threads, ..Read::default() })?.collect::<Result<Vec<_>>>()?;
         let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
         let bytes = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
-        Ok(Self {
-            rows: Some(rows),
-            bytes: Some(bytes),
-            content: Content::Memory(batches),
-            ..self
-        })
+        Ok(Self { rows: Some(rows), bytes: Some(bytes), content: Content::Memory(batches), ..self })
     }
 
     /// The schema of what is read with these columns.

@@ -239,8 +239,8 @@ fn column_sizes(file: &File) -> Vec<Size> {
         let name = column.path().parts().first().cloned().unwrap_or_default();
         let chunks = metadata.row_groups().iter().filter_map(|group| group.columns().get(leaf));
         let chunks = chunks.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
-        let (largest, stored) =
-            chunks.fold((0, 0_u64), |(max, sum), bytes| (bytes.max(max), sum.saturating_add(bytes)));
+        let (largest, stored) = chunks
+            .fold((0, 0_u64), |(max, sum), bytes| (bytes.max(max), sum.saturating_add(bytes)));
         // Encoded values are smaller than Arrow's; eight bytes are the least that most types take.
         let row_bytes = (stored / rows).max(8);
         // A page, and the dictionary, which is no larger.

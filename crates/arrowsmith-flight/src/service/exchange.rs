@@ -138,7 +138,7 @@ pub(crate) async fn exchange(
 }
 
 /// What is wrong with what the caller sent.
-fn invalid(error: &arrowsmith::Error) -> Status {
+pub(crate) fn invalid(error: &arrowsmith::Error) -> Status {
     match error {
         arrowsmith::Error::Io { source, .. } => match source.kind() {
             io::ErrorKind::TimedOut => Status::deadline_exceeded("nothing came for too long"),

@@ -27,20 +27,21 @@ pub fn rows(first: i64, count: i64) -> RecordBatch {
     let range = || first..first + count;
     let id = Int64Array::from_iter_values(range());
     let fare = Float64Array::from_iter(range().map(|n| (n % 7 != 0).then_some(n as f64 / 4.0)));
-    let zone = StringArray::from_iter(range().map(|n| (n % 5 != 0).then(|| format!("zone {}", n % 11))));
+    let zone =
+        StringArray::from_iter(range().map(|n| (n % 5 != 0).then(|| format!("zone {}", n % 11))));
     let paid = BooleanArray::from_iter(range().map(|n| (n % 13 != 0).then_some(n % 2 == 0)));
     let tags = ListArray::from_iter_primitive::<Int32Type, _, _>(range().map(|n| {
         (n % 9 != 0).then(|| (0..n % 4).map(|k| i32::try_from(n + k).ok()).collect::<Vec<_>>())
     }));
     let kind: DictionaryArray<Int32Type> =
         range().map(|n| (n % 6 != 0).then_some(["a", "b", "c"][(n % 3) as usize])).collect();
-    RecordBatch::try_from_iter([
-        ("id", Arc::new(id) as ArrayRef),
-        ("fare", Arc::new(fare) as ArrayRef),
-        ("zone", Arc::new(zone) as ArrayRef),
-        ("paid", Arc::new(paid) as ArrayRef),
-        ("tags", Arc::new(tags) as ArrayRef),
-        ("kind", Arc::new(kind) as ArrayRef),
+    RecordBatch::try_from_iter_with_nullable([
+        ("id", Arc::new(id) as ArrayRef, false),
+        ("fare", Arc::new(fare) as ArrayRef, true),
+        ("zone", Arc::new(zone) as ArrayRef, true),
+        ("paid", Arc::new(paid) as ArrayRef, true),
+        ("tags", Arc::new(tags) as ArrayRef, true),
+        ("kind", Arc::new(kind) as ArrayRef, true),
     ])
     .unwrap()
 }
