@@ -7,8 +7,12 @@
 
 mod common;
 
-use arrowsmith_core::DecodeOptions;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
+use arrowsmith_core::{DecodeOptions, Framing, OnError};
 use arrowsmith_engine_gpu::{GpuEngine, GpuOptions};
+use arrowsmith_plan::Plan;
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, RandomCase, Rng};
 use arrowsmith_testkit::run::{Input, PADDINGS, difference, observe};
@@ -112,5 +116,34 @@ fn little_memory_and_small_pieces() {
             .with_memory_bytes_max(1 << (20 + seed % 3))
             .with_piece_bytes_max(1 << (4 + seed % 8));
         check(seed, &case, &options, &gpu);
+    }
+}
+
+/// Runs of backslashes and quotes at every place of the 64 bytes that a thread looks at, and of the blocks.
+#[test]
+fn escapes_across_words_and_blocks() {
+    let field = Field::new("a", DataType::Utf8, true);
+    let plan = Arc::new(Plan::new(Arc::new(Schema::new(vec![field]))).unwrap());
+    let mut sound = Vec::new();
+    for run in 0..200 {
+        let text = "\\\\".repeat(run) + "\\\"" + &"x".repeat(run % 67);
+        sound.extend(format!("{{\"a\":\"{text}\"}}\n").bytes());
+    }
+    // The same with an odd one at the end of a string, which leaves it open: that line is broken, no other.
+    let mut broken = sound.clone();
+    broken.extend(b"{\"a\":\"\\\"}\n");
+    broken.extend(&sound);
+    let mut options = DecodeOptions::default();
+    options.on_error = OnError::Skip;
+    for text in [&sound, &broken] {
+        for framing in [Framing::Lines, Framing::Concatenated] {
+            let input = Input::whole(text, framing);
+            let expected = observe(&OracleEngine, &plan, &options, &input).unwrap();
+            let engine = engine(9, GpuOptions::default());
+            let found = observe(&engine, &plan, &options, &input).unwrap();
+            assert_eq!(difference(&expected, &found), None, "{framing:?}");
+            let careful = engine.counters().careful_bytes();
+            assert!(text.len() > sound.len() || careful == 0, "{careful} bytes by the CPU engine");
+        }
     }
 }

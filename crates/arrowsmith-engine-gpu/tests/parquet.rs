@@ -3,7 +3,7 @@
 //! part, broken files, and files that others wrote.
 
 #![cfg(feature = "shim")]
-#![expect(clippy::panic, clippy::expect_used, reason = "a test may")]
+#![expect(clippy::expect_used, reason = "a test may")]
 
 mod common;
 

@@ -16,10 +16,10 @@ use super::write_report;
 use crate::failure::Outcome;
 use crate::size;
 
-/// JSON on this machine's GPU, beside its own copies; without one everything is listed as not measured
+/// JSON to Arrow on this machine's GPU, beside the machine's own copies
 ///
-/// Batteries of 1 to 512 values, trips and logs: with input and output on the host, and from a file. Without
-/// --json and --report the JSON result goes to standard output.
+/// Batteries of 1 to 512 values, trips and logs: with input and output on the host, and from a file. Without a GPU
+/// everything is listed as not measured. Without --json and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct GpuBenchArgs {
     /// Write an HTML page with plots

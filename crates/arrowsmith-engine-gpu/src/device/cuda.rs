@@ -357,8 +357,9 @@ impl Stream for CudaStream {
         for part in parts {
             bytes += host_len(part.1.next_multiple_of(64))?;
         }
-        // The last fetch was waited for, so that nothing queued uses this memory.
         if self.down.bytes < bytes {
+            // A fetch that failed half-way may still use this memory.
+            self.wait()?;
             self.down.grow(bytes)?;
         }
         let mut from = 0;
