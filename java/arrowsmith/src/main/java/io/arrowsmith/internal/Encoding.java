@@ -39,7 +39,7 @@ final class Encoding {
   private static final int ROWS_SAMPLED_MIN = 256;
 
   /** Rows that are written at a time. */
-  private static final int BLOCK = 1 << 10;
+  private static final int BLOCK = 1 << 8;
 
   private enum Way {
     /** All objects need the same. */
