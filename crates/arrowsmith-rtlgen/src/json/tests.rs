@@ -61,7 +61,7 @@ fn what_cannot_be_done_is_refused_by_name() {
     for (schema, field) in [
         ("a: float64", "field a:"),
         ("a: struct<b: list<decimal128(5, 2)>>", "field a.b[]:"),
-        ("a: timestamp[us]", "field a:"),
+        ("a: timestamp(us)", "field a:"),
         ("a: map<utf8, int8>", "field a:"),
     ] {
         let error = generate(&plan(schema), "x", Shape::default()).unwrap_err().to_string();
