@@ -84,7 +84,9 @@ fn summary_text(summary: SinkSummary, bytes_in: u64, elapsed: Duration) -> Strin
 }
 
 /// The engine, and what it counts if it is a circuit.
-fn engine(choice: Engine) -> Outcome<(Arc<dyn PlanEngine>, Option<Arc<Statistics>>)> {
+type Chosen = (Arc<dyn PlanEngine>, Option<Arc<Statistics>>);
+
+fn engine(choice: Engine) -> Outcome<Chosen> {
     Ok(match choice {
         Engine::Cpu => (arrowsmith::engine("cpu")?, None),
         Engine::Reference => (arrowsmith::engine("reference")?, None),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is generated for the schemas of the paper is kept in `hdl/examples`; what cannot be done is refused by name.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
