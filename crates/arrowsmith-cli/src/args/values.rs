@@ -36,7 +36,6 @@ pub enum CompressionIn {
 pub enum Engine {
     Cpu,
     Reference,
-    /// Circuits, under Verilator: JSON only
     Rtl,
 }
 

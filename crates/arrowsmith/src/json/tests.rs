@@ -75,7 +75,9 @@ fn engines_are_found_by_name_and_agree() {
         reader.map(|batch| batch.unwrap()).collect()
     };
     // The third needs a Verilator; its tests are in its crate.
-    let [cpu, reference, "rtl"] = crate::ENGINES else { panic!("more engines than this test knows") };
+    let [cpu, reference, "rtl"] = crate::ENGINES else {
+        panic!("more engines than this test knows")
+    };
     assert_eq!(read(cpu), read(reference));
 }
 
