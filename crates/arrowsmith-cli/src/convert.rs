@@ -98,10 +98,9 @@ fn summary_text(summary: SinkSummary, bytes_in: u64, elapsed: Duration) -> Strin
 }
 
 /// The engine, and what it counts if it is a circuit.
-fn engine(
-    choice: Engine,
-    explain: bool,
-) -> Outcome<(Arc<dyn PlanEngine>, Option<Arc<Statistics>>)> {
+type Chosen = (Arc<dyn PlanEngine>, Option<Arc<Statistics>>);
+
+fn engine(choice: Engine, explain: bool) -> Outcome<Chosen> {
     Ok(match choice {
         // What a GPU would do can be said without one.
         Engine::Gpu | Engine::Auto if explain => (arrowsmith::engine("cpu")?, None),

@@ -36,7 +36,8 @@ module as_json_feed #(
   logic [W*8-1:0] part;
   logic more;
 
-  assign more    = at_q < end_q;
+  // Of no bytes there are no beats, wherever they begin.
+  assign more    = at_q < end_q && begin_q != end_q;
   assign ended_o = !more;
   assign valid_o = !more || valid_i;
   // The last part of a memory beat, or of the text.

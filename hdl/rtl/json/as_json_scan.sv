@@ -66,7 +66,16 @@ module as_json_scan #(
   logic         digit_q, number_q;
   logic [W-1:0] digit_before, number_before;
 
-  assign escaped[0]    = escaped_q;
+  // A backslash that is escaped itself escapes nothing.
+  always_comb begin
+    logic open;
+    open = escaped_q;
+    for (int unsigned i = 0; i < W; i++) begin
+      escaped[i] = open;
+      open = backslash[i] && !open;
+    end
+    escaped[W] = open;
+  end
   assign unicode[3:0]  = unicode_q;
   assign digit_before  = W'({digit, digit_q});
   assign number_before = W'({digit | minus, number_q});
@@ -92,7 +101,6 @@ module as_json_scan #(
     assign scalar[i]    = !(space[i] || newline[i] || quote[i] || comma[i] || close[i] ||
                             c == "{" || c == "}" || c == "[" || c == ":");
 
-    assign escaped[i+1] = backslash[i] && !escaped[i];
     assign unicode[i+4] = escaped[i] && c == "u";
 
     // Every byte of a sequence is held to those before it.

@@ -38,7 +38,6 @@ pub enum Engine {
     Gpu,
     Auto,
     Reference,
-    /// Circuits, under Verilator: JSON only
     Rtl,
 }
 

@@ -39,7 +39,7 @@ const FAULTS: [(u8, &str); 12] = [
     (20, "a key that comes twice"),
     (21, "a key that the schema does not have, where that is refused"),
     (22, "a fixed-size list of another length"),
-    (23, "bytes in a string that JSON or UTF-8 do not allow; escapes in keys and kept strings"),
+    (23, "bytes in a string that JSON or UTF-8 do not allow; escapes in keys"),
     (24, "nested too deep"),
     (25, "a record that is too long"),
     (26, "a form of value that is left to the host"),
