@@ -23,8 +23,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 pub use profile::{Interface, MemoryProfile};
 
-use crate::compile::{Sources, Verilator};
 use crate::RtlError;
+use crate::compile::{Sources, Verilator};
 
 const CPP: [(&str, &str); 4] = [
     ("as_converter_registers.hpp", include_str!("../cpp/as_converter_registers.hpp")),

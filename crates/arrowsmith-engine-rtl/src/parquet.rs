@@ -105,7 +105,9 @@ pub fn meaning(code: u32) -> &'static str {
         70 => "a header of DELTA_BINARY_PACKED is malformed",
         71 => "an index beyond the dictionary",
         72 => "a dictionary that is missing, malformed or does not fit into the circuit",
-        73 => "the compressed bytes are malformed, or reach further back than the circuit's history",
+        73 => {
+            "the compressed bytes are malformed, or reach further back than the circuit's history"
+        }
         74 => "more or fewer values than the chunk promised",
         75 => "a length that is negative or beyond the page",
         _ => "an unknown code",
@@ -171,8 +173,7 @@ impl Engine {
         design: Design,
         plan: &ReadPlan,
     ) -> Result<Self, ParquetError> {
-        let leaves: Vec<Leaf> =
-            plan.fields.iter().flat_map(Column::leaves).cloned().collect();
+        let leaves: Vec<Leaf> = plan.fields.iter().flat_map(Column::leaves).cloned().collect();
         if leaves.len() != design.columns.len() {
             let reason = "has another number of columns than the circuit".to_owned();
             return Err(Refusal { path: "plan".into(), reason }.into());
@@ -248,8 +249,7 @@ impl Reader<'_> {
         };
         let arrays = self.arrays(rows, outcome.buffers)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch =
-            RecordBatch::try_new_with_options(self.engine.schema.clone(), arrays, &options);
+        let batch = RecordBatch::try_new_with_options(self.engine.schema.clone(), arrays, &options);
         batch
             .map(|batch| (batch, measured))
             .map_err(|error| ParquetError::Array("of the batch".into(), error))
@@ -289,11 +289,7 @@ impl Reader<'_> {
         }
     }
 
-    fn arrays(
-        &self,
-        rows: usize,
-        buffers: Vec<Vec<u8>>,
-    ) -> Result<Vec<ArrayRef>, ParquetError> {
+    fn arrays(&self, rows: usize, buffers: Vec<Vec<u8>>) -> Result<Vec<ArrayRef>, ParquetError> {
         let mut buffers = buffers.into_iter();
         let mut arrays: Vec<ArrayRef> = Vec::new();
         for (column, leaf) in self.engine.design.columns.iter().zip(&self.engine.leaves) {

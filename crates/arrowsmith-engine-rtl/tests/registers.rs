@@ -26,7 +26,10 @@ fn the_driver_knows_the_registers() {
         }
     }
     let header = include_str!("../cpp/as_converter_registers.hpp");
-    let defines: String =
-        header.lines().filter(|line| line.starts_with("#define")).map(|line| format!("{line}\n")).collect();
+    let defines: String = header
+        .lines()
+        .filter(|line| line.starts_with("#define"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     assert_eq!(defines, wanted);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Parquet file through a circuit and through two oracles: engine `cpu` and the `parquet` crate.
 
-use arrow_array::RecordBatch;
 use arrow_array::ArrayRef;
+use arrow_array::RecordBatch;
 use arrowsmith_core::Limits;
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder};
 use arrowsmith_engine_rtl::Verilator;
@@ -21,7 +21,8 @@ pub struct Case {
 impl Case {
     pub fn open(bytes: Bytes) -> Result<Self, String> {
         let file = File::open(bytes, &Limits::default()).map_err(|error| error.to_string())?;
-        let plan = ReadPlan::new(&file, &ReadOptions::default()).map_err(|error| error.to_string())?;
+        let plan =
+            ReadPlan::new(&file, &ReadOptions::default()).map_err(|error| error.to_string())?;
         Ok(Self { file, plan })
     }
 
@@ -57,7 +58,10 @@ pub fn check(verilator: &Verilator, case: &Case, memory: &MemoryProfile) -> Resu
         match (reader.read(&case.file, row_group), expected) {
             (Ok((batch, took)), Ok(expected)) => {
                 if batch != expected {
-                    return Err(format!("row group {row_group} differs: {}", first_difference(&batch, &expected)));
+                    return Err(format!(
+                        "row group {row_group} differs: {}",
+                        first_difference(&batch, &expected)
+                    ));
                 }
                 all.rows += took.rows;
                 all.input_bytes += took.input_bytes;
@@ -82,11 +86,15 @@ pub fn check(verilator: &Verilator, case: &Case, memory: &MemoryProfile) -> Resu
     ))
 }
 
-fn first_difference(found: &RecordBatch, expected: &RecordBatch) -> String {
+pub fn first_difference(found: &RecordBatch, expected: &RecordBatch) -> String {
     for (index, (found, expected)) in found.columns().iter().zip(expected.columns()).enumerate() {
         for row in 0..found.len().min(expected.len()) {
             if found.slice(row, 1) != expected.slice(row, 1) {
-                return format!("column {index}, row {row}: {:?}, expected {:?}", found.slice(row, 1), expected.slice(row, 1));
+                return format!(
+                    "column {index}, row {row}: {:?}, expected {:?}",
+                    found.slice(row, 1),
+                    expected.slice(row, 1)
+                );
             }
         }
     }

@@ -172,7 +172,8 @@ pub fn generate(columns: &[Column], options: &Options) -> Result<Design, Refusal
 }
 
 fn check(columns: &[Column], options: &Options) -> Result<(), Refusal> {
-    let refuse = |path: &str, reason: &str| Err(Refusal { path: path.into(), reason: reason.into() });
+    let refuse =
+        |path: &str, reason: &str| Err(Refusal { path: path.into(), reason: reason.into() });
     let identifier = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_lowercase())
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')

@@ -25,7 +25,8 @@ fn every_buffer_has_a_stream() {
 #[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let mut column = Column::new("a", Kind::Bits64, false);
-    let refused = |columns: &[Column], options: &Options| generate(columns, options).unwrap_err().path;
+    let refused =
+        |columns: &[Column], options: &Options| generate(columns, options).unwrap_err().path;
     assert_eq!(refused(&[], &Options::default()), "columns");
     let options = Options { name: "9x".into(), ..Options::default() };
     assert_eq!(refused(std::slice::from_ref(&column), &options), "name");

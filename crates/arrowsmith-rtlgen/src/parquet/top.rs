@@ -97,20 +97,31 @@ pub(super) fn text(columns: &[Column], options: &Options, registers: &RegisterMa
     out
 }
 
-fn connect(out: &mut String, module: &str, instance: &str, parameters: &[(&str, String)], pins: &[(String, String)]) {
+fn connect(
+    out: &mut String,
+    module: &str,
+    instance: &str,
+    parameters: &[(&str, String)],
+    pins: &[(String, String)],
+) {
     let _ = write!(out, "\n  {module}");
     if !parameters.is_empty() {
         let texts: Vec<String> =
             parameters.iter().map(|(name, value)| format!("      .{name}({value})")).collect();
         let _ = write!(out, " #(\n{}\n  )", texts.join(",\n"));
     }
-    let texts: Vec<String> = pins
-        .iter()
-        .map(|(port, wire)| {
-            if port == wire { format!("      .{port}") } else { format!("      .{port}({wire})") }
-        })
-        .collect();
-    let _ = writeln!(out, " {instance} (\n      .clk_i,\n      .rst_ni,\n{}\n  );", texts.join(",\n"));
+    let texts: Vec<String> =
+        pins.iter()
+            .map(|(port, wire)| {
+                if port == wire {
+                    format!("      .{port}")
+                } else {
+                    format!("      .{port}({wire})")
+                }
+            })
+            .collect();
+    let _ =
+        writeln!(out, " {instance} (\n      .clk_i,\n      .rst_ni,\n{}\n  );", texts.join(",\n"));
 }
 
 fn pin(port: &str, wire: &str) -> (String, String) {

@@ -120,7 +120,13 @@ impl RegisterMap {
         let mut registers = vec![
             one("identity", 0x00, 32, Access::Constant(u64::from(IDENTITY)), "\"ARSM\""),
             one("version", 0x04, 32, Access::Constant(1), "of this map"),
-            one("schema_hash", 0x08, 64, Access::Constant(shape.schema_hash), "of what it converts"),
+            one(
+                "schema_hash",
+                0x08,
+                64,
+                Access::Constant(shape.schema_hash),
+                "of what it converts",
+            ),
             one(
                 "shape",
                 0x10,
@@ -137,14 +143,30 @@ impl RegisterMap {
             one("rows", 0x40, 64, Access::Status(64), "rows that were converted"),
             one("cycles", 0x48, 64, Access::Counter, "cycles of work"),
             one("stall_input", 0x50, 64, Access::Counter, "of them, waiting for input"),
-            one("stall_output", 0x58, 64, Access::Counter, "of them, waiting for memory to take output"),
+            one(
+                "stall_output",
+                0x58,
+                64,
+                Access::Counter,
+                "of them, waiting for memory to take output",
+            ),
         ];
         let blocks = [
             ("input_address", INPUT_BASE, Access::Control, "where the input is"),
             ("input_length", INPUT_BASE + 8, Access::Control, "its bytes"),
-            ("input_items", INPUT_BASE + 16, Access::Control, "rows or values it has; 0: not known"),
+            (
+                "input_items",
+                INPUT_BASE + 16,
+                Access::Control,
+                "rows or values it has; 0: not known",
+            ),
             ("input_rows", INPUT_BASE + 24, Access::Status(64), "rows that came of it"),
-            ("buffer_address", BUFFER_BASE, Access::Control, "where the buffer is, at a whole beat"),
+            (
+                "buffer_address",
+                BUFFER_BASE,
+                Access::Control,
+                "where the buffer is, at a whole beat",
+            ),
             ("buffer_capacity", BUFFER_BASE + 8, Access::Control, "its bytes, whole beats"),
             ("buffer_length", BUFFER_BASE + 16, Access::Status(64), "bytes that were written"),
         ];

@@ -140,7 +140,9 @@ fn sequential(out: &mut String, map: &RegisterMap) {
             _ => None,
         })
     };
-    out.push_str("\n  always_ff @(posedge clk_i or negedge rst_ni) begin\n    if (!rst_ni) begin\n");
+    out.push_str(
+        "\n  always_ff @(posedge clk_i or negedge rst_ni) begin\n    if (!rst_ni) begin\n",
+    );
     for (_, fields) in fields(true) {
         for (field, _) in fields {
             let _ = writeln!(out, "      {field}_q <= 1'b0;");
