@@ -407,6 +407,13 @@ module as_parquet_column #(
                                        : (string_left_q >= 32'd64 ? 7'd64 : 7'(string_left_q));
     assign string_take  = string_first ? string_bytes + 7'd4 : string_bytes;
 
+    logic                 sum_ready, sum_valid, sum_last;
+    logic [CountBits-1:0] sum_count;
+    logic [ Lanes*37-1:0] sum_in, sums;
+    logic                 sum_first_q;
+    logic                 bad_q;
+    logic                 negative;
+    logic [         36:0] sum_q;
     // Nothing of a page but its lengths goes into its sum.
     as_prefix_sum #(
         .Width(37),
@@ -428,13 +435,6 @@ module as_parquet_column #(
         .last_o (sum_last),
         .empty_o(sum_empty)
     );
-    logic                 sum_ready, sum_valid, sum_last;
-    logic [CountBits-1:0] sum_count;
-    logic [ Lanes*37-1:0] sum_in, sums;
-    logic                 sum_first_q;
-    logic                 bad_q;
-    logic                 negative;
-    logic [         36:0] sum_q;
     always_comb begin
       negative = 1'b0;
       for (int unsigned lane = 0; lane < Lanes; lane++) begin
@@ -635,9 +635,9 @@ module as_parquet_column #(
         .strobe_o(strobe_o[0+:Bytes]),
         .last_o  (last_o[0])
     );
+    logic [7:0] value_stuck_q;
     // The queue is full of a page's levels while its values wait: they do not fit.
     assign token_full = state_q == Levels && token_valid && !token_ready && !waiting_ready && value_stuck_q == '1;
-    logic [7:0] value_stuck_q;
     always_ff @(posedge clk_i) begin
       if (token_valid && !token_ready && waiting_valid && !waiting_ready) value_stuck_q <= value_stuck_q + 8'd1;
       else value_stuck_q <= '0;
@@ -724,11 +724,12 @@ module as_parquet_column #(
   assign plain_put   = plain_run_q && window_ready && plain_left_q != '0 && !plain_short;
 
   // A V1 page begins its levels with their length, a V2 page has it in the header.
+  logic levels_begin_q;
+  logic begin_q;
   logic size_bad;
   assign size_bad     = left < 32'd4 || window[31:0] > left - 32'd4;
   assign levels_start = (state_q == Size && window_ready && !size_bad) || (state_q == Levels && levels_begin_q);
   assign levels_bytes = state_q == Size ? window[31:0] : page_q.definition_bytes;
-  logic levels_begin_q;
 
   always_comb begin
     take = '0;
@@ -832,8 +833,7 @@ module as_parquet_column #(
     fault_q <= why;
   endtask
 
-  // In the first cycle of Values no decoder has begun.
-  logic begin_q;
+  // `begin_q`: in the first cycle of Values no decoder has begun.
 
   always_ff @(posedge clk_i) begin
     begin_q        <= state_q == Choose;

@@ -86,6 +86,8 @@ module as_parquet_delta #(
     zigzag     = {1'b0, varint[63:1]} ^ {64{varint[0]}};
   end
 
+  logic                   added_valid_q;
+  logic bad_miniblock;
   logic              move;
   logic              put;
   logic              put_first;
@@ -139,7 +141,6 @@ module as_parquet_delta #(
   );
 
   // The smallest difference is added, then all are summed.
-  logic                   added_valid_q;
   logic [Lanes*Width-1:0] added_q;
   logic [  CountBits-1:0] added_count_q;
   logic                   added_clear_q;
@@ -227,7 +228,6 @@ module as_parquet_delta #(
   end
 
   // 1, 2, 4 or 8 miniblocks of a multiple of 32 values.
-  logic bad_miniblock;
   always_comb begin
     unique case (varint[3:0])
       4'd1, 4'd2, 4'd4: bad_miniblock = 1'b0;

@@ -87,13 +87,13 @@ module as_parquet_levels (
     end
   end
 
+  logic short_bits;
   logic put;
   assign put           = token_valid_o && token_ready_i;
   assign token_valid_o = state_q == Run || (state_q == Bits && window_ready_i && left_q != '0 && !short_bits);
   assign token_o       = state_q == Run ? {1'b1, run_count, 63'd0, run_value[0]} : {1'b0, bits_count, bits};
 
   // The last bytes of a run may be missing if no level is in them.
-  logic short_bits;
   assign short_bits = bytes_q < 32'(bits_bytes) && {bytes_q[28:0], 3'b000} < bits_count;
 
   always_comb begin

@@ -172,6 +172,10 @@ module as_parquet_snappy #(
     endcase
   end
 
+  logic       packed_valid;
+  logic [6:0] packed_count;
+  logic       packed_last;
+
   as_arrow_pack #(
       .ElementBits(8),
       .Lanes(64),
@@ -191,9 +195,6 @@ module as_parquet_snappy #(
       .count_o(packed_count),
       .last_o (packed_last)
   );
-  logic       packed_valid;
-  logic [6:0] packed_count;
-  logic       packed_last;
   // A page of whole beats ends without one more.
   assign valid_o = packed_valid && packed_count != '0;
 

@@ -86,7 +86,7 @@ pub fn check(verilator: &Verilator, case: &Case, memory: &MemoryProfile) -> Resu
     ))
 }
 
-fn first_difference(found: &RecordBatch, expected: &RecordBatch) -> String {
+pub fn first_difference(found: &RecordBatch, expected: &RecordBatch) -> String {
     for (index, (found, expected)) in found.columns().iter().zip(expected.columns()).enumerate() {
         for row in 0..found.len().min(expected.len()) {
             if found.slice(row, 1) != expected.slice(row, 1) {
