@@ -149,7 +149,7 @@ fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
     builder.append(SqlInfo::SqlCatalogTerm, "catalog");
     builder.append(SqlInfo::SqlSchemaTerm, "schema");
     builder.append(SqlInfo::SqlTransactionsSupported, false);
-    builder.build().map_err(Into::into)
+    builder.build()
 }
 
 fn types() -> Result<XdbcTypeInfoData, arrow_flight::error::FlightError> {
@@ -191,5 +191,5 @@ fn types() -> Result<XdbcTypeInfoData, arrow_flight::error::FlightError> {
             interval_precision: None,
         });
     }
-    builder.build().map_err(Into::into)
+    builder.build()
 }

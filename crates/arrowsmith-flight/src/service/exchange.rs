@@ -69,7 +69,7 @@ impl io::Read for Text {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.open.is_empty() {
             let next = tokio::time::timeout(self.stall, self.pieces.recv());
-            match self.runtime.block_on(async { next.await }) {
+            match self.runtime.block_on(next) {
                 Ok(Some(piece)) => self.open = piece?,
                 Ok(None) => return Ok(0),
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
