@@ -165,12 +165,12 @@ fn options(args: &FetchArgs) -> Outcome<ClientOptions> {
         }
         None => None,
     };
-    let mut options = ClientOptions::default();
-    options.token = token.filter(|_| user.is_none());
-    options.user = user;
-    options.ca_file.clone_from(&args.tls_ca);
-    options.identity = args.tls_cert.clone().zip(args.tls_key.clone());
-    Ok(options)
+    Ok(ClientOptions {
+        token: token.filter(|_| user.is_none()),
+        user,
+        ca_file: args.tls_ca.clone(),
+        identity: args.tls_cert.clone().zip(args.tls_key.clone()),
+    })
 }
 
 /// What the server, or the way to it, says.

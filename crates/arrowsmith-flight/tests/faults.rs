@@ -145,11 +145,10 @@ async fn only_those_who_may_come_in() {
     };
     options.token_lifetime = Duration::from_secs(1);
     let server = server(&data, options).await;
-    let with = |token: Option<&str>, user: Option<(&str, &str)>| {
-        let mut options = ClientOptions::default();
-        options.token = token.map(str::to_owned);
-        options.user = user.map(|(a, b)| (a.to_owned(), b.to_owned()));
-        options
+    let with = |token: Option<&str>, user: Option<(&str, &str)>| ClientOptions {
+        token: token.map(str::to_owned),
+        user: user.map(|(a, b)| (a.to_owned(), b.to_owned())),
+        ..ClientOptions::default()
     };
     let query = Query::all("trips");
     for options in [with(None, None), with(Some("wrong"), None), with(Some(""), None)] {
@@ -250,8 +249,7 @@ async fn tls_with_and_without_certificates_of_clients() {
     let tls = server(&data, options.clone()).await;
     options.tls.client_ca_file = at("ca.pem");
     let mutual = server(&data, options).await;
-    let mut plain = ClientOptions::default();
-    plain.ca_file = at("ca.pem");
+    let plain = ClientOptions { ca_file: at("ca.pem"), ..ClientOptions::default() };
     let mut known = plain.clone();
     known.identity = at("client.pem").zip(at("client.key"));
     let rows = |server: &Server, options: ClientOptions| {

@@ -210,8 +210,8 @@ async fn what_is_put_is_there_whole_or_not_at_all() {
         fs::create_dir(&path).unwrap();
         let first = plain(&rows(0, 10)).project(&[0, 1, 2]).unwrap();
         match format {
-            "parquet" => parquet(&path.join(file), &[first.clone()]),
-            "arrow" => ipc(&path.join(file), &[first.clone()]),
+            "parquet" => parquet(&path.join(file), std::slice::from_ref(&first)),
+            "arrow" => ipc(&path.join(file), std::slice::from_ref(&first)),
             _ => {
                 let mut writer = arrow_json::LineDelimitedWriter::new(
                     fs::File::create(path.join(file)).unwrap(),
