@@ -21,7 +21,7 @@ const STATEMENTS_MAX: usize = 10_000;
 const ROWS_MAX: usize = 10_000;
 const BYTES_MAX: usize = 16 << 20;
 
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Parameters>,

@@ -31,6 +31,7 @@ mod options;
 mod produce;
 pub mod query;
 mod queue;
+mod reflect;
 mod select;
 mod server;
 mod service;

@@ -145,7 +145,12 @@ async fn routes(shared: &Arc<Shared>) -> Result<Routes> {
         .max_encoding_message_size(usize::MAX);
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<FlightServiceServer<Service>>().await;
-    Ok(Routes::new(flight).add_service(health).prepare())
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_file_descriptor_set(crate::reflect::descriptors())
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(|error| Error::Config(format!("reflection: {error}")))?;
+    Ok(Routes::new(flight).add_service(health).add_service(reflection).prepare())
 }
 
 /// TLS as the files have it; `None` without.

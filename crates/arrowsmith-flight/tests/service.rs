@@ -324,6 +324,37 @@ async fn bytes_are_converted() {
     server.shutdown().await;
 }
 
+/// The services are listed, and what Flight is made of can be had.
+async fn reflected(channel: tonic::transport::Channel) {
+    use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+    use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
+    let service = "arrow.flight.protocol.FlightService".to_owned();
+    let asked = [
+        MessageRequest::ListServices(String::new()),
+        MessageRequest::FileContainingSymbol(service.clone()),
+        MessageRequest::FileByFilename("google/protobuf/timestamp.proto".to_owned()),
+    ];
+    let asked = asked
+        .map(|what| ServerReflectionRequest { host: String::new(), message_request: Some(what) });
+    let mut client = ServerReflectionClient::new(channel);
+    let answers = client.server_reflection_info(stream::iter(asked)).await.unwrap();
+    let answers: Vec<ServerReflectionResponse> = answers.into_inner().try_collect().await.unwrap();
+    let [services, flight, timestamp] = answers.try_into().unwrap();
+    let Some(MessageResponse::ListServicesResponse(services)) = services.message_response else {
+        panic!("no list of services")
+    };
+    let names: Vec<_> = services.service.into_iter().map(|service| service.name).collect();
+    assert!(names.contains(&service) && names.contains(&"grpc.health.v1.Health".to_owned()));
+    for (file, holds) in [(flight, "FlightDescriptor"), (timestamp, "seconds")] {
+        let Some(MessageResponse::FileDescriptorResponse(file)) = file.message_response else {
+            panic!("no file that holds {holds}")
+        };
+        assert!(String::from_utf8_lossy(&file.file_descriptor_proto[0]).contains(holds));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn actions_metrics_and_health() {
     let folder = tempfile::tempdir().unwrap();
@@ -350,10 +381,11 @@ async fn actions_metrics_and_health() {
 
     let url = format!("http://{}", server.address());
     let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
-    let mut health = tonic_health::pb::health_client::HealthClient::new(channel);
+    let mut health = tonic_health::pb::health_client::HealthClient::new(channel.clone());
     let answer =
         health.check(tonic_health::pb::HealthCheckRequest { service: String::new() }).await;
     assert_eq!(answer.unwrap().into_inner().status, 1);
+    reflected(channel).await;
 
     let text = server.metrics().text();
     assert!(

@@ -56,16 +56,16 @@ pub(super) fn of(report: &Report) -> Vec<Goal> {
         }
     }
     let ours = report.row(MEMORY, OURS, client).filter(|row| row.valid);
-    if let (Some(ours), Some(cpp)) = (ours, report.row(MEMORY, "cpp", client)) {
-        if let Some(ratio) = Spread::of_ratios(&cpp.seconds, &ours.seconds) {
-            goals.push(Goal {
-                goal: "throughput of mapped Arrow files".to_owned(),
-                beside: format!("the C++ server, {client} client"),
-                measured: ratio.median,
-                wanted: 1.3,
-                reached: ratio.median >= 1.3,
-            });
-        }
+    if let (Some(ours), Some(cpp)) = (ours, report.row(MEMORY, "cpp", client))
+        && let Some(ratio) = Spread::of_ratios(&cpp.seconds, &ours.seconds)
+    {
+        goals.push(Goal {
+            goal: "throughput of mapped Arrow files".to_owned(),
+            beside: format!("the C++ server, {client} client"),
+            measured: ratio.median,
+            wanted: 1.3,
+            reached: ratio.median >= 1.3,
+        });
     }
     if let (Some(ours), Some(raw)) = (ours, report.row(MEMORY, IPC_TCP, "cpp")) {
         at_most(&mut goals, "time for mapped Arrow files", ours, raw, client, 1.5);
