@@ -36,9 +36,9 @@ pub enum CompressionIn {
 pub enum Engine {
     Cpu,
     Gpu,
-    Auto,
-    Reference,
     Rtl,
+    Reference,
+    Auto,
 }
 
 impl Engine {

@@ -184,9 +184,8 @@ impl Exact {
     }
 }
 
-/// A date, time or timestamp in the units of its type. A text without a time zone means UTC for a
-/// column in UTC, or in a zone that is an offset that; for other zones it means nothing, because there is no
-/// table of them here.
+/// A date, time or timestamp in the units of its type. A text without a time zone is local time in the
+/// column's zone; where that time does not exist or comes twice there, it means nothing.
 fn temporal(text: &str, kind: &DataType) -> Option<i64> {
     let DataType::Timestamp(unit, Some(zone)) = kind else { return instant(text, kind) };
     let at = |zone: &str| instant(text, &DataType::Timestamp(*unit, Some(zone.into())));
@@ -268,6 +267,8 @@ mod tests {
         assert_eq!(temporal("1970-01-01T00:00:01.5", &zoned("UTC")), Some(1500));
         assert_eq!(temporal("1970-01-01T01:00:00", &zoned("+01:00")), Some(0));
         assert_eq!(temporal("1970-01-01T01:00:00+01:00", &zoned("Europe/Berlin")), Some(0));
-        assert_eq!(temporal("1970-01-01T01:00:00", &zoned("Europe/Berlin")), None);
+        assert_eq!(temporal("1970-01-01T01:00:00", &zoned("Europe/Berlin")), Some(0));
+        assert_eq!(temporal("2021-03-28T02:30:00", &zoned("Europe/Berlin")), None);
+        assert_eq!(temporal("1970-01-01T01:00:00", &zoned("Europe/Nowhere")), None);
     }
 }
