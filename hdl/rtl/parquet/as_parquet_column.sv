@@ -435,11 +435,13 @@ module as_parquet_column #(
         .last_o (sum_last),
         .empty_o(sum_empty)
     );
+    logic [Lanes-1:0] counted;
+    assign counted = ~({Lanes{1'b1}} << delta_count);
     always_comb begin
       negative = 1'b0;
       for (int unsigned lane = 0; lane < Lanes; lane++) begin
         sum_in[lane*37+:37] = 37'(delta_data[lane*32+:32]);
-        if (delta_count > CountBits'(lane) && delta_data[lane*32+31]) negative = 1'b1;
+        if (counted[lane] && delta_data[lane*32+31]) negative = 1'b1;
       end
     end
     always_ff @(posedge clk_i) begin

@@ -298,7 +298,7 @@ module as_parquet_dictionary #(
     assign load_left  = entries_q - loaded_q;
     assign load_bytes = load_left >= 32'(Lanes) ? 7'd64 : 7'(load_left << $clog2(Width / 8));
     assign load_put   = state_q == Load && window_ready_i && load_left != '0 && !load_done && !load_bad;
-    assign load_bad   = state_q == Load && window_ready_i && left_i < 32'(load_bytes);
+    assign load_bad   = state_q == Load && window_ready_i && !load_done && left_i < 32'(load_bytes);
     assign load_take  = load_put ? load_bytes : '0;
     assign load_done  = state_q == Load && (entries_q == '0 || loaded_q >= entries_q);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values without nulls and tokens of levels → values at their places, zero where null, and the bits of validity.
 //
-// Both inputs are streams without pages: a token of no level ends them, `last_i` ends the values. Lanes rows come out a cycle.
+// Both inputs are streams without pages: a token of no level ends them, `last_i` ends the values, and what was left of a word is
+// forgotten then. Lanes rows come out a cycle.
 //
 // Latency: 5 cycles. Throughput: Lanes rows a cycle; a token of fewer rows takes a cycle too.
 //
@@ -73,6 +74,9 @@ module as_parquet_expand #(
 
   logic                   first_valid_q;
   logic                   second_valid_q;
+  // The last word is here: what comes behind it is another message's.
+  logic                   last_in_q;
+  logic                   word_in;
   logic [Lanes*Width-1:0] first_q;
   logic [Lanes*Width-1:0] second_q;
   logic [ OffsetBits-1:0] offset_q;
@@ -96,11 +100,13 @@ module as_parquet_expand #(
   end
 
   assign sum    = (CountBits + 1)'(offset_q) + (CountBits + 1)'(need);
-  assign enough = need == '0 || (first_valid_q && (second_valid_q || sum <= (CountBits + 1)'(Lanes)));
+  assign enough = end_q ? last_in_q
+                        : need == '0 || (first_valid_q && (second_valid_q || sum <= (CountBits + 1)'(Lanes)));
   assign work   = busy_q && enough && step;
   assign shift  = work && sum >= (CountBits + 1)'(Lanes);
 
-  assign word_ready    = !first_valid_q || !second_valid_q || shift;
+  assign word_ready    = !last_in_q && (!first_valid_q || !second_valid_q || shift || (busy_q && end_q));
+  assign word_in       = word_valid && word_ready;
   assign token_ready_o = !busy_q || (work && left_q <= 32'(Lanes));
 
   // Values in front of the offset, and what to do with them.
@@ -132,6 +138,7 @@ module as_parquet_expand #(
       busy_q         <= 1'b0;
       first_valid_q  <= 1'b0;
       second_valid_q <= 1'b0;
+      last_in_q      <= 1'b0;
       placed_valid_q <= 1'b0;
       valid_q        <= 1'b0;
       bits_valid_q   <= 1'b0;
@@ -140,6 +147,7 @@ module as_parquet_expand #(
       busy_q         <= 1'b0;
       first_valid_q  <= 1'b0;
       second_valid_q <= 1'b0;
+      last_in_q      <= 1'b0;
       placed_valid_q <= 1'b0;
       valid_q        <= 1'b0;
       bits_valid_q   <= 1'b0;
@@ -149,11 +157,18 @@ module as_parquet_expand #(
       if (work) offset_q <= OffsetBits'(sum);
       if (shift) begin
         first_valid_q  <= second_valid_q;
-        second_valid_q <= word_valid && second_valid_q;
-        if (!second_valid_q) first_valid_q <= word_valid;
-      end else if (word_valid && word_ready) begin
+        second_valid_q <= word_in && second_valid_q;
+        if (!second_valid_q) first_valid_q <= word_in;
+      end else if (word_in) begin
         first_valid_q  <= 1'b1;
         second_valid_q <= first_valid_q;
+      end
+      if (word_in && word_last) last_in_q <= 1'b1;
+      if (work && end_q) begin
+        first_valid_q  <= 1'b0;
+        second_valid_q <= 1'b0;
+        last_in_q      <= 1'b0;
+        offset_q       <= '0;
       end
       if (step) placed_valid_q <= work;
       // A piece goes to both sides, to each when it takes it.
@@ -177,7 +192,7 @@ module as_parquet_expand #(
     if (shift) begin
       first_q  <= second_valid_q ? second_q : word;
       second_q <= word;
-    end else if (word_valid && word_ready) begin
+    end else if (word_in) begin
       if (!first_valid_q) first_q <= word;
       second_q <= word;
     end
@@ -209,6 +224,6 @@ module as_parquet_expand #(
   endfunction
 
   logic unused;
-  assign unused = ^{word_count, word_last};
+  assign unused = ^word_count;
 
 endmodule
