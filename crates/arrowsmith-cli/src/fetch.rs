@@ -37,8 +37,8 @@ pub struct FetchArgs {
     pub columns: Vec<String>,
 
     /// Only rows for which this holds: "fare > 10 and zone = 'A'"
-    #[arg(long, value_name = "CONDITION")]
-    pub filter: Option<String>,
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub condition: Option<String>,
 
     /// Rows, at most
     #[arg(long, value_name = "N")]
@@ -87,7 +87,7 @@ pub fn run(args: &FetchArgs, interrupt: &Interrupt) -> Outcome {
     let query = Query {
         dataset,
         columns: (!args.columns.is_empty()).then(|| args.columns.clone()),
-        filter: args.filter.clone(),
+        filter: args.condition.clone(),
         limit: args.limit,
     };
     let target = Target::new(&args.output, &args.out)?;
