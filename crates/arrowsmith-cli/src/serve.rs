@@ -23,7 +23,7 @@ use crate::{schema, size};
 /// Serve files as Arrow Flight, and as tables of Flight SQL
 ///
 /// A PATH is a file, a pattern in quotes or a folder of Parquet, Arrow or JSON files, or grpc://HOST:PORT/STREAM for a
-/// live stream of `arrowsmith ingest`. NAME=PATH gives it another name than that of its file or folder. Without --token
+/// live stream of `arrowsmith ingest`. NAME=PATH gives it another name than that of its file or folder. Without --tokens
 /// and --users everybody who can connect may read.
 #[derive(Debug, Args)]
 pub struct ServeArgs {

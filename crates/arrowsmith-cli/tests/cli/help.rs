@@ -13,12 +13,13 @@ fn help_is_as_kept() {
         String::from_utf8(ran.stdout).unwrap()
     };
     snapshot("help/arrowsmith.txt", &help(&["--help"]));
-    for command in ["convert", "infer", "inspect", "generate", "ingest"] {
+    for command in ["convert", "infer", "inspect", "generate", "ingest", "serve", "fetch", "rtl"] {
         snapshot(&format!("help/{command}.txt"), &help(&[command, "--help"]));
     }
     snapshot("help/bench.txt", &help(&["bench", "--help"]));
     snapshot("help/bench_json.txt", &help(&["bench", "json", "--help"]));
     snapshot("help/bench_parquet.txt", &help(&["bench", "parquet", "--help"]));
+    snapshot("help/bench_flight.txt", &help(&["bench", "flight", "--help"]));
     snapshot("help/bench_ingest.txt", &help(&["bench", "ingest", "--help"]));
     assert!(help(&["--version"]).starts_with("arrowsmith 0."));
 }

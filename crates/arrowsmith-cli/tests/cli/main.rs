@@ -18,3 +18,4 @@ mod infer;
 mod inspect;
 mod interrupt;
 mod run;
+mod serve;
