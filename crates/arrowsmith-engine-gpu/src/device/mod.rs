@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the engine asks of a device: memory, copies, kernels in order on a stream.
 //!
-//! Two implementations: [`cuda`] and [`shim`], which runs the same kernel source on the CPU. Everything
+//! Two implementations: `cuda` and `shim`, which runs the same kernel source on the CPU. Everything
 //! above sees only these traits, so that what CI proves with the one holds for the other. An address is a
 //! number here and is never followed on the host.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrow IPC files as a dataset: mapped, and served from where they lie.
 //!
-//! A read of everything sends the stored messages as they are ([`Messages`]); any other one decodes batches whose
+//! A read of everything sends the stored messages as they are (`Messages`); any other one decodes batches whose
 //! buffers are the map. Blocks and metadata come from a file and are checked before they are used.
 
 use std::fs::File;

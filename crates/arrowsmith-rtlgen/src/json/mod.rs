@@ -2,7 +2,7 @@
 //! The JSON parser: a plan → a circuit for its records, one a line.
 //!
 //! The library's modules are the parser; what is generated is what the plan knows: the texts that are predicted and the keys
-//! ([`match`](matcher)), a table of nodes (`map`), and the wires of parser and top.
+//! (`matcher`), a table of nodes (`map`), and the wires of parser and top.
 
 mod layout;
 mod map;
