@@ -30,7 +30,12 @@ fn same(
     text: &[u8],
 ) -> Result<(), Failure> {
     let input = Input::split(&[text], Framing::Lines, Padding::None);
-    let Ok(found) = observe(rtl, plan, options, &input) else { return Ok(()) };
+    let found = match observe(rtl, plan, options, &input) {
+        Ok(found) => found,
+        // The schema alone is deeper than this limit, which a circuit does not take.
+        Err(error) if error.to_string().contains("depth_max") => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
     let expected = observe(&CpuEngine::default(), plan, options, &input)?;
     match difference(&expected, &found) {
         None => Ok(()),

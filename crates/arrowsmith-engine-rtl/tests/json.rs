@@ -46,7 +46,12 @@ fn plan(schema: &str) -> Arc<Plan> {
 /// Both engines on one text.
 fn check(rtl: &RtlEngine, plan: &Arc<Plan>, options: &DecodeOptions, text: &[u8], about: &str) {
     let input = Input::split(&[text], Framing::Lines, Padding::None);
-    let Ok(found) = observe(rtl, plan, options, &input) else { return };
+    let found = match observe(rtl, plan, options, &input) {
+        Ok(found) => found,
+        // The schema alone is deeper than this limit, which a circuit does not take.
+        Err(error) if error.to_string().contains("depth_max") => return,
+        Err(error) => panic!("{about}: {error}"),
+    };
     let expected = observe(&CpuEngine::default(), plan, options, &input).unwrap();
     if let Some(difference) = difference(&expected, &found) {
         panic!(
