@@ -115,7 +115,8 @@ module as_parquet_header (
       fault_q <= 1'b0;
     end else begin
       unique case (state_q)
-        Idle:
+        // What was read stays until the next start.
+        Idle, Done:
         if (start_i) begin
           state_q <= Field;
           fault_q <= 1'b0;
@@ -178,7 +179,7 @@ module as_parquet_header (
   end
 
   always_ff @(posedge clk_i) begin
-    if (state_q == Idle) begin
+    if (state_q == Idle || start_i) begin
       depth_q            <= '0;
       outer_q            <= '0;
       inner_q            <= '0;

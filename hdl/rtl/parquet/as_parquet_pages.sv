@@ -252,7 +252,9 @@ module as_parquet_pages #(
         position_q <= '0;
       end
       Begin: position_q <= length_q - left;
-      Check: begin
+      // The descriptor before may still wait.
+      Check:
+      if (goes) begin
         left_q                  <= compressed;
         pass_q                  <= passed;
         page_q.kind             <= header_kind;
