@@ -12,7 +12,7 @@ for top in as_graph_device as_skid_buffer as_stream_packer as_stream_window as_a
     ../tools/hdl run verilator --lint-only -Wall -Wno-MULTITOP -Wno-UNUSEDPARAM --top-module "$top" "${packages[@]}" "${modules[@]}" >/dev/null
 done
 ../tools/hdl run verilator --lint-only -Wall --top-module expression_top \
-    "${packages[@]}" "${modules[@]}" examples/expression/*_map.sv examples/expression/*_top.sv >/dev/null
+    rtl/{stream/as_stream,graph/as_graph}_pkg.sv $(ls rtl/{prim,stream,axi,graph}/*.sv | grep -v _pkg.sv) examples/expression/*_map.sv examples/expression/*_top.sv >/dev/null
 # Tables, numbers of nodes and of buffers are as wide as the largest plan needs: a small one leaves bits unused.
 for name in battery trip; do
     ../tools/hdl run verilator --lint-only -Wall -Wno-UNUSEDSIGNAL -Wno-UNUSEDPARAM --top-module "${name}_top" \

@@ -177,7 +177,7 @@ fn options(args: &FetchArgs) -> Outcome<ClientOptions> {
 fn failure(status: tonic::Status) -> Failure {
     let text = format!("{}: {}", status.code(), status.message());
     match status.code() {
-        tonic::Code::InvalidArgument | tonic::Code::NotFound => Failure::Usage(text),
+        tonic::Code::InvalidArgument => Failure::Usage(text),
         _ => Failure::Work(std::io::Error::other(text).into()),
     }
 }

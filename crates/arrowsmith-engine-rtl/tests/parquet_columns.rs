@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Row groups through a circuit: the batches of engine `cpu`; pages that are not sound are errors, never hangs.
 //!
-//! One circuit, for 64-bit numbers in PLAIN and DELTA_BINARY_PACKED, serves all of it: compiling one takes longer than running it. Needs a
-//! Verilator (`tools/hdl verilator` prints one for `ARROWSMITH_VERILATOR`). `ARROWSMITH_RTL_FILES` names a folder of files that are
-//! read as well, each by a circuit of its own.
+//! Two circuits serve all of it, since compiling one takes longer than running it: one column of 64-bit numbers, and three columns that have
+//! every kind, encoding and codec among them. Needs a Verilator (`tools/hdl verilator` prints one for `ARROWSMITH_VERILATOR`).
+//! `ARROWSMITH_RTL_ROUNDS` is how many pages are broken of each file (60); `ARROWSMITH_RTL_FILES` names a folder of files that are read as
+//! well, each by a circuit of its own.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod parquet_support;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_engine_rtl::converter::{Interface, MemoryProfile};
 use arrowsmith_engine_rtl::parquet::{Engine, ParquetError};
-use arrowsmith_rtlgen::parquet::{Column, Kind, Options, generate};
+use arrowsmith_rtlgen::parquet::{Column, Design, Kind, Options, generate};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Encoding;
+use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet_support::{Case, check, first_difference, verilator};
 
@@ -57,11 +60,112 @@ fn mixed(count: u64) -> Vec<i64> {
     (0..count).map(next).collect()
 }
 
-fn engine(case: &Case) -> Engine {
+/// One column of numbers, as `numbers` writes it.
+fn narrow() -> Design {
     let mut column = Column::new("x", Kind::Bits64, false);
     column.dictionary = false;
-    let design = generate(&[column], &Options::default()).unwrap();
+    generate(&[column], &Options::default()).unwrap()
+}
+
+/// Three columns, as `table` writes them.
+fn wide() -> Design {
+    let mut columns = [
+        Column::new("a", Kind::Bits32, true),
+        Column::new("b", Kind::Bytes, true),
+        Column::new("c", Kind::Bits64, false),
+    ];
+    (columns[0].snappy, columns[1].snappy) = (true, true);
+    generate(&columns, &Options::default()).unwrap()
+}
+
+/// Tests that run beside each other compile a design once.
+fn engine(case: &Case, design: Design) -> Engine {
+    static COMPILES: Mutex<()> = Mutex::new(());
+    let _one = COMPILES.lock();
     Engine::of_design(&verilator(), design, &case.plan).unwrap()
+}
+
+/// All row groups on three memories, equal to engine `cpu`'s.
+fn agree(bytes: Bytes, design: Design) {
+    let case = Case::open(bytes).unwrap();
+    let engine = engine(&case, design);
+    for memory in
+        [MemoryProfile::IDEAL, MemoryProfile::stalling(40, 3), Interface::PCIE3_X8.at(250)]
+    {
+        let mut reader = engine.start(&memory).unwrap();
+        for row_group in 0..case.file.row_groups() {
+            let (batch, took) = reader.read(&case.file, row_group).unwrap();
+            let expected = case.expected(row_group).unwrap();
+            assert!(batch == expected, "{}", first_difference(&batch, &expected));
+            assert_eq!(took.rows, batch.num_rows() as u64);
+        }
+    }
+}
+
+/// How a column of `table` is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Delta,
+    Dictionary,
+    /// A dictionary that soon has enough entries, PLAIN behind it.
+    Both,
+}
+
+const FORMS: [Form; 4] = [Form::Plain, Form::Delta, Form::Dictionary, Form::Both];
+
+/// 32-bit numbers and text that may be null, compressed, and 64-bit numbers that are neither.
+fn table(rows: usize, null_percent: u64, form: Form, version: WriterVersion) -> Bytes {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("a", DataType::Int32, true),
+        Field::new("b", DataType::Utf8, true),
+        Field::new("c", DataType::Int64, false),
+    ]));
+    let mut properties = WriterProperties::builder()
+        .set_dictionary_enabled(matches!(form, Form::Dictionary | Form::Both))
+        .set_dictionary_page_size_limit(if form == Form::Both { 400 } else { 60_000 })
+        .set_column_compression("a".into(), Compression::SNAPPY)
+        .set_column_compression("b".into(), Compression::SNAPPY)
+        .set_writer_version(version)
+        .set_data_page_row_count_limit(300)
+        .set_write_batch_size(50)
+        .set_max_row_group_row_count(Some(1_000));
+    // Of version 2.0 the writer's own choice behind a dictionary would be DELTA_BYTE_ARRAY.
+    let (numbers, text) = match form {
+        Form::Delta => (Encoding::DELTA_BINARY_PACKED, Encoding::DELTA_LENGTH_BYTE_ARRAY),
+        Form::Plain | Form::Dictionary | Form::Both => (Encoding::PLAIN, Encoding::PLAIN),
+    };
+    for (column, encoding) in [("a", numbers), ("b", text), ("c", numbers)] {
+        properties = properties.set_column_encoding(column.into(), encoding);
+    }
+    let mut state = rows as u64 ^ null_percent;
+    let mut below = |limit: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % limit
+    };
+    let (mut a, mut b, mut c) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..rows {
+        let word = usize::try_from(below(150)).unwrap();
+        let length = if word == 7 { 900 } else { word * 37 % 130 };
+        let text: String = "é€x𝄞-word".chars().cycle().skip(word % 9).take(length).collect();
+        a.push(
+            (below(100) >= null_percent).then(|| i32::try_from(below(500)).unwrap() * 4_000_037),
+        );
+        b.push((below(100) >= null_percent).then_some(text));
+        c.push(if row % 3 == 0 { i64::MIN } else { below(700).cast_signed() << (row % 50) });
+    }
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int32Array::from(a)),
+        Arc::new(StringArray::from(b)),
+        Arc::new(Int64Array::from(c)),
+    ];
+    let mut bytes = Vec::new();
+    let mut writer =
+        ArrowWriter::try_new(&mut bytes, schema.clone(), Some(properties.build())).unwrap();
+    writer.write(&RecordBatch::try_new(schema, columns).unwrap()).unwrap();
+    writer.close().unwrap();
+    bytes.into()
 }
 
 fn files() -> Vec<Bytes> {
@@ -85,58 +189,101 @@ fn files() -> Vec<Bytes> {
 #[test]
 fn numbers_are_those_of_engine_cpu() {
     for bytes in files() {
-        let case = Case::open(bytes).unwrap();
-        let engine = engine(&case);
-        for memory in
-            [MemoryProfile::IDEAL, MemoryProfile::stalling(40, 3), Interface::PCIE3_X8.at(250)]
-        {
-            let mut reader = engine.start(&memory).unwrap();
-            for row_group in 0..case.file.row_groups() {
-                let (batch, took) = reader.read(&case.file, row_group).unwrap();
-                let expected = case.expected(row_group).unwrap();
-                assert!(batch == expected, "{}", first_difference(&batch, &expected));
-                assert_eq!(took.output_bytes, took.rows * 8);
+        agree(bytes, narrow());
+    }
+}
+
+#[test]
+fn nulls_text_dictionaries_and_snappy_are_those_of_engine_cpu() {
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for form in FORMS {
+            for (rows, null_percent) in [(1, 0), (70, 100), (64, 50), (2_100, 0), (1_300, 30)] {
+                agree(table(rows, null_percent, form, version), wide());
             }
         }
     }
 }
 
-/// Bytes of pages changed at random: what engine `cpu` reads, the circuit reads as the same, and it always ends.
+/// What is sound and does not fit is an error that says so.
+#[test]
+fn a_dictionary_that_is_too_large_is_refused() {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("a", DataType::Int32, true),
+        Field::new("b", DataType::Utf8, true),
+        Field::new("c", DataType::Int64, false),
+    ]));
+    let rows = 4_097;
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int32Array::from_iter_values(0..rows)),
+        Arc::new(StringArray::new_null(4_097)),
+        Arc::new(Int64Array::from_iter_values(0..i64::from(rows))),
+    ];
+    let properties = WriterProperties::builder()
+        .set_column_compression("a".into(), Compression::SNAPPY)
+        .set_column_compression("b".into(), Compression::SNAPPY)
+        .set_column_dictionary_enabled("c".into(), false)
+        .build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, schema.clone(), Some(properties)).unwrap();
+    writer.write(&RecordBatch::try_new(schema, columns).unwrap()).unwrap();
+    writer.close().unwrap();
+    let case = Case::open(bytes.into()).unwrap();
+    let engine = engine(&case, wide());
+    let error = engine.start(&MemoryProfile::IDEAL).unwrap().read(&case.file, 0).unwrap_err();
+    let ParquetError::Data { column, fault, .. } = error else { panic!("{error}") };
+    assert_eq!((column.as_str(), fault.code), ("a", 72));
+}
+
+/// Bytes of pages changed at random: what engine `cpu` reads, the circuit reads as the same, and it always ends. How many were refused.
+fn break_pages(sound: &Bytes, design: Design) -> usize {
+    let rounds = std::env::var("ARROWSMITH_RTL_ROUNDS").map_or(60, |text| text.parse().unwrap());
+    let case = Case::open(sound.clone()).unwrap();
+    let ranges: Vec<_> = (0..design.columns.len())
+        .map(|column| case.file.chunk_range(0, column).unwrap())
+        .map(|range| range.start.try_into().unwrap()..range.end.try_into().unwrap())
+        .collect::<Vec<std::ops::Range<usize>>>();
+    let engine = engine(&case, design);
+    let mut reader = engine.start(&MemoryProfile::IDEAL).unwrap();
+    let mut state = 99_usize;
+    let mut refused = 0;
+    for round in 0..rounds {
+        let mut bytes = sound.to_vec();
+        let range = &ranges[round % ranges.len()];
+        for _ in 0..=state % 2 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let length = range.len().min(if state & 1 == 0 { 60 } else { range.len() });
+            bytes[range.start + (state >> 33) % length] ^= 1 << ((state >> 20) % 8);
+        }
+        let Ok(case) = Case::open(bytes.into()) else { continue };
+        match reader.read(&case.file, 0) {
+            // A circuit may take what software refuses (a checksum, a count of bytes that nobody needs), but never read otherwise.
+            Ok((batch, _)) => {
+                if let Ok(expected) = case.expected(0) {
+                    assert!(batch == expected, "{}", first_difference(&batch, &expected));
+                }
+            }
+            Err(ParquetError::Data { .. } | ParquetError::Array(..)) => refused += 1,
+            Err(error) => panic!("round {round}: {error}"),
+        }
+    }
+    refused
+}
+
 #[test]
 fn broken_pages_end() {
     let mut refused = 0;
     for encoding in [Encoding::PLAIN, Encoding::DELTA_BINARY_PACKED] {
         let sound = numbers(mixed(700), encoding, WriterVersion::PARQUET_1_0, 129);
-        let case = Case::open(sound.clone()).unwrap();
-        let range = case.file.chunk_range(0, 0).unwrap();
-        let engine = engine(&case);
-        let mut reader = engine.start(&MemoryProfile::IDEAL).unwrap();
-        let mut state = 99_usize;
-        for _ in 0..150 {
-            let mut bytes = sound.to_vec();
-            for _ in 0..=state % 2 {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                let length = usize::try_from(range.end - range.start).unwrap();
-                let at = usize::try_from(range.start).unwrap()
-                    + (state >> 33) % length.min(if state & 1 == 0 { 60 } else { length });
-                bytes[at] ^= 1 << ((state >> 20) % 8);
-            }
-            let Ok(case) = Case::open(bytes.into()) else { continue };
-            match reader.read(&case.file, 0) {
-                // A circuit may take what software refuses (a checksum, a count of bytes that nobody needs), but never read otherwise.
-                Ok((batch, _)) => {
-                    if let Ok(expected) = case.expected(0) {
-                        assert!(batch == expected, "{}", first_difference(&batch, &expected));
-                    }
-                }
-                Err(ParquetError::Data { .. } | ParquetError::Array(..)) => refused += 1,
-                Err(error) => panic!("{error}"),
-            }
+        refused += break_pages(&sound, narrow());
+    }
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for form in FORMS {
+            refused += break_pages(&table(150, 20, form, version), wide());
         }
     }
-    assert!(refused > 20, "{refused}");
+    assert!(refused > 60, "{refused}");
 }
 
 /// Files that a variable names: each through a circuit made for it.
