@@ -2,6 +2,7 @@
 //! Ctrl-C while the work goes on, and while it waits.
 #![cfg(unix)]
 
+use std::fs;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -52,7 +53,11 @@ fn work_that_goes_on_stops_and_keeps_its_rejects() {
     let chunk = "{\"id\":1}\n{\"id\":\"x\"}\n{\"id\":3}\n".repeat(1000);
     let feeder = std::thread::spawn(move || while pipe.write_all(chunk.as_bytes()).is_ok() {});
     wait_for_output(&folder);
-    std::thread::sleep(Duration::from_millis(100));
+    let started = Instant::now();
+    while !fs::metadata(folder.path("bad.jsonl")).is_ok_and(|file| file.len() > 0) {
+        assert!(started.elapsed() < Duration::from_secs(30), "no rejects after 30 s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     interrupt(&child);
     let ran = finish(child);
     assert_eq!((ran.status, ran.stderr.as_str()), (130, "interrupted\n"));
