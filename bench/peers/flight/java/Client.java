@@ -21,7 +21,9 @@ final class Client {
     var location = Location.forGrpcInsecure(address.getHost(), address.getPort());
     List<ArrowRecordBatch> batches = new ArrayList<>();
     Schema schema = null;
-    try (var client = FlightClient.builder(allocator, location).build()) {
+    // Its allocator holds the batches.
+    var client = FlightClient.builder(allocator, location).build();
+    try {
       var info = client.getInfo(FlightDescriptor.path("taxi"));
       for (var endpoint : info.getEndpoints()) {
         try (var stream = client.getStream(endpoint.getTicket())) {
@@ -34,8 +36,11 @@ final class Client {
           }
         }
       }
+    } catch (Exception error) {
+      new Harness.Kept(schema, batches, client).close();
+      throw error;
     }
-    return new Harness.Kept(schema, batches);
+    return new Harness.Kept(schema, batches, client);
   }
 
   public static void main(String[] arguments) throws Exception {

@@ -49,10 +49,13 @@ final class Harness {
   static final class Kept implements AutoCloseable {
     final Schema schema;
     final List<ArrowRecordBatch> batches;
+    /** Whose memory the batches are in: closed after them. */
+    private final AutoCloseable owner;
 
-    Kept(Schema schema, List<ArrowRecordBatch> batches) {
+    Kept(Schema schema, List<ArrowRecordBatch> batches, AutoCloseable owner) {
       this.schema = schema;
       this.batches = batches;
+      this.owner = owner;
     }
 
     long rows() {
@@ -60,8 +63,9 @@ final class Harness {
     }
 
     @Override
-    public void close() {
+    public void close() throws Exception {
       batches.forEach(ArrowRecordBatch::close);
+      owner.close();
     }
   }
 

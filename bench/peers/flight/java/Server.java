@@ -8,6 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.apache.arrow.dataset.file.FileFormat;
 import org.apache.arrow.dataset.file.FileSystemDatasetFactory;
 import org.apache.arrow.dataset.jni.NativeMemoryPool;
@@ -37,6 +39,7 @@ final class Server extends NoOpFlightProducer implements AutoCloseable {
   private final BufferAllocator allocator;
   private final long batchRows;
   private final List<ArrowRecordBatch> batches = new ArrayList<>();
+  private final ExecutorService senders = Executors.newCachedThreadPool();
   private Dataset dataset;
   private Schema schema;
 
@@ -79,6 +82,11 @@ final class Server extends NoOpFlightProducer implements AutoCloseable {
   public void getStream(CallContext context, Ticket ticket, ServerStreamListener listener) {
     var pressure = new BackpressureStrategy.CallbackBackpressureStrategy();
     pressure.register(listener);
+    // The call's own thread has to be free, or nobody says that the listener is ready again.
+    senders.execute(() -> send(listener, pressure));
+  }
+
+  private void send(ServerStreamListener listener, BackpressureStrategy pressure) {
     try {
       if (dataset == null) {
         sendBatches(listener, pressure);
@@ -122,6 +130,7 @@ final class Server extends NoOpFlightProducer implements AutoCloseable {
 
   @Override
   public void close() throws Exception {
+    senders.shutdownNow();
     batches.forEach(ArrowRecordBatch::close);
     if (dataset != null) {
       dataset.close();

@@ -94,6 +94,7 @@ fn python(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, Strin
     let interpreter = folder.join("venv/bin/python");
     let done = folder.join("installed");
     if changed || !done.is_file() {
+        let _ = fs::remove_file(&done);
         progress("installing pyarrow and PostgreSQL's drivers");
         run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
         run(Command::new(&interpreter)
@@ -117,6 +118,10 @@ fn cpp(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, String> 
         return Ok(folder);
     }
     progress("compiling the C++ programs");
+    // Should this be interrupted, the older ones must not pass for these.
+    for program in programs {
+        let _ = fs::remove_file(folder.join(program));
+    }
     let script = "import pyarrow; print(pyarrow.get_library_dirs()[0])";
     let printed = run(Command::new(&interpreter).args(["-c", script]))?;
     let libraries = String::from_utf8_lossy(&printed).trim().to_owned();
@@ -136,6 +141,7 @@ fn java(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Programs, Strin
     let changed = write(folder, JAVA)?;
     if changed || !folder.join("target/flight-0.jar").is_file() {
         progress("building the Java programs");
+        let _ = fs::remove_file(folder.join("target/flight-0.jar"));
         run(Command::new("mvn").args(["-B", "-ntp", "-q", "package"]).current_dir(folder))?;
     }
     let java = std::env::var_os("JAVA_HOME")
