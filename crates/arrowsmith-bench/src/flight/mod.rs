@@ -139,6 +139,8 @@ pub struct Report {
     pub parquet_bytes: u64,
     /// Rows of a batch.
     pub batch_rows: u64,
+    /// Whether all processes kept memory from one query to the next, because there was enough for all.
+    pub keep_memory: bool,
     /// Every server with every client.
     pub rows: Vec<Row>,
     /// What issue 5 wants, and what there is.
@@ -233,7 +235,11 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     let set =
         data::make(&files, options.size_bytes, options.file_bytes, options.batch_rows, progress)?;
     let mut report = start(options, &set);
-    let mut place = Place { namespace: None, folder: peers.clone() };
+    // What every client, and every server that has loaded the arrays, would hold in the end.
+    let held = set.arrow_bytes * 2 * (options.clients.len() + options.servers.len()) as u64;
+    report.keep_memory = held / 1_000_000 < report.machine.memory_mb;
+    let mut place =
+        Place { keep_memory: report.keep_memory, namespace: None, folder: peers.clone() };
     match Namespace::make() {
         Ok(namespace) => place.namespace = Some(namespace),
         Err(reason) => report.miss("network", "", format!("bytes are not counted: {reason}")),
@@ -284,6 +290,7 @@ fn start(options: &Options, set: &DataSet) -> Report {
         files: set.files,
         parquet_bytes: set.parquet_bytes,
         batch_rows: options.batch_rows,
+        keep_memory: false,
         rows: Vec::new(),
         goals: Vec::new(),
         lines: Vec::new(),

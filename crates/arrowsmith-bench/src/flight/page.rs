@@ -380,6 +380,9 @@ fn method(report: &Report) -> String {
     entry("Command", &report.command);
     entry("Seed", &report.seed.to_string());
     entry("Rows of a batch", &report.batch_rows.to_string());
+    let kept =
+        if report.keep_memory { "kept by all processes" } else { "given back to the system" };
+    entry("Memory between queries", kept);
     let mut versions: Vec<&str> =
         report.rows.iter().flat_map(|row| row.version.split(" → ")).collect();
     versions.sort_unstable();

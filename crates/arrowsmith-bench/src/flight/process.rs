@@ -51,9 +51,21 @@ impl Drop for Namespace {
     }
 }
 
+/// What tells the allocators of C and of Arrow to keep memory that was given back to them.
+///
+/// Whether glibc trims its heap after a query depends on what lies at its end: without this a client takes 0.16 s or 0.32 s for
+/// the same query of the same server, for 2,000 or 130,000 page faults.
+const KEEP_MEMORY: [(&str, &str); 3] = [
+    ("MALLOC_TRIM_THRESHOLD_", "1099511627776"),
+    ("MALLOC_MMAP_THRESHOLD_", "33554432"),
+    ("MIMALLOC_PURGE_DELAY", "-1"),
+];
+
 /// Where processes are started.
 #[derive(Debug, Default)]
 pub(super) struct Place {
+    /// Whether processes keep memory between queries, all of them alike.
+    pub(super) keep_memory: bool,
     pub(super) namespace: Option<Namespace>,
     /// For what they complain about.
     pub(super) folder: PathBuf,
@@ -70,6 +82,9 @@ impl Place {
         let mut all = all.into_iter();
         let mut command = Command::new(all.next().unwrap_or(Path::new("false")));
         command.args(all);
+        if self.keep_memory {
+            command.envs(KEEP_MEMORY);
+        }
         command
     }
 
@@ -230,7 +245,7 @@ mod tests {
     use super::*;
 
     fn shell(folder: &Path, script: &str) -> Process {
-        let place = Place { namespace: None, folder: folder.to_owned() };
+        let place = Place { folder: folder.to_owned(), ..Place::default() };
         let words = ["sh", "-c", script].map(PathBuf::from);
         Process::start(&place, place.command(&words), "fake").unwrap()
     }

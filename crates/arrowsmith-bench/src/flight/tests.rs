@@ -48,6 +48,7 @@ fn report() -> Report {
         files: 3,
         parquet_bytes: 48_000_000,
         batch_rows: 65_536,
+        keep_memory: true,
         rows: vec![
             row(PARQUET, OURS, OURS, [1.0, 1.2, 0.9]),
             row(PARQUET, OURS, "cpp", [1.0, 1.0, 1.0]),
