@@ -2,8 +2,9 @@
 //! The engine `rtl`: a plan's circuit, generated, compiled and run on the very bytes, as a decoder like any other.
 //!
 //! The circuit decodes records. At the first one that it does not take it stops: an error, or one of the few valid things that it
-//! leaves to software (escaped and repeated keys, text beyond its window). The driver then reads that one record with the host's
+//! leaves to software (escaped and repeated keys, text beyond its window, numbers of more than 19 digits). The driver then reads that one record with the host's
 //! engine, which gives the row or the error that every engine gives, policy for bad records included, and lets the circuit go on behind it.
+//! Records that do not stand one a line are the host's engine's from the start: a circuit finds records by their line feeds.
 //! [`Statistics`] say how many records that were, so that nobody takes software's work for the circuit's.
 
 mod assemble;
@@ -85,7 +86,7 @@ pub struct Statistics {
 }
 
 /// The same, as it stands at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Clock cycles, over all runs.
     pub cycles: u64,
