@@ -12,8 +12,8 @@ mod decoder;
 mod process;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arrowsmith_core::{DecodeOptions, Decoder, Error, Result};
 use arrowsmith_plan::{Engine, Plan};
@@ -153,13 +153,20 @@ pub struct RtlEngine {
     shape: Shape,
     profile: Profile,
     statistics: Arc<Statistics>,
+    /// Asked for its version once, not for every decoder.
+    verilator: OnceLock<Verilator>,
 }
 
 impl RtlEngine {
     /// Circuits of the default shape on an ideal memory. `host` reads the records that a circuit hands back.
     pub fn new(host: Arc<dyn Engine>) -> Self {
-        let statistics = Arc::default();
-        Self { host, shape: Shape::default(), profile: Profile::IDEAL, statistics }
+        Self {
+            host,
+            shape: Shape::default(),
+            profile: Profile::IDEAL,
+            statistics: Arc::default(),
+            verilator: OnceLock::new(),
+        }
     }
 
     /// Another width, another number of parsers.
@@ -172,6 +179,14 @@ impl RtlEngine {
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
+    }
+
+    fn verilator(&self) -> Result<&Verilator> {
+        if let Some(found) = self.verilator.get() {
+            return Ok(found);
+        }
+        let found = Verilator::find().map_err(config)?;
+        Ok(self.verilator.get_or_init(|| found))
     }
 
     /// What its circuits did.
@@ -190,8 +205,7 @@ impl Engine for RtlEngine {
     /// that the limit on depth is less than the schema's own.
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
         let design = generate(plan, "records", self.shape)?;
-        let verilator = Verilator::find().map_err(config)?;
-        let program = verilator.json(&design).map_err(config)?;
+        let program = self.verilator()?.json(&design).map_err(config)?;
         let session =
             process::Session::start(&program, design.hash, self.profile).map_err(config)?;
         let host = self.host.decoder(plan, options)?;
