@@ -19,7 +19,8 @@ use json_support::{check, one, plan, profile, there};
 const SCHEMA: &str = "x: float64, y: float32, xs: list<float64 not null>, \
      a: decimal128(38, 10), b: decimal128(5, 2), c: decimal128(18, 0), cs: fixed_size_list<decimal128(20, 3), 3>, \
      d: date32, e: date64, s: timestamp(s), m: timestamp(ms), u: timestamp(us, \"UTC\"), n: timestamp(ns), \
-     z: timestamp(ms, \"+01:00\"), t: time32(s), k: time32(ms), o: time64(us), w: time64(ns)";
+     z: timestamp(ms, \"+01:00\"), t: time32(s), k: time32(ms), o: time64(us), w: time64(ns), \
+     i: int8, v: struct<j: int8>";
 
 /// Compares both engines on texts; what is wrong becomes a null. Gives what the circuits did.
 fn compare(texts: &[String], stalls: u32, about: &str) -> Counts {
@@ -193,18 +194,20 @@ fn decimals(rng: &mut Rng) {
     compare(&texts, 30, "decimals");
 }
 
-/// A record with all columns in the order of the schema, which is followed by prediction.
+/// A record with all columns in the order of the schema, which is followed by prediction; sometimes with a null right before an
+/// object that may be null and is not.
 fn whole_record(rng: &mut Rng) -> String {
     let number = format!("{}.{:02}", rng.range(-999, 999), rng.range(0, 99));
     let day = (rng.range(1, 12), rng.range(1, 28));
     let date = format!("{:04}-{:02}-{:02}", rng.range(1700, 2200), day.0, day.1);
     let clock = format!("{:02}:{:02}:{:02}", rng.range(0, 23), rng.range(0, 59), rng.range(0, 59));
     let (ms, ns) = (rng.range(0, 999), rng.range(0, 999_999_999));
+    let small = if rng.one_in(3) { "null" } else { "7" };
     format!(
         "{{\"x\":{number},\"y\":-{ms}e-3,\"xs\":[{number},{ns},1e-7,{ms}.5],\"a\":{number},\"b\":{number},\"c\":{ns},\"cs\":[{number},1,\"2.5\"],\
          \"d\":\"{date}\",\"e\":\"{date}\",\"s\":\"{date} {clock}\",\"m\":\"{date}T{clock}.{ms:03}\",\"u\":\"{date}T{clock}Z\",\
          \"n\":\"{date}T{clock}.{ns:09}\",\"z\":\"{date}T{clock}.5+02:00\",\"t\":\"{clock}\",\"k\":\"{clock}.{ms:03}\",\
-         \"o\":\"{clock}.{ms:03}001\",\"w\":\"{clock}.{ns:09}\"}}\n"
+         \"o\":\"{clock}.{ms:03}001\",\"w\":\"{clock}.{ns:09}\",\"i\":{small},\"v\":{{\"j\":{small}}}}}\n"
     )
 }
 

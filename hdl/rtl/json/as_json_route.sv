@@ -678,8 +678,11 @@ module as_json_route
       start_d           = 1'b1;
       seen_d            = (seen_q & ~slot_clears_i) | slot_sets_i;
       clear_items       = 1'b1;
+      // What opens is there, also behind a null.
       step.outer        = slot_outer_i;
       step.outer_buffer = slot_outer_buffer_i;
+      step.outer_valid  = 1'b1;
+      step.outer_count  = 8'd1;
       unique case (slot_kind_i)
         KindList, KindFixed: mode_d = ModeRun;
         KindText, KindTime:  mode_d = ModeText;

@@ -126,7 +126,6 @@ impl RtlDecoder {
                 self.statistics.add(Counts {
                     bytes: u64::from(taken - part.start),
                     rows: u64::from(answer.rows),
-                    handed_back: u64::from(answer.fault != 0),
                     ..Counts::default()
                 });
                 if answer.fault != 0 && taken < all {
@@ -150,6 +149,7 @@ impl RtlDecoder {
         line: Range<usize>,
         report: &mut Report,
     ) -> Result<()> {
+        self.statistics.add(Counts { handed_back: 1, ..Counts::default() });
         let text = lines.text;
         let position = Position {
             source: lines.position.source.clone(),
