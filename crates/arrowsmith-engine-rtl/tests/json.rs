@@ -313,6 +313,18 @@ fn several_parsers_keep_the_order() {
     assert_eq!(rtl.statistics().counts().handed_back, 4);
 }
 
+/// Its circuit has a buffer that no column is behind; it hung.
+#[test]
+fn no_columns() {
+    if !there() {
+        return;
+    }
+    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));
+    let text = b"{}\n{\"a\":[1,{}]}\n \n{\"b\":\"\\n\"}";
+    check(&rtl, &plan(""), &DecodeOptions::default(), text, "no columns");
+    assert_eq!(rtl.statistics().counts().handed_back, 0);
+}
+
 #[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));

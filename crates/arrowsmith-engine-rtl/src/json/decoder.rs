@@ -229,6 +229,8 @@ impl RtlDecoder {
             let rounded = sizes.into_iter().map(|size| (size.div_ceil(beat) + 1) * beat);
             out.extend(rounded.map(|size| u32::try_from(size).unwrap_or(u32::MAX / 4096 * 4096)));
         }
+        // A circuit without columns has a buffer all the same, and waits to be told its size.
+        out.resize(self.session.buffers, 4096);
         out
     }
 }
