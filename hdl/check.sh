@@ -8,7 +8,8 @@ packages=(rtl/stream/as_stream_pkg.sv rtl/graph/as_graph_pkg.sv rtl/json/as_json
 mapfile -t modules < <(ls rtl/*/*.sv | grep -v _pkg.sv)
 # A part uses some of a package's constants; the whole device uses all.
 for top in as_graph_device as_skid_buffer as_stream_packer as_stream_window as_arrow_offsets as_axi_write_mux as_axi_read_mux \
-    as_parquet_column as_parquet_dictionary as_parquet_snappy as_parquet_expand as_parquet_control; do
+    as_parquet_column as_parquet_dictionary as_parquet_snappy as_parquet_expand as_parquet_control \
+    as_json_float as_json_time as_json_decimal; do
     ../tools/hdl run verilator --lint-only -Wall -Wno-MULTITOP -Wno-UNUSEDPARAM --top-module "$top" "${packages[@]}" "${modules[@]}" >/dev/null
 done
 ../tools/hdl run verilator --lint-only -Wall --top-module expression_top \

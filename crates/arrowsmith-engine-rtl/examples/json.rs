@@ -11,6 +11,7 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_rtl::json::RtlEngine;
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_rtlgen::json::Shape;
+use arrowsmith_testkit::run::{Input, Padding, difference, observe};
 use arrowsmith_workload::{Generator, Workload};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,6 +37,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut decoder = cpu.decoder(&plan, &options)?;
     decoder.decode(&Chunk::new(&text, Framing::Lines))?;
     let same = found == decoder.flush()?;
+    if !same {
+        let input = Input::split(&[&text], Framing::Lines, Padding::None);
+        let [one, other] = [
+            observe(cpu.as_ref(), &plan, &options, &input)?,
+            observe(&rtl, &plan, &options, &input)?,
+        ];
+        println!("cpu, then rtl: {}", difference(&one, &other).unwrap_or_default());
+    }
     let counts = rtl.statistics().counts();
     let (bytes, cycles) = (counts.bytes as f64, counts.cycles as f64);
     println!(

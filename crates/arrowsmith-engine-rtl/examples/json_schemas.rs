@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The long suites of JSON circuits: random schemas with random and broken texts, and JSONTestSuite through the skipper.
+//! The long suites of JSON circuits: random schemas with random and broken texts, the conformance suite, JSONTestSuite through the
+//! skipper, the numbers of `numbers-fxx`. Each is compared with the engine `cpu` or with what is expected.
 //!
-//!     cargo run --release -p arrowsmith-engine-rtl --example json_schemas -- [SCHEMAS [CORPORA]]
+//!     cargo run --release -p arrowsmith-engine-rtl --example json_schemas -- schemas COUNT
+//!     cargo run --release -p arrowsmith-engine-rtl --example json_schemas -- conformance
+//!     cargo run --release -p arrowsmith-engine-rtl --example json_schemas -- corpora FOLDER
 //!
-//! Every schema is a circuit that is compiled; 20 of them take some minutes.
+//! Every schema is a circuit that is compiled; 20 of them take some minutes, the conformance suite has about fifty.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use arrowsmith_core::{DecodeOptions, Framing};
+use arrowsmith_core::{DecodeOptions, Error, Framing, OnError};
 use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_rtl::json::RtlEngine;
 use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::{format_schema, parse_schema};
 use arrowsmith_rtlgen::json::{Shape, generate};
+use arrowsmith_testkit::case;
 use arrowsmith_testkit::random::{self, Profile, Rng};
 use arrowsmith_testkit::run::{Input, Padding, difference, observe};
 
@@ -23,29 +27,30 @@ fn engine() -> RtlEngine {
     RtlEngine::new(Arc::new(CpuEngine::default()))
 }
 
+/// Whether the engines agree on a text; `false` where the circuit cannot be had with these options.
 fn same(
     rtl: &RtlEngine,
     plan: &Arc<Plan>,
     options: &DecodeOptions,
     text: &[u8],
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let input = Input::split(&[text], Framing::Lines, Padding::None);
     let found = match observe(rtl, plan, options, &input) {
         Ok(found) => found,
         // The schema alone is deeper than this limit, which a circuit does not take.
-        Err(error) if error.to_string().contains("depth_max") => return Ok(()),
+        Err(Error::Config(what)) if what.contains("depth_max") => return Ok(false),
         Err(error) => return Err(error.into()),
     };
     let expected = observe(&CpuEngine::default(), plan, options, &input)?;
     match difference(&expected, &found) {
-        None => Ok(()),
+        None => Ok(true),
         Some(text) => Err(format!("{}: {text}", format_schema(plan.schema())).into()),
     }
 }
 
 /// Random schemas that circuits can have, each with the texts of its seed.
 fn schemas(wanted: usize) -> Result<(), Failure> {
-    let (mut done, mut seed) = (0, 0_u64);
+    let (mut done, mut seed, mut failed) = (0, 0_u64, 0);
     while done < wanted {
         seed += 1;
         let case = random::case(seed, Profile::Alike);
@@ -53,19 +58,49 @@ fn schemas(wanted: usize) -> Result<(), Failure> {
             continue;
         }
         let rtl = engine();
+        let mut texts = 0;
         for broken in [false, true] {
             let case =
                 if broken { random::broken_case(seed, Profile::Alike) } else { case.clone() };
             for variant in 0..4 {
                 let options = random::options(&mut Rng::new(seed + 1000 * variant));
-                same(&rtl, &case.plan, &options, &case.text)?;
+                match same(&rtl, &case.plan, &options, &case.text) {
+                    Ok(compared) => texts += usize::from(compared),
+                    Err(error) => {
+                        failed += 1;
+                        println!("seed {seed}, broken: {broken}, variant {variant}: {error}");
+                    }
+                }
             }
         }
         done += 1;
-        println!("seed {seed}: {}", rtl.statistics().counts());
+        println!("seed {seed}: {texts} texts; {}", rtl.statistics().counts());
     }
-    println!("{done} schemas: the circuit and the engine cpu agree");
+    match failed {
+        0 => println!("{done} schemas: the circuit and the engine cpu agree"),
+        _ => return Err(format!("{failed} texts on which the engines differ").into()),
+    }
     Ok(())
+}
+
+/// Every case of the conformance suite whose schema a circuit can have.
+fn conformance() -> Result<(), Failure> {
+    let rtl = engine();
+    let summary = case::run_suite(&rtl)?;
+    for failure in &summary.failures {
+        println!("{failure}");
+    }
+    println!(
+        "{} cases of the conformance suite, {} runs, {} cases refused; {}",
+        summary.cases,
+        summary.runs,
+        summary.unsupported.len(),
+        rtl.statistics().counts()
+    );
+    match summary.failures.len() {
+        0 => Ok(()),
+        failed => Err(format!("{failed} cases failed").into()),
+    }
 }
 
 /// Documents of JSONTestSuite as the value of a key that the schema does not have: the skipper reads them.
@@ -91,11 +126,40 @@ fn documents(corpora: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Numbers of `numbers-fxx`, as singles and doubles: the bits of the engine `cpu`, which has those of the vectors.
+fn numbers(corpora: &Path) -> Result<(), Failure> {
+    let schema = parse_schema("f: float32, d: float64")?;
+    let plan = Arc::new(Plan::new(Arc::new(schema))?);
+    let rtl = engine();
+    let mut options = DecodeOptions::default();
+    options.on_error = OnError::Null;
+    let mut names: Vec<_> =
+        std::fs::read_dir(corpora.join("numbers-fxx/data"))?.flatten().collect();
+    names.sort_by_key(std::fs::DirEntry::file_name);
+    let mut count = 0;
+    for name in names {
+        let text = std::fs::read_to_string(name.path())?;
+        let numbers: Vec<&str> = text.lines().filter_map(|line| line.split(' ').nth(3)).collect();
+        for some in numbers.chunks(2000) {
+            let lines =
+                some.iter().flat_map(|n| [format!("{{\"f\":{n}}}\n"), format!("{{\"d\":{n}}}\n")]);
+            same(&rtl, &plan, &options, lines.collect::<String>().as_bytes())?;
+        }
+        count += numbers.len();
+    }
+    println!("{count} numbers of numbers-fxx: the same; {}", rtl.statistics().counts());
+    Ok(())
+}
+
 fn main() -> Result<(), Failure> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let wanted = args.first().map_or(Ok(20), |text| text.parse())?;
-    if let Some(corpora) = args.get(1) {
-        documents(Path::new(corpora))?;
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["schemas", count] => schemas(count.parse()?),
+        ["conformance"] => conformance(),
+        ["corpora", folder] => {
+            documents(Path::new(folder)).and_then(|()| numbers(Path::new(folder)))
+        }
+        _ => Err("usage: json_schemas schemas COUNT | conformance | corpora FOLDER".into()),
     }
-    schemas(wanted)
 }

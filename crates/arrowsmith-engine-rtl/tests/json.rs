@@ -6,64 +6,26 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
+mod json_support;
+
 use std::sync::Arc;
 
-use arrowsmith_core::{DecodeOptions, DuplicateKeys, Framing, OnError, UnknownKeys};
+use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
 use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_rtl::Verilator;
 use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
-use arrowsmith_plan::text::parse_schema;
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_rtlgen::json::Shape;
+use arrowsmith_testkit::case::{Failed, load, run_case};
 use arrowsmith_testkit::random::{Rng, mutate};
-use arrowsmith_testkit::run::{Input, Padding, difference, observe};
 use arrowsmith_workload::{Generator, Workload};
+
+use json_support::{check, one, plan, profile, there};
 
 const KITCHEN: &str = "id: uint64 not null, name: utf8, small: int8, flag: bool, n: null, \
      tags: list<utf8>, counts: list<int32 not null> not null, holes: list<uint16>, \
      pair: fixed_size_list<int16, 2>, where: struct<x: int64 not null, y: int64, deep: struct<on: bool, s: large_utf8 not null> not null>, \
      points: list<struct<a: uint8, b: utf8 not null, c: list<int64>>>, grid: fixed_size_list<fixed_size_list<bool, 2>, 2>, \
      rows: list<list<uint32>>, last: utf8_view not null";
-
-fn there() -> bool {
-    match Verilator::find() {
-        Ok(_) => true,
-        Err(error) => {
-            eprintln!("nothing was checked: {error}");
-            false
-        }
-    }
-}
-
-fn profile(stalls: u32, seed: u64) -> Profile {
-    Profile { read_latency: 7, write_latency: 3, stall_percent: stalls, seed, ..Profile::IDEAL }
-}
-
-fn plan(schema: &str) -> Arc<Plan> {
-    Arc::new(Plan::new(Arc::new(parse_schema(schema).unwrap())).unwrap())
-}
-
-/// Both engines on one text.
-fn check(rtl: &RtlEngine, plan: &Arc<Plan>, options: &DecodeOptions, text: &[u8], about: &str) {
-    let input = Input::split(&[text], Framing::Lines, Padding::None);
-    let found = match observe(rtl, plan, options, &input) {
-        Ok(found) => found,
-        // The schema alone is deeper than this limit, which a circuit does not take.
-        Err(error) if error.to_string().contains("depth_max") => return,
-        Err(error) => panic!("{about}: {error}"),
-    };
-    let expected = observe(&CpuEngine::default(), plan, options, &input).unwrap();
-    if let Some(difference) = difference(&expected, &found) {
-        panic!(
-            "{about}, {options:?}\n{}\ncpu, then rtl: {difference}",
-            String::from_utf8_lossy(text)
-        );
-    }
-}
-
-fn one<'a>(rng: &mut Rng, texts: &[&'a str]) -> &'a str {
-    texts[rng.below(texts.len())]
-}
 
 /// A value for the field, mostly; spelled in one of many ways.
 fn value(rng: &mut Rng, kind: &str, out: &mut String) {
@@ -351,6 +313,18 @@ fn several_parsers_keep_the_order() {
     assert_eq!(rtl.statistics().counts().handed_back, 4);
 }
 
+/// Its circuit has a buffer that no column is behind; it hung.
+#[test]
+fn no_columns() {
+    if !there() {
+        return;
+    }
+    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));
+    let text = b"{}\n{\"a\":[1,{}]}\n \n{\"b\":\"\\n\"}";
+    check(&rtl, &plan(""), &DecodeOptions::default(), text, "no columns");
+    assert_eq!(rtl.statistics().counts().handed_back, 0);
+}
+
 #[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));
@@ -358,4 +332,29 @@ fn what_cannot_be_done_is_refused_by_name() {
         let error = rtl.decoder(&plan(schema), &DecodeOptions::default()).err().unwrap();
         assert!(error.to_string().contains(field), "{error}");
     }
+}
+
+/// The commonest schema of the conformance suite; the others are for the example `json_schemas`, because each is a compilation.
+#[test]
+fn conformance_suite() {
+    if !there() {
+        return;
+    }
+    let schemas = ["a: int64"];
+    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));
+    let (mut cases, mut runs) = (0, 0);
+    for (file, group) in load().unwrap() {
+        for case in group.case.iter().filter(|case| schemas.contains(&case.schema.as_str())) {
+            match run_case(&rtl, case, &mut runs) {
+                Ok(()) => cases += 1,
+                // A limit that is less than the schema's own depth is refused.
+                Err(Failed::Unsupported) => {
+                    assert!(case.options.depth_max.is_some(), "{}", case.name)
+                }
+                Err(Failed::Wrong(what)) => panic!("{file}/{}: {what}", case.name),
+            }
+        }
+    }
+    assert!(cases > 100, "{cases} cases");
+    assert!(rtl.statistics().counts().rows > 500);
 }

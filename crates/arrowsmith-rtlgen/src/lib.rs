@@ -42,7 +42,7 @@ const fn library() -> [(&'static str, &'static str); 15] {
 }
 
 /// What JSON parsers are made of, in the same order.
-pub const LIBRARY_JSON: [(&str, &str); 18] = [
+pub const LIBRARY_JSON: [(&str, &str); 23] = [
     hdl!("stream/as_stream_pkg.sv"),
     hdl!("json/as_json_pkg.sv"),
     hdl!("prim/as_skid_buffer.sv"),
@@ -54,6 +54,11 @@ pub const LIBRARY_JSON: [(&str, &str); 18] = [
     hdl!("json/as_json_route.sv"),
     hdl!("json/as_json_integer.sv"),
     hdl!("json/as_json_literal.sv"),
+    hdl!("json/as_json_number.sv"),
+    hdl!("json/as_json_powers.sv"),
+    hdl!("json/as_json_float.sv"),
+    hdl!("json/as_json_time.sv"),
+    hdl!("json/as_json_decimal.sv"),
     hdl!("json/as_json_convert.sv"),
     hdl!("json/as_json_pack.sv"),
     hdl!("json/as_json_kernel.sv"),

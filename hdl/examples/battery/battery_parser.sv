@@ -80,6 +80,9 @@ module battery_parser
       .DataBuffers(1),
       .ValidBuffers(1),
       .OuterBuffers(1),
+      .Floats(0),
+      .Times(0),
+      .Decimals(0),
       .FlagBuffers(1)
   ) i_kernel (
       .clk_i,

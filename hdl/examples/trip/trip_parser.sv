@@ -80,6 +80,9 @@ module trip_parser
       .DataBuffers(9),
       .ValidBuffers(1),
       .OuterBuffers(1),
+      .Floats(0),
+      .Times(0),
+      .Decimals(0),
       .FlagBuffers(2)
   ) i_kernel (
       .clk_i,

@@ -2,9 +2,10 @@
 // Steps of the route to values: takes the text of each value out of the beat, and makes elements of them, side by side.
 //
 // One bank of converters serves all columns, because a step names one. Integers come up to L at a time; all else one by one. What is
-// no value of its column raises `fault_o` with the record it stands in.
+// no value of its column raises `fault_o` with the record it stands in. Converters that take long are there where the
+// plan needs them; all steps then take as long as these, so that values stay in order.
 //
-// Latency: `Latency` cycles. Throughput: a step a cycle. No stalls: the user keeps room for what is under way.
+// Latency: 1 cycle more than `ShortLatency`, or `LongLatency`. Throughput: a step a cycle. No stalls: the user keeps room for what is under way.
 //
 // Layer: json.
 module as_json_convert
@@ -14,6 +15,10 @@ module as_json_convert
     parameter int unsigned L = 2,
     // Bytes of text before the end of a value that are looked at.
     parameter int unsigned Window = 32,
+    // Whether there are such columns.
+    parameter bit Floats = 1'b0,
+    parameter bit Times = 1'b0,
+    parameter bit Decimals = 1'b0,
     localparam int unsigned PieceBits = L * 64
 ) (
     input logic clk_i,
@@ -38,10 +43,11 @@ module as_json_convert
     output logic [          7:0] fault_record_o
 );
 
-  localparam int unsigned Stages = 4;
+  localparam int unsigned Stages = ShortLatency + 1;
+  localparam int unsigned Extra = Floats || Times || Decimals ? LongLatency - ShortLatency : 0;
   localparam int unsigned Short = 21;
 
-  logic [Stages-1:0] valid_q;
+  logic [Stages+Extra-1:0] valid_q;
   step_t step_q[Stages];
   // Stage 0: the text of each value, at the end of a window.
   logic [L*Short*8-1:0] texts_q;
@@ -69,7 +75,7 @@ module as_json_convert
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= '0;
     else if (clr_i) valid_q <= '0;
-    else valid_q <= {valid_q[Stages-2:0], valid_i};
+    else valid_q <= {valid_q[Stages+Extra-2:0], valid_i};
   end
 
   logic [L*64-1:0] integers;
@@ -85,7 +91,7 @@ module as_json_convert
     );
   end
 
-  logic is_true, is_false, is_null, is_number, is_long;
+  logic is_true, is_false, is_null, is_number, is_opened, is_long;
   as_json_literal #(
       .Window(Window)
   ) i_literal (
@@ -95,6 +101,7 @@ module as_json_convert
       .false_o (is_false),
       .null_o  (is_null),
       .number_o(is_number),
+      .opened_o(is_opened),
       .long_o  (is_long)
   );
 
@@ -200,6 +207,17 @@ module as_json_convert
           if (is_long) fault = FaultWindow;
           else if (!is_true && !is_false && !is_null && !is_number) fault = FaultSyntax;
         end
+        KindFloat: begin
+          if (is_long) fault = FaultWindow;
+          else if (!is_number) fault = FaultNumber;
+        end
+        KindDecimal: begin
+          if (is_long) fault = FaultWindow;
+          else if (!is_number) fault = FaultNumber;
+          else if (done.quoted && !is_opened) fault = FaultValue;
+        end
+        // In quotes it is for later; else a number of days or units.
+        KindTime: if (!done.quoted && !integers_ok[0]) fault = FaultNumber;
         default:  fault = FaultValue;
       endcase
     end
@@ -224,14 +242,117 @@ module as_json_convert
     else if (valid_q[2] && done.text) awaited_q <= done.escape && escape_first_q;
   end
 
-  assign valid_o        = valid_q[3];
-  assign step_o         = step_q[3];
-  assign data_o         = data_q;
-  assign data_bytes_o   = step_q[3].text ? step_q[3].count : 8'(step_q[3].count << step_q[3].row.size);
-  assign flag_o         = flag_q;
+  // What is there after `ShortLatency` cycles waits for what is not.
+  typedef struct packed {
+    step_t                step;
+    logic [PieceBits-1:0] data;
+    logic                 flag;
+    fault_e               fault;
+  } made_t;
+  made_t made, last;
+  assign made = '{step: step_q[3], data: data_q, flag: flag_q, fault: fault_q};
+  if (Extra == 0) begin : gen_short
+    assign last = made;
+  end else begin : gen_long
+    as_json_delay #(
+        .Width ($bits(made_t)),
+        .Stages(Extra)
+    ) i_wait (
+        .clk_i,
+        .advance_i(1'b1),
+        .data_i   (made),
+        .data_o   (last)
+    );
+  end
+
+  logic [63:0] float;
+  logic float_ok;
+  if (Floats) begin : gen_float
+    as_json_float #(
+        .Window(Window)
+    ) i_float (
+        .clk_i,
+        .text_i  (text_q),
+        .single_i(!step_q[0].row.bits[6]),
+        .value_o (float),
+        .ok_o    (float_ok)
+    );
+  end else begin : gen_no_float
+    assign float    = '0;
+    assign float_ok = 1'b0;
+  end
+
+  logic [63:0] moment;
+  logic moment_ok;
+  if (Times) begin : gen_time
+    as_json_time #(
+        .Window(Window)
+    ) i_time (
+        .clk_i,
+        .text_i (text_q),
+        .form_i (time_form_t'(step_q[0].row.form[4:0])),
+        .value_o(moment),
+        .ok_o   (moment_ok)
+    );
+  end else begin : gen_no_time
+    assign moment    = '0;
+    assign moment_ok = 1'b0;
+  end
+
+  logic [127:0] decimal;
+  logic decimal_ok;
+  if (Decimals) begin : gen_decimal
+    as_json_decimal #(
+        .Window(Window)
+    ) i_decimal (
+        .clk_i,
+        .text_i     (text_q),
+        .scale_i    (step_q[0].row.form),
+        .precision_i(step_q[0].row.bits),
+        .value_o    (decimal),
+        .ok_o       (decimal_ok)
+    );
+  end else begin : gen_no_decimal
+    assign decimal    = '0;
+    assign decimal_ok = 1'b0;
+  end
+
+  logic [PieceBits-1:0] last_data;
+  fault_e last_fault;
+  always_comb begin
+    last_data  = last.data;
+    last_fault = last.fault;
+    if (last.step.values && !last.step.fill) begin
+      unique case (last.step.row.kind)
+        KindFloat: begin
+          last_data = PieceBits'(float);
+          if (last.fault == FaultNone && !float_ok) last_fault = FaultNumber;
+        end
+        KindDecimal: begin
+          last_data = PieceBits'(decimal);
+          if (last.fault == FaultNone && !decimal_ok) last_fault = FaultValue;
+        end
+        KindTime: begin
+          if (last.step.quoted) begin
+            // Nothing behind what counts.
+            last_data = last.step.row.size == 3'd2 ? PieceBits'(moment[31:0]) : PieceBits'(moment);
+            if (!moment_ok) last_fault = FaultValue;
+          end
+        end
+        default: ;
+      endcase
+    end
+  end
+
+  localparam int unsigned End = Stages + Extra - 1;
+  assign valid_o        = valid_q[End];
+  assign step_o         = last.step;
+  assign data_o         = last_data;
+  assign data_bytes_o   = last.step.text ? last.step.count : 8'(last.step.count << last.step.row.size);
+  assign flag_o         = last.flag;
   assign busy_o         = |valid_q;
-  assign fault_o        = valid_q[3] && fault_q != FaultNone;
-  assign fault_code_o   = fault_q;
-  assign fault_record_o = step_q[3].record;
+  assign fault_o        = valid_q[End] && last_fault != FaultNone;
+  assign fault_code_o   = last_fault;
+  assign fault_record_o = last.step.record;
 
 endmodule

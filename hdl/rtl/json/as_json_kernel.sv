@@ -23,6 +23,10 @@ module as_json_kernel
     parameter int unsigned ValidBuffers = 1,
     parameter int unsigned OuterBuffers = 1,
     parameter int unsigned FlagBuffers = 1,
+    // Whether there are such columns.
+    parameter bit Floats = 1'b0,
+    parameter bit Times = 1'b0,
+    parameter bit Decimals = 1'b0,
     localparam int unsigned Sources = 5
 ) (
     input logic clk_i,
@@ -95,7 +99,9 @@ module as_json_kernel
   // Scan, look-ahead, and the registers of the matchers.
   localparam int unsigned Stages = Ahead + 2;
   localparam int unsigned EndBits = as_stream_pkg::count_bits(Stages + 1);
-  localparam int unsigned QueueDepth = 16;
+  // Holds all that may be under way in the converters.
+  localparam int unsigned QueueDepth = Floats || Times || Decimals ? 32 : 16;
+  localparam int unsigned OpenBits = as_stream_pkg::count_bits(QueueDepth);
 
   logic [W*8-1:0] data;
   logic [W-1:0] space, newline, scalar, quote, escape, bad_string, bad_utf8;
@@ -244,9 +250,12 @@ module as_json_kernel
   fault_e convert_code;
 
   as_json_convert #(
-      .W     (W),
-      .L     (L),
-      .Window(Window)
+      .W       (W),
+      .L       (L),
+      .Window  (Window),
+      .Floats  (Floats),
+      .Times   (Times),
+      .Decimals(Decimals)
   ) i_convert (
       .clk_i,
       .rst_ni,
@@ -282,7 +291,7 @@ module as_json_kernel
   } op_t;
   op_t made, op;
   logic op_valid, op_ready, queue_ready;
-  logic [4:0] open_q;
+  logic [OpenBits-1:0] open_q;
 
   always_comb begin
     made              = '0;
@@ -325,7 +334,7 @@ module as_json_kernel
   logic unused;
   assign unused = queue_ready;
   // Two steps may have been made and not counted yet.
-  assign room   = open_q < 5'(QueueDepth - 3);
+  assign room   = open_q < OpenBits'(QueueDepth - 3);
 
   // Offsets: elements of a list, or bytes of a string, so far.
   logic [31:0] sums[Counters];
@@ -500,7 +509,7 @@ module as_json_kernel
         late_q   <= 1'b1;
         halted_q <= 1'b1;
       end
-      open_q <= open_q + 5'(step_valid) - 5'(op_valid && op_ready);
+      open_q <= open_q + OpenBits'(step_valid) - OpenBits'(op_valid && op_ready);
     end
   end
   always_ff @(posedge clk_i) begin

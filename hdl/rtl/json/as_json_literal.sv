@@ -15,6 +15,8 @@ module as_json_literal #(
     output logic false_o,
     output logic null_o,
     output logic number_o,
+    // It stands right behind a quote.
+    output logic opened_o,
     // Too long to say.
     output logic long_o
 );
@@ -93,8 +95,17 @@ module as_json_literal #(
     end
   end
 
+  logic opened;
+  always_comb begin
+    opened = 1'b0;
+    for (int unsigned i = 1; i < Window; i++) begin
+      if (tokens_q[i] && !tokens_q[i-1] && text_q[(i-1)*8+:8] == 8'h22) opened = 1'b1;
+    end
+  end
+
   localparam int unsigned End = Window * 8;
   always_ff @(posedge clk_i) begin
+    opened_o <= opened;
     long_o   <= tokens_q[0];
     true_o   <= text_q[End-32+:32] == {"e", "u", "r", "t"} && tokens_q[Window-4] && !tokens_q[Window-5];
     false_o  <= text_q[End-40+:40] == {"e", "s", "l", "a", "f"} && tokens_q[Window-5] && !tokens_q[Window-6];

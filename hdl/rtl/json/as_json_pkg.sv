@@ -49,6 +49,25 @@ package as_json_pkg;
     FaultWindow = 8'd27
   } fault_e;
 
+  // Cycles from the text of a value to the value: integers and literals; all others, which come out together.
+  localparam int unsigned ShortLatency = 3;
+  localparam int unsigned LongLatency = 13;
+
+  // Texts of dates and times: what they name.
+  typedef enum logic [1:0] {
+    TimeDate,
+    TimeOfDay,
+    // A date, or a date and a time.
+    TimeStamp
+  } time_kind_e;
+  typedef struct packed {
+    time_kind_e kind;
+    // A text has to name its offset from UTC.
+    logic       zoned;
+    // Seconds, milliseconds, microseconds, nanoseconds.
+    logic [1:0] unit;
+  } time_form_t;
+
   // What the route and the converters need to know of a node: a row of the plan's table.
   typedef struct packed {
     kind_e       kind;
@@ -86,9 +105,10 @@ package as_json_pkg;
     // Offsets: the counter that elements of this node are added to.
     logic        count;
     logic [7:0]  counter;
-    // Integers: range. Others: form of the text, unit, scale.
+    // Integers: range. Floats: bits. Decimals: precision. Times: range of integers.
     logic        is_signed;
     logic [6:0]  bits;
+    // Decimals: scale. Times: time_form_t.
     logic [7:0]  form;
   } row_t;
 
@@ -103,6 +123,8 @@ package as_json_pkg;
     // The bytes are those of an escape that ends at the lane; one of four hexadecimal digits.
     logic        escape;
     logic        unicode;
+    // The value stood in quotes.
+    logic        quoted;
     // How many: values, filled values, or bytes.
     logic [7:0]  count;
     // Whether a validity bit goes with each value, and what it is.

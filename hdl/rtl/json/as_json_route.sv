@@ -276,10 +276,13 @@ module as_json_route
   logic [7:0] items_add;
   step_t  step;
   logic [15:0] fill_left, fill_due;
+  logic [7:0] fill_most;
   logic [15:0] items_now;
   logic   items_fit;
 
-  assign active = beat_valid_i && room_i && mode_q != ModeStopped;
+  // A step holds half as many of 16 bytes.
+  assign fill_most = row_i.size == 3'd4 ? 8'(L / 2) : 8'(L);
+  assign active    = beat_valid_i && room_i && mode_q != ModeStopped;
 
   always_comb begin
     items_now = '0;
@@ -451,6 +454,7 @@ module as_json_route
             else if (!skip_q) begin
               // A date, or a number in quotes.
               step.values = 1'b1;
+              step.quoted = 1'b1;
               step.count  = 8'd1;
             end
             if (skip_q || !slot_here) at_d = 9'(stop) + 9'd1;
@@ -616,7 +620,7 @@ module as_json_route
               if (row_i.kind == KindList) step.validity = 1'b0;
             end
             default: begin
-              step.count = fill_left > 16'(L) ? 8'(L) : fill_left[7:0];
+              step.count = fill_left > 16'(fill_most) ? fill_most : fill_left[7:0];
               step.values = row_i.kind != KindStruct && row_i.kind != KindFixed && fill_left != '0;
               if (row_i.kind == KindFixed) step.validity = 1'b0;
               if (row_i.bulk && row_i.kind == KindInt) begin
@@ -648,7 +652,17 @@ module as_json_route
     // A value is complete: into the next by the predicted text, or token by token.
     if (leave) begin
       if (slot_here) jump = 1'b1;
-      else begin
+      else if (mode_q == ModeScalar && !skip_q && context_i.item == node_q && !context_i.bulk &&
+               (context_i.kind == KindList || context_i.kind == KindFixed) && character == ",") begin
+        // The next item, if it follows at once.
+        at_d         = 9'(stop) + 9'd1;
+        start_d      = 1'b1;
+        step.counter = context_i.counter;
+        step.adds    = context_i.count;
+        step.add     = 8'd1;
+        add_items    = 1'b1;
+        items_level  = context_i.level;
+      end else begin
         mode_d = ModeWalk;
         walk_d = WalkNext;
         if (mode_q != ModeText) at_d = 9'(stop);
@@ -664,8 +678,11 @@ module as_json_route
       start_d           = 1'b1;
       seen_d            = (seen_q & ~slot_clears_i) | slot_sets_i;
       clear_items       = 1'b1;
+      // What opens is there, also behind a null.
       step.outer        = slot_outer_i;
       step.outer_buffer = slot_outer_buffer_i;
+      step.outer_valid  = 1'b1;
+      step.outer_count  = 8'd1;
       unique case (slot_kind_i)
         KindList, KindFixed: mode_d = ModeRun;
         KindText, KindTime:  mode_d = ModeText;

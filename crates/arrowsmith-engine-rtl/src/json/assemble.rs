@@ -6,16 +6,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
-};
 use arrow_array::{
     ArrayRef, BooleanArray, FixedSizeListArray, LargeListArray, LargeStringArray, ListArray,
-    NullArray, PrimitiveArray, RecordBatch, RecordBatchOptions, StringArray, StringViewArray,
-    StructArray,
+    NullArray, RecordBatch, RecordBatchOptions, StringArray, StringViewArray, StructArray,
+    make_array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
 use arrow_schema::{DataType, FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_rtlgen::json::{Kind, Layout, Row, is_outer};
@@ -79,7 +76,9 @@ impl<'a> Assemble<'a> {
         let row = &self.layout.rows[node];
         let nulls = self.nulls(row, len)?;
         Ok(match row.kind {
-            Kind::Int(..) => self.integers(row, len, nulls)?,
+            Kind::Int(..) | Kind::Float(_) | Kind::Decimal(..) | Kind::Time(_) => {
+                self.values(row, len, nulls)?
+            }
             Kind::Bool => Arc::new(BooleanArray::new(self.bits(4, row.flags, len)?, nulls)),
             Kind::Null => Arc::new(NullArray::new(len)),
             Kind::Text => self.text(row, len, nulls)?,
@@ -136,27 +135,11 @@ impl<'a> Assemble<'a> {
         })
     }
 
-    fn integers(&self, row: &Row, len: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-        match &row.data_type {
-            DataType::Int8 => self.primitive::<Int8Type>(row, len, nulls),
-            DataType::Int16 => self.primitive::<Int16Type>(row, len, nulls),
-            DataType::Int32 => self.primitive::<Int32Type>(row, len, nulls),
-            DataType::Int64 => self.primitive::<Int64Type>(row, len, nulls),
-            DataType::UInt8 => self.primitive::<UInt8Type>(row, len, nulls),
-            DataType::UInt16 => self.primitive::<UInt16Type>(row, len, nulls),
-            DataType::UInt32 => self.primitive::<UInt32Type>(row, len, nulls),
-            _ => self.primitive::<UInt64Type>(row, len, nulls),
-        }
-    }
-
-    fn primitive<T: ArrowPrimitiveType>(
-        &self,
-        row: &Row,
-        len: usize,
-        nulls: Option<NullBuffer>,
-    ) -> Result<ArrayRef> {
-        let values = self.buffer(0, row.data, len * size_of::<T::Native>())?;
-        Ok(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?))
+    fn values(&self, row: &Row, len: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let element = row.kind.element_bytes().ok_or_else(|| broken("has no such element"))?;
+        let values = self.buffer(0, row.data, len * usize::from(element))?;
+        let data = ArrayData::builder(row.data_type.clone()).len(len);
+        Ok(make_array(data.add_buffer(values).nulls(nulls).build()?))
     }
 }
 

@@ -98,12 +98,10 @@ impl RtlDecoder {
             }
             self.statistics.add(Counts {
                 cycles: outcome.cycles,
-                bytes: 0,
                 starved: outcome.starved,
                 blocked: outcome.blocked,
-                rows: 0,
                 runs: 1,
-                handed_back: 0,
+                ..Counts::default()
             });
             let per_parser = self.design.layout.counts.iter().sum::<usize>();
             let mut again = None;
@@ -126,13 +124,9 @@ impl RtlDecoder {
                     u32::try_from(line.end + 1).unwrap_or(u32::MAX).min(all)
                 };
                 self.statistics.add(Counts {
-                    cycles: 0,
                     bytes: u64::from(taken - part.start),
-                    starved: 0,
-                    blocked: 0,
                     rows: u64::from(answer.rows),
-                    runs: 0,
-                    handed_back: u64::from(answer.fault != 0),
+                    ..Counts::default()
                 });
                 if answer.fault != 0 && taken < all {
                     // What follows is cut anew; parts behind are repeated, so that rows stay in order.
@@ -155,6 +149,7 @@ impl RtlDecoder {
         line: Range<usize>,
         report: &mut Report,
     ) -> Result<()> {
+        self.statistics.add(Counts { handed_back: 1, ..Counts::default() });
         let text = lines.text;
         let position = Position {
             source: lines.position.source.clone(),
@@ -165,7 +160,11 @@ impl RtlDecoder {
         let end = (line.end + 1).min(text.len());
         let bytes = &text[line.start..end];
         let chunk = Chunk { bytes, len: bytes.len(), framing: Framing::Lines, position };
-        let said = self.host.decode(&chunk);
+        self.host_reads(&chunk, report)
+    }
+
+    fn host_reads(&mut self, chunk: &Chunk<'_>, report: &mut Report) -> Result<()> {
+        let said = self.host.decode(chunk);
         if let Some(batch) = self.host.flush()? {
             self.keep(batch);
         }
@@ -173,6 +172,16 @@ impl RtlDecoder {
         report.records += said.records;
         report.rejects.extend(said.rejects);
         Ok(())
+    }
+
+    /// Reads a whole chunk with the host's engine: of records that do not stand one a line, which the circuit cannot tell apart.
+    fn by_host(&mut self, chunk: &Chunk<'_>, report: &mut Report) -> Result<()> {
+        let rows = self.rows;
+        let said = self.host_reads(chunk, report);
+        // Of a record that ends the call no row is left.
+        let read = report.records.max((self.rows - rows) as u64 + u64::from(said.is_err()));
+        self.statistics.add(Counts { handed_back: read, ..Counts::default() });
+        said
     }
 
     /// What each buffer may need for its part: as many values as there could be in so many bytes.
@@ -202,10 +211,9 @@ impl RtlDecoder {
             for (node, row) in layout.rows.iter().enumerate() {
                 let count = elements(node);
                 if let Some(buffer) = row.data {
-                    sizes[before[0] + buffer] = match row.kind {
-                        Kind::Int(_, bits) => count * u64::from(bits / 8),
-                        _ => bytes,
-                    };
+                    let element = row.kind.element_bytes();
+                    sizes[before[0] + buffer] =
+                        element.map_or(bytes, |size| count * u64::from(size));
                 }
                 if let Some(buffer) = row.offsets {
                     sizes[before[1] + buffer] = (count + 1) * 4;
@@ -221,6 +229,8 @@ impl RtlDecoder {
             let rounded = sizes.into_iter().map(|size| (size.div_ceil(beat) + 1) * beat);
             out.extend(rounded.map(|size| u32::try_from(size).unwrap_or(u32::MAX / 4096 * 4096)));
         }
+        // A circuit without columns has a buffer all the same, and waits to be told its size.
+        out.resize(self.session.buffers, 4096);
         out
     }
 }
@@ -230,7 +240,7 @@ impl Decoder for RtlDecoder {
         let data = chunk.data();
         let mut report = Report { lines: newlines(data), ..Report::default() };
         if chunk.framing != Framing::Lines {
-            return Err(Error::Config("the rtl engine takes one record a line".to_owned()));
+            return self.by_host(chunk, &mut report).map(|()| report);
         }
         let mark = b"\xEF\xBB\xBF";
         let mut at =

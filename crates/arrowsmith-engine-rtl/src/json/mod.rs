@@ -2,8 +2,9 @@
 //! The engine `rtl`: a plan's circuit, generated, compiled and run on the very bytes, as a decoder like any other.
 //!
 //! The circuit decodes records. At the first one that it does not take it stops: an error, or one of the few valid things that it
-//! leaves to software (escaped and repeated keys, text beyond its window). The driver then reads that one record with the host's
+//! leaves to software (escaped and repeated keys, text beyond its window, numbers of more than 19 digits). The driver then reads that one record with the host's
 //! engine, which gives the row or the error that every engine gives, policy for bad records included, and lets the circuit go on behind it.
+//! Records that do not stand one a line are the host's engine's from the start: a circuit finds records by their line feeds.
 //! [`Statistics`] say how many records that were, so that nobody takes software's work for the circuit's.
 
 mod assemble;
@@ -11,8 +12,8 @@ mod decoder;
 mod process;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arrowsmith_core::{DecodeOptions, Decoder, Error, Result};
 use arrowsmith_plan::{Engine, Plan};
@@ -85,7 +86,7 @@ pub struct Statistics {
 }
 
 /// The same, as it stands at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Clock cycles, over all runs.
     pub cycles: u64,
@@ -152,13 +153,20 @@ pub struct RtlEngine {
     shape: Shape,
     profile: Profile,
     statistics: Arc<Statistics>,
+    /// Asked for its version once, not for every decoder.
+    verilator: OnceLock<Verilator>,
 }
 
 impl RtlEngine {
     /// Circuits of the default shape on an ideal memory. `host` reads the records that a circuit hands back.
     pub fn new(host: Arc<dyn Engine>) -> Self {
-        let statistics = Arc::default();
-        Self { host, shape: Shape::default(), profile: Profile::IDEAL, statistics }
+        Self {
+            host,
+            shape: Shape::default(),
+            profile: Profile::IDEAL,
+            statistics: Arc::default(),
+            verilator: OnceLock::new(),
+        }
     }
 
     /// Another width, another number of parsers.
@@ -171,6 +179,14 @@ impl RtlEngine {
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
+    }
+
+    fn verilator(&self) -> Result<&Verilator> {
+        if let Some(found) = self.verilator.get() {
+            return Ok(found);
+        }
+        let found = Verilator::find().map_err(config)?;
+        Ok(self.verilator.get_or_init(|| found))
     }
 
     /// What its circuits did.
@@ -189,8 +205,7 @@ impl Engine for RtlEngine {
     /// that the limit on depth is less than the schema's own.
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
         let design = generate(plan, "records", self.shape)?;
-        let verilator = Verilator::find().map_err(config)?;
-        let program = verilator.json(&design).map_err(config)?;
+        let program = self.verilator()?.json(&design).map_err(config)?;
         let session =
             process::Session::start(&program, design.hash, self.profile).map_err(config)?;
         let host = self.host.decoder(plan, options)?;

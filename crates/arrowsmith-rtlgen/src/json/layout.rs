@@ -9,31 +9,14 @@ use std::collections::BTreeSet;
 use arrow_schema::DataType;
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
-use arrowsmith_plan::plan::{IntWidth, Node, Op};
+use arrowsmith_plan::plan::{Node, Op};
+
+use super::kind::{Kind, is_outer};
 
 /// Nodes that a circuit can have: their numbers are bytes.
 const NODES_MAX: usize = 250;
 /// Longest predicted text, in bytes.
 const SLOT_BYTES_MAX: usize = 200;
-
-/// What a node takes; the names of `as_json_pkg::kind_e`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// An object.
-    Struct,
-    /// A list of any length.
-    List,
-    /// A list of so many items.
-    Fixed(u16),
-    /// An integer: signed or not, bits.
-    Int(bool, u8),
-    /// `true` or `false`.
-    Bool,
-    /// A string.
-    Text,
-    /// `null` only.
-    Null,
-}
 
 /// One decoder of the plan.
 #[derive(Debug, Clone)]
@@ -131,6 +114,11 @@ impl Layout {
         self.rows.iter().map(|row| row.level).max().unwrap_or(0) + 1
     }
 
+    /// 1 where a column is of such a kind, else 0.
+    pub(super) fn has(&self, kind: impl Fn(Kind) -> bool) -> usize {
+        usize::from(self.rows.iter().any(|row| kind(row.kind)))
+    }
+
     fn add(
         &mut self,
         node: &Node,
@@ -143,7 +131,7 @@ impl Layout {
         if index >= NODES_MAX {
             return Err(Error::schema(path, format!("more than {NODES_MAX} fields")));
         }
-        let kind = kind(node, &path)?;
+        let kind = Kind::of(node, &path)?;
         self.rows.push(Row {
             path: path.clone(),
             key,
@@ -194,11 +182,11 @@ impl Layout {
         };
         let (mut data, mut offsets, mut flags, mut validity) = (None, None, None, None);
         match kind {
-            Kind::Int(..) => data = take(0),
+            _ if kind.element_bytes().is_some() => data = take(0),
             Kind::Text => (data, offsets) = (take(0), take(1)),
             Kind::List => offsets = take(1),
             Kind::Bool => flags = take(4),
-            Kind::Struct | Kind::Fixed(_) | Kind::Null => {}
+            _ => {}
         }
         if node.nullable && kind != Kind::Null {
             validity = take(if is_outer(kind) { 3 } else { 2 });
@@ -211,47 +199,9 @@ impl Layout {
     }
 }
 
-/// Whether validity of this kind is of lists and objects.
-pub fn is_outer(kind: Kind) -> bool {
-    matches!(kind, Kind::Struct | Kind::List | Kind::Fixed(_))
-}
-
 /// Whether a key stands in JSON as it is.
 fn is_plain(key: &str) -> bool {
     key.len() < SLOT_BYTES_MAX && !key.bytes().any(|b| b == b'"' || b == b'\\' || b < 0x20)
-}
-
-fn kind(node: &Node, path: &str) -> Result<Kind> {
-    let refuse = |what: &str| Err(Error::schema(path, format!("the circuit has no {what}")));
-    if matches!(node.data_type, DataType::Dictionary(..)) {
-        return refuse("dictionaries");
-    }
-    Ok(match &node.op {
-        Op::Null => Kind::Null,
-        Op::Bool => Kind::Bool,
-        Op::Int(width) => {
-            let bits = match width {
-                IntWidth::I8 | IntWidth::U8 => 8,
-                IntWidth::I16 | IntWidth::U16 => 16,
-                IntWidth::I32 | IntWidth::U32 => 32,
-                IntWidth::I64 | IntWidth::U64 => 64,
-            };
-            Kind::Int(width.is_signed(), bits)
-        }
-        Op::Utf8 => Kind::Text,
-        Op::Struct(_) => Kind::Struct,
-        Op::List(_) => Kind::List,
-        Op::FixedSizeList(_, len) => match u16::try_from(*len) {
-            Ok(len) => Kind::Fixed(len),
-            Err(_) => return refuse("fixed-size lists of more than 65535 items"),
-        },
-        Op::Float(_) => return refuse("floating-point numbers"),
-        Op::Decimal128 { .. } | Op::Decimal256 { .. } => return refuse("decimals"),
-        Op::Json => return refuse("JSON kept as text"),
-        Op::Binary(_) => return refuse("binary"),
-        Op::Map { .. } => return refuse("maps"),
-        _ => return refuse("dates and times"),
-    })
 }
 
 /// Goes over the plan in the order of a record that is written without white space, and notes what stands between values.
@@ -309,8 +259,8 @@ impl<'a> Predict<'a> {
             self.broken |= self.slot.outer.replace(buffer).is_some();
         }
         match kind {
-            Kind::Int(..) | Kind::Bool => self.hole(node, b""),
-            Kind::Text => {
+            Kind::Int(..) | Kind::Float(_) | Kind::Decimal(..) | Kind::Bool => self.hole(node, b""),
+            Kind::Text | Kind::Time(_) => {
                 self.slot.text.push(b'"');
                 self.hole(node, b"\"");
             }

@@ -4,8 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use arrow_schema::TimeUnit;
+
 use super::comment;
-use super::layout::{Kind, Layout, Row, is_outer};
+use super::kind::{Kind, is_outer};
+use super::layout::{Layout, Row};
 
 const PORTS: &str = "    input  logic [7:0] context_i,
     input  logic [KEYS:0] key_i,
@@ -160,8 +163,8 @@ fn fields(layout: &Layout, row: &Row) -> Vec<(&'static str, String)> {
         ("kind", kind_name(row.kind).to_owned()),
         ("nullable", bit(row.nullable)),
         ("bulk", bit(row.bulk)),
-        ("quoted", bit(row.kind == Kind::Text)),
-        ("plain", bit(matches!(row.kind, Kind::Int(..) | Kind::Bool))),
+        ("quoted", bit(matches!(row.kind, Kind::Text | Kind::Time(_) | Kind::Decimal(..)))),
+        ("plain", bit(is_plain(row.kind))),
         ("parent", byte(row.parent)),
         ("last", byte(row.last)),
         ("item", byte(item.unwrap_or(0))),
@@ -192,12 +195,42 @@ fn fields(layout: &Layout, row: &Row) -> Vec<(&'static str, String)> {
         out.push(("count", bit(true)));
         out.push(("counter", byte(counter)));
     }
-    if let Kind::Int(signed, bits) = values.kind {
-        out.push(("size", format!("3'd{}", (bits / 8).trailing_zeros())));
-        out.push(("is_signed", bit(signed)));
-        out.push(("bits", format!("7'd{bits}")));
+    if let Some(bytes) = values.kind.element_bytes() {
+        out.push(("size", format!("3'd{}", bytes.trailing_zeros())));
+    }
+    match values.kind {
+        Kind::Int(signed, bits) => {
+            out.push(("is_signed", bit(signed)));
+            out.push(("bits", format!("7'd{bits}")));
+        }
+        Kind::Float(bits) => out.push(("bits", format!("7'd{bits}"))),
+        Kind::Decimal(precision, scale) => {
+            out.push(("bits", format!("7'd{precision}")));
+            out.push(("form", format!("8'd{}", scale.cast_unsigned())));
+        }
+        Kind::Time(form) => {
+            let unit = match form.unit {
+                TimeUnit::Second => 0,
+                TimeUnit::Millisecond => 1,
+                TimeUnit::Microsecond => 2,
+                TimeUnit::Nanosecond => 3,
+            };
+            out.push(("is_signed", bit(true)));
+            out.push(("bits", format!("7'd{}", form.bits)));
+            let zoned = u8::from(form.zoned);
+            out.push(("form", format!("{{3'd0, {}, 1'b{zoned}, 2'd{unit}}}", form.kind)));
+        }
+        _ => {}
     }
     out
+}
+
+/// Whether a number or a literal may stand for it; that a time of day is one of the day is not checked of numbers.
+fn is_plain(kind: Kind) -> bool {
+    match kind {
+        Kind::Time(form) => form.kind != "TimeOfDay",
+        _ => kind == Kind::Bool || kind.element_bytes().is_some(),
+    }
 }
 
 fn kind_name(kind: Kind) -> &'static str {
@@ -206,6 +239,9 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::List => "KindList",
         Kind::Fixed(_) => "KindFixed",
         Kind::Int(..) => "KindInt",
+        Kind::Float(_) => "KindFloat",
+        Kind::Decimal(..) => "KindDecimal",
+        Kind::Time(_) => "KindTime",
         Kind::Bool => "KindBool",
         Kind::Text => "KindText",
         Kind::Null => "KindNull",

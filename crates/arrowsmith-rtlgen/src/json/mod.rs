@@ -4,6 +4,7 @@
 //! The library's modules are the parser; what is generated is what the plan knows: the texts that are predicted and the keys
 //! (`matcher`), a table of nodes (`map`), and the wires of parser and top.
 
+mod kind;
 mod layout;
 mod map;
 mod matcher;
@@ -13,7 +14,8 @@ mod wires;
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
 
-pub use layout::{Kind, Layout, Row, Slot, is_outer};
+pub use kind::{Kind, TimeForm, is_outer};
+pub use layout::{Layout, Row, Slot};
 pub use project::project;
 
 /// What a circuit is made like.

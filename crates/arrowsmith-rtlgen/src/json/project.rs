@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use arrowsmith_plan::Plan;
 
-use super::layout::{Kind, Layout, Row, is_outer};
+use super::kind::{Kind, is_outer};
+use super::layout::{Layout, Row};
 use super::{Design, WINDOW_BYTES};
 use crate::LIBRARY_JSON;
 
@@ -343,6 +344,8 @@ fn row_kind(row: &Row) -> String {
         Kind::List => "list".to_owned(),
         Kind::Fixed(len) => format!("list of {len}"),
         Kind::Int(signed, bits) => format!("{}int{bits}", if signed { "" } else { "u" }),
+        Kind::Float(bits) => format!("float{bits}"),
+        Kind::Decimal(..) | Kind::Time(_) => row.data_type.to_string(),
         Kind::Bool => "boolean".to_owned(),
         Kind::Text => "string".to_owned(),
         Kind::Null => "null".to_owned(),

@@ -57,9 +57,11 @@ fn texts_between_values_are_predicted() {
 #[test]
 fn what_cannot_be_done_is_refused_by_name() {
     for (schema, field) in [
-        ("a: float64", "field a:"),
-        ("a: struct<b: list<decimal128(5, 2)>>", "field a.b[]:"),
-        ("a: timestamp(us)", "field a:"),
+        ("a: float16", "field a:"),
+        ("a: struct<b: list<decimal256(50, 2)>>", "field a.b[]:"),
+        ("a: duration(us)", "field a:"),
+        ("a: dictionary<int8, utf8>", "field a:"),
+        ("s: struct<m: list<map<utf8, int8>>>", "field s.m[]:"),
         ("a: map<utf8, int8>", "field a:"),
     ] {
         let error = generate(&plan(schema), "x", Shape::default()).unwrap_err().to_string();
@@ -89,4 +91,28 @@ fn a_project_has_what_tools_expect() {
     ] {
         assert!(files.iter().any(|(path, _)| path == wanted), "{wanted}");
     }
+}
+
+#[test]
+fn powers_are_those_of_software() {
+    let file =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../hdl/rtl/json/as_json_powers.sv");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let begin = "Powers[651] = '{\n";
+    let (head, rest) = kept.split_once(begin).unwrap();
+    let (_, tail) = rest.split_once("\n  };").unwrap();
+    let table = arrowsmith_number::powers_of_five();
+    let lines: Vec<String> = table
+        .chunks(3)
+        .map(|three| {
+            let texts: Vec<_> =
+                three.iter().map(|(high, low)| format!("128'h{high:016x}{low:016x}")).collect();
+            format!("      {}", texts.join(", "))
+        })
+        .collect();
+    let wanted = format!("{head}{begin}{}\n  }};{tail}", lines.join(",\n"));
+    if std::env::var_os("ARROWSMITH_UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&file, &wanted).unwrap();
+    }
+    assert!(kept == wanted, "the powers of five are stale: ARROWSMITH_UPDATE_SNAPSHOTS=1");
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::kind::Kind;
 use super::layout::Layout;
 use super::{Shape, WINDOW_BYTES, matcher};
 
@@ -140,6 +141,9 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
         ("DataBuffers", data),
         ("ValidBuffers", valid),
         ("OuterBuffers", outer),
+        ("Floats", layout.has(|kind| matches!(kind, Kind::Float(_)))),
+        ("Times", layout.has(|kind| matches!(kind, Kind::Time(_)))),
+        ("Decimals", layout.has(|kind| matches!(kind, Kind::Decimal(..)))),
     ] {
         let _ = writeln!(out, "      .{parameter}({value}),");
     }

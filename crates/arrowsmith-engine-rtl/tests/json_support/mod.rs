@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the tests of JSON circuits share: the engine on a memory that pauses, and the comparison with the engine `cpu`.
+
+use std::sync::Arc;
+
+use arrowsmith_core::{DecodeOptions, Framing};
+use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_engine_rtl::Verilator;
+use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
+use arrowsmith_plan::Plan;
+use arrowsmith_plan::text::parse_schema;
+use arrowsmith_testkit::random::Rng;
+use arrowsmith_testkit::run::{Input, Padding, difference, observe};
+
+/// Whether circuits can be compiled here; a line says so where not.
+pub fn there() -> bool {
+    match Verilator::find() {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("nothing was checked: {error}");
+            false
+        }
+    }
+}
+
+/// A memory that is some cycles away and pauses by chance.
+pub fn profile(stalls: u32, seed: u64) -> Profile {
+    Profile { read_latency: 7, write_latency: 3, stall_percent: stalls, seed, ..Profile::IDEAL }
+}
+
+pub fn plan(schema: &str) -> Arc<Plan> {
+    Arc::new(Plan::new(Arc::new(parse_schema(schema).unwrap())).unwrap())
+}
+
+/// Both engines on one text.
+pub fn check(rtl: &RtlEngine, plan: &Arc<Plan>, options: &DecodeOptions, text: &[u8], about: &str) {
+    let input = Input::split(&[text], Framing::Lines, Padding::None);
+    let found = match observe(rtl, plan, options, &input) {
+        Ok(found) => found,
+        // The schema alone is deeper than this limit, which a circuit does not take.
+        Err(error) if error.to_string().contains("depth_max") => return,
+        Err(error) => panic!("{about}: {error}"),
+    };
+    let expected = observe(&CpuEngine::default(), plan, options, &input).unwrap();
+    if let Some(difference) = difference(&expected, &found) {
+        panic!(
+            "{about}, {options:?}\n{}\ncpu, then rtl: {difference}",
+            String::from_utf8_lossy(text)
+        );
+    }
+}
+
+pub fn one<'a>(rng: &mut Rng, texts: &[&'a str]) -> &'a str {
+    texts[rng.below(texts.len())]
+}
