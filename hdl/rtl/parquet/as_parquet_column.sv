@@ -173,7 +173,7 @@ module as_parquet_column #(
 
   as_fifo #(
       .Width(512),
-      .Depth(16)
+      .Depth(64)
   ) i_bodies (
       .clk_i,
       .rst_ni,
