@@ -6,6 +6,7 @@
 //! that a circuit has: others are refused by name, before anything is compiled.
 
 mod columns;
+mod each;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +14,18 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use arrowsmith_parquet::{Column, File, Leaf, ReadPlan};
 use arrowsmith_rtlgen::parquet::{Design, Kind, LIBRARY, Options, generate};
 
 pub use arrowsmith_rtlgen::graph::Refusal;
-pub use columns::columns;
+pub use columns::{column, columns};
+pub use each::{ColumnEngine, Counts};
 
 use crate::converter::{Converter, Fault, Input, MemoryProfile, Outcome, Session};
 use crate::{RtlError, Verilator};
 
-/// Bytes of a buffer, at most, to which the driver makes room when a dictionary turns out to expand that much.
+/// Bytes of all buffers of a row group, at most: a footer can promise any number of rows, and a dictionary can expand to any length.
 const CAPACITY_MAX: u64 = 1 << 31;
 
 /// What a circuit calls a full buffer.
@@ -89,29 +91,9 @@ impl From<arrowsmith_core::Error> for ParquetError {
     }
 }
 
-/// What a code of the register `error_code` means; the codes of `as_parquet_pkg`.
+/// What a code of the register `error_code` means.
 pub fn meaning(code: u32) -> &'static str {
-    match code {
-        1 => "the memory refused an access",
-        2 => "a buffer is full",
-        3 => "more bytes than 32-bit offsets reach",
-        4 => "given up by the host",
-        64 => "the page's header is malformed",
-        65 => "the page is longer than its chunk, or its parts than the page",
-        66 => "an encoding that the circuit does not have",
-        67 => "the levels are malformed or end early",
-        68 => "the levels of a page do not fit into the circuit",
-        69 => "the values end early",
-        70 => "a header of DELTA_BINARY_PACKED is malformed",
-        71 => "an index beyond the dictionary",
-        72 => "a dictionary that is missing, malformed or does not fit into the circuit",
-        73 => {
-            "the compressed bytes are malformed, or reach further back than the circuit's history"
-        }
-        74 => "more or fewer values than the chunk promised",
-        75 => "a length that is negative or beyond the page",
-        _ => "an unknown code",
-    }
+    arrowsmith_rtlgen::parquet::fault(code).unwrap_or("an unknown code")
 }
 
 /// What a row group took.
@@ -129,6 +111,28 @@ pub struct Measured {
     pub stall_input: u64,
     /// Of them, cycles in which a column waited for memory to take output.
     pub stall_output: u64,
+}
+
+impl Measured {
+    /// Counts what another run took, behind this one.
+    pub fn add(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.input_bytes += other.input_bytes;
+        self.output_bytes += other.output_bytes;
+        self.cycles += other.cycles;
+        self.stall_input += other.stall_input;
+        self.stall_output += other.stall_output;
+    }
+
+    /// Bytes of column chunks a cycle.
+    pub fn input_bytes_a_cycle(&self) -> f64 {
+        self.input_bytes as f64 / self.cycles.max(1) as f64
+    }
+
+    /// Bytes of Arrow buffers a cycle.
+    pub fn output_bytes_a_cycle(&self) -> f64 {
+        self.output_bytes as f64 / self.cycles.max(1) as f64
+    }
 }
 
 /// A circuit for the columns of a plan.
@@ -181,6 +185,31 @@ impl Engine {
         let converter =
             Converter::compile(verilator, &design.top, design.schema_hash, &sources(&design))?;
         Ok(Self { converter, design, leaves, schema: plan.schema.clone() })
+    }
+
+    /// Generates and compiles the circuit for one column of a file, with all encodings, so that it serves every column of its kind; or
+    /// takes it from the cache.
+    ///
+    /// # Errors
+    ///
+    /// A column that a circuit does not have; what Verilator says.
+    pub fn of_column(
+        verilator: &Verilator,
+        file: &File,
+        field: &Column,
+        options: &Options,
+    ) -> Result<Self, ParquetError> {
+        let leaves: Vec<Leaf> = field.leaves().into_iter().cloned().collect();
+        let stored = column(file, field)?;
+        let alike = arrowsmith_rtlgen::parquet::Column {
+            snappy: stored.snappy,
+            ..arrowsmith_rtlgen::parquet::Column::new("column", stored.kind, stored.nullable)
+        };
+        let design = generate(&[alike], options)?;
+        let converter =
+            Converter::compile(verilator, &design.top, design.schema_hash, &sources(&design))?;
+        let schema = Arc::new(Schema::new(vec![Arc::clone(field.field())]));
+        Ok(Self { converter, design, leaves, schema })
     }
 
     /// The circuit.
@@ -279,10 +308,15 @@ impl Reader<'_> {
                     }
                 }
             }
+            let all: u64 = capacities.iter().sum();
+            if all > CAPACITY_MAX {
+                let reason = format!("a row group needs buffers of {all} bytes");
+                return Err(Refusal { path: "row group".into(), reason }.into());
+            }
             let outcome = self.session.run(inputs, &capacities)?;
             let full = outcome.fault.is_some_and(|fault| fault.code == CODE_CAPACITY);
             let most = bytes.iter().copied().max().unwrap_or(0);
-            if !full || most.saturating_mul(room) >= CAPACITY_MAX {
+            if !full || most.saturating_mul(room) >= CAPACITY_MAX / 4 {
                 return Ok(outcome);
             }
             room *= 4;

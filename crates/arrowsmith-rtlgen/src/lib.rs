@@ -16,6 +16,7 @@ macro_rules! hdl {
 pub mod graph;
 pub mod json;
 pub mod parquet;
+mod project;
 pub mod registers;
 
 /// The hardware library, `hdl/rtl`: path below it and text of each file, packages first, users behind what they use.

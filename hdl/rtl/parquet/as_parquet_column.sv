@@ -173,7 +173,7 @@ module as_parquet_column #(
 
   as_fifo #(
       .Width(512),
-      .Depth(16)
+      .Depth(64)
   ) i_bodies (
       .clk_i,
       .rst_ni,
@@ -245,6 +245,7 @@ module as_parquet_column #(
   logic [         31:0] plain_left_q;
   logic [CountBits-1:0] plain_count;
   logic [          6:0] plain_bytes;
+  logic                 plain_head;
   logic                 plain_put;
   logic                 plain_short;
 
@@ -365,6 +366,7 @@ module as_parquet_column #(
   // Bytes of DELTA_LENGTH_BYTE_ARRAY, when all lengths are known.
   logic                   chars_run_q;
   logic [           31:0] chars_left_q;
+  logic                   chars_put;
   logic                   bytes_in_valid;
   logic [          511:0] bytes_in;
   logic [            6:0] bytes_in_count;
@@ -401,7 +403,7 @@ module as_parquet_column #(
   if (Strings) begin : gen_strings
     assign string_first = string_left_q == '0;
     assign string_bad   = string_first && (left < 32'd4 || window[31] || window[31:0] > left - 32'd4);
-    assign string_head  = string_run_q && window_ready && strings_q != '0;
+    assign string_head  = state_q == Values && string_run_q && window_ready && strings_q != '0;
     assign string_put   = string_head && !string_bad && piece_ready && bytes_in_ready;
     assign string_bytes = string_first ? (window[31:0] >= 32'd60 ? 7'd60 : 7'(window[5:0]))
                                        : (string_left_q >= 32'd64 ? 7'd64 : 7'(string_left_q));
@@ -464,8 +466,7 @@ module as_parquet_column #(
     logic unused;
     assign unused = ^{sum_ready, sum_count, sum_last, sums[(Lanes-1)*37-1:0]};
 
-    assign bytes_in_valid = dict_bytes_valid || string_put || (chars_run_q && window_ready && chars_left_q != '0) ||
-                            (state_q == Last && !bytes_last_q);
+    assign bytes_in_valid = dict_bytes_valid || string_put || chars_put || (state_q == Last && !bytes_last_q);
     always_comb begin
       bytes_in       = window;
       bytes_in_count = chars_left_q >= 32'd64 ? 7'd64 : 7'(chars_left_q);
@@ -609,7 +610,8 @@ module as_parquet_column #(
         .bits_ready_i (bits_ready),
         .bits_o       (bits),
         .count_o      (row_count),
-        .last_o       (row_last)
+        .last_o       (row_last),
+        .waits_o      (values_missing)
     );
 
     // Bits and rows come of one piece, but each may wait without the other.
@@ -637,12 +639,17 @@ module as_parquet_column #(
         .strobe_o(strobe_o[0+:Bytes]),
         .last_o  (last_o[0])
     );
-    logic [7:0] value_stuck_q;
-    // The queue is full of a page's levels while its values wait: they do not fit.
-    assign token_full = state_q == Levels && token_valid && !token_ready && !waiting_ready && value_stuck_q == '1;
+    // The queue is full of a page's levels while rows wait for its values: they do not fit. Values of the page before
+    // that are still on their way come within so many cycles; memory that is slow to take rows does not count.
+    logic       values_missing;
+    logic [7:0] missing_q;
+    assign token_full = state_q == Levels && missing_q == '1;
     always_ff @(posedge clk_i) begin
-      if (token_valid && !token_ready && waiting_valid && !waiting_ready) value_stuck_q <= value_stuck_q + 8'd1;
-      else value_stuck_q <= '0;
+      if (state_q == Levels && token_valid && !token_ready && values_missing) begin
+        if (missing_q != '1) missing_q <= missing_q + 8'd1;
+      end else begin
+        missing_q <= '0;
+      end
     end
   end else begin : gen_dense
     assign row_valid      = value_valid;
@@ -722,8 +729,11 @@ module as_parquet_column #(
 
   assign plain_count = plain_left_q >= 32'(Lanes) ? CountBits'(Lanes) : CountBits'(plain_left_q);
   assign plain_bytes = 7'(plain_count) * 7'(ValueBytes);
-  assign plain_short = plain_run_q && window_ready && plain_left_q != '0 && left < 32'(plain_bytes);
-  assign plain_put   = plain_run_q && window_ready && plain_left_q != '0 && !plain_short;
+  // A page that ended in a fault leaves its counts behind: nothing is put outside of Values.
+  assign plain_head  = state_q == Values && plain_run_q && window_ready && plain_left_q != '0;
+  assign plain_short = plain_head && left < 32'(plain_bytes);
+  assign plain_put   = plain_head && !plain_short;
+  assign chars_put   = state_q == Values && chars_run_q && window_ready && chars_left_q != '0;
 
   // A V1 page begins its levels with their length, a V2 page has it in the header.
   logic levels_begin_q;
@@ -742,7 +752,7 @@ module as_parquet_column #(
         take = delta_take | dict_take;
         if (plain_put && piece_ready) take = plain_bytes;
         if (string_put) take = string_take;
-        if (chars_run_q && window_ready && chars_left_q != '0 && bytes_in_ready) take = bytes_in_count;
+        if (chars_put && bytes_in_ready) take = bytes_in_count;
       end
       default: ;
     endcase
@@ -846,7 +856,7 @@ module as_parquet_column #(
       rows_q <= rows_q + 64'(page_q.count);
     end
     if (state_q == Wait) begin
-      page_q     <= page;
+      page_q <= page;
     end
     if (state_q != Stopped && state_q != Fault) begin
       position_q <= pages_fault != FaultNone && (state_q == Wait || !window_ready) ? pages_position : page_q.position;
@@ -870,9 +880,7 @@ module as_parquet_column #(
         chars_run_q  <= 1'b1;
         chars_left_q <= 32'(lengths_sum);
       end
-      if (chars_run_q && window_ready && chars_left_q != '0 && bytes_in_ready) begin
-        chars_left_q <= chars_left_q - 32'(bytes_in_count);
-      end
+      if (chars_put && bytes_in_ready) chars_left_q <= chars_left_q - 32'(bytes_in_count);
     end
     if (state_q != Last) begin
       last_sent_q  <= 1'b0;

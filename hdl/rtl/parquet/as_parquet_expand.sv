@@ -33,7 +33,9 @@ module as_parquet_expand #(
     input  logic                   bits_ready_i,
     output logic [      Lanes-1:0] bits_o,
     output logic [  CountBits-1:0] count_o,
-    output logic                   last_o
+    output logic                   last_o,
+    // The token in work needs values that are not here.
+    output logic                   waits_o
 );
 
   localparam int unsigned OffsetBits = as_stream_pkg::index_bits(Lanes);
@@ -103,6 +105,7 @@ module as_parquet_expand #(
   assign enough = end_q ? last_in_q
                         : need == '0 || (first_valid_q && (second_valid_q || sum <= (CountBits + 1)'(Lanes)));
   assign work   = busy_q && enough && step;
+  assign waits_o = busy_q && !enough;
   assign shift  = work && sum >= (CountBits + 1)'(Lanes);
 
   assign word_ready    = !last_in_q && (!first_valid_q || !second_valid_q || shift || (busy_q && end_q));

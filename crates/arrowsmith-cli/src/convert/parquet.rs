@@ -12,6 +12,7 @@ use arrowsmith::parquet::{
     Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
 };
 use arrowsmith_core::sink::SinkSummary;
+use arrowsmith_engine_rtl::parquet::ColumnEngine as Circuits;
 
 use super::target::Target;
 use super::{print, summary_text};
@@ -28,7 +29,11 @@ pub fn run(
     started: Instant,
 ) -> Outcome {
     refuse_json_options(args)?;
-    let mut reader = open(args, interrupt)?;
+    let circuits = match args.engine.engine {
+        Engine::Rtl => Some(Arc::new(Circuits::open()?)),
+        _ => None,
+    };
+    let mut reader = open(args, circuits.as_ref(), interrupt)?;
     let Some(target) = target.filter(|_| !args.explain) else {
         return print(&reader.explanation().to_string());
     };
@@ -39,10 +44,15 @@ pub fn run(
             0 => eprintln!("{text}"),
             count => {
                 let columns = reader.explanation().columns.len();
-                eprintln!(
-                    "{text}; {count} of {columns} columns by the parquet crate (--explain says why)"
-                );
+                let by = match args.engine.engine {
+                    Engine::Gpu | Engine::Rtl | Engine::Auto => "another engine",
+                    Engine::Cpu | Engine::Reference => "the parquet crate",
+                };
+                eprintln!("{text}; {count} of {columns} columns by {by} (--explain says why)");
             }
+        }
+        if let Some(circuits) = circuits {
+            eprintln!("{}", circuits.counts());
         }
     }
     Ok(())
@@ -65,7 +75,11 @@ fn write(
     sink.finish().map_err(Failure::output)
 }
 
-fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
+fn open(
+    args: &ConvertArgs,
+    circuits: Option<&Arc<Circuits>>,
+    interrupt: &Interrupt,
+) -> Outcome<ParquetReader> {
     let parquet = &args.parquet;
     let condition = parquet.condition.as_deref().map(Predicate::parse).transpose()?;
     let row_groups = (!parquet.row_groups.is_empty()).then(|| parquet.row_groups.clone());
@@ -78,14 +92,13 @@ fn open(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome<ParquetReader> {
         .threads(args.engine.threads.map_or(0, usize::from))
         .batch_rows(args.out.batch_rows.and_then(|rows| usize::try_from(rows).ok()))
         .engine(match args.engine.engine {
-            Engine::Cpu | Engine::Gpu | Engine::Auto => arrowsmith::parquet::Engine::Cpu,
             Engine::Reference => arrowsmith::parquet::Engine::Reference,
-            Engine::Rtl => {
-                let why = "--engine rtl decodes JSON; for Parquet there are cpu and reference";
-                return Err(Failure::Usage(why.to_owned()));
+            Engine::Cpu | Engine::Gpu | Engine::Rtl | Engine::Auto => {
+                arrowsmith::parquet::Engine::Cpu
             }
         })
         .gpu(gpu(args.engine.engine)?)
+        .rtl(circuits.cloned())
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
         .cancel(Arc::clone(interrupt.stop()));
     Ok(reader.open(input::datasets(&args.input)?)?)

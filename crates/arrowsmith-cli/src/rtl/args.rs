@@ -23,26 +23,31 @@ pub enum RtlCommand {
 pub enum RtlFormat {
     /// JSON records, one a line
     Json,
+    /// Column chunks of Parquet files, a decoder a column
+    Parquet,
 }
 
 /// Which circuit.
 #[derive(Debug, Args)]
 pub struct CircuitArgs {
     /// The schema: a file (text, Arrow or Parquet), text as `infer` prints it, or a workload's name
+    ///
+    /// For a circuit of Parquet a Parquet file also says which encodings and codec its columns have. `simulate` of Parquet takes all
+    /// of that from its input.
     #[arg(short, long, value_name = "SCHEMA")]
-    pub schema: String,
+    pub schema: Option<String>,
 
     /// What the circuit decodes
     #[arg(long, value_enum, default_value_t = RtlFormat::Json, value_name = "FORMAT")]
     pub format: RtlFormat,
 
-    /// Parsers side by side, which share the way to memory
+    /// Parsers of JSON side by side, which share the way to memory
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub parsers: usize,
 
-    /// Bytes that a parser takes in a cycle: 8, 16, 32 or 64
-    #[arg(long, value_name = "BYTES", default_value_t = 8)]
-    pub width: usize,
+    /// Bytes that a parser takes in a cycle: 8 [default], 16, 32 or 64; for Parquet always 64
+    #[arg(long, value_name = "BYTES")]
+    pub width: Option<usize>,
 }
 
 /// Write the circuit for a schema: sources, the library that they use, drivers, project files, a README
@@ -51,16 +56,20 @@ pub struct GenerateArgs {
     #[command(flatten)]
     pub circuit: CircuitArgs,
 
-    /// Name of the design [default: the workload's, or `records`]
+    /// Name of the design [default: the workload's, or `records`, or `columns`]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+
+    /// For Parquet: chunks are compressed with Snappy; a Parquet file as the schema says so itself
+    #[arg(long)]
+    pub snappy: bool,
 
     /// The folder to write to
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 }
 
-/// Run records through the circuit, cycle by cycle, and compare with the engine `cpu`
+/// Run records or columns through the circuit, cycle by cycle, and compare with the engine `cpu`
 ///
 /// Prints cycles, bytes a cycle, and where it stalled. Needs a Verilator, as the engine `rtl` does.
 #[derive(Debug, Args)]
@@ -76,7 +85,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..95))]
     pub stalls: u32,
 
-    /// A file of records, one a line
+    /// A file of records, one a line, or a Parquet file
     #[arg(value_name = "INPUT")]
     pub input: PathBuf,
 }

@@ -4,6 +4,7 @@
 //! Files and names only: what a circuit is, `arrowsmith-rtlgen` knows, how it is run, `arrowsmith-engine-rtl`.
 
 mod args;
+mod parquet;
 
 use std::fs;
 use std::io::{self, Write};
@@ -29,28 +30,44 @@ pub fn run(args: &RtlArgs) -> Outcome {
 }
 
 fn plan(args: &CircuitArgs) -> Outcome<(Arc<Plan>, Shape)> {
-    let RtlFormat::Json = args.format;
-    let plan = Plan::new(schema::load(&args.schema)?)?;
-    Ok((Arc::new(plan), Shape { width: args.width, parsers: args.parsers }))
+    let plan = Plan::new(schema::load(required(args)?)?)?;
+    Ok((Arc::new(plan), Shape { width: args.width.unwrap_or(8), parsers: args.parsers }))
+}
+
+fn required(args: &CircuitArgs) -> Outcome<&str> {
+    let missing = || Failure::Usage("a circuit is made for a --schema".to_owned());
+    args.schema.as_deref().ok_or_else(missing)
 }
 
 fn generate_files(args: &GenerateArgs) -> Outcome {
+    let schema = required(&args.circuit)?;
+    if args.circuit.format == RtlFormat::Parquet {
+        let design = parquet::design(args, schema)?;
+        return write_files(&design.top, arrowsmith_rtlgen::parquet::project(&design), args);
+    }
     let (plan, shape) = plan(&args.circuit)?;
-    let named = || args.circuit.schema.parse::<Workload>().map_or("records", Workload::name);
+    let named = || schema.parse::<Workload>().map_or("records", Workload::name);
     let name = args.name.as_deref().unwrap_or_else(named);
     let design = generate(&plan, name, shape)?;
+    write_files(&design.top, project(&design, &plan), args)
+}
+
+fn write_files(top: &str, files: Vec<(String, String)>, args: &GenerateArgs) -> Outcome {
     let at = |path: &Path, error| Failure::from(Error::io(path, error));
-    for (path, text) in project(&design, &plan) {
+    for (path, text) in files {
         let file = args.output.join(&path);
         let folder = file.parent().unwrap_or(&args.output);
         fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
         fs::write(&file, text).map_err(|error| at(&file, error))?;
     }
-    eprintln!("{}: see {}", design.top, args.output.join("README.md").display());
+    eprintln!("{top}: see {}", args.output.join("README.md").display());
     Ok(())
 }
 
 fn simulate(args: &SimulateArgs) -> Outcome {
+    if args.circuit.format == RtlFormat::Parquet {
+        return parquet::simulate(args);
+    }
     let (plan, shape) = plan(&args.circuit)?;
     let text = fs::read(&args.input).map_err(|error| Error::io(&args.input, error))?;
     let options = DecodeOptions::default();

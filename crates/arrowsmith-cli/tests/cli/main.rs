@@ -17,5 +17,6 @@ mod help;
 mod infer;
 mod inspect;
 mod interrupt;
+mod rtl;
 mod run;
 mod serve;

@@ -14,21 +14,26 @@ use parquet::basic::{Compression, Encoding};
 /// A column that repeats or is part of a structure that can be null, a type or a conversion that a circuit does not have, a codec
 /// that is not Snappy, an encoding that it does not have: with the column's path.
 pub fn columns(file: &File, plan: &ReadPlan) -> Result<Vec<rtl::Column>, Refusal> {
-    let mut columns = Vec::new();
-    for field in &plan.fields {
-        let Column::Leaf(leaf) = field else {
-            return refuse(field.field().name(), "is nested");
-        };
-        columns.push(column(file, leaf)?);
+    plan.fields.iter().map(|field| column(file, field)).collect()
+}
+
+/// One of them.
+///
+/// # Errors
+///
+/// As of all.
+pub fn column(file: &File, field: &Column) -> Result<rtl::Column, Refusal> {
+    match field {
+        Column::Leaf(leaf) => of_leaf(file, leaf),
+        _ => refuse(field.field().name(), "is nested"),
     }
-    Ok(columns)
 }
 
 fn refuse<T>(path: &str, reason: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { path: path.to_owned(), reason: reason.into() })
 }
 
-fn column(file: &File, leaf: &Leaf) -> Result<rtl::Column, Refusal> {
+fn of_leaf(file: &File, leaf: &Leaf) -> Result<rtl::Column, Refusal> {
     let path = leaf.path.as_str();
     if leaf.max_rep > 0 || leaf.max_def > 1 {
         return refuse(path, "is nested");

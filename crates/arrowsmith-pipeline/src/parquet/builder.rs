@@ -9,6 +9,7 @@ use std::thread;
 use arrow_schema::FieldRef;
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_engine_gpu::parquet::ColumnEngine;
+use arrowsmith_engine_rtl::parquet::ColumnEngine as Circuits;
 use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::DataFile;
 
@@ -48,6 +49,7 @@ pub struct ParquetPipeline {
     batch_rows: Option<usize>,
     engine: Engine,
     gpu: Option<Arc<ColumnEngine>>,
+    rtl: Option<Arc<Circuits>>,
     limits: Limits,
     cancel: Arc<AtomicBool>,
 }
@@ -141,6 +143,14 @@ impl ParquetPipeline {
         self
     }
 
+    /// Simulated circuits that decode the columns that they hold; the others, and those in which they find anything that is not
+    /// sound, are decoded as without them.
+    #[must_use]
+    pub fn rtl(mut self, rtl: Option<Arc<Circuits>>) -> Self {
+        self.rtl = rtl;
+        self
+    }
+
     /// Bounds on what files may ask for; `memory_bytes_max` bounds what is decoded and not taken yet, beyond
     /// the batch that is next.
     #[must_use]
@@ -180,6 +190,7 @@ impl ParquetPipeline {
             rows: self.rows,
             engine: self.engine,
             gpu: self.gpu.filter(|_| self.engine == Engine::Cpu),
+            rtl: self.rtl.filter(|_| self.engine == Engine::Cpu),
             limits: self.limits,
             partitions,
             many: count > 1,

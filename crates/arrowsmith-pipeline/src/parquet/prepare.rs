@@ -15,13 +15,14 @@ use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder as CpuDecoder, supports};
 use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder as GpuDecoder};
 use arrowsmith_engine_reference::parquet::Reader as Reference;
+use arrowsmith_engine_rtl::parquet::ColumnEngine as Circuits;
 use arrowsmith_parquet::{
     Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan, RowSelection,
 };
 use arrowsmith_source::DataFile;
 
 use super::explain::ColumnNote;
-use super::field::{FieldTask, Stream};
+use super::field::{FieldTask, Stream, Whole};
 use super::input::{self, Opened};
 use super::partition::{Partitions, always, never};
 use super::portion::Window;
@@ -36,6 +37,8 @@ pub(crate) struct Request {
     pub(crate) engine: Engine,
     /// A device that decodes what it can.
     pub(crate) gpu: Option<Arc<ColumnEngine>>,
+    /// Circuits that decode what they can.
+    pub(crate) rtl: Option<Arc<Circuits>>,
     pub(crate) limits: Limits,
     /// Rows that are read, counted over the row groups that are; none: all.
     pub(crate) rows: Option<RowSelection>,
@@ -54,6 +57,7 @@ pub(crate) struct Prepared {
     reference: Option<Reference>,
     engine: Engine,
     gpu: Option<Arc<ColumnEngine>>,
+    rtl: Option<Arc<Circuits>>,
     /// For each field of the batches, what gives it.
     sources: Vec<Source>,
     pub(crate) schema: SchemaRef,
@@ -138,8 +142,8 @@ impl Prepared {
             ..ColumnOptions::default()
         };
         let engine = request.engine;
-        let gpu = request.gpu.clone();
-        Ok(Self { opened, plan, options, reference, engine, gpu, sources, schema, condition })
+        let (gpu, rtl) = (request.gpu.clone(), request.rtl.clone());
+        Ok(Self { opened, plan, options, reference, engine, gpu, rtl, sources, schema, condition })
     }
 
     /// Ranges of the file that the fields need of a row group.
@@ -209,6 +213,13 @@ impl Prepared {
             let decoder = GpuDecoder::new(gpu, file, group, column, selection, self.options)?;
             return Ok(Stream::Gpu(Box::new(decoder)));
         }
+        if let Some(circuits) = &self.rtl
+            && self.on_circuit(column).is_ok()
+            && let Some(array) = circuits.chunk(file, window.row_group, column)?
+            && window.selection.ranges().last().is_none_or(|range| range.end <= array.len())
+        {
+            return Ok(Stream::Whole(Whole::new(array, &window.selection)));
+        }
         if is_ours(self.engine, column) {
             let decoder = CpuDecoder::new(file, window.row_group, column, selection, self.options)?;
             return Ok(Stream::Cpu(Box::new(decoder)));
@@ -219,6 +230,14 @@ impl Prepared {
         let decoder =
             reference.field(file, window.row_group, column, selection, window.batch_rows)?;
         Ok(Stream::Reference(Box::new(decoder)))
+    }
+
+    /// Why no circuit decodes a column, if none does.
+    fn on_circuit(&self, column: &Column) -> std::result::Result<(), String> {
+        if self.options.verify_checksums {
+            return Err("circuits do not verify checksums".to_owned());
+        }
+        Circuits::supports(&self.opened.file, column)
     }
 
     fn is_ours(&self, field: usize) -> bool {
@@ -237,6 +256,12 @@ impl Prepared {
                 Source::Column(index) if self.gpu.is_some() && self.is_ours(*index) => {
                     match arrowsmith_engine_gpu::parquet::supports(&self.plan.fields[*index]) {
                         Ok(()) => ("the gpu engine", None),
+                        Err(reason) => ("the cpu engine", Some(reason)),
+                    }
+                }
+                Source::Column(index) if self.rtl.is_some() && self.is_ours(*index) => {
+                    match self.on_circuit(&self.plan.fields[*index]) {
+                        Ok(()) => ("a simulated circuit", None),
                         Err(reason) => ("the cpu engine", Some(reason)),
                     }
                 }

@@ -6,6 +6,8 @@
 //! registers. The decoders are `hdl/rtl/parquet`. Columns that repeat, and types that the circuit does not have, are refused by
 //! name. The file's footer is software's business.
 
+mod project;
+mod schema;
 mod top;
 
 #[cfg(test)]
@@ -13,6 +15,8 @@ mod tests;
 
 use std::fmt;
 
+pub use self::project::{fault, project};
+pub use self::schema::columns_of_schema;
 pub use crate::graph::Refusal;
 use crate::registers::{RegisterMap, Shape};
 
@@ -138,6 +142,8 @@ pub struct Design {
     pub registers: RegisterMap,
     /// The columns, an input each.
     pub columns: Vec<Column>,
+    /// How much it holds.
+    pub options: Options,
     /// What `schema_hash` reads as.
     pub schema_hash: u64,
 }
@@ -168,7 +174,8 @@ pub fn generate(columns: &[Column], options: &Options) -> Result<Design, Refusal
         (format!("{}_regs.sv", options.name), registers.systemverilog()),
         (format!("{top}.sv"), top::text(columns, options, &registers)),
     ];
-    Ok(Design { top, files, registers, columns: columns.to_vec(), schema_hash })
+    let (columns, options) = (columns.to_vec(), options.clone());
+    Ok(Design { top, files, registers, columns, options, schema_hash })
 }
 
 fn check(columns: &[Column], options: &Options) -> Result<(), Refusal> {
@@ -209,6 +216,20 @@ fn hash(columns: &[Column], options: &Options) -> u64 {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
     hash
+}
+
+/// What its decoder can do, in words.
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}{}, {}{}",
+            self.kind,
+            if self.nullable { ", nullable" } else { "" },
+            top::encodings(self).join(", "),
+            if self.snappy { ", Snappy" } else { "" }
+        )
+    }
 }
 
 impl fmt::Display for Kind {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is generated, and what is refused.
+//! What is generated, and what is refused; the example in `hdl/examples`.
 
-use super::{Column, Kind, Options, generate};
+use std::path::Path;
+
+use arrowsmith_plan::text::parse_schema;
+
+use super::{Column, Kind, LIBRARY, Options, columns_of_schema, fault, generate, project};
 
 #[test]
 fn every_buffer_has_a_stream() {
@@ -34,4 +38,84 @@ fn what_cannot_be_done_is_refused_by_name() {
     assert_eq!(refused(std::slice::from_ref(&column), &options), "entries");
     (column.plain, column.delta, column.dictionary) = (false, false, false);
     assert_eq!(refused(&[column], &Options::default()), "a");
+}
+
+#[test]
+fn the_example_is_fresh() {
+    let schema =
+        parse_schema("id: int64 not null, day: date32 not null, amount: float64, name: utf8");
+    let columns = columns_of_schema(&schema.unwrap(), true).unwrap();
+    let design =
+        generate(&columns, &Options { name: "orders".into(), ..Options::default() }).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl/examples/orders");
+    let mut files = design.files.clone();
+    let wanted = ["README.md", "diagram.svg", "registers.md"];
+    let beside = project(&design).into_iter();
+    files.extend(beside.filter(|(path, _)| wanted.contains(&path.as_str())));
+    for (path, text) in files {
+        let file = root.join(&path);
+        if std::env::var_os("ARROWSMITH_UPDATE_SNAPSHOTS").is_some() {
+            std::fs::create_dir_all(&root).unwrap();
+            std::fs::write(&file, &text).unwrap();
+        }
+        let kept = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(kept == text, "{path} is stale: ARROWSMITH_UPDATE_SNAPSHOTS=1");
+    }
+}
+
+#[test]
+fn schemas_become_columns_or_are_refused_by_name() {
+    let of = |text: &str| columns_of_schema(&parse_schema(text).unwrap(), false);
+    let columns = of("a: timestamp(us) not null, b: binary").unwrap();
+    assert_eq!(columns[0], Column::new("a", Kind::Bits64, false));
+    assert_eq!(columns[1], Column::new("b", Kind::Bytes, true));
+    for text in ["a: bool", "a: list<int32>", "a: timestamp(s)", "a: decimal128(5, 2)", "a: int8"] {
+        assert_eq!(of(text).unwrap_err().path, "a", "{text}");
+    }
+}
+
+#[test]
+fn a_project_has_what_tools_expect() {
+    let options = Options { name: "t".into(), ..Options::default() };
+    let mut column = Column::new("a", Kind::Bits64, true);
+    column.snappy = true;
+    let files = project(&generate(&[column], &options).unwrap());
+    for wanted in [
+        "README.md",
+        "diagram.svg",
+        "registers.md",
+        "files.f",
+        "t.core",
+        "vivado.tcl",
+        "quartus.tcl",
+        "driver/t_registers.h",
+        "driver/t_registers.rs",
+        "driver/as_converter_driver.hpp",
+        "driver/as_converter_registers.hpp",
+        "shell/t_xrt.sv",
+        "shell/t_opae.sv",
+        "rtl/t_regs.sv",
+        "rtl/t_top.sv",
+        "rtl/parquet/as_parquet_column.sv",
+    ] {
+        assert!(files.iter().any(|(path, _)| path == wanted), "{wanted}");
+    }
+    let shell = files.iter().find(|(path, _)| path == "shell/t_xrt.sv").unwrap();
+    assert!(shell.1.contains(".ctl_aw_valid_i(s_axi_control_awvalid)"), "{}", shell.1);
+    assert!(shell.1.contains("output logic [63:0] m_axi_gmem_awaddr"), "{}", shell.1);
+}
+
+/// The table of faults is that of the package.
+#[test]
+fn faults_are_those_of_the_circuit() {
+    let package = LIBRARY.iter().find(|(path, _)| path.ends_with("as_parquet_pkg.sv")).unwrap().1;
+    let codes: Vec<u32> = package
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Fault")?.split_once("= 8'd"))
+        .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>())
+        .map(|digits| digits.parse().unwrap())
+        .filter(|code| *code != 0)
+        .collect();
+    assert_eq!(codes.len(), 16);
+    assert!(codes.iter().all(|code| fault(*code).is_some()), "{codes:?}");
 }

@@ -8,7 +8,7 @@ use crate::registers::RegisterMap;
 use crate::registers::systemverilog::{CTL_PORTS, logic, ports};
 
 /// AXI4 to memory: direction, bits, name.
-const MEM_PORTS: [(&str, u64, &str); 20] = [
+pub(super) const MEM_PORTS: [(&str, u64, &str); 20] = [
     ("output", 1, "mem_ar_valid_o"),
     ("input", 1, "mem_ar_ready_i"),
     ("output", 64, "mem_ar_addr_o"),
@@ -226,15 +226,7 @@ fn decoder(out: &mut String, index: usize, first: usize, column: &Column, option
         wires.push(used.then_some(at));
         at += usize::from(used);
     }
-    let _ = writeln!(
-        out,
-        "\n  // {}: {}{}, {}{}.",
-        column.path.replace(['\n', '\r'], " "),
-        column.kind,
-        if column.nullable { ", nullable" } else { "" },
-        encodings(column).join(", "),
-        if column.snappy { ", Snappy" } else { "" }
-    );
+    let _ = writeln!(out, "\n  // {}: {column}.", column.path.replace(['\n', '\r'], " "));
     let _ = writeln!(
         out,
         "  logic [2:0] c{index}_valid, c{index}_ready, c{index}_last;\n  logic [1535:0] c{index}_data;\n  logic [191:0] c{index}_strobe;"
@@ -304,7 +296,7 @@ fn decoder(out: &mut String, index: usize, first: usize, column: &Column, option
     connect(out, "as_parquet_column", &format!("i_column_{index}"), &parameters, &pins);
 }
 
-fn encodings(column: &Column) -> Vec<&'static str> {
+pub(super) fn encodings(column: &Column) -> Vec<&'static str> {
     let delta = match column.kind {
         Kind::Bytes => "DELTA_LENGTH_BYTE_ARRAY",
         Kind::Bits32 | Kind::Bits64 => "DELTA_BINARY_PACKED",

@@ -8,6 +8,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_engine_gpu::parquet::ColumnEngine;
+use arrowsmith_engine_rtl::parquet::ColumnEngine as Circuits;
 use arrowsmith_pipeline::Progress;
 use arrowsmith_pipeline::parquet::{ParquetBatches, ParquetPipeline};
 use arrowsmith_source::DataFile;
@@ -88,6 +89,12 @@ impl ReaderBuilder {
     #[must_use]
     pub fn gpu(self, gpu: Option<Arc<ColumnEngine>>) -> Self {
         Self { pipeline: self.pipeline.gpu(gpu) }
+    }
+
+    /// Simulated circuits that decode the columns that they hold; engine `cpu` decodes the others.
+    #[must_use]
+    pub fn rtl(self, rtl: Option<Arc<Circuits>>) -> Self {
+        Self { pipeline: self.pipeline.rtl(rtl) }
     }
 
     /// Bounds on what files may ask for, and on memory.

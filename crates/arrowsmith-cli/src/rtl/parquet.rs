@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith rtl` of Parquet: the columns of a circuit by a schema or a file, and a file's columns through circuits, one by one.
+//!
+//! It decodes nothing itself.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use arrow_array::ArrayRef;
+use arrowsmith_core::{Error, Limits, Result};
+use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder};
+use arrowsmith_engine_rtl::Verilator;
+use arrowsmith_engine_rtl::converter::MemoryProfile;
+use arrowsmith_engine_rtl::parquet::{ColumnEngine, Measured, ParquetError, column, columns};
+use arrowsmith_parquet::{Column, File, ReadOptions, ReadPlan};
+use arrowsmith_rtlgen::parquet::{Design, Options, columns_of_schema, generate};
+
+use super::args::{CircuitArgs, GenerateArgs, SimulateArgs};
+use crate::failure::{Failure, Outcome};
+use crate::schema;
+
+/// The circuit that is asked for.
+pub(super) fn design(args: &GenerateArgs, schema: &str) -> Outcome<Design> {
+    check(&args.circuit)?;
+    let columns = if is_parquet(schema) {
+        let (file, plan) = open(Path::new(schema))?;
+        columns(&file, &plan)
+    } else {
+        columns_of_schema(schema::load(schema)?.as_ref(), args.snappy)
+    };
+    let name = args.name.clone().unwrap_or_else(|| "columns".to_owned());
+    let options = Options { name, ..Options::default() };
+    let design = columns.and_then(|columns| generate(&columns, &options));
+    design.map_err(|refusal| Error::Config(refusal.to_string()).into())
+}
+
+/// All columns of a file, each through its circuit and through the engine `cpu`.
+pub(super) fn simulate(args: &SimulateArgs) -> Outcome {
+    check(&args.circuit)?;
+    let (file, plan) = open(&args.input)?;
+    let verilator = Verilator::find().map_err(|error| Error::Config(error.to_string()))?;
+    let memory = MemoryProfile {
+        read_latency: args.read_latency,
+        stall_percent: args.stalls,
+        ..MemoryProfile::IDEAL
+    };
+    let circuits = ColumnEngine::new(verilator, Options::default(), memory);
+    let mut stdout = io::stdout().lock();
+    let mut differ = false;
+    for field in &plan.fields {
+        let name = field.field().name();
+        let what = match column(&file, field) {
+            Ok(column) => column,
+            Err(refusal) => {
+                let reason = refusal.reason;
+                writeln!(stdout, "{name}: left to software: {reason}").map_err(Failure::stdout)?;
+                continue;
+            }
+        };
+        let mut took = Measured::default();
+        let mut notes = Vec::new();
+        for row_group in 0..file.row_groups() {
+            let expected = expected(&file, row_group, field);
+            match (circuits.measured(&file, row_group, field), expected) {
+                (Ok((array, one)), Ok(expected)) => {
+                    if array.as_ref() != expected.as_ref() {
+                        differ = true;
+                        notes.push(format!("row group {row_group} differs from engine cpu"));
+                    }
+                    took.add(&one);
+                }
+                (Ok(_), Err(error)) => {
+                    notes.push(format!("row group {row_group}: software refuses it: {error}"));
+                }
+                (Err(ParquetError::Rtl(error)), _) => {
+                    return Err(Error::Config(error.to_string()).into());
+                }
+                (Err(error), _) => notes.push(format!("left to software: {error}")),
+            }
+        }
+        writeln!(
+            stdout,
+            "{name}: {what}: {} rows in {} cycles, {:.1} bytes in and {:.1} bytes of Arrow out a cycle",
+            took.rows,
+            took.cycles,
+            took.input_bytes_a_cycle(),
+            took.output_bytes_a_cycle()
+        )
+        .map_err(Failure::stdout)?;
+        for note in notes {
+            writeln!(stdout, "  {note}").map_err(Failure::stdout)?;
+        }
+    }
+    if differ {
+        return Err(Error::Config("the circuit and the engine cpu differ".to_owned()).into());
+    }
+    writeln!(stdout, "same as engine cpu").map_err(Failure::stdout)
+}
+
+fn expected(file: &File, row_group: usize, field: &Column) -> Result<ArrayRef> {
+    let rows = file.row_group_rows(row_group)?;
+    FieldDecoder::new(file, row_group, field, None, ColumnOptions::default())?.next(rows)
+}
+
+fn check(args: &CircuitArgs) -> Outcome {
+    let refuse = |why: &str| Err(Failure::Usage(why.to_owned()));
+    if args.width.is_some_and(|width| width != 64) {
+        return refuse("--width: a circuit of Parquet has 64 bytes a cycle");
+    }
+    if args.parsers != 1 {
+        return refuse("--parsers is for JSON; of Parquet every column has a decoder");
+    }
+    Ok(())
+}
+
+fn is_parquet(path: &str) -> bool {
+    let mut magic = [0; 4];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && &magic == b"PAR1"
+}
+
+fn open(path: &Path) -> Result<(File, ReadPlan)> {
+    let bytes = fs::read(path).map_err(|error| Error::io(path, error))?;
+    let file = File::open(bytes.into(), &Limits::default())?;
+    let plan = ReadPlan::new(&file, &ReadOptions::default())?;
+    Ok((file, plan))
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Columns one by one, for a pipeline that also reads what no circuit takes: a circuit a column, columns that are stored alike share one.
+//!
+//! What a circuit refuses, and every chunk in which it finds anything that is not sound, is left to the caller's own decoder: so errors
+//! are that decoder's. Circuits are compiled when they are needed first.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::ArrayRef;
+use arrowsmith_core::{Error, Result};
+use arrowsmith_parquet::{Column, File};
+use arrowsmith_rtlgen::parquet::Options;
+
+use super::{Engine, Measured, ParquetError, column};
+use crate::converter::MemoryProfile;
+use crate::{RtlError, Verilator};
+
+/// What circuits did so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Column chunks that a circuit decoded.
+    pub chunks: u64,
+    /// Column chunks that a circuit gave back.
+    pub given_back: u64,
+    /// What all of them took, one after the other.
+    pub took: Measured,
+}
+
+/// Decodes columns by circuits; shared by all threads.
+#[derive(Debug)]
+pub struct ColumnEngine {
+    verilator: Verilator,
+    options: Options,
+    memory: MemoryProfile,
+    /// A compilation at a time: two of one circuit would do the same twice.
+    compiles: Mutex<()>,
+    counts: Mutex<Counts>,
+}
+
+impl ColumnEngine {
+    /// With circuits of these sizes, on this memory.
+    pub fn new(verilator: Verilator, options: Options, memory: MemoryProfile) -> Self {
+        let (compiles, counts) = (Mutex::default(), Mutex::default());
+        Self { verilator, options, memory, compiles, counts }
+    }
+
+    /// With the Verilator of this machine, as [`Verilator::find`] finds it, and an ideal memory.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn open() -> Result<Self> {
+        let verilator = Verilator::find().map_err(failed)?;
+        Ok(Self::new(verilator, Options::default(), MemoryProfile::IDEAL))
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> Counts {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why no circuit takes a column of a file, if none does.
+    ///
+    /// # Errors
+    ///
+    /// The reason, in words.
+    pub fn supports(file: &File, field: &Column) -> std::result::Result<(), String> {
+        column(file, field).map(|_| ()).map_err(|refusal| refusal.reason)
+    }
+
+    /// All rows of a column chunk; none if no circuit takes it, or if it is not sound.
+    ///
+    /// # Errors
+    ///
+    /// A circuit that does not compile or does not run.
+    pub fn chunk(&self, file: &File, row_group: usize, field: &Column) -> Result<Option<ArrayRef>> {
+        let done = self.measured(file, row_group, field);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        match done {
+            Ok((array, took)) => {
+                counts.chunks += 1;
+                counts.took.add(&took);
+                Ok(Some(array))
+            }
+            Err(ParquetError::Rtl(error)) => Err(failed(error)),
+            Err(_) => {
+                counts.given_back += 1;
+                Ok(None)
+            }
+        }
+    }
+
+    /// All rows of a column chunk, and what they took.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Engine::of_column`] and [`super::Reader::read`].
+    pub fn measured(
+        &self,
+        file: &File,
+        row_group: usize,
+        field: &Column,
+    ) -> std::result::Result<(ArrayRef, Measured), ParquetError> {
+        let engine = {
+            let _one = self.compiles.lock().unwrap_or_else(PoisonError::into_inner);
+            Engine::of_column(&self.verilator, file, field, &self.options)?
+        };
+        let (batch, took) = engine.start(&self.memory)?.read(file, row_group)?;
+        Ok((Arc::clone(batch.column(0)), took))
+    }
+}
+
+fn failed(error: RtlError) -> Error {
+    Error::Config(error.to_string())
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { chunks, given_back, took } = self;
+        write!(
+            f,
+            "circuits: {chunks} column chunks in {} cycles, {:.1} bytes in and {:.1} bytes of Arrow out a cycle",
+            took.cycles,
+            took.input_bytes_a_cycle(),
+            took.output_bytes_a_cycle()
+        )?;
+        if *given_back > 0 {
+            write!(f, "; {given_back} column chunks left to software")?;
+        }
+        Ok(())
+    }
+}
