@@ -22,7 +22,7 @@ use bytes::Bytes;
 
 /// The engine by itself: each field of each row group, batch by batch.
 struct Engine {
-    columns: ColumnEngine,
+    columns: Arc<ColumnEngine>,
     options: ColumnOptions,
 }
 
@@ -87,9 +87,13 @@ fn read(bytes: &Bytes, ask: &Ask, engine: &Engine) -> arrowsmith_core::Result<Ro
 }
 
 fn engine(seed: u64, verify_checksums: bool) -> Engine {
+    with(seed, verify_checksums, GpuOptions::default())
+}
+
+fn with(seed: u64, verify_checksums: bool, gpu: GpuOptions) -> Engine {
     let device = common::device(seed);
     Engine {
-        columns: ColumnEngine::new(device, GpuOptions::default()),
+        columns: Arc::new(ColumnEngine::new(device, gpu)),
         options: ColumnOptions { verify_checksums, ..ColumnOptions::default() },
     }
 }
@@ -103,8 +107,29 @@ fn random_files_are_read_as_the_parquet_crate_reads_them() {
         }
     }
     let (device, cpu) = engine.columns.chunks();
-    eprintln!("{device} column chunks on the device, {cpu} by the CPU engine");
-    assert!(device > cpu / 4, "{device} of {} column chunks", device + cpu);
+    eprintln!("{device} windows of columns on the device, {cpu} columns by the CPU engine");
+    assert!(device > cpu * 4, "{device} of {}", device + cpu);
+}
+
+/// Where there is no room for a column chunk, or offsets do not number it: a window of rows at a time.
+#[test]
+fn columns_that_are_too_large_come_in_windows() {
+    let small = [
+        GpuOptions::default().with_offset_max(150),
+        GpuOptions::default().with_offset_max(700),
+        GpuOptions::default().with_memory_bytes_max(40 << 10),
+    ];
+    for (which, gpu) in small.into_iter().enumerate() {
+        let engine = with(6, true, gpu);
+        for seed in 100..100 + common::seeds(15) / 3 {
+            if let Err(difference) = properties::check_seed(&engine, seed) {
+                panic!("{which}: {difference}");
+            }
+        }
+        let (device, cpu) = engine.columns.chunks();
+        eprintln!("{which}: {device} windows on the device, {cpu} columns by the CPU engine");
+        assert!(device > 0 && cpu > 0, "{which}: {device} and {cpu}");
+    }
 }
 
 #[test]
@@ -135,5 +160,6 @@ fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
     );
     assert!(summary.equal > 400, "{} files were equal", summary.equal);
     let (device, cpu) = engine.columns.chunks();
-    eprintln!("{device} column chunks on the device, {cpu} by the CPU engine");
+    eprintln!("{device} windows of columns on the device, {cpu} columns by the CPU engine");
+    assert!(device > cpu * 4, "{device} of {}", device + cpu);
 }
