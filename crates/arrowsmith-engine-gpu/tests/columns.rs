@@ -14,6 +14,7 @@ use arrow_schema::Schema;
 use arrowsmith_core::Limits;
 use arrowsmith_engine_cpu::parquet::ColumnOptions;
 use arrowsmith_engine_gpu::GpuOptions;
+use arrowsmith_engine_gpu::device::shim::ShimDevice;
 use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
 use arrowsmith_testkit::corpus;
@@ -129,6 +130,46 @@ fn columns_that_are_too_large_come_in_windows() {
         let (device, cpu) = engine.columns.chunks();
         eprintln!("{which}: {device} windows on the device, {cpu} columns by the CPU engine");
         assert!(device > 0 && cpu > 0, "{which}: {device} and {cpu}");
+    }
+}
+
+/// Row groups that stay on the device are what the columns are one by one; and nothing is held in the end.
+#[test]
+fn row_groups_that_stay_are_those_that_come() {
+    for seed in 0..common::seeds(15) {
+        let bytes = arrowsmith_testkit::parquet::random::file(seed).bytes;
+        let file = File::open(bytes.clone(), &Limits::default()).expect("a file");
+        let plan = ReadPlan::new(&file, &ReadOptions::default()).expect("a plan");
+        let options = ColumnOptions::default();
+        let device = Arc::new(ShimDevice::new(seed));
+        let columns = ColumnEngine::new(device.clone(), GpuOptions::default());
+        let columns = Arc::new(columns);
+        let mut kept = Vec::new();
+        for row_group in 0..file.row_groups() {
+            let rows = file.row_group_rows(row_group).expect("rows");
+            let expected = plan.fields.iter().map(|column| {
+                let cpu = arrowsmith_engine_cpu::parquet::FieldDecoder::new(
+                    &file, row_group, column, None, options,
+                );
+                cpu.and_then(|mut cpu| cpu.next(rows))
+            });
+            let Ok(expected) = expected.collect::<Result<Vec<_>, _>>() else { continue };
+            let batch = match columns.device_batch(&file, row_group, &plan, options) {
+                Ok(batch) => batch,
+                Err(error) if error.to_string().contains("views do not stay") => continue,
+                Err(error) => panic!("seed {seed}: {error}"),
+            };
+            let found = batch.to_host().expect("it is sound");
+            let with = RecordBatchOptions::new().with_row_count(Some(rows));
+            let expected =
+                RecordBatch::try_new_with_options(Arc::clone(&plan.schema), expected, &with);
+            assert_eq!(found, expected.expect("a batch"), "seed {seed}");
+            kept.push(batch);
+        }
+        drop(columns);
+        assert_eq!(device.live(), kept.len() as u64, "seed {seed}: one piece a batch");
+        drop(kept);
+        assert_eq!(device.live(), 0, "seed {seed}");
     }
 }
 

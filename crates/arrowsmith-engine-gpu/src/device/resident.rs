@@ -68,7 +68,7 @@ impl Tree {
     }
 
     /// The same with other places, taken in the order of `parts`.
-    fn moved(&mut self, places: &mut impl Iterator<Item = Ptr>) {
+    pub(crate) fn moved(&mut self, places: &mut impl Iterator<Item = Ptr>) {
         for part in self.valid.iter_mut().chain(&mut self.buffers) {
             part.at = places.next().unwrap_or_default();
         }
@@ -176,14 +176,6 @@ impl DeviceBatch {
         batch: &RecordBatch,
     ) -> Result<Self> {
         let data = StructArray::from(batch.clone()).to_data();
-        let data = if begins_at_zero(&data) {
-            data
-        } else {
-            // Without the offset that a slice has.
-            let mut whole = MutableArrayData::new(vec![&data], false, data.len());
-            whole.try_extend(0, 0, data.len())?;
-            whole.freeze()
-        };
         let mut buffers = Vec::new();
         let mut root = tree(&data, &mut buffers)?;
         let mut parts = Vec::new();
@@ -298,7 +290,17 @@ fn begins_at_zero(data: &ArrayData) -> bool {
 }
 
 /// An array of the host as data; its buffers go to `buffers`, in the order of `parts`.
-fn tree(data: &ArrayData, buffers: &mut Vec<Buffer>) -> Result<Tree> {
+pub(crate) fn tree(data: &ArrayData, buffers: &mut Vec<Buffer>) -> Result<Tree> {
+    if begins_at_zero(data) {
+        return whole_tree(data, buffers);
+    }
+    // Without the offset that a slice has.
+    let mut whole = MutableArrayData::new(vec![data], false, data.len());
+    whole.try_extend(0, 0, data.len())?;
+    whole_tree(&whole.freeze(), buffers)
+}
+
+fn whole_tree(data: &ArrayData, buffers: &mut Vec<Buffer>) -> Result<Tree> {
     if layout(data.data_type()).variadic {
         let message = "views do not stay on a device; take utf8 or binary";
         return Err(Error::Config(message.to_owned()));
@@ -309,7 +311,7 @@ fn tree(data: &ArrayData, buffers: &mut Vec<Buffer>) -> Result<Tree> {
     };
     let valid = data.nulls().map(|nulls| put(nulls.buffer()));
     let parts = data.buffers().iter().map(&mut put).collect();
-    let children = data.child_data().iter().map(|child| tree(child, buffers));
+    let children = data.child_data().iter().map(|child| whole_tree(child, buffers));
     Ok(Tree {
         data_type: data.data_type().clone(),
         len: data.len(),

@@ -16,6 +16,7 @@ use arrowsmith_engine_cpu::parquet::nest::Around;
 use super::pages::Host;
 use super::shape::{Form, Shape};
 use crate::device::memory::{Arena, Refused};
+use crate::device::resident::{Part, Tree};
 use crate::device::{Ptr, Stream};
 
 /// Words of a page in `PageDesc`.
@@ -238,6 +239,49 @@ impl Run<'_> {
 }
 
 fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt> {
+    let made = make(run, shape, host)?;
+    let array = fetched(run, shape, &made)?;
+    let around = shape.around.iter().map(|around| run.around(made.levels, around));
+    Ok(Decoded { array, around: around.collect::<Result<_, _>>()? })
+}
+
+/// Decodes a column without anything around it, and leaves it in the arena.
+pub(super) fn stay(
+    stream: &mut dyn Stream,
+    arena: &mut Arena,
+    shape: &Shape,
+    host: &Host,
+    offset_max: u64,
+) -> Result<Tree, Halt> {
+    let mut run = Run { stream, arena, offset_max };
+    let made = make(&mut run, shape, host)?;
+    let [bad, nulls, bits, buffers @ ..] = &made.parts[..] else { return Err(Halt::Unsure) };
+    let found = run.fetch(&[*bad, *nulls])?;
+    let nulls = found[1].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+    if found[0].iter().any(|byte| *byte != 0) || (nulls > 0 && !shape.nullable) {
+        return Err(Halt::Unsure);
+    }
+    let part = |(at, bytes): &(Ptr, usize)| Part { at: *at, bytes: *bytes as u64 };
+    Ok(Tree {
+        data_type: shape.data_type.clone(),
+        len: made.rows,
+        null_count: nulls,
+        valid: (nulls > 0).then(|| part(bits)),
+        buffers: buffers.iter().map(part).collect(),
+        children: Vec::new(),
+    })
+}
+
+/// What the device has made of a chunk.
+struct Made {
+    levels: Levels,
+    rows: usize,
+    /// Whether anything is not sound; how many nulls; validity; then the buffers of the array. None where there
+    /// are no rows.
+    parts: Vec<(Ptr, usize)>,
+}
+
+fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     let text = run.put(&host.bytes)?;
     let bad = run.zeros(4)?;
     let mut desc: Vec<u64> = Vec::with_capacity(host.pages.len() * DESC_WORDS);
@@ -320,9 +364,8 @@ fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt
         }
     }
     let parts = Parts { pages, valid, before, words, lens, dictionary, bad };
-    let array = gather(run, shape, host, &parts, &rows)?;
-    let around = shape.around.iter().map(|around| run.around(levels, around));
-    Ok(Decoded { array, around: around.collect::<Result<_, _>>()? })
+    let parts = gather(run, shape, host, &parts, &rows)?;
+    Ok(Made { levels, rows: rows.count, parts })
 }
 
 /// The rows that come out.
@@ -389,11 +432,10 @@ fn gather(
     host: &Host,
     parts: &Parts,
     rows: &Rows,
-) -> Result<ArrayRef, Halt> {
+) -> Result<Vec<(Ptr, usize)>, Halt> {
     let count = rows.count;
     if count == 0 {
-        let data_type = if shape.keys.is_some() { &DataType::Int32 } else { &shape.data_type };
-        return Ok(new_empty_array(data_type));
+        return Ok(Vec::new());
     }
     // Words of what is not sound are followed nowhere.
     let sound = run.fetch(&[(parts.bad, 4)])?;
@@ -478,7 +520,17 @@ fn gather(
             wanted.push((out, total));
         }
     }
-    let mut fetched = run.fetch(&wanted)?.into_iter();
+    Ok(wanted)
+}
+
+/// The array on the host.
+fn fetched(run: &mut Run<'_>, shape: &Shape, made: &Made) -> Result<ArrayRef, Halt> {
+    let count = made.rows;
+    if count == 0 {
+        let data_type = if shape.keys.is_some() { &DataType::Int32 } else { &shape.data_type };
+        return Ok(new_empty_array(data_type));
+    }
+    let mut fetched = run.fetch(&made.parts)?.into_iter();
     let mut next = || fetched.next().unwrap_or_default();
     if next().iter().any(|byte| *byte != 0) {
         return Err(Halt::Unsure);

@@ -9,6 +9,7 @@
 
 mod chunk;
 mod pages;
+mod resident;
 mod shape;
 
 use std::collections::VecDeque;
@@ -76,6 +77,10 @@ impl ColumnEngine {
     /// Windows of columns so far that the device decoded, and columns that the CPU engine did.
     pub fn chunks(&self) -> (u64, u64) {
         (self.on_device.load(Ordering::Relaxed), self.on_cpu.load(Ordering::Relaxed))
+    }
+
+    fn count_on_device(&self) {
+        self.on_device.fetch_add(1, Ordering::Relaxed);
     }
 
     fn lane(&self) -> Result<Lane> {
@@ -233,7 +238,7 @@ impl DeviceSource {
             Window::Rows(array, first) => self.window = (array, first),
             Window::Unsure => return Ok(false),
         }
-        self.engine.on_device.fetch_add(1, Ordering::Relaxed);
+        self.engine.count_on_device();
         Ok(true)
     }
 
