@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod flight;
+pub mod gpu;
 pub mod graph;
 pub mod parquet;
 pub mod parquet_reader;

@@ -27,6 +27,8 @@ const TARGETS: &[(&str, Body)] = &[
     ("parquet_pages", crate::parquet::parquet_pages),
     ("parquet_values", crate::parquet::parquet_values),
     ("parquet_levels", crate::parquet::parquet_levels),
+    ("gpu_json", crate::gpu::json),
+    ("gpu_pages", crate::gpu::pages),
 ];
 
 fn files(folder: &str, target: &str) -> Vec<Vec<u8>> {
@@ -43,7 +45,13 @@ fn run(target: &str, rounds: u64) {
     let asked = std::env::var("ARROWSMITH_ROUNDS").ok().and_then(|text| text.parse().ok());
     let rounds = asked.unwrap_or(rounds);
     let (_, body) = TARGETS.iter().find(|(name, _)| *name == target).unwrap();
-    let seeds = files("seeds", target);
+    // Targets of the GPU engine read what those of the CPU engine do.
+    let folder = match target {
+        "gpu_json" => "json_engines",
+        "gpu_pages" => "parquet_pages",
+        other => other,
+    };
+    let seeds = files("seeds", folder);
     assert!(!seeds.is_empty());
     files("regressions", target).iter().for_each(|data| body(data));
     for (index, seed) in seeds.iter().enumerate() {
@@ -142,4 +150,14 @@ fn parquet_values() {
 #[test]
 fn parquet_levels() {
     run("parquet_levels", 300);
+}
+
+#[test]
+fn gpu_json() {
+    run("gpu_json", 20);
+}
+
+#[test]
+fn gpu_pages() {
+    run("gpu_pages", 60);
 }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench gpu`: what the GPU engine does on this machine's GPU, beside the machine's own copies.
+//! `arrowsmith bench gpu`: what the GPU engine does on this machine's GPU, beside the machine's own copies, engine
+//! cpu on the same bytes, and cuDF where it is installed.
 //!
 //! What cannot be measured is listed as not measured, with the reason: without a GPU that is everything. It
 //! drives a device from outside, by [`Gpu`], and never makes up a figure.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrowsmith_workload::{Generator, Workload};
 
 use crate::machine;
+use crate::parquet::made::Made;
 use crate::result::{NotMeasured, Report, Row};
 use crate::stats::Spread;
 
@@ -38,30 +42,63 @@ impl Way {
     }
 }
 
+/// Something to convert.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample<'a> {
+    /// The schema of a text; none for a Parquet file.
+    pub workload: Option<Workload>,
+    /// The text, or the file.
+    pub bytes: &'a [u8],
+    /// The same as a file.
+    pub path: &'a Path,
+    /// Records, or rows.
+    pub records: u64,
+}
+
+/// What some conversions took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Measured {
+    /// Seconds of each, from the first byte read to the last batch complete.
+    pub seconds: Vec<f64>,
+    /// Whether all of them gave as many records as there are.
+    pub valid: bool,
+    /// Energy of the device while all of them ran, in joules, if the machine says.
+    pub joules: Option<f64>,
+}
+
+/// Seconds of some copies to a device, and of some back.
+pub type Copies = (Vec<f64>, Vec<f64>);
+
 /// A GPU, as the suite drives it.
 pub trait Gpu {
     /// What it is called.
     fn name(&self) -> String;
 
-    /// Seconds that each of some conversions took, from the first byte read to the last batch complete, and
-    /// whether all of them gave as many records as there are.
+    /// Converts a sample some times.
     ///
     /// # Errors
     /// Why it cannot be measured.
-    fn decode(
+    fn decode(&self, sample: Sample<'_>, way: Way, rounds: usize) -> Result<Measured, String>;
+
+    /// The same by engine cpu, on all cores.
+    ///
+    /// # Errors
+    /// Why it cannot be measured.
+    fn decode_on_cpu(
         &self,
-        workload: Workload,
-        text: &[u8],
-        records: u64,
+        sample: Sample<'_>,
         way: Way,
         rounds: usize,
-    ) -> Result<(Vec<f64>, bool), String>;
+    ) -> Result<Measured, String>;
 
-    /// Seconds that each of some copies of so many bytes took, to the device and back.
+    /// Seconds that each of some copies of so many bytes took, between pinned memory and the device.
     ///
     /// # Errors
     /// Why it cannot be measured.
-    fn copy(&self, bytes: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>), String>;
+    fn copy(&self, bytes: usize, rounds: usize) -> Result<Copies, String>;
+
+    /// Why energy is not among the figures, if it is not.
+    fn no_energy(&self) -> Option<String>;
 }
 
 /// What to measure.
@@ -90,8 +127,15 @@ const INPUTS: [(&str, Workload, u32); 7] = [
     ("logs", Workload::Logs, 64),
 ];
 
-/// Files whose conversion has no way here yet.
-const FILES: [&str; 3] = ["parquet-delta", "parquet-strings", "parquet-taxi"];
+/// Parquet files: what they are called here, and the workload of `bench parquet` that they are.
+const FILES: [(&str, &str); 3] = [
+    ("parquet-delta", "int64-delta"),
+    ("parquet-strings", "string-delta-length"),
+    ("parquet-taxi", "taxi-none"),
+];
+
+/// What cuDF is run by: a format, a file and a number of rounds in, seconds out.
+const CUDF: &str = include_str!("../../../bench/peers/gpu/cudf_peer.py");
 
 /// Runs the suite; `gpu` is the device, or why there is none.
 pub fn run(
@@ -113,48 +157,120 @@ pub fn run(
     for &size in &options.sizes_bytes {
         let bytes = usize::try_from(size).unwrap_or(usize::MAX);
         for (name, workload, max_values) in INPUTS {
-            let workload_name = format!("{name}, {}", words(size));
-            let mut text = Vec::new();
-            if gpu.is_ok() {
-                progress(&workload_name);
+            let name = format!("{name}, {}", words(size));
+            let made = gpu.map_err(str::to_owned).and_then(|gpu| {
+                progress(&name);
+                let mut text = Vec::new();
                 Generator::new(workload, 0, max_values).fill(bytes, &mut text);
-            }
-            let records = text.iter().filter(|byte| **byte == b'\n').count() as u64;
-            for way in Way::ALL {
-                let measured = gpu.map_err(str::to_owned).and_then(|gpu| {
-                    gpu.decode(workload, &text, records, way, options.rounds)
-                        .map(|measured| (gpu.name(), measured))
-                });
-                add(&mut report, &workload_name, way.name(), (text.len(), records), measured);
-            }
+                let records = text.iter().filter(|byte| **byte == b'\n').count() as u64;
+                let size = text.len() as u64;
+                Ok((gpu, Made::text(text, records).map_err(|error| error.to_string())?, size))
+            });
+            contest(&mut report, &name, Some(workload), made, options.rounds);
         }
-        for name in FILES {
-            let reason = gpu.err().unwrap_or("this suite does not drive Parquet yet");
-            report.not_measured.push(missing(&format!("{name}, {}", words(size)), "file", reason));
+        for (name, recipe) in FILES {
+            let name = format!("{name}, {}", words(size));
+            let made = gpu.map_err(str::to_owned).and_then(|gpu| {
+                progress(&name);
+                let made = Made::parquet(recipe, size).map_err(|error| error.to_string())?;
+                let size = made.arrow_bytes;
+                Ok((gpu, made, size))
+            });
+            contest(&mut report, &name, None, made, options.rounds);
         }
         let copies = gpu
             .map_err(str::to_owned)
             .and_then(|gpu| gpu.copy(bytes, options.rounds).map(|copies| (gpu.name(), copies)));
         let (up, down) = match copies {
-            Ok((name, (up, down))) => (Ok((name.clone(), (up, true))), Ok((name, (down, true)))),
+            Ok((name, (up, down))) => {
+                let copied = |seconds| Measured { seconds, valid: true, joules: None };
+                (Ok((name.clone(), copied(up))), Ok((name, copied(down))))
+            }
             Err(reason) => (Err(reason.clone()), Err(reason)),
         };
         let copied = format!("copies, {}", words(size));
-        add(&mut report, &copied, "to-device", (bytes, 0), up);
-        add(&mut report, &copied, "to-host", (bytes, 0), down);
+        add(&mut report, &copied, "arrowsmith-gpu (to-device)", (size, 0), up);
+        add(&mut report, &copied, "arrowsmith-gpu (to-host)", (size, 0), down);
     }
-    report.not_measured.push(missing("all", "energy", gpu.err().unwrap_or("NVML is not asked")));
-    report.not_measured.push(missing("all", "cudf", gpu.err().unwrap_or("cuDF is not asked")));
+    let no_energy = gpu.map_or_else(|reason| Some(reason.to_owned()), Gpu::no_energy);
+    report.not_measured.extend(no_energy.map(|reason| missing("all", "energy", &reason)));
     report
+}
+
+/// All engines, and all ways, on one sample, of which so many bytes count.
+fn contest(
+    report: &mut Report,
+    name: &str,
+    workload: Option<Workload>,
+    made: Result<(&dyn Gpu, Made, u64), String>,
+    rounds: usize,
+) {
+    for way in Way::ALL {
+        let engine = |engine: &str| format!("{engine} ({})", way.name());
+        let on_gpu = measure(&made, workload, |gpu, sample| gpu.decode(sample, way, rounds));
+        add(report, name, &engine("arrowsmith-gpu"), on_gpu.0, on_gpu.1);
+        if way != Way::Device {
+            let on_cpu =
+                measure(&made, workload, |gpu, sample| gpu.decode_on_cpu(sample, way, rounds));
+            add(report, name, &engine("arrowsmith-cpu"), on_cpu.0, on_cpu.1);
+        }
+    }
+    let cudf = measure(&made, workload, |_, sample| cudf(sample, rounds));
+    add(report, name, "cudf (file)", cudf.0, cudf.1);
+}
+
+/// Bytes and records of a sample, and what some conversions of it took on which device.
+type Figure = ((u64, u64), Result<(String, Measured), String>);
+
+fn measure(
+    made: &Result<(&dyn Gpu, Made, u64), String>,
+    workload: Option<Workload>,
+    run: impl FnOnce(&dyn Gpu, Sample<'_>) -> Result<Measured, String>,
+) -> Figure {
+    match made {
+        Err(reason) => ((0, 0), Err(reason.clone())),
+        Ok((gpu, made, bytes)) => {
+            let sample = Sample {
+                workload,
+                bytes: &made.bytes,
+                path: made.file.path(),
+                records: made.records,
+            };
+            let measured = run(*gpu, sample).map(|measured| (gpu.name(), measured));
+            ((*bytes, made.records), measured)
+        }
+    }
+}
+
+/// cuDF, from the file, in a Python that has it.
+fn cudf(sample: Sample<'_>, rounds: usize) -> Result<Measured, String> {
+    let format = if sample.workload.is_some() { "json" } else { "parquet" };
+    let done = Command::new("python3")
+        .args(["-c", CUDF, format])
+        .arg(sample.path)
+        .arg(rounds.to_string())
+        .output()
+        .map_err(|error| format!("python3: {error}"))?;
+    let said = String::from_utf8_lossy(&done.stdout);
+    let mut lines = said.lines();
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        let last = said.lines().last().unwrap_or("it said nothing");
+        return Err(format!("cuDF: {last} (pip install cudf-cu13 has it)"));
+    }
+    let rows = lines.next().and_then(|line| line.parse::<u64>().ok());
+    let seconds: Option<Vec<f64>> = lines.map(|line| line.parse().ok()).collect();
+    let seconds = seconds.ok_or("cuDF: what it said are no seconds")?;
+    Ok(Measured { seconds, valid: rows == Some(sample.records), joules: None })
 }
 
 fn words(bytes: u64) -> String {
     if bytes >= 1 << 30 { format!("{} GiB", bytes >> 30) } else { format!("{} MiB", bytes >> 20) }
 }
 
-fn missing(workload: &str, way: &str, reason: &str) -> NotMeasured {
+fn missing(workload: &str, engine: &str, reason: &str) -> NotMeasured {
     NotMeasured {
-        engine: format!("arrowsmith-gpu ({way})"),
+        engine: engine.to_owned(),
         workload: workload.to_owned(),
         reason: reason.to_owned(),
     }
@@ -163,33 +279,37 @@ fn missing(workload: &str, way: &str, reason: &str) -> NotMeasured {
 fn add(
     report: &mut Report,
     workload: &str,
-    way: &str,
-    (bytes, records): (usize, u64),
-    measured: Result<(String, (Vec<f64>, bool)), String>,
+    engine: &str,
+    (bytes, records): (u64, u64),
+    measured: Result<(String, Measured), String>,
 ) {
-    let (device, seconds, valid) = match measured {
-        Ok((device, (seconds, valid))) => (device, seconds, valid),
-        Err(reason) => return report.not_measured.push(missing(workload, way, &reason)),
+    let (device, measured) = match measured {
+        Ok(measured) => measured,
+        Err(reason) => return report.not_measured.push(missing(workload, engine, &reason)),
     };
+    let Measured { seconds, valid, joules } = measured;
     let Some(Spread { min, median, max }) = Spread::of(&seconds) else {
-        return report.not_measured.push(missing(workload, way, "no rounds"));
+        return report.not_measured.push(missing(workload, engine, "no rounds"));
     };
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    let gb_per_s = bytes as f64 / median / 1e9;
+    let gigabytes = bytes as f64 / 1e9;
+    #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
+    let rounds = seconds.len() as f64;
+    let energy = joules.map(|joules| format!(", {:.3} J/GB", joules / rounds / gigabytes));
     report.rows.push(Row {
         workload: workload.to_owned(),
-        engine: format!("arrowsmith-gpu ({way})"),
-        kind: "ours".to_owned(),
-        about: device,
+        engine: engine.to_owned(),
+        kind: if engine.starts_with("arrowsmith") { "ours" } else { "reader" }.to_owned(),
+        about: device + energy.as_deref().unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         threads: 1,
-        bytes: bytes as u64,
+        bytes,
         records,
         seconds_median: median,
         seconds_min: min,
         seconds_max: max,
         seconds,
-        gb_per_s,
+        gb_per_s: gigabytes / median,
         peak_rss_mb: machine::peak_rss_mb(),
         valid,
         difference: (!valid).then(|| "another number of records".to_owned()),
@@ -211,20 +331,28 @@ mod tests {
             "a clock".to_owned()
         }
 
-        fn decode(
-            &self,
-            _: Workload,
-            text: &[u8],
-            records: u64,
-            way: Way,
-            rounds: usize,
-        ) -> Result<(Vec<f64>, bool), String> {
-            assert!(!text.is_empty() && records > 0);
-            if way == Way::Device { Err("no".to_owned()) } else { Ok((vec![0.5; rounds], true)) }
+        fn decode(&self, sample: Sample<'_>, way: Way, rounds: usize) -> Result<Measured, String> {
+            assert!(!sample.bytes.is_empty() && sample.records > 0 && sample.path.exists());
+            match way {
+                Way::Device => Err("no".to_owned()),
+                _ => Ok(Measured {
+                    seconds: vec![0.5; rounds],
+                    valid: true,
+                    joules: Some(rounds as f64),
+                }),
+            }
         }
 
-        fn copy(&self, _: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>), String> {
+        fn decode_on_cpu(&self, _: Sample<'_>, _: Way, _: usize) -> Result<Measured, String> {
+            Err("not asked".to_owned())
+        }
+
+        fn copy(&self, _: usize, rounds: usize) -> Result<Copies, String> {
             Ok((vec![1.0; rounds], vec![2.0; rounds]))
+        }
+
+        fn no_energy(&self) -> Option<String> {
+            None
         }
     }
 
@@ -232,17 +360,23 @@ mod tests {
     fn without_a_gpu_nothing_is_measured_and_all_of_it_is_said() {
         let report = run(&Options::default(), Err("there is no GPU"), &mut |_| ());
         assert!(report.rows.is_empty());
-        assert_eq!(report.not_measured.len(), 4 * (7 * 3 + 3 + 2) + 2);
+        // Ten inputs: the GPU in three ways, the CPU in two, cuDF in one; two copies; energy.
+        assert_eq!(report.not_measured.len(), 4 * (10 * 6 + 2) + 1);
         assert!(report.not_measured.iter().all(|one| one.reason == "there is no GPU"));
     }
 
     #[test]
     fn what_a_device_does_becomes_a_rate() {
-        let options = Options { sizes_bytes: vec![1 << 20], rounds: 3 };
+        let options = Options { sizes_bytes: vec![1 << 18], rounds: 3 };
         let report = run(&options, Ok(&Clock), &mut |_| ());
-        assert_eq!(report.rows.len(), 7 * 2 + 2);
+        assert_eq!(report.rows.iter().filter(|row| row.engine.contains("gpu")).count(), 10 * 2 + 2);
         let row = &report.rows[0];
-        assert_eq!((row.workload.as_str(), row.seconds_median), ("battery-1, 1 MiB", 0.5));
+        assert_eq!((row.workload.as_str(), row.seconds_median), ("battery-1, 0 MiB", 0.5));
         assert!((row.gb_per_s - row.bytes as f64 / 0.5 / 1e9).abs() < 1e-12);
+        assert!(
+            row.about.starts_with("a clock, ") && row.about.ends_with(" J/GB"),
+            "{}",
+            row.about
+        );
     }
 }

@@ -90,7 +90,8 @@ pub trait Decoder: Send {
     /// Rows in the current batch.
     fn rows(&self) -> usize;
 
-    /// Ends the batch and hands it over, with the plan's schema; `None` when it has no rows.
+    /// Ends the batch and hands it over, with the plan's schema; `None` when it has no rows. Rows that do not
+    /// fit into one batch stay, and [`Decoder::rows`] counts them: the next call has more of them.
     ///
     /// # Errors
     /// Only when Arrow refuses the arrays, which would be a bug of the engine.

@@ -23,8 +23,10 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_plan::{Engine, Plan};
 
 use device::Device;
+pub use device::resident::{DeviceBatch, FfiDeviceArray};
 use json::JsonDecoder;
 use json::program::Program;
+pub use json::{DeviceDecoder, DeviceText};
 
 /// How much of a device a decoder may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +39,25 @@ pub struct GpuOptions {
     /// Tokens (brackets, commas, colons, words) of a record that one thread walks over; longer ones are left to the
     /// CPU engine. Default 65536.
     pub record_tokens_max: u64,
+    /// What an offset of 32 bits may say at most: rows with more text, or more items, come as further batches.
+    /// Default 2³¹ − 1; a smaller one is for tests.
+    pub offset_max: u64,
 }
+
+/// What an offset of 32 bits may say.
+const OFFSET_MAX: u64 = i32::MAX.unsigned_abs() as u64;
+
+/// Text of one chunk that fills the device and is still divided among threads, in bytes.
+const CHUNK_BYTES: usize = 32 << 20;
 
 impl Default for GpuOptions {
     fn default() -> Self {
-        Self { memory_bytes_max: 2 << 30, piece_bytes_max: 128 << 20, record_tokens_max: 1 << 16 }
+        Self {
+            memory_bytes_max: 2 << 30,
+            piece_bytes_max: 128 << 20,
+            record_tokens_max: 1 << 16,
+            offset_max: OFFSET_MAX,
+        }
     }
 }
 
@@ -50,6 +66,13 @@ impl GpuOptions {
     #[must_use]
     pub fn with_memory_bytes_max(mut self, bytes: u64) -> Self {
         self.memory_bytes_max = bytes;
+        self
+    }
+
+    /// The defaults, with another largest offset; never more than 32 bits hold.
+    #[must_use]
+    pub fn with_offset_max(mut self, most: u64) -> Self {
+        self.offset_max = most.min(OFFSET_MAX);
         self
     }
 
@@ -118,6 +141,34 @@ impl GpuEngine {
         }
     }
 
+    /// Sets a plan up for batches that stay on the device.
+    ///
+    /// # Errors
+    /// As [`Engine::decoder`].
+    pub fn device_decoder(
+        &self,
+        plan: &Arc<Plan>,
+        options: &DecodeOptions,
+    ) -> Result<DeviceDecoder> {
+        match Program::new(plan) {
+            Ok(program) => self.kernels(plan, options, program).map(DeviceDecoder::kernels),
+            Err(_) => {
+                let decoder = CpuEngine::default().decoder(plan, options)?;
+                Ok(DeviceDecoder::cpu(decoder, &self.device))
+            }
+        }
+    }
+
+    fn kernels(
+        &self,
+        plan: &Arc<Plan>,
+        options: &DecodeOptions,
+        program: Program,
+    ) -> Result<JsonDecoder> {
+        let counters = Arc::clone(&self.counters);
+        JsonDecoder::new(plan, options, &self.device, &self.options, program, counters)
+    }
+
     /// What its decoders did so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -144,15 +195,12 @@ impl Engine for GpuEngine {
 
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
         match Program::new(plan) {
-            Ok(program) => Ok(Box::new(JsonDecoder::new(
-                plan,
-                options,
-                &self.device,
-                &self.options,
-                program,
-                Arc::clone(&self.counters),
-            )?)),
+            Ok(program) => Ok(Box::new(self.kernels(plan, options, program)?)),
             Err(_) => CpuEngine::default().decoder(plan, options),
         }
+    }
+
+    fn chunk_bytes(&self) -> Option<usize> {
+        Some(CHUNK_BYTES)
     }
 }

@@ -14,6 +14,7 @@ use arrow_schema::Schema;
 use arrowsmith_core::Limits;
 use arrowsmith_engine_cpu::parquet::ColumnOptions;
 use arrowsmith_engine_gpu::GpuOptions;
+use arrowsmith_engine_gpu::device::shim::ShimDevice;
 use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
 use arrowsmith_testkit::corpus;
@@ -22,7 +23,7 @@ use bytes::Bytes;
 
 /// The engine by itself: each field of each row group, batch by batch.
 struct Engine {
-    columns: ColumnEngine,
+    columns: Arc<ColumnEngine>,
     options: ColumnOptions,
 }
 
@@ -87,9 +88,13 @@ fn read(bytes: &Bytes, ask: &Ask, engine: &Engine) -> arrowsmith_core::Result<Ro
 }
 
 fn engine(seed: u64, verify_checksums: bool) -> Engine {
+    with(seed, verify_checksums, GpuOptions::default())
+}
+
+fn with(seed: u64, verify_checksums: bool, gpu: GpuOptions) -> Engine {
     let device = common::device(seed);
     Engine {
-        columns: ColumnEngine::new(device, GpuOptions::default()),
+        columns: Arc::new(ColumnEngine::new(device, gpu)),
         options: ColumnOptions { verify_checksums, ..ColumnOptions::default() },
     }
 }
@@ -103,8 +108,69 @@ fn random_files_are_read_as_the_parquet_crate_reads_them() {
         }
     }
     let (device, cpu) = engine.columns.chunks();
-    eprintln!("{device} column chunks on the device, {cpu} by the CPU engine");
-    assert!(device > cpu / 4, "{device} of {} column chunks", device + cpu);
+    eprintln!("{device} windows of columns on the device, {cpu} columns by the CPU engine");
+    assert!(device > cpu * 4, "{device} of {}", device + cpu);
+}
+
+/// Where there is no room for a column chunk, or offsets do not number it: a window of rows at a time.
+#[test]
+fn columns_that_are_too_large_come_in_windows() {
+    let small = [
+        GpuOptions::default().with_offset_max(150),
+        GpuOptions::default().with_offset_max(700),
+        GpuOptions::default().with_memory_bytes_max(40 << 10),
+    ];
+    for (which, gpu) in small.into_iter().enumerate() {
+        let engine = with(6, true, gpu);
+        for seed in 100..100 + common::seeds(15) / 3 {
+            if let Err(difference) = properties::check_seed(&engine, seed) {
+                panic!("{which}: {difference}");
+            }
+        }
+        let (device, cpu) = engine.columns.chunks();
+        eprintln!("{which}: {device} windows on the device, {cpu} columns by the CPU engine");
+        assert!(device > 0 && cpu > 0, "{which}: {device} and {cpu}");
+    }
+}
+
+/// Row groups that stay on the device are what the columns are one by one; and nothing is held in the end.
+#[test]
+fn row_groups_that_stay_are_those_that_come() {
+    for seed in 0..common::seeds(15) {
+        let bytes = arrowsmith_testkit::parquet::random::file(seed).bytes;
+        let file = File::open(bytes.clone(), &Limits::default()).expect("a file");
+        let plan = ReadPlan::new(&file, &ReadOptions::default()).expect("a plan");
+        let options = ColumnOptions::default();
+        let device = Arc::new(ShimDevice::new(seed));
+        let columns = ColumnEngine::new(device.clone(), GpuOptions::default());
+        let columns = Arc::new(columns);
+        let mut kept = Vec::new();
+        for row_group in 0..file.row_groups() {
+            let rows = file.row_group_rows(row_group).expect("rows");
+            let expected = plan.fields.iter().map(|column| {
+                let cpu = arrowsmith_engine_cpu::parquet::FieldDecoder::new(
+                    &file, row_group, column, None, options,
+                );
+                cpu.and_then(|mut cpu| cpu.next(rows))
+            });
+            let Ok(expected) = expected.collect::<Result<Vec<_>, _>>() else { continue };
+            let batch = match columns.device_batch(&file, row_group, &plan, options) {
+                Ok(batch) => batch,
+                Err(error) if error.to_string().contains("views do not stay") => continue,
+                Err(error) => panic!("seed {seed}: {error}"),
+            };
+            let found = batch.to_host().expect("it is sound");
+            let with = RecordBatchOptions::new().with_row_count(Some(rows));
+            let expected =
+                RecordBatch::try_new_with_options(Arc::clone(&plan.schema), expected, &with);
+            assert_eq!(found, expected.expect("a batch"), "seed {seed}");
+            kept.push(batch);
+        }
+        drop(columns);
+        assert_eq!(device.live(), kept.len() as u64, "seed {seed}: one piece a batch");
+        drop(kept);
+        assert_eq!(device.live(), 0, "seed {seed}");
+    }
 }
 
 #[test]
@@ -135,5 +201,6 @@ fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
     );
     assert!(summary.equal > 400, "{} files were equal", summary.equal);
     let (device, cpu) = engine.columns.chunks();
-    eprintln!("{device} column chunks on the device, {cpu} by the CPU engine");
+    eprintln!("{device} windows of columns on the device, {cpu} columns by the CPU engine");
+    assert!(device > cpu * 4, "{device} of {}", device + cpu);
 }

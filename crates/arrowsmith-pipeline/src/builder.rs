@@ -28,7 +28,7 @@ pub struct JsonPipeline {
     framing: Option<Framing>,
     threads: usize,
     size: BatchSize,
-    chunk_bytes: usize,
+    chunk_bytes: Option<usize>,
     on_reject: Option<OnReject>,
     hint: Option<String>,
     cancel: Arc<AtomicBool>,
@@ -46,7 +46,7 @@ impl JsonPipeline {
             framing: None,
             threads: 0,
             size: BatchSize::default(),
-            chunk_bytes: CHUNK_BYTES,
+            chunk_bytes: None,
             on_reject: None,
             hint: None,
             cancel: Arc::default(),
@@ -118,10 +118,10 @@ impl JsonPipeline {
         self
     }
 
-    /// Text in one chunk, in bytes: for tests and tuning; [`CHUNK_BYTES`] unless told.
+    /// Text in one chunk, in bytes: for tests and tuning; what the engine likes, or [`CHUNK_BYTES`], unless told.
     #[doc(hidden)]
     pub fn chunk_bytes(mut self, bytes: usize) -> Self {
-        self.chunk_bytes = bytes;
+        self.chunk_bytes = Some(bytes);
         self
     }
 
@@ -134,7 +134,7 @@ impl JsonPipeline {
         for (name, size) in [
             ("batch_rows", self.size.rows),
             ("batch_bytes", self.size.bytes),
-            ("chunk_bytes", Some(self.chunk_bytes)),
+            ("chunk_bytes", self.chunk_bytes),
         ] {
             if size == Some(0) {
                 return Err(Error::Config(format!("{name} must be at least 1")));
@@ -166,7 +166,7 @@ impl JsonPipeline {
         let rebatch = Rebatch::new(Arc::clone(&schema), self.size);
         let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress));
         let budget = Budget {
-            piece_bytes: self.chunk_bytes,
+            piece_bytes: self.chunk_bytes.or(self.engine.chunk_bytes()).unwrap_or(CHUNK_BYTES),
             memory_bytes: self.options.limits.memory_bytes_max,
             threads,
         };

@@ -52,7 +52,7 @@ impl Assembler {
                 on_reject(reject);
             }
         }
-        if let Some(batch) = output.batch.filter(|batch| batch.num_rows() > 0) {
+        for batch in output.batches {
             self.progress.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
             self.rebatch.push(batch);
         }

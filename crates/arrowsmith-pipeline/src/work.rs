@@ -20,7 +20,7 @@ pub(crate) struct Worker {
 /// before it is known to the one who puts pieces in order.
 #[derive(Default)]
 pub(crate) struct Output {
-    pub(crate) batch: Option<RecordBatch>,
+    pub(crate) batches: Vec<RecordBatch>,
     pub(crate) report: Report,
     pub(crate) error: Option<Error>,
     /// Whether a source starts here, so that records and lines are counted anew.
@@ -41,9 +41,9 @@ impl Output {
 
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let batch = self.batch.as_ref().map_or(0, RecordBatch::get_array_memory_size);
+        let batches = self.batches.iter().map(RecordBatch::get_array_memory_size).sum::<usize>();
         let rejects = self.report.rejects.iter().map(|reject| REJECT_BYTES + reject.record.len());
-        batch + rejects.sum::<usize>()
+        batches + rejects.sum::<usize>()
     }
 }
 
@@ -67,12 +67,18 @@ impl Worker {
             Ok(report) => (report, None),
             Err(error) => (Report::default(), Some(error)),
         };
-        let batch = self.decoder.flush().unwrap_or_else(|second| {
-            error.get_or_insert(second);
-            None
-        });
+        let mut batches = Vec::new();
+        while self.decoder.rows() > 0 {
+            match self.decoder.flush() {
+                Ok(batch) => batches.extend(batch),
+                Err(second) => {
+                    error.get_or_insert(second);
+                    break;
+                }
+            }
+        }
         Output {
-            batch,
+            batches,
             report,
             error,
             first: piece.first,

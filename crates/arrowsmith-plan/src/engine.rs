@@ -18,4 +18,9 @@ pub trait Engine: Send + Sync {
     /// [`Error::Schema`](arrowsmith_core::Error::Schema) names the field that this engine cannot decode;
     /// [`Error::Config`](arrowsmith_core::Error::Config) the option that it does not have.
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>>;
+
+    /// Text of one chunk with which it does best, in bytes; none: what suits the caches of a core.
+    fn chunk_bytes(&self) -> Option<usize> {
+        None
+    }
 }

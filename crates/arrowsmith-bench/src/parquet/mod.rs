@@ -7,6 +7,7 @@
 pub(crate) mod data;
 mod definition;
 mod file;
+pub(crate) mod made;
 mod reference;
 
 use std::num::NonZeroUsize;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench gpu`: the GPU engine through the library's reader, as any user would use it.
+//! `arrowsmith bench gpu`: the GPU engine through the library, as any user would use it.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrowsmith::gpu::{GpuEngine, GpuOptions};
-use arrowsmith::{Input, json};
-use arrowsmith_bench::gpu::{self, Gpu, Options, Way};
-use arrowsmith_workload::Workload;
+use arrowsmith::gpu::parquet::ColumnEngine;
+use arrowsmith::gpu::{DeviceBatch, DeviceText, GpuEngine, GpuOptions};
+use arrowsmith::{DecodeOptions, Engine, Framing, Input, Plan, engine, json, parquet};
+use arrowsmith_bench::gpu::{self, Copies, Gpu, Measured, Options, Sample, Way};
 use clap::Args;
 
 use super::write_report;
 use crate::failure::Outcome;
 use crate::size;
 
-/// JSON to Arrow on this machine's GPU, beside the machine's own copies
+/// JSON and Parquet to Arrow on this machine's GPU, beside its copies, engine cpu and cuDF
 ///
-/// Batteries of 1 to 512 values, trips and logs: with input and output on the host, and from a file. Without a GPU
-/// everything is listed as not measured. Without --json and --report the JSON result goes to standard output.
+/// Batteries of 1 to 512 values, trips, logs, and Parquet files of deltas, strings and taxi trips: with input and output on
+/// the device, on the host, and from a file. Without a GPU everything is listed as not measured. Without --json and
+/// --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct GpuBenchArgs {
     /// Write an HTML page with plots
@@ -30,7 +30,7 @@ pub struct GpuBenchArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Text of a conversion [default: 1MiB,16MiB,256MiB,4GiB]
+    /// Text of a conversion, or Arrow data of a Parquet file [default: 1MiB,16MiB,256MiB,4GiB]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = size::parse)]
     pub sizes: Vec<u64>,
 
@@ -58,72 +58,128 @@ pub fn run(args: &GpuBenchArgs) -> Outcome {
 
 struct Device(GpuEngine);
 
+fn words(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn input(sample: Sample<'_>, way: Way) -> Input {
+    match way {
+        Way::File => Input::Path(sample.path.to_owned()),
+        Way::Device | Way::Host => Input::bytes(sample.bytes.to_vec()),
+    }
+}
+
+/// The rows of a sample, by a reader.
+fn read(
+    sample: Sample<'_>,
+    input: Input,
+    json_engine: &Arc<dyn Engine>,
+    columns: Option<&Arc<ColumnEngine>>,
+) -> Result<u64, String> {
+    let mut rows = 0;
+    match sample.workload {
+        Some(workload) => {
+            let reader = json::ReaderBuilder::new()
+                .engine(Arc::clone(json_engine))
+                .schema(Arc::new(workload.schema()))
+                .open([input]);
+            for batch in reader.map_err(words)? {
+                rows += batch.map_err(words)?.num_rows() as u64;
+            }
+        }
+        None => {
+            let builder = parquet::ReaderBuilder::new().gpu(columns.cloned());
+            let mut reader = builder.open([input]).map_err(words)?;
+            while let Some(batch) = reader.next_batch().map_err(words)? {
+                rows += batch.num_rows() as u64;
+            }
+        }
+    }
+    Ok(rows)
+}
+
+impl Device {
+    /// Times some work, which says how many records it has read; once more before, for the buffers to be there.
+    fn time(
+        &self,
+        sample: Sample<'_>,
+        rounds: usize,
+        mut work: impl FnMut() -> Result<(f64, u64), String>,
+    ) -> Result<Measured, String> {
+        let mut measured = Measured { valid: work()?.1 == sample.records, ..Measured::default() };
+        let before = self.0.device().joules();
+        for _ in 0..rounds {
+            let (seconds, records) = work()?;
+            measured.valid &= records == sample.records;
+            measured.seconds.push(seconds);
+        }
+        let after = self.0.device().joules();
+        measured.joules = before.ok().zip(after.ok()).map(|(before, after)| after - before);
+        Ok(measured)
+    }
+
+    /// Text on the device to batches that stay there.
+    fn resident(&self, sample: Sample<'_>, rounds: usize) -> Result<Measured, String> {
+        let workload = sample.workload.ok_or("pages of Parquet files come from the host")?;
+        let plan = Plan::new(Arc::new(workload.schema())).map_err(words)?;
+        let options = DecodeOptions::default();
+        let decoder = self.0.device_decoder(&Arc::new(plan), &options);
+        let mut decoder = decoder.map_err(words)?;
+        let text = DeviceText::upload(self.0.device(), sample.bytes.to_vec()).map_err(words)?;
+        self.time(sample, rounds, || {
+            let started = Instant::now();
+            decoder.decode_resident(&text, Framing::Lines).map_err(words)?;
+            let batches = decoder.take();
+            batches.iter().try_for_each(DeviceBatch::wait).map_err(words)?;
+            let seconds = started.elapsed().as_secs_f64();
+            Ok((seconds, batches.iter().map(|batch| batch.num_rows() as u64).sum()))
+        })
+    }
+}
+
 impl Gpu for Device {
     fn name(&self) -> String {
         self.0.device().name()
     }
 
-    fn decode(
-        &self,
-        workload: Workload,
-        text: &[u8],
-        records: u64,
-        way: Way,
-        rounds: usize,
-    ) -> Result<(Vec<f64>, bool), String> {
+    fn decode(&self, sample: Sample<'_>, way: Way, rounds: usize) -> Result<Measured, String> {
         if way == Way::Device {
-            return Err("batches do not stay on the device yet".to_owned());
+            return self.resident(sample, rounds);
         }
-        let mut file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
-        if way == Way::File {
-            file.write_all(text).map_err(|error| error.to_string())?;
-        }
-        let mut seconds = Vec::with_capacity(rounds);
-        let mut valid = true;
-        // One more, for the buffers to be there.
-        for round in 0..=rounds {
-            let input = match way {
-                Way::File => Input::Path(file.path().to_owned()),
-                _ => Input::bytes(text.to_vec()),
-            };
+        let engine: Arc<dyn Engine> = Arc::new(self.0.clone());
+        let device = Arc::clone(self.0.device());
+        let columns = Arc::new(ColumnEngine::new(device, GpuOptions::default()));
+        self.time(sample, rounds, || {
+            let input = input(sample, way);
             let started = Instant::now();
-            let reader = json::ReaderBuilder::new()
-                .engine(Arc::new(self.0.clone()))
-                .schema(Arc::new(workload.schema()))
-                .open([input])
-                .map_err(|error| error.to_string())?;
-            let mut rows = 0;
-            for batch in reader {
-                rows += batch.map_err(|error| error.to_string())?.num_rows() as u64;
-            }
-            valid &= rows == records;
-            if round > 0 {
-                seconds.push(started.elapsed().as_secs_f64());
-            }
-        }
-        Ok((seconds, valid))
+            let rows = read(sample, input, &engine, Some(&columns))?;
+            Ok((started.elapsed().as_secs_f64(), rows))
+        })
     }
 
-    fn copy(&self, bytes: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>), String> {
-        let device = self.0.device();
-        let words = |error: arrowsmith::Error| error.to_string();
-        let mut stream = Arc::clone(device).stream().map_err(words)?;
-        let at = device.allocate(bytes as u64).map_err(words)?;
-        let text = vec![0; bytes];
-        let (mut up, mut down) = (Vec::new(), Vec::new());
-        for _ in 0..rounds {
+    fn decode_on_cpu(
+        &self,
+        sample: Sample<'_>,
+        way: Way,
+        rounds: usize,
+    ) -> Result<Measured, String> {
+        let cpu = engine("cpu").map_err(words)?;
+        let mut measured = self.time(sample, rounds, || {
+            let input = input(sample, way);
             let started = Instant::now();
-            let copied = stream.copy_in(at, &text).and_then(|()| stream.fetch(&[]));
-            up.push(started.elapsed().as_secs_f64());
-            let started = Instant::now();
-            let fetched = copied.and_then(|_| stream.fetch(&[(at, bytes as u64)]));
-            down.push(started.elapsed().as_secs_f64());
-            if let Err(error) = fetched {
-                device.free(at, bytes as u64);
-                return Err(words(error));
-            }
-        }
-        device.free(at, bytes as u64);
-        Ok((up, down))
+            let rows = read(sample, input, &cpu, None)?;
+            Ok((started.elapsed().as_secs_f64(), rows))
+        })?;
+        // The device has only been waiting.
+        measured.joules = None;
+        Ok(measured)
+    }
+
+    fn copy(&self, bytes: usize, rounds: usize) -> Result<Copies, String> {
+        self.0.device().copy_seconds(bytes, rounds).map_err(words)
+    }
+
+    fn no_energy(&self) -> Option<String> {
+        self.0.device().joules().err()
     }
 }

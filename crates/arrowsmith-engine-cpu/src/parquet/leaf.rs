@@ -10,13 +10,14 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::ArrayRef;
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{
-    File, Leaf, Page, PageBuffers, PageLocation, Pages, RowSelection, page_locations,
+    File, Page, PageBuffers, PageLocation, Pages, RowSelection, page_locations,
 };
 use arrowsmith_simd::column::Rows;
 use arrowsmith_simd::column::levels::{Levels, Slots, count, find_row, validity};
 use arrowsmith_simd::{BitBuffer, Buf, Level};
 
 use super::levels::{Ancestor, PageLevels, Validity};
+use super::nest::NestedLeaf;
 use super::values::{self, Values};
 use super::{ColumnOptions, corrupt, fault};
 
@@ -80,16 +81,16 @@ struct Pending {
 }
 
 impl LeafDecoder {
-    /// Over a column chunk. `slots` says where a value of the leaf begins.
+    /// Over a column chunk.
     pub(super) fn new(
         file: &File,
         row_group: usize,
-        leaf: &Leaf,
-        slots: Slots,
-        ancestors: Vec<Ancestor>,
+        nested: &NestedLeaf,
         selection: Option<&RowSelection>,
         options: ColumnOptions,
     ) -> Result<Self> {
+        let NestedLeaf { leaf, slots, around } = nested;
+        let (slots, ancestors) = (*slots, around.iter().map(Ancestor::new).collect::<Vec<_>>());
         let unsupported = |reason| {
             file.place(Error::file(FileErrorKind::Unsupported, reason), row_group, leaf.index)
         };

@@ -10,6 +10,7 @@ use arrowsmith_simd::column::{Hybrid, packed_levels};
 use arrowsmith_simd::{BitBuffer, Buf, Level};
 
 use super::fault;
+use super::nest::Around;
 
 /// The levels of one kind of a page, as far as they were not taken yet.
 #[derive(Debug, Default)]
@@ -139,9 +140,9 @@ struct List {
 }
 
 impl Ancestor {
-    /// A node that begins at `slots` and is null below the definition level `valid`; a list if it has
-    /// elements.
-    pub(super) fn new(slots: Slots, valid: u8, elements: Option<Slots>) -> Self {
+    /// A node.
+    pub(super) fn new(around: &Around) -> Self {
+        let Around { slots, valid, elements } = *around;
         let validity = (valid > slots.definition).then(Validity::default);
         let list = elements.map(|elements| List { elements, starts: Buf::default(), count: 0 });
         Self { slots, valid, validity, list }

@@ -7,17 +7,18 @@
 //! ```text
 //! level decoders   levels   runs and packed levels → bits, or levels and from them validity and offsets
 //! values decoder   values   encoded values → a column's buffers, spread over the rows that are not null
-//! array writer     field    the buffers of all leaves of a field → one Arrow array
+//! array writer     nest     the buffers of all leaves of a field → one Arrow array
 //! ```
 //!
-//! `leaf` drives the first two over the pages of one column chunk, for as many rows as a batch wants: a
-//! decoder that stops within a page keeps its state and goes on there. Buffers are sized before they are
-//! filled, and every value is written once, where it stays. Nothing here reads files, knows row groups'
-//! order or makes threads.
+//! `field` is what users see. `leaf` drives the first two stages over the pages of one column chunk, for as many
+//! rows as a batch wants: a decoder that stops within a page keeps its state and goes on there. Buffers are sized
+//! before they are filled, and every value is written once, where it stays. Nothing here reads files, knows row
+//! groups' order or makes threads.
 
 mod field;
 mod leaf;
 mod levels;
+pub mod nest;
 mod values;
 
 pub use field::{ColumnOptions, FieldDecoder, supports};

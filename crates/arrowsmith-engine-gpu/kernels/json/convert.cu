@@ -195,6 +195,17 @@ KERNEL(pack_valid, PackArgs) {
     }
 }
 
+struct WidenArgs {
+    const u32 *from;
+    u64 count;
+    u64 *to;
+};
+
+KERNEL(widen_offsets, WidenArgs) {
+    const u64 index = thread_index();
+    if (index < a.count) a.to[index] = a.from[index];
+}
+
 struct SlotArgs {
     // `slots` arrays of `count` numbers, one behind the other.
     u64 *values;

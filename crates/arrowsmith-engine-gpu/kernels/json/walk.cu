@@ -23,6 +23,7 @@ struct WalkArgs {
     u64 tokens;
     const u32 *starts;
     u64 records;
+    // 0 lines, 1 concatenated, 2 array, 3 array of which more follows.
     u64 framing;
     const Node *nodes;
     const Under *unders;
@@ -287,7 +288,7 @@ template <bool WRITE> struct Walker {
     // Whether nothing follows the record that does not belong there.
     __device__ bool is_end() const {
         if (a.framing == 0) return t >= end || a.bytes[t] == '\n';
-        if (a.framing == 1 || record + 1 == a.records) return t == end;
+        if (a.framing == 1 || (a.framing == 2 && record + 1 == a.records)) return t == end;
         return t + 1 == end && a.bytes[t] == ',';
     }
 };

@@ -17,6 +17,9 @@ struct PageDesc {
     // Definition levels in runs; none: every value is there.
     const u8 *levels;
     u64 levels_len;
+    // Repetition levels, in lists.
+    const u8 *reps;
+    u64 reps_len;
     // Entries, nulls included, and those before the page.
     u64 count, first;
     u64 encoding;

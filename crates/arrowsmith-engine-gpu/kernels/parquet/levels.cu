@@ -1,36 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels: which entries of a column are there, and how many values come before each page. A block a page.
+// Levels: which entries of a column are there, how many values come before each page, and what the lists and
+// structures around the values are: their validity, and where the elements of each list begin.
 #include "column.cuh"
 
 struct LevelArgs {
     PageDesc *pages;
     u64 page_count;
-    // A byte an entry; then, after a scan, how many values come before each, and behind the last one the sum.
+    // A byte an entry; repetition levels only where there are any.
+    u8 *def;
+    u8 *rep;
+    // Whether there is a value; then, after a scan, how many come before each, and behind the last one the sum.
     u8 *valid;
     u64 *before;
     u64 entries;
+    u64 def_max;
+    u64 rep_max;
     u32 *bad;
 };
 
+// Bits of a level.
+__device__ __forceinline__ u32 level_width(u64 most) { return 64 - (u32)__clzll((i64)most); }
+
+// A block a page.
 KERNEL(page_levels, LevelArgs) {
     const PageDesc page = a.pages[blockIdx.x];
-    u8 *valid = a.valid + page.first;
-    u64 *before = a.before + page.first;
+    bool sound = true;
     auto put = [&](u64 k, u64 level) {
-        valid[k] = (u8)level;
-        before[k] = level;
+        const u64 i = page.first + k;
+        sound &= level <= a.def_max;
+        a.def[i] = (u8)level;
+        a.valid[i] = level == a.def_max;
+        a.before[i] = level == a.def_max;
+    };
+    auto repeat = [&](u64 k, u64 level) {
+        const u64 i = page.first + k;
+        // The first entry begins a row.
+        sound &= level <= a.rep_max && !(i == 0 && level);
+        a.rep[i] = (u8)level;
     };
     bool good = true;
     if (page.levels) {
-        good = hybrid(page.levels, page.levels_len, 1, page.count, put);
+        good = hybrid(page.levels, page.levels_len, level_width(a.def_max), page.count, put);
     } else {
-        for (u64 k = threadIdx.x; k < page.count; k += BLOCK) put(k, 1);
+        for (u64 k = threadIdx.x; k < page.count; k += BLOCK) put(k, a.def_max);
     }
+    if (a.rep_max) good = hybrid(page.reps, page.reps_len, level_width(a.rep_max), page.count, repeat) && good;
     if (!good) {
         // So that what follows has numbers to go by.
-        for (u64 k = threadIdx.x; k < page.count; k += BLOCK) put(k, 0);
-        *a.bad = 1;
+        for (u64 k = threadIdx.x; k < page.count; k += BLOCK) {
+            const u64 i = page.first + k;
+            a.def[i] = 0, a.valid[i] = 0, a.before[i] = 0;
+            if (a.rep_max) a.rep[i] = 0;
+        }
     }
+    if (!good || !sound) *a.bad = 1;
 }
 
 KERNEL(page_firsts, LevelArgs) {
@@ -39,4 +62,41 @@ KERNEL(page_firsts, LevelArgs) {
     PageDesc &page = a.pages[i];
     page.value_first = a.before[page.first];
     page.value_count = a.before[page.first + page.count] - page.value_first;
+}
+
+// The slots of a node: entries at which one begins.
+struct SlotsArgs {
+    const u8 *def;
+    const u8 *rep;
+    u64 entries;
+    // The greatest repetition level and the least definition level of a slot.
+    u64 rep_most;
+    u64 def_least;
+    // Definition level from which it is not null.
+    u64 def_valid;
+    // Whether an entry is a slot; after a scan, how many come before it.
+    u64 *marks;
+    // Of a list: how many elements come before each entry; and where those of each slot begin.
+    const u64 *elements;
+    u32 *starts;
+    u8 *valid;
+    u64 *entry_of;
+};
+
+__device__ __forceinline__ bool is_slot(const SlotsArgs &a, u64 i) {
+    return (!a.rep || a.rep[i] <= a.rep_most) && a.def[i] >= a.def_least;
+}
+
+KERNEL(mark_slots, SlotsArgs) {
+    const u64 i = thread_index();
+    if (i < a.entries) a.marks[i] = is_slot(a, i);
+}
+
+KERNEL(write_slots, SlotsArgs) {
+    const u64 i = thread_index();
+    if (i >= a.entries || !is_slot(a, i)) return;
+    const u64 slot = a.marks[i];
+    if (a.starts) a.starts[slot] = (u32)a.elements[i];
+    if (a.valid) a.valid[slot] = a.def[i] >= a.def_valid;
+    if (a.entry_of) a.entry_of[slot] = i;
 }

@@ -133,12 +133,18 @@ KERNEL(page_joins, ValueArgs) {
     }
 }
 
-enum Turn : u64 { T_COPY, T_LOW, T_EXTEND, T_MULTIPLY, T_DIVIDE };
+enum Turn : u64 { T_COPY, T_LOW, T_EXTEND, T_MULTIPLY, T_DIVIDE, T_BIG, T_INT96, T_KEY };
+
+#define JULIAN_DAY 2440588
+#define DAY_NANOSECONDS 86400000000000ll
+
 
 struct GatherArgs {
     const PageDesc *pages;
     u64 page_count;
-    u64 entries;
+    // Rows that come out, and the entry of each, where not all entries are rows.
+    u64 rows;
+    const u64 *entry_of;
     const u8 *valid;
     const u64 *before;
     const u64 *words;
@@ -159,16 +165,33 @@ struct GatherArgs {
     u32 *bad;
 };
 
+__device__ __forceinline__ u64 entry_at(const GatherArgs &a, u64 row) { return a.entry_of ? a.entry_of[row] : row; }
+
+// A big-endian number in two's complement into `width` little-endian bytes; whether it fits.
+__device__ bool big_endian(const u8 *from, u64 stride, u64 len, u8 *out, u64 width) {
+    const u8 sign = from[0] & 0x80 ? 0xFF : 0;
+    bool fits = true;
+    for (u64 b = 0; b + width < len; b++) fits &= from[b * stride] == sign;
+    if (len > width) fits &= ((from[(len - width) * stride] ^ sign) & 0x80) == 0;
+    for (u64 b = 0; b < width; b++) out[b] = b < len ? from[(len - 1 - b) * stride] : sign;
+    return fits;
+}
+
 KERNEL(gather_fixed, GatherArgs) {
     const u64 row = thread_index();
-    if (row >= a.entries) return;
+    if (row >= a.rows) return;
+    const u64 entry = entry_at(a, row);
     u8 *out = a.out + row * a.width;
-    if (!a.valid[row]) {
+    if (!a.valid[entry]) {
         for (u64 b = 0; b < a.width; b++) out[b] = 0;
         return;
     }
-    const PageDesc &page = page_of(a.pages, a.page_count, row);
-    const u64 value = a.before[row], k = value - page.value_first;
+    const PageDesc &page = page_of(a.pages, a.page_count, entry);
+    const u64 value = a.before[entry], k = value - page.value_first;
+    if (a.turn == T_KEY) {
+        for (u64 b = 0; b < a.width; b++) out[b] = (u8)(a.words[value] >> (8 * b));
+        return;
+    }
     const u8 *from = 0;
     u64 word = 0, stride = 1;
     switch (page.encoding) {
@@ -194,6 +217,21 @@ KERNEL(gather_fixed, GatherArgs) {
         for (u64 b = 0; b < a.width; b++) out[b] = from[b * stride];
         return;
     }
+    if (a.turn == T_BIG) {
+        if (!from || !big_endian(from, stride, a.stored, out, a.width)) *a.bad = 1;
+        return;
+    }
+    if (a.turn == T_INT96) {
+        u64 nanoseconds = 0, day = 0;
+        for (u64 b = 0; from && b < 8; b++) nanoseconds |= (u64)from[b * stride] << (8 * b);
+        for (u64 b = 0; from && b < 4; b++) day |= (u64)from[(8 + b) * stride] << (8 * b);
+        const __int128 all = ((__int128)day - JULIAN_DAY) * DAY_NANOSECONDS + nanoseconds;
+        const __int128 quotient = all / a.factor - (all % a.factor < 0 ? 1 : 0);
+        // What is not a time of day, or does not fit, is for the CPU engine to judge.
+        if (!from || nanoseconds >= DAY_NANOSECONDS || (__int128)(i64)quotient != quotient) *a.bad = 1;
+        for (u64 b = 0; b < 8; b++) out[b] = (u8)((u64)quotient >> (8 * b));
+        return;
+    }
     if (from)
         for (u64 b = 0; b < a.stored; b++) word |= (u64)from[b * stride] << (8 * b);
     i64 number = a.stored == 4 ? (i64)(i32)word : (i64)word;
@@ -208,9 +246,9 @@ KERNEL(gather_fixed, GatherArgs) {
     for (u64 b = 0; b < a.width; b++) out[b] = b < 8 ? (u8)((u64)number >> (8 * b)) : number < 0 ? 0xFF : 0;
 }
 
-__device__ __forceinline__ const u8 *text_of(const GatherArgs &a, u64 row, u64 *len) {
-    const u64 value = a.before[row];
-    const PageDesc &page = page_of(a.pages, a.page_count, row);
+__device__ __forceinline__ const u8 *text_of(const GatherArgs &a, u64 entry, u64 *len) {
+    const u64 value = a.before[entry];
+    const PageDesc &page = page_of(a.pages, a.page_count, entry);
     if (page.encoding == E_DICTIONARY) {
         const u64 index = a.words[value];
         *len = a.dictionary_lens[index];
@@ -220,12 +258,25 @@ __device__ __forceinline__ const u8 *text_of(const GatherArgs &a, u64 row, u64 *
     return (const u8 *)a.words[value];
 }
 
+// Decimals that are stored as strings of any length.
+KERNEL(gather_decimals, GatherArgs) {
+    const u64 row = thread_index();
+    if (row >= a.rows) return;
+    const u64 entry = entry_at(a, row);
+    u8 *out = a.out + row * a.width;
+    u64 len = 0;
+    const u8 *text = a.valid[entry] ? text_of(a, entry, &len) : 0;
+    for (u64 b = 0; b < a.width; b++) out[b] = 0;
+    if (text && (len == 0 || !big_endian(text, 1, len, out, a.width))) *a.bad = 1;
+}
+
 KERNEL(gather_lens, GatherArgs) {
     const u64 row = thread_index();
-    if (row >= a.entries) return;
+    if (row >= a.rows) return;
+    const u64 entry = entry_at(a, row);
     u64 len = 0;
-    if (a.valid[row]) {
-        const u8 *text = text_of(a, row, &len);
+    if (a.valid[entry]) {
+        const u8 *text = text_of(a, entry, &len);
         if (a.utf8)
             for (u64 b = 0; b < len;) {
                 const u32 step = utf8_bytes(text + b);
@@ -241,14 +292,15 @@ KERNEL(gather_lens, GatherArgs) {
 
 KERNEL(gather_text, GatherArgs) {
     const u64 row = thread_index();
-    if (row >= a.entries) return;
+    if (row >= a.rows) return;
+    const u64 entry = entry_at(a, row);
     const u64 from = a.offsets[row];
     if (a.narrow) {
         a.narrow[row] = (u32)from;
-        if (row + 1 == a.entries) a.narrow[row + 1] = (u32)a.offsets[row + 1];
+        if (row + 1 == a.rows) a.narrow[row + 1] = (u32)a.offsets[row + 1];
     }
-    if (!a.valid[row]) return;
+    if (!a.valid[entry]) return;
     u64 len;
-    const u8 *text = text_of(a, row, &len);
+    const u8 *text = text_of(a, entry, &len);
     for (u64 b = 0; b < len; b++) a.out[from + b] = text[b];
 }

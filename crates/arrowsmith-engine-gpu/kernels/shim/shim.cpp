@@ -252,6 +252,7 @@ const Entry ENTRIES[] = {
     ALONE(walk_write, WalkArgs),
     TOGETHER(convert_fixed, ConvertArgs),
     TOGETHER(pack_valid, PackArgs),
+    ALONE(widen_offsets, WidenArgs),
     TOGETHER(slots_sum, SlotArgs),
     TOGETHER(slots_join, SlotArgs),
     TOGETHER(slots_spread, SlotArgs),

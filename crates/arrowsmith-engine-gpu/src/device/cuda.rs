@@ -4,11 +4,12 @@
 //! call after it, so that nothing that it left is taken for a result.
 
 use std::collections::HashMap;
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::fs;
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow_buffer::MutableBuffer;
 use arrowsmith_core::{Error, Result};
@@ -16,7 +17,8 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use cudarc::nvrtc::{self, CompileOptions};
 
-use super::{BLOCK, Device, Ptr, Stream, failure, host_len};
+use super::nvml::{BUS_BYTES, Nvml};
+use super::{BLOCK, Device, Event, Ptr, Stream, failure, host_len};
 use crate::kernel;
 
 /// The error of a driver call.
@@ -216,6 +218,59 @@ impl Device for CudaDevice {
         }
     }
 
+    fn copy_seconds(&self, bytes: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+        let bytes = bytes.max(1);
+        self.enter()?;
+        let kind = result::stream::StreamKind::NonBlocking;
+        let stream = checked("cuStreamCreate", result::stream::create(kind))?;
+        let mut pinned = Pinned::EMPTY;
+        let device = self.allocate(bytes as u64);
+        let copies = device.as_ref().map_err(|error| failure(error.to_string())).and_then(|at| {
+            pinned.grow(bytes)?;
+            let (mut up, mut down) = (Vec::new(), Vec::new());
+            for _ in 0..rounds {
+                let staged = pinned.slice(0, bytes);
+                let started = Instant::now();
+                // SAFETY: both have as many bytes, and the stream is waited for.
+                let copied = unsafe {
+                    result::memcpy_htod_async(at.0, staged, stream)
+                        .and_then(|()| result::stream::synchronize(stream))
+                };
+                checked("cuMemcpyHtoDAsync", copied)?;
+                up.push(started.elapsed().as_secs_f64());
+                let started = Instant::now();
+                // SAFETY: as above.
+                let copied = unsafe {
+                    result::memcpy_dtoh_async(staged, at.0, stream)
+                        .and_then(|()| result::stream::synchronize(stream))
+                };
+                checked("cuMemcpyDtoHAsync", copied)?;
+                down.push(started.elapsed().as_secs_f64());
+            }
+            Ok((up, down))
+        });
+        // SAFETY: waited for above; nothing is queued.
+        let _ = unsafe { result::stream::synchronize(stream) };
+        pinned.release();
+        if let Ok(at) = device {
+            self.free(at, bytes as u64);
+        }
+        // SAFETY: created above; all its work is done.
+        let _ = unsafe { result::stream::destroy(stream) };
+        copies
+    }
+
+    fn joules(&self) -> Result<f64, String> {
+        let mut bus = vec![0; BUS_BYTES as usize];
+        let most = std::ffi::c_int::try_from(BUS_BYTES).unwrap_or(0);
+        // SAFETY: there are as many bytes, of which the driver makes a text that ends in 0.
+        let found = unsafe { sys::cuDeviceGetPCIBusId(bus.as_mut_ptr(), most, self.device) };
+        found.result().map_err(|error| format!("cuDeviceGetPCIBusId: {error}"))?;
+        let bus: Vec<u8> = bus.iter().map(|byte| byte.cast_unsigned()).collect();
+        let bus = CStr::from_bytes_until_nul(&bus).map_err(|error| error.to_string())?;
+        Nvml::open()?.joules(bus)
+    }
+
     fn stream(self: Arc<Self>) -> Result<Box<dyn Stream>> {
         self.enter()?;
         let kind = result::stream::StreamKind::NonBlocking;
@@ -293,6 +348,33 @@ impl CudaStream {
     }
 }
 
+/// An event of CUDA; its handle stays at one address, as the Arrow C Device interface wants it.
+#[derive(Debug)]
+struct CudaEvent {
+    device: Arc<CudaDevice>,
+    event: Box<Handle<sys::CUevent_st>>,
+}
+
+impl Event for CudaEvent {
+    fn address(&self) -> *mut c_void {
+        std::ptr::from_ref(&self.event.0).cast_mut().cast()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.device.enter()?;
+        // SAFETY: the event lives until `drop`.
+        checked("cuEventSynchronize", unsafe { result::event::synchronize(self.event.0) })
+    }
+}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        let _ = self.device.enter();
+        // SAFETY: created in `record`; the driver keeps what is still to happen.
+        let _ = unsafe { result::event::destroy(self.event.0) };
+    }
+}
+
 impl Stream for CudaStream {
     fn copy_in(&mut self, to: Ptr, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
@@ -313,6 +395,30 @@ impl Stream for CudaStream {
         let copied = unsafe { result::memcpy_htod_async(to.0, staged, self.stream.0) };
         self.up.used += bytes.len();
         checked("cuMemcpyHtoDAsync", copied)
+    }
+
+    fn copy_within(&mut self, to: Ptr, from: Ptr, bytes: u64) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.device.enter()?;
+        // SAFETY: callers name device memory of as many bytes, twice.
+        let copied =
+            unsafe { result::memcpy_dtod_async(to.0, from.0, host_len(bytes)?, self.stream.0) };
+        checked("cuMemcpyDtoDAsync", copied)
+    }
+
+    fn record(&mut self) -> Result<Option<Box<dyn Event>>> {
+        self.device.enter()?;
+        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+        let event = checked("cuEventCreate", result::event::create(flags))?;
+        // From here on, so that `drop` destroys it whatever fails.
+        let device = Arc::clone(&self.device);
+        let recorded = CudaEvent { device, event: Box::new(Handle(event)) };
+        // SAFETY: the event was just created, and the stream lives until `drop`.
+        let done = unsafe { result::event::record(event, self.stream.0) };
+        checked("cuEventRecord", done)?;
+        Ok(Some(Box::new(recorded)))
     }
 
     fn fill(&mut self, at: Ptr, byte: u8, bytes: u64) -> Result<()> {

@@ -41,6 +41,11 @@ impl Arena {
         Self { device, slabs: Vec::new(), used: 0, held: 0, bytes_max, fences: Vec::new() }
     }
 
+    /// The device.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
+    }
+
     /// Bytes that are held.
     pub fn held(&self) -> u64 {
         self.held

@@ -8,9 +8,13 @@
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod memory;
+#[cfg(feature = "cuda")]
+pub mod nvml;
+pub mod resident;
 #[cfg(feature = "shim")]
 pub mod shim;
 
+use std::ffi::c_void;
 use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
@@ -61,6 +65,21 @@ pub trait Device: Send + Sync + Debug {
     /// Gives memory back that `allocate` gave.
     fn free(&self, at: Ptr, bytes: u64);
 
+    /// Seconds that each of some copies took, between the host and the device and back, by memory that the device
+    /// reads by itself: what the machine can do at most.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn copy_seconds(&self, bytes: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>)>;
+
+    /// Joules that it has used so far.
+    ///
+    /// # Errors
+    /// Why nobody knows, in words.
+    fn joules(&self) -> Result<f64, String> {
+        Err("this device does not count".to_owned())
+    }
+
     /// Another queue of work.
     ///
     /// # Errors
@@ -86,6 +105,12 @@ pub trait Stream: Send + Debug {
     /// What the driver says.
     fn copy_in(&mut self, to: Ptr, bytes: &[u8]) -> Result<()>;
 
+    /// Copies memory of the device to other memory of it.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn copy_within(&mut self, to: Ptr, from: Ptr, bytes: u64) -> Result<()>;
+
     /// Sets memory to a byte.
     ///
     /// # Errors
@@ -104,6 +129,24 @@ pub trait Stream: Send + Debug {
     /// # Errors
     /// What the driver says of anything that was queued before.
     fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>>;
+
+    /// Something that says when all work so far is done; none where it is done already.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn record(&mut self) -> Result<Option<Box<dyn Event>>>;
+}
+
+/// Something that happens on a stream.
+pub trait Event: Send + Sync + Debug {
+    /// What the Arrow C Device interface calls a synchronisation event: an address that stays while this lives.
+    fn address(&self) -> *mut c_void;
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// What the driver says of anything that was queued before.
+    fn wait(&self) -> Result<()>;
 }
 
 /// The error of a device.

@@ -6,11 +6,12 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use arrow_buffer::MutableBuffer;
 use arrowsmith_core::Result;
 
-use super::{Device, Ptr, Stream, failure, host_len};
+use super::{Device, Event, Ptr, Stream, failure, host_len};
 
 unsafe extern "C" {
     fn arrowsmith_shim_launch(
@@ -26,12 +27,19 @@ unsafe extern "C" {
 #[derive(Debug)]
 pub struct ShimDevice {
     seed: AtomicU64,
+    /// Pieces of memory that were handed out and not given back.
+    live: AtomicU64,
 }
 
 impl ShimDevice {
     /// A device whose threads run in the order of this seed.
     pub fn new(seed: u64) -> Self {
-        Self { seed: AtomicU64::new(seed) }
+        Self { seed: AtomicU64::new(seed), live: AtomicU64::new(0) }
+    }
+
+    /// Pieces of memory that were handed out and not given back.
+    pub fn live(&self) -> u64 {
+        self.live.load(Ordering::SeqCst)
     }
 }
 
@@ -65,14 +73,31 @@ impl Device for ShimDevice {
         }
         // SAFETY: these bytes were just handed out.
         unsafe { at.write_bytes(0xA5, host_len(bytes)?) };
+        self.live.fetch_add(1, Ordering::SeqCst);
         Ok(Ptr(at as u64))
     }
 
     fn free(&self, at: Ptr, bytes: u64) {
         if let Ok(layout) = layout(bytes) {
+            // Whoever reads it from now on, reads this.
+            if let Ok(len) = host_len(bytes) {
+                // SAFETY: it is not given back yet.
+                unsafe { (at.0 as *mut u8).write_bytes(0x5A, len) };
+            }
             // SAFETY: `allocate` gave this address for this many bytes; callers give it back once.
             unsafe { dealloc(at.0 as *mut u8, layout) };
+            self.live.fetch_sub(1, Ordering::SeqCst);
         }
+    }
+
+    fn copy_seconds(&self, bytes: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+        let (from, mut to) = (vec![1_u8; bytes], vec![0_u8; bytes]);
+        let mut copy = || {
+            let started = Instant::now();
+            to.copy_from_slice(&from);
+            started.elapsed().as_secs_f64()
+        };
+        Ok((0..rounds).map(|_| (copy(), copy())).unzip())
     }
 
     fn stream(self: Arc<Self>) -> Result<Box<dyn Stream>> {
@@ -97,6 +122,19 @@ impl Stream for ShimStream {
         // the arena, which every test checks, show when they do not.
         unsafe { (to.0 as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
+    }
+
+    fn copy_within(&mut self, to: Ptr, from: Ptr, bytes: u64) -> Result<()> {
+        // SAFETY: as in `copy_in`, for both.
+        unsafe {
+            (to.0 as *mut u8).copy_from_nonoverlapping(from.0 as *const u8, host_len(bytes)?);
+        }
+        Ok(())
+    }
+
+    /// All work is done when its call returns.
+    fn record(&mut self) -> Result<Option<Box<dyn Event>>> {
+        Ok(None)
     }
 
     fn fill(&mut self, at: Ptr, byte: u8, bytes: u64) -> Result<()> {

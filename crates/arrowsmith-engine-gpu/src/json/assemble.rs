@@ -21,7 +21,7 @@ impl Step {
     }
 
     /// The type that the device makes, which another form may be cast from.
-    fn plain_type(&self) -> DataType {
+    pub fn plain_type(&self) -> DataType {
         match (self.kind, base_type(&self.data_type)) {
             (Kind::Utf8 | Kind::Json, DataType::LargeUtf8) => DataType::LargeUtf8,
             (Kind::Utf8 | Kind::Json, _) => DataType::Utf8,

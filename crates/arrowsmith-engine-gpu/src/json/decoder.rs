@@ -2,6 +2,10 @@
 //! The decoder: pieces of chunks through the device, and what the device is not sure of through the CPU
 //! engine, in order.
 //!
+//! A chunk may be of any size: lines are cut at line feeds; in the other framings the device says where the last
+//! record of a piece begins, and the next piece begins there. Rows whose text 32-bit offsets cannot number
+//! become several batches.
+//!
 //! The device says for each record that it is right, or that it does not know. What it does not know is
 //! decoded by the CPU engine, alone, at its place; so the errors, the rejects and the rare values are
 //! that engine's, to the byte. Lines stand by themselves. In the other framings a record whose brackets
@@ -10,20 +14,23 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use arrow_select::concat::concat_batches;
-use arrowsmith_core::{
-    Chunk, DataError, DecodeOptions, Decoder, Error, ErrorKind, Framing, Position, Report, Result,
-};
+use arrowsmith_core::{Chunk, DecodeOptions, Decoder, Error, Framing, Position, Report, Result};
 use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_plan::{Engine, Plan};
 
 use super::assemble;
 use super::program::Program;
-use super::run::{Halt, Piece, Rules, Run, Suspect, Tables};
+use super::run::{Halt, Piece, Rules, Run, Suspect, Tables, Text};
 use crate::device::memory::Arena;
+use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Device, Ptr, Stream};
-use crate::{Counters, GpuOptions};
+use crate::{Counters, GpuOptions, OFFSET_MAX};
+
+/// Text of a piece, in bytes, at most: its places have 32 bits, and nothing that comes of it is longer than 31
+/// bits number.
+const PIECE_BYTES_MAX: usize = 1 << 30;
 
 /// Decodes JSON on a device.
 #[derive(Debug)]
@@ -32,6 +39,8 @@ pub(crate) struct JsonDecoder {
     value_root: bool,
     rules: Rules,
     piece_bytes_max: usize,
+    /// Text of one batch, in bytes, at most.
+    offset_max: u64,
     program: Program,
     tables: Tables,
     // Before the memory, which is freed after all work is done.
@@ -40,11 +49,11 @@ pub(crate) struct JsonDecoder {
     /// Memory of the tables.
     _fixed: Arena,
     careful: Careful,
-    /// Rows so far, in pieces.
-    batches: Vec<RecordBatch>,
+    /// Rows so far, in pieces, each with the bytes of its text.
+    batches: Vec<(RecordBatch, u64)>,
     rows: usize,
-    /// Bytes of text whose rows are in `batches`.
-    bytes: usize,
+    /// Rows so far that stay on the device, where they do.
+    pub(super) kept: Option<Vec<DeviceBatch>>,
     counters: Arc<Counters>,
 }
 
@@ -81,8 +90,10 @@ impl JsonDecoder {
                 record_tokens_max: gpu.record_tokens_max,
                 refuse_unknown: options.unknown_keys == arrowsmith_core::UnknownKeys::Error,
                 allow_nan: options.allow_nan,
+                offset_max: gpu.offset_max.min(OFFSET_MAX),
             },
-            piece_bytes_max: gpu.piece_bytes_max.clamp(1, 1 << 30),
+            piece_bytes_max: gpu.piece_bytes_max.clamp(1, PIECE_BYTES_MAX),
+            offset_max: gpu.offset_max.min(OFFSET_MAX),
             program,
             tables,
             stream,
@@ -91,7 +102,7 @@ impl JsonDecoder {
             careful: Careful { decoder: CpuEngine::default().decoder(plan, options)? },
             batches: Vec::new(),
             rows: 0,
-            bytes: 0,
+            kept: None,
             counters,
         })
     }
@@ -128,9 +139,13 @@ fn upload(program: &Program, fixed: &mut Arena, stream: &mut dyn Stream) -> Resu
 struct Pass<'p> {
     chunk: &'p Chunk<'p>,
     data: &'p [u8],
+    /// Where the same bytes are on the device, if they are.
+    text: Option<Ptr>,
     report: Report,
     /// Up to where line feeds were counted for positions, and how many there were.
     counted: (usize, u64),
+    /// Line feeds of the lines so far.
+    feeds: u64,
 }
 
 impl Pass<'_> {
@@ -150,8 +165,97 @@ impl Pass<'_> {
 }
 
 impl JsonDecoder {
-    /// The part of a chunk between two places, the second at the end of a record.
-    fn part(&mut self, pass: &mut Pass<'_>, from: usize, to: usize) -> Result<bool> {
+    /// Decodes a chunk, whose bytes may be on the device too.
+    pub(super) fn chunk(&mut self, chunk: &Chunk<'_>, text: Option<Ptr>) -> Result<Report> {
+        let data = chunk.data();
+        self.counters.add_bytes(data.len() as u64);
+        let mut pass =
+            Pass { chunk, data, text, report: Report::default(), counted: (0, 0), feeds: 0 };
+        let mut from = 0;
+        while from < data.len() {
+            let mut to = data.len();
+            if to - from > self.piece_bytes_max {
+                let end = from + self.piece_bytes_max;
+                let before = || memchr::memrchr(b'\n', &data[from..end]).map(|at| from + at + 1);
+                let behind = || memchr::memchr(b'\n', &data[end..]).map(|at| end + at + 1);
+                to = match chunk.framing {
+                    Framing::Lines => before().or_else(behind).unwrap_or(to),
+                    _ => end,
+                };
+            }
+            let Some(next) = self.part(&mut pass, from, to)? else { break };
+            from = next;
+        }
+        pass.report.lines = match chunk.framing {
+            Framing::Lines => pass.feeds,
+            _ => feeds(data),
+        };
+        Ok(pass.report)
+    }
+
+    /// A part of a chunk; where the next one begins, or nothing if it was the last. In lines it ends behind a line
+    /// feed; else anywhere.
+    fn part(&mut self, pass: &mut Pass<'_>, from: usize, to: usize) -> Result<Option<usize>> {
+        if pass.chunk.framing == Framing::Lines {
+            return self.lines(pass, from, to).map(|()| Some(to));
+        }
+        let (mut to, mut halved) = (to, false);
+        loop {
+            let more = to < pass.data.len();
+            match self.run(pass, from, to, more)? {
+                Some(piece) if piece.unframed => break,
+                // Not even one record as a whole.
+                Some(piece) if more && piece.next.is_none() => {
+                    let len = (to - from).saturating_mul(2);
+                    if halved || len > PIECE_BYTES_MAX {
+                        break;
+                    }
+                    to = from.saturating_add(len).min(pass.data.len());
+                }
+                Some(piece) => {
+                    let next = piece.next.map_or(to, |next| from + next);
+                    let settled = self.settle(pass, from, next, &piece)?;
+                    return Ok(settled.then_some(next));
+                }
+                None if to - from < 2 => break,
+                None => (to, halved) = (from + (to - from) / 2, true),
+            }
+        }
+        self.rest(pass, from).map(|()| None)
+    }
+
+    /// Lines, which stand by themselves: half of them is as good where there is no room for all.
+    fn lines(&mut self, pass: &mut Pass<'_>, from: usize, to: usize) -> Result<()> {
+        if to - from <= PIECE_BYTES_MAX
+            && let Some(piece) = self.run(pass, from, to, false)?
+        {
+            pass.feeds += piece.feeds;
+            return self.settle(pass, from, to, &piece).map(|_| ());
+        }
+        let half = from + (to - from) / 2;
+        let feed = memchr::memchr(b'\n', &pass.data[half..to]).map(|at| half + at + 1);
+        if let Some(middle) = feed.filter(|middle| *middle < to) {
+            self.lines(pass, from, middle)?;
+            return self.lines(pass, middle, to);
+        }
+        pass.feeds += feeds(&pass.data[from..to]);
+        let asked = self.ask(pass, from, to);
+        self.take_careful(to - from)?;
+        asked
+    }
+
+    /// A piece through the device; none where there is no room for it.
+    fn run(
+        &mut self,
+        pass: &Pass<'_>,
+        from: usize,
+        to: usize,
+        more: bool,
+    ) -> Result<Option<Piece>> {
+        let text = match pass.text {
+            Some(at) => Text::Device(at.offset(from as u64), (to - from) as u64),
+            None => Text::Host(&pass.data[from..to]),
+        };
         let mut run = Run {
             stream: self.stream.as_mut(),
             arena: &mut self.arena,
@@ -159,37 +263,43 @@ impl JsonDecoder {
             tables: self.tables,
             rules: self.rules,
             framing: pass.chunk.framing,
+            more,
+            stay: self.kept.is_some() && self.program.stays(),
+            value_root: self.value_root,
         };
-        let outcome = run.piece(&pass.data[from..to]);
+        let mut outcome = run.piece(text);
+        if let Ok(piece) = &mut outcome
+            && let Some(trees) = piece.trees.take()
+        {
+            let kept = self.keep(trees, piece.records);
+            piece.kept = Some(kept.map_err(|error| named(error, &pass.chunk.position, from))?);
+        }
         self.arena.reset(self.stream.as_mut())?;
         match outcome {
-            Ok(piece) if piece.unframed => self.rest(pass, from),
-            Ok(piece) => self.settle(pass, from, &piece),
-            Err(Halt::TooLarge) => {
-                // In lines, half of it is as good.
-                let half = from + (to - from) / 2;
-                let feed = memchr::memchr(b'\n', &pass.data[half..to]).map(|at| half + at + 1);
-                match feed {
-                    Some(middle) if pass.chunk.framing == Framing::Lines && middle < to => {
-                        Ok(self.part(pass, from, middle)? && self.part(pass, middle, to)?)
-                    }
-                    _ if pass.chunk.framing == Framing::Lines => {
-                        let asked = self.ask(pass, from, to);
-                        self.take_careful()?;
-                        asked.map(|()| true)
-                    }
-                    _ => self.rest(pass, from),
-                }
-            }
+            Ok(piece) => Ok(Some(piece)),
+            Err(Halt::TooLarge) => Ok(None),
             Err(Halt::Failed(error)) => Err(named(error, &pass.chunk.position, from)),
         }
     }
 
+    /// Copies the columns of a piece to memory of their own.
+    fn keep(&mut self, trees: Vec<Tree>, rows: usize) -> Result<DeviceBatch> {
+        let root = Tree {
+            data_type: DataType::Struct(self.schema.fields().clone()),
+            len: rows,
+            null_count: 0,
+            valid: None,
+            buffers: Vec::new(),
+            children: trees,
+        };
+        DeviceBatch::keep(self.arena.device(), self.stream.as_mut(), &self.schema, root)
+    }
+
     /// The CPU engine has all from here on.
-    fn rest(&mut self, pass: &mut Pass<'_>, from: usize) -> Result<bool> {
+    fn rest(&mut self, pass: &mut Pass<'_>, from: usize) -> Result<()> {
         let asked = self.ask(pass, from, pass.data.len());
-        self.take_careful()?;
-        asked.map(|()| false)
+        self.take_careful(pass.data.len() - from)?;
+        asked
     }
 
     /// Asks the CPU engine about a part of the chunk.
@@ -208,24 +318,43 @@ impl JsonDecoder {
         Ok(())
     }
 
-    /// Takes over the rows that the CPU engine has.
-    fn take_careful(&mut self) -> Result<()> {
-        if let Some(batch) = self.careful.decoder.flush()? {
-            self.push(batch);
+    /// Takes over the rows that the CPU engine has of so many bytes of text.
+    fn take_careful(&mut self, bytes: usize) -> Result<()> {
+        match self.careful.decoder.flush()? {
+            Some(batch) => self.push(batch, bytes),
+            None => Ok(()),
         }
+    }
+
+    fn push(&mut self, batch: RecordBatch, bytes: usize) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        if let Some(kept) = &mut self.kept {
+            let device = self.arena.device();
+            kept.push(DeviceBatch::from_host(device, self.stream.as_mut(), &batch)?);
+            return Ok(());
+        }
+        self.rows += batch.num_rows();
+        self.batches.push((batch, bytes as u64));
         Ok(())
     }
 
-    fn push(&mut self, batch: RecordBatch) {
-        if batch.num_rows() > 0 {
-            self.rows += batch.num_rows();
-            self.batches.push(batch);
-        }
-    }
-
-    /// Puts the rows of the device and of the CPU engine together; whether the chunk goes on.
-    fn settle(&mut self, pass: &mut Pass<'_>, base: usize, piece: &Piece) -> Result<bool> {
+    /// Puts the rows of the device and of the CPU engine together, of the text up to `end`; whether the chunk goes
+    /// on.
+    fn settle(
+        &mut self,
+        pass: &mut Pass<'_>,
+        base: usize,
+        end: usize,
+        piece: &Piece,
+    ) -> Result<bool> {
         if piece.records == 0 {
+            return Ok(true);
+        }
+        if let Some(batch) = &piece.kept {
+            pass.report.records += piece.records as u64;
+            self.kept.get_or_insert_default().push(batch.clone());
             return Ok(true);
         }
         let batch = assemble::batch(
@@ -235,27 +364,27 @@ impl JsonDecoder {
             self.value_root,
             piece.records,
         )?;
-        let mut done = 0;
+        // Records, and the bytes before them, whose rows are here.
+        let (mut done, mut behind) = (0, base);
         let mut at = 0;
         while let Some(suspect) = piece.suspects.get(at) {
-            self.push(batch.slice(done, suspect.record - done));
+            self.push(batch.slice(done, suspect.record - done), base + suspect.from - behind)?;
             pass.report.records += (suspect.record - done) as u64;
             let run = self.together(pass, &piece.suspects[at..]);
             let last = piece.suspects[at + run - 1];
-            let outcome = if self.stands_alone(pass, suspect) {
-                self.ask(pass, base + suspect.from, base + end_of(pass, base, &last)).map(|()| true)
-            } else {
-                self.ask(pass, base + suspect.from, pass.data.len()).map(|()| false)
-            };
-            self.take_careful()?;
-            if !outcome? {
-                return Ok(false);
+            if !self.stands_alone(pass, suspect) {
+                return self.rest(pass, base + suspect.from).map(|()| false);
             }
+            behind = base + end_of(pass, base, &last);
+            let asked = self.ask(pass, base + suspect.from, behind);
+            self.take_careful(behind - base - suspect.from)?;
+            asked?;
             done = last.record + 1;
             at += run;
         }
         pass.report.records += (piece.records - done) as u64;
-        self.push(if done == 0 { batch } else { batch.slice(done, piece.records - done) });
+        let left = if done == 0 { batch } else { batch.slice(done, piece.records - done) };
+        self.push(left, end.saturating_sub(behind))?;
         Ok(true)
     }
 
@@ -288,6 +417,10 @@ fn end_of(pass: &Pass<'_>, base: usize, suspect: &Suspect) -> usize {
     bracket.map_or(upto, |at| suspect.from + at + 1)
 }
 
+fn feeds(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}
+
 /// A failure of the device, with the place of the chunk in which it came.
 fn named(error: Error, position: &Position, from: usize) -> Error {
     let source = position.source.as_deref().unwrap_or("input");
@@ -297,38 +430,7 @@ fn named(error: Error, position: &Position, from: usize) -> Error {
 
 impl Decoder for JsonDecoder {
     fn decode(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
-        let data = chunk.data();
-        let most = self.bytes.saturating_add(data.len());
-        if i32::try_from(most).is_err() {
-            return Err(DataError {
-                kind: ErrorKind::OffsetOverflow,
-                position: chunk.position.clone(),
-                path: String::new(),
-                expected: "less than 2 GiB in one batch".to_owned(),
-                found: format!("{most} bytes"),
-                hint: Some("flush between chunks".to_owned()),
-            }
-            .into());
-        }
-        self.bytes = most;
-        self.counters.add_bytes(data.len() as u64);
-        let mut pass = Pass { chunk, data, report: Report::default(), counted: (0, 0) };
-        let mut from = 0;
-        while from < data.len() {
-            let mut to = data.len();
-            if chunk.framing == Framing::Lines && to - from > self.piece_bytes_max {
-                let end = from + self.piece_bytes_max;
-                let before = memchr::memrchr(b'\n', &data[from..end]).map(|at| from + at + 1);
-                let behind = || memchr::memchr(b'\n', &data[end..]).map(|at| end + at + 1);
-                to = before.or_else(behind).unwrap_or(to);
-            }
-            if !self.part(&mut pass, from, to)? {
-                break;
-            }
-            from = to;
-        }
-        pass.report.lines = memchr::memchr_iter(b'\n', data).count() as u64;
-        Ok(pass.report)
+        self.chunk(chunk, None)
     }
 
     fn rows(&self) -> usize {
@@ -336,16 +438,19 @@ impl Decoder for JsonDecoder {
     }
 
     fn flush(&mut self) -> Result<Option<RecordBatch>> {
-        self.bytes = 0;
-        let rows = std::mem::take(&mut self.rows);
-        let mut batches = std::mem::take(&mut self.batches);
-        if rows == 0 {
-            return Ok(None);
+        // As many pieces as 32-bit offsets can number the text of, and one at least.
+        let mut bytes = 0_u64;
+        let fits = |(_, text): &&(RecordBatch, u64)| {
+            bytes = bytes.saturating_add(*text);
+            bytes <= self.offset_max
+        };
+        let count = self.batches.iter().take_while(fits).count().max(1).min(self.batches.len());
+        let mut taken: Vec<_> = self.batches.drain(..count).map(|(batch, _)| batch).collect();
+        self.rows -= taken.iter().map(RecordBatch::num_rows).sum::<usize>();
+        if taken.len() < 2 {
+            return Ok(taken.pop());
         }
-        if batches.len() == 1 {
-            return Ok(batches.pop());
-        }
-        Ok(Some(concat_batches(&self.schema, &batches)?))
+        Ok(Some(concat_batches(&self.schema, &taken)?))
     }
 
     fn schema(&self) -> SchemaRef {

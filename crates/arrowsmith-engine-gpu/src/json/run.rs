@@ -9,6 +9,7 @@ use arrowsmith_core::{Error, Framing, Result};
 
 use super::program::{Kind, NONE, Program};
 use crate::device::memory::{Arena, Refused};
+use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Ptr, Stream, failure};
 
 /// Bytes behind a text that kernels may read; they are line feeds, which no word goes past.
@@ -16,9 +17,6 @@ const PADDING: [u8; 256] = [b'\n'; 256];
 
 /// Bytes of text that a thread scans.
 const SCAN_BYTES: u64 = 64;
-
-/// Values in one column of one piece, at most: what 32-bit places can number.
-const VALUES_MAX: u64 = 1 << 31;
 
 /// Why a piece did not become columns.
 #[derive(Debug)]
@@ -63,10 +61,18 @@ pub(crate) struct Piece {
     pub records: usize,
     /// Records whose rows do not hold, rising, each with the place where it begins.
     pub suspects: Vec<Suspect>,
+    /// Line feeds in it.
+    pub feeds: u64,
     /// Begins with what is no record, in a framing where that says nothing of what follows.
     pub unframed: bool,
-    /// By node.
+    /// Where the next piece begins, of a text that was cut within or behind a record.
+    pub next: Option<usize>,
+    /// By node, unless they stay on the device.
     pub columns: Vec<Fetched>,
+    /// The columns where the device has them: until the arena is taken back.
+    pub trees: Option<Vec<Tree>>,
+    /// The same in memory of their own.
+    pub kept: Option<DeviceBatch>,
 }
 
 /// A record that is not plainly right.
@@ -89,6 +95,8 @@ pub(crate) struct Rules {
     pub record_tokens_max: u64,
     pub refuse_unknown: bool,
     pub allow_nan: bool,
+    /// Values of a column, and bytes behind narrow offsets, of one piece, at most.
+    pub offset_max: u64,
 }
 
 /// The tables of a plan in device memory, which stay there.
@@ -104,16 +112,16 @@ pub(crate) struct Tables {
 
 /// The device memory of one column.
 #[derive(Debug, Clone, Copy, Default)]
-struct Column {
-    len: u64,
-    places: Ptr,
+pub(super) struct Column {
+    pub len: u64,
+    pub places: Ptr,
     /// A byte a value of nested columns, a place a value of kept JSON text.
-    valid: Ptr,
-    bits: Ptr,
-    values: Ptr,
-    offsets: Ptr,
-    narrow: Ptr,
-    bytes: u64,
+    pub valid: Ptr,
+    pub bits: Ptr,
+    pub values: Ptr,
+    pub offsets: Ptr,
+    pub narrow: Ptr,
+    pub bytes: u64,
 }
 
 /// One piece on its way.
@@ -124,10 +132,24 @@ pub(crate) struct Run<'r> {
     pub tables: Tables,
     pub rules: Rules,
     pub framing: Framing,
+    /// Whether more text follows that may belong to the last record.
+    pub more: bool,
+    /// Whether columns stay on the device, if all records are right.
+    pub stay: bool,
+    /// Whether records are values of one column.
+    pub value_root: bool,
+}
+
+/// Where a text is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Text<'t> {
+    Host(&'t [u8]),
+    /// On the device: its first byte, and how many there are.
+    Device(Ptr, u64),
 }
 
 impl Run<'_> {
-    fn take(&mut self, bytes: u64) -> Result<Ptr, Halt> {
+    pub(super) fn take(&mut self, bytes: u64) -> Result<Ptr, Halt> {
         let at = self.arena.take(bytes)?;
         self.arena.fence(self.stream, at, bytes)?;
         Ok(at)
@@ -152,16 +174,22 @@ impl Run<'_> {
     }
 
     /// Decodes a text.
-    pub fn piece(&mut self, text: &[u8]) -> Result<Piece, Halt> {
-        let len = text.len() as u64;
+    pub fn piece(&mut self, text: Text<'_>) -> Result<Piece, Halt> {
+        let len = match text {
+            Text::Host(text) => text.len() as u64,
+            Text::Device(_, len) => len,
+        };
         if len == 0 {
             return Ok(Piece::default());
         }
         let device = self.take(len.next_multiple_of(64) + PADDING.len() as u64)?;
-        self.stream.copy_in(device, text)?;
+        match text {
+            Text::Host(text) => self.stream.copy_in(device, text)?,
+            Text::Device(at, len) => self.stream.copy_within(device, at, len)?,
+        }
         self.stream.copy_in(device.offset(len), &PADDING)?;
-        let (tokens, places, bytes) = self.tokens(device, len)?;
-        let mut piece = Piece::default();
+        let (tokens, feeds, places, bytes) = self.tokens(device, len)?;
+        let mut piece = Piece { feeds, ..Piece::default() };
         if tokens == 0 {
             return Ok(piece);
         }
@@ -171,7 +199,7 @@ impl Run<'_> {
             piece.unframed = self.framing != Framing::Lines;
             return Ok(piece);
         }
-        let input = Input { device, len, places, bytes, tokens, starts, records };
+        let mut input = Input { device, len, places, bytes, tokens, starts, records };
         if self.framing != Framing::Lines {
             let first = self.stream.fetch(&[(starts, 4)])?;
             piece.unframed = narrow(&first[0], 0) != 0;
@@ -179,12 +207,31 @@ impl Run<'_> {
                 return Ok(piece);
             }
         }
+        if self.more && !self.cut(&mut input, &mut piece)? {
+            return Ok(piece);
+        }
         self.columns(&input, &mut piece)?;
         Ok(piece)
     }
 
-    /// Scan and index: tokens, and where the places and bytes of the tokens are.
-    fn tokens(&mut self, text: Ptr, len: u64) -> Result<(u64, Ptr, Ptr), Halt> {
+    /// Leaves the last record to the next piece; whether there is one before it.
+    fn cut(&mut self, input: &mut Input, piece: &mut Piece) -> Result<bool, Halt> {
+        if input.records < 2 {
+            return Ok(false);
+        }
+        let last = input.starts.offset((input.records - 1) * 4);
+        let token = narrow(&self.stream.fetch(&[(last, 4)])?[0], 0);
+        let place = self.stream.fetch(&[(input.places.offset(token as u64 * 4), 4)])?;
+        let next = narrow(&place[0], 0);
+        piece.next = Some(next);
+        input.records -= 1;
+        (input.tokens, input.len) = (token as u64, next as u64);
+        piece.records = usize::try_from(input.records).unwrap_or(usize::MAX);
+        Ok(true)
+    }
+
+    /// Scan and index: tokens, line feeds, and where the places and bytes of the tokens are.
+    fn tokens(&mut self, text: Ptr, len: u64) -> Result<(u64, u64, Ptr, Ptr), Halt> {
         let words = len.div_ceil(64);
         let scan_blocks = self.stream.blocks(len.div_ceil(SCAN_BYTES));
         let states = self.take((scan_blocks + 1) * 8)?;
@@ -204,7 +251,7 @@ impl Run<'_> {
             let args = [text.0, masks.0, words, counts.0, places.0, bytes.0];
             self.stream.launch("index_tokens", scan_blocks, &args)?;
         }
-        Ok((tokens, places, bytes))
+        Ok((tokens, total >> 32, places, bytes))
     }
 
     /// Records: how many, and the first token of each.
@@ -251,6 +298,7 @@ impl Run<'_> {
             match self.framing {
                 Framing::Lines => 0,
                 Framing::Concatenated => 1,
+                Framing::Array if self.more => 3,
                 Framing::Array => 2,
             },
             self.tables.nodes.0,
@@ -279,8 +327,13 @@ impl Run<'_> {
             .collect();
         args[16] = self.take_with(&table)?.0;
         self.stream.launch("walk_write", self.stream.blocks(records), &args)?;
-        self.convert(input, &mut columns, suspect, piece)?;
-        self.suspects(input, suspect, &structure, piece)
+        let nulls = self.convert(input, &mut columns, suspect)?;
+        self.suspects(input, suspect, &structure, piece)?;
+        if self.stay && piece.suspects.is_empty() {
+            piece.trees = Some(self.trees(&columns, nulls)?);
+            return Ok(());
+        }
+        self.collect(&columns, nulls, piece)
     }
 
     /// Sums the counters of each slot, which become the sums before them.
@@ -320,7 +373,7 @@ impl Run<'_> {
                     }
                 }
             };
-            if len >= VALUES_MAX {
+            if len > self.rules.offset_max {
                 return Err(Halt::TooLarge);
             }
             let mut column = Column { len, ..Column::default() };
@@ -363,14 +416,13 @@ impl Run<'_> {
         Ok((if count == 0 { Ptr(0) } else { self.take_with(&hops)? }, count))
     }
 
-    /// Every value of every column, and all of it to the host.
+    /// Every value of every column; where the device counts the nulls of each.
     fn convert(
         &mut self,
         input: &Input,
         columns: &mut [Column],
         suspect: Ptr,
-        piece: &mut Piece,
-    ) -> Result<(), Halt> {
+    ) -> Result<Ptr, Halt> {
         let program = self.program;
         let nulls = self.take_filled(columns.len() as u64 * 4, 0)?;
         let mut texts = Vec::new();
@@ -431,7 +483,7 @@ impl Run<'_> {
             self.stream.launch("convert_fixed", self.stream.blocks(column.len), &args)?;
         }
         self.texts(columns, texts)?;
-        self.collect(columns, nulls, piece)
+        Ok(nulls)
     }
 
     /// The bytes of strings, once it is known how many there are.
@@ -446,6 +498,9 @@ impl Run<'_> {
             ids.iter().map(|id| columns[*id].offsets.offset(columns[*id].len * 8)).collect();
         let totals = if totals.is_empty() { Vec::new() } else { self.fetch_u64(&totals)? };
         for (id, total) in ids.iter().zip(totals) {
+            if total > self.rules.offset_max && !self.program.steps[*id].is_large() {
+                return Err(Halt::TooLarge);
+            }
             columns[*id].bytes = total;
         }
         for (id, mut args) in texts {
@@ -593,7 +648,7 @@ fn word(bytes: &[u8], index: usize) -> u64 {
 }
 
 /// The number at `index` of fetched words of 32 bits.
-fn narrow(bytes: &[u8], index: usize) -> usize {
+pub(super) fn narrow(bytes: &[u8], index: usize) -> usize {
     let word = bytes.get(index * 4..index * 4 + 4).and_then(|bytes| bytes.try_into().ok());
     word.map_or(NONE as usize, |word| u32::from_le_bytes(word) as usize)
 }

@@ -1,125 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One column chunk: its pages to the device, through the kernels, and an array back.
+//! One column chunk: its pages to the device, through the kernels, and back an array, and what is around its
+//! values.
 
-use std::ops::Range;
+use std::sync::Arc;
 
-use arrow_array::{ArrayRef, make_array};
-use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, make_array, new_empty_array};
+use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, ScalarBuffer};
+use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
+use arrow_schema::DataType;
 use arrowsmith_core::Result;
-use arrowsmith_parquet::{DataPage, Encoding, File, LevelEncoding, Page, Pages, Physical};
+use arrowsmith_engine_cpu::parquet::nest::Around;
 
+use super::pages::Host;
 use super::shape::{Form, Shape};
 use crate::device::memory::{Arena, Refused};
+use crate::device::resident::{Part, Tree};
 use crate::device::{Ptr, Stream};
 
-/// Bytes behind every page that may be read.
-const SPARE: usize = 16;
-
 /// Words of a page in `PageDesc`.
-const DESC_WORDS: usize = 9;
+const DESC_WORDS: usize = 11;
 
-/// Entries of a chunk, at most: what 31 bits number.
-const ENTRIES_MAX: usize = (1 << 31) - 1;
-
-/// The pages of a chunk, on the host.
-pub(super) struct Host {
-    /// Dictionary, levels and values, one behind the other.
-    bytes: Vec<u8>,
-    dictionary: Option<(usize, usize, usize)>,
-    pages: Vec<HostPage>,
-    /// The first row of the first page.
-    first: usize,
-    entries: usize,
-}
-
-struct HostPage {
-    values: Range<usize>,
-    levels: Option<Range<usize>>,
-    count: usize,
-    encoding: u64,
-}
-
-/// The rows of some pages.
+/// A leaf, as the device has decoded it.
 pub(super) struct Decoded {
     pub array: ArrayRef,
-    /// The first of them, in the row group.
-    pub first: usize,
+    /// Nulls and offsets of the nodes around it.
+    pub around: Vec<(Option<NullBuffer>, ScalarBuffer<i32>)>,
 }
 
-impl Host {
-    /// Reads and decompresses the pages that hold these rows; none if the kernels do not hold one of them.
-    pub fn read(
-        file: &File,
-        row_group: usize,
-        shape: &Shape,
-        rows: Range<usize>,
-        verify_checksums: bool,
-    ) -> Result<Option<Self>> {
-        let mut host =
-            Self { bytes: Vec::new(), dictionary: None, pages: Vec::new(), first: 0, entries: 0 };
-        let mut pages = Pages::new(file, row_group, shape.leaf)?.verify_checksums(verify_checksums);
-        let mut row = 0;
-        while row < rows.end {
-            let Some(info) = pages.peek()? else { return Ok(None) };
-            if !info.dictionary
-                && let Some(page_rows) = info.rows
-                && row + page_rows <= rows.start
-                && host.entries == 0
-            {
-                pages.skip()?;
-                row += page_rows;
-                host.first = row;
-                continue;
-            }
-            match pages.next()? {
-                None => return Ok(None),
-                Some(Page::Dictionary(page)) => {
-                    let at = host.put(page.values);
-                    host.dictionary = Some((at.start, at.len(), page.count));
-                }
-                Some(Page::Data(page)) => {
-                    row += page.count;
-                    if !host.add(shape, &page) {
-                        return Ok(None);
-                    }
-                }
-            }
-        }
-        Ok((host.entries > 0 && host.entries <= ENTRIES_MAX).then_some(host))
-    }
+/// Why a leaf was not decoded.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// It needs more memory, or larger offsets, than there may be: fewer rows may do.
+    TooLarge,
+    /// The device is not sure.
+    Unsure,
+    /// The device failed.
+    Failed(arrowsmith_core::Error),
+}
 
-    fn put(&mut self, bytes: &[u8]) -> Range<usize> {
-        let from = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        let range = from..self.bytes.len();
-        self.bytes.resize(self.bytes.len() + SPARE, 0);
-        range
-    }
-
-    fn add(&mut self, shape: &Shape, page: &DataPage<'_>) -> bool {
-        use Physical as P;
-        let encoding = match (page.encoding, shape.physical) {
-            (Encoding::Plain, _) => 0,
-            (Encoding::Dictionary, kind) if kind != P::BOOLEAN => 1,
-            (Encoding::Rle, P::BOOLEAN) => 2,
-            (Encoding::DeltaBinaryPacked, P::INT32 | P::INT64) => 3,
-            (Encoding::DeltaLengthByteArray, P::BYTE_ARRAY) => 4,
-            (Encoding::DeltaByteArray, P::BYTE_ARRAY) => 5,
-            (Encoding::ByteStreamSplit, kind) if kind != P::BOOLEAN && kind != P::BYTE_ARRAY => 6,
-            _ => return false,
-        };
-        if page.def.max > 0 && page.def.encoding != LevelEncoding::Rle {
-            return false;
+impl From<Refused> for Halt {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Bound => Self::TooLarge,
+            Refused::Device(error) => Self::Failed(error),
         }
-        if encoding == 1 && self.dictionary.is_none() {
-            return false;
-        }
-        let levels = (page.def.max > 0).then(|| self.put(page.def.bytes));
-        let values = self.put(page.values);
-        self.entries += page.count;
-        self.pages.push(HostPage { values, levels, count: page.count, encoding });
-        true
     }
 }
 
@@ -127,6 +53,7 @@ impl Host {
 struct Run<'r> {
     stream: &'r mut dyn Stream,
     arena: &'r mut Arena,
+    offset_max: u64,
 }
 
 impl Run<'_> {
@@ -168,19 +95,36 @@ impl Run<'_> {
     }
 }
 
-/// Decodes the pages of a chunk; none where the device is not sure, or has no room.
+/// Decodes the pages of a chunk.
 pub(super) fn decode(
     stream: &mut dyn Stream,
     arena: &mut Arena,
     shape: &Shape,
     host: &Host,
-) -> Result<Option<Decoded>> {
-    let mut run = Run { stream, arena };
-    match column(&mut run, shape, host) {
-        Ok(array) => Ok(array.map(|array| Decoded { array, first: host.first })),
-        Err(Refused::Bound) => Ok(None),
-        Err(Refused::Device(error)) => Err(error),
+    offset_max: u64,
+) -> Result<Decoded, Halt> {
+    let mut run = Run { stream, arena, offset_max };
+    let mut decoded = column(&mut run, shape, host)?;
+    let Some(keys) = &shape.keys else { return Ok(decoded) };
+    // What was decoded are keys; the dictionary is a page of values.
+    let entries = host.entries_of_dictionary().ok_or(Halt::Unsure)?;
+    let values = match entries.entries {
+        0 => new_empty_array(&shape.data_type),
+        _ => column(&mut run, &shape.entries(), &entries)?.array,
+    };
+    let data = decoded.array.to_data();
+    decoded.array = dictionary_of(data, values, keys).ok_or(Halt::Unsure)?;
+    Ok(decoded)
+}
+
+/// Keys and values as a dictionary array of a type.
+fn dictionary_of(keys: ArrayData, values: ArrayRef, data_type: &DataType) -> Option<ArrayRef> {
+    let array = DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), values).ok()?;
+    if arrow_array::Array::data_type(&array) == data_type {
+        return Some(Arc::new(array));
     }
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(&array, data_type, &options).ok()
 }
 
 fn number(bytes: &[u8], index: usize) -> u64 {
@@ -197,46 +141,206 @@ struct Dictionary {
     count: usize,
 }
 
-fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Option<ArrayRef>, Refused> {
+/// Levels on the device, an entry each.
+#[derive(Clone, Copy)]
+struct Levels {
+    def: Ptr,
+    /// 0 where nothing repeats.
+    rep: Ptr,
+    entries: usize,
+}
+
+/// The slots of a node among the entries.
+struct Slots {
+    /// Whether an entry is one, and then how many come before it.
+    marks: Ptr,
+    count: usize,
+}
+
+impl Run<'_> {
+    fn slot_args(levels: Levels, at: (u8, u8), valid: u64, marks: Ptr) -> [u64; 11] {
+        let (rep, def) = (u64::from(at.0), u64::from(at.1));
+        let entries = levels.entries as u64;
+        [levels.def.0, levels.rep.0, entries, rep, def, valid, marks.0, 0, 0, 0, 0]
+    }
+
+    /// Counts the slots that begin at these levels (repetition, definition).
+    fn slots(&mut self, levels: Levels, at: (u8, u8)) -> Result<Slots, Refused> {
+        let marks = self.take((levels.entries + 1) * 8)?;
+        let blocks = self.stream.blocks(levels.entries as u64);
+        self.launch("mark_slots", blocks, &Self::slot_args(levels, at, 0, marks))?;
+        self.scan(marks, levels.entries)?;
+        let count = self.fetch(&[(marks.offset(levels.entries as u64 * 8), 8)])?;
+        let count = usize::try_from(number(&count[0], 0)).unwrap_or(usize::MAX);
+        // Never more; and what a kernel says is not taken on trust.
+        Ok(Slots { marks, count: count.min(levels.entries) })
+    }
+
+    /// Bytes that say what is there, as a null buffer.
+    fn nulls(&mut self, valid: Ptr, count: usize) -> Result<Option<NullBuffer>, Refused> {
+        if count == 0 {
+            return Ok(None);
+        }
+        let bits = self.take(count.div_ceil(32) * 4)?;
+        let nulls = self.zeros(4)?;
+        let blocks = self.stream.blocks(count as u64);
+        self.launch("pack_valid", blocks, &[valid.0, count as u64, bits.0, nulls.0])?;
+        let fetched = self.fetch(&[(nulls, 4), (bits, count.div_ceil(32) * 4)])?;
+        if fetched[0].iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        let bits = Buffer::from_slice_ref(fetched[1].as_slice());
+        Ok(Some(NullBuffer::new(BooleanBuffer::new(bits, 0, count))))
+    }
+
+    /// Nulls and offsets of a node around the values.
+    fn around(
+        &mut self,
+        levels: Levels,
+        around: &Around,
+    ) -> Result<(Option<NullBuffer>, ScalarBuffer<i32>), Halt> {
+        let slots_at = (around.slots.repetition, around.slots.definition);
+        let slots = self.slots(levels, slots_at)?;
+        let mut args = Self::slot_args(levels, slots_at, u64::from(around.valid), slots.marks);
+        let mut elements = 0;
+        let mut starts = Ptr(0);
+        if let Some(of) = around.elements {
+            let marks = self.slots(levels, (of.repetition, of.definition))?;
+            if marks.count as u64 > self.offset_max {
+                return Err(Halt::TooLarge);
+            }
+            elements = marks.count;
+            starts = self.take((slots.count + 1) * 4)?;
+            (args[7], args[8]) = (marks.marks.0, starts.0);
+        }
+        let valid = self.take(slots.count)?;
+        args[9] = valid.0;
+        let blocks = self.stream.blocks(levels.entries as u64);
+        self.launch("write_slots", blocks, &args)?;
+        let nulls = match around.valid > around.slots.definition {
+            true => self.nulls(valid, slots.count)?,
+            false => None,
+        };
+        let mut offsets = Vec::with_capacity(slots.count + 1);
+        if around.elements.is_some() {
+            let fetched = self.fetch(&[(starts, slots.count * 4)])?;
+            let (words, _) = fetched[0].as_slice().as_chunks::<4>();
+            offsets.extend(words.iter().map(|word| i32::from_le_bytes(*word)));
+            offsets.push(i32::try_from(elements).unwrap_or(i32::MAX));
+            // Arrow's writer takes them as they are.
+            if offsets.first() != Some(&0) || !offsets.is_sorted() {
+                return Err(Halt::Unsure);
+            }
+        } else {
+            offsets.push(0);
+        }
+        Ok((nulls, offsets.into()))
+    }
+}
+
+fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt> {
+    let made = make(run, shape, host)?;
+    let array = fetched(run, shape, &made)?;
+    let around = shape.around.iter().map(|around| run.around(made.levels, around));
+    Ok(Decoded { array, around: around.collect::<Result<_, _>>()? })
+}
+
+/// Decodes a column without anything around it, and leaves it in the arena.
+pub(super) fn stay(
+    stream: &mut dyn Stream,
+    arena: &mut Arena,
+    shape: &Shape,
+    host: &Host,
+    offset_max: u64,
+) -> Result<Tree, Halt> {
+    let mut run = Run { stream, arena, offset_max };
+    let made = make(&mut run, shape, host)?;
+    let [bad, nulls, bits, buffers @ ..] = &made.parts[..] else { return Err(Halt::Unsure) };
+    let found = run.fetch(&[*bad, *nulls])?;
+    let nulls = found[1].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+    if found[0].iter().any(|byte| *byte != 0) || (nulls > 0 && !shape.nullable) {
+        return Err(Halt::Unsure);
+    }
+    let part = |(at, bytes): &(Ptr, usize)| Part { at: *at, bytes: *bytes as u64 };
+    Ok(Tree {
+        data_type: shape.data_type.clone(),
+        len: made.rows,
+        null_count: nulls,
+        valid: (nulls > 0).then(|| part(bits)),
+        buffers: buffers.iter().map(part).collect(),
+        children: Vec::new(),
+    })
+}
+
+/// What the device has made of a chunk.
+struct Made {
+    levels: Levels,
+    rows: usize,
+    /// Whether anything is not sound; how many nulls; validity; then the buffers of the array. None where there
+    /// are no rows.
+    parts: Vec<(Ptr, usize)>,
+}
+
+fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     let text = run.put(&host.bytes)?;
     let bad = run.zeros(4)?;
     let mut desc: Vec<u64> = Vec::with_capacity(host.pages.len() * DESC_WORDS);
     let mut first = 0;
     for page in &host.pages {
-        let levels = page.levels.as_ref();
-        desc.extend([
-            text.0 + page.values.start as u64,
-            page.values.len() as u64,
-            levels.map_or(0, |levels| text.0 + levels.start as u64),
-            levels.map_or(0, |levels| levels.len() as u64),
-            page.count as u64,
-            first,
-            page.encoding,
-            0,
-            0,
-        ]);
+        let at = |range: &std::ops::Range<usize>| [text.0 + range.start as u64, range.len() as u64];
+        desc.extend(at(&page.values));
+        desc.extend(page.def.as_ref().map_or([0; 2], at));
+        desc.extend(page.rep.as_ref().map_or([0; 2], at));
+        desc.extend([page.count as u64, first, page.encoding, 0, 0]);
         first += page.count as u64;
     }
     let desc: Vec<u8> = desc.iter().flat_map(|word| word.to_le_bytes()).collect();
     let pages = run.put(&desc)?;
     let page_count = host.pages.len() as u64;
     let entries = host.entries;
+    let levels = Levels {
+        def: run.take(entries)?,
+        rep: if shape.rep_max > 0 { run.take(entries)? } else { Ptr(0) },
+        entries,
+    };
     let valid = run.take(entries)?;
     let before = run.take((entries + 1) * 8)?;
-    let args = [pages.0, page_count, valid.0, before.0, entries as u64, bad.0];
+    let args = [
+        pages.0,
+        page_count,
+        levels.def.0,
+        levels.rep.0,
+        valid.0,
+        before.0,
+        entries as u64,
+        shape.def_max,
+        shape.rep_max,
+        bad.0,
+    ];
     run.launch("page_levels", page_count, &args)?;
     run.scan(before, entries)?;
     run.launch("page_firsts", run.stream.blocks(page_count), &args)?;
-    let total = run.fetch(&[(before.offset(entries as u64 * 8), 8)])?;
+    let total = run.fetch(&[(before.offset(entries as u64 * 8), 8), (bad, 4)])?;
     let values = usize::try_from(number(&total[0], 0)).unwrap_or(usize::MAX);
-    if values > entries {
-        return Ok(None);
+    if values > entries || total[1].iter().any(|byte| *byte != 0) {
+        return Err(Halt::Unsure);
     }
-    let is_text = matches!(shape.form, Form::Bytes { .. });
+    // Rows that come out: all entries, or those at which a value of the leaf begins.
+    let mut rows = Rows { count: entries, entry_of: Ptr(0), valid };
+    if shape.slots != (0, 0) {
+        let slots = run.slots(levels, shape.slots)?;
+        rows.count = slots.count;
+        rows.entry_of = run.take(slots.count * 8)?;
+        rows.valid = run.take(slots.count)?;
+        let mut args = Run::slot_args(levels, shape.slots, shape.def_max, slots.marks);
+        (args[9], args[10]) = (rows.valid.0, rows.entry_of.0);
+        run.launch("write_slots", run.stream.blocks(entries as u64), &args)?;
+    }
+    let is_text = shape.form.is_text();
     let words = run.take(values * 8)?;
     let lens = run.take(if is_text { values * 8 } else { 0 })?;
     let totals = run.zeros(host.pages.len() * 8)?;
-    let Some(dictionary) = dictionary(run, shape, host, text, bad)? else { return Ok(None) };
+    let dictionary = dictionary(run, shape, host, text, bad)?;
     let mut args =
         [pages.0, page_count, words.0, lens.0, dictionary.count as u64, totals.0, 0, bad.0];
     run.launch("page_values", page_count, &args)?;
@@ -246,7 +350,7 @@ fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Option<ArrayR
             let parts = [(totals, host.pages.len() * 8), (bad, 4)];
             let fetched = run.fetch(&parts)?;
             if fetched[1].iter().any(|byte| *byte != 0) {
-                return Ok(None);
+                return Err(Halt::Unsure);
             }
             let mut starts = Vec::with_capacity(host.pages.len() * 8);
             let mut sum = 0_u64;
@@ -259,7 +363,18 @@ fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Option<ArrayR
             run.launch("page_joins", page_count, &args)?;
         }
     }
-    gather(run, shape, host, &Parts { pages, valid, before, words, lens, dictionary, bad })
+    let parts = Parts { pages, valid, before, words, lens, dictionary, bad };
+    let parts = gather(run, shape, host, &parts, &rows)?;
+    Ok(Made { levels, rows: rows.count, parts })
+}
+
+/// The rows that come out.
+struct Rows {
+    count: usize,
+    /// The entry of each; 0 where all entries are rows.
+    entry_of: Ptr,
+    /// A byte each.
+    valid: Ptr,
 }
 
 /// Makes the dictionary ready; none for one that is not sound.
@@ -269,28 +384,35 @@ fn dictionary(
     host: &Host,
     text: Ptr,
     bad: Ptr,
-) -> Result<Option<Dictionary>, Refused> {
-    let Some((at, len, count)) = host.dictionary else { return Ok(Some(Dictionary::default())) };
-    let bytes = text.offset(at as u64);
+) -> Result<Dictionary, Halt> {
+    let Some((at, count)) = host.dictionary.clone() else { return Ok(Dictionary::default()) };
+    let (bytes, len) = (text.offset(at.start as u64), at.len());
+    if shape.keys.is_some() {
+        // Its entries are decoded by themselves; each has a byte at least.
+        if count > len {
+            return Err(Halt::Unsure);
+        }
+        return Ok(Dictionary { bytes, count, ..Dictionary::default() });
+    }
     let least = match shape.form {
-        Form::Bits => return Ok(None),
+        Form::Bits => return Err(Halt::Unsure),
         Form::Fixed { stored, .. } => usize::try_from(stored).unwrap_or(usize::MAX),
-        Form::Bytes { .. } => 4,
+        Form::Bytes { .. } | Form::Decimals { .. } => 4,
     };
     if count.saturating_mul(least) > len {
-        return Ok(None);
+        return Err(Halt::Unsure);
     }
     let mut dictionary = Dictionary { bytes, count, ..Dictionary::default() };
-    if matches!(shape.form, Form::Bytes { .. }) {
+    if shape.form.is_text() {
         dictionary.words = run.take(count * 8)?;
         dictionary.lens = run.take(count * 8)?;
-        let desc = [bytes.0, len as u64, 0, 0, count as u64, 0, 0, 0, count as u64];
+        let desc = [bytes.0, len as u64, 0, 0, 0, 0, count as u64, 0, 0, 0, count as u64];
         let desc: Vec<u8> = desc.iter().flat_map(|word| word.to_le_bytes()).collect();
         let page = run.put(&desc)?;
         let args = [page.0, 1, dictionary.words.0, dictionary.lens.0, 0, 0, 0, bad.0];
         run.launch("page_strings", 1, &args)?;
     }
-    Ok(Some(dictionary))
+    Ok(dictionary)
 }
 
 /// What the pages became on the device.
@@ -309,22 +431,28 @@ fn gather(
     shape: &Shape,
     host: &Host,
     parts: &Parts,
-) -> Result<Option<ArrayRef>, Refused> {
-    let entries = host.entries;
+    rows: &Rows,
+) -> Result<Vec<(Ptr, usize)>, Halt> {
+    let count = rows.count;
+    if count == 0 {
+        return Ok(Vec::new());
+    }
     // Words of what is not sound are followed nowhere.
     let sound = run.fetch(&[(parts.bad, 4)])?;
     if sound[0].iter().any(|byte| *byte != 0) {
-        return Ok(None);
+        return Err(Halt::Unsure);
     }
     let (stored, width, turn, factor) = match shape.form {
         Form::Bits => (0, 1, 0, 1),
         Form::Fixed { stored, width, turn, factor } => (stored, width, turn as u64, factor),
         Form::Bytes { .. } => (0, 0, 0, 1),
+        Form::Decimals { width } => (0, width, 0, 1),
     };
     let mut args = [
         parts.pages.0,
         host.pages.len() as u64,
-        entries as u64,
+        count as u64,
+        rows.entry_of.0,
         parts.valid.0,
         parts.before.0,
         parts.words.0,
@@ -342,67 +470,88 @@ fn gather(
         0,
         parts.bad.0,
     ];
-    let rows = run.stream.blocks(entries as u64);
+    let blocks = run.stream.blocks(count as u64);
     let nulls = run.zeros(8)?;
-    let bit_bytes = entries.div_ceil(32) * 4;
+    let bit_bytes = count.div_ceil(32) * 4;
     let bits = run.take(bit_bytes)?;
-    run.launch("pack_valid", rows, &[parts.valid.0, entries as u64, bits.0, nulls.0])?;
+    run.launch("pack_valid", blocks, &[rows.valid.0, count as u64, bits.0, nulls.0])?;
     let mut wanted = vec![(parts.bad, 4), (nulls, 4), (bits, bit_bytes)];
     match shape.form {
-        Form::Bits | Form::Fixed { .. } => {
-            let bytes = entries.saturating_mul(usize::try_from(width).unwrap_or(usize::MAX));
+        Form::Bits | Form::Fixed { .. } | Form::Decimals { .. } => {
+            let bytes = count.saturating_mul(usize::try_from(width).unwrap_or(usize::MAX));
             let out = run.take(bytes)?;
-            args[14] = out.0;
-            run.launch("gather_fixed", rows, &args)?;
+            args[15] = out.0;
+            let kernel = match shape.form {
+                Form::Decimals { .. } => "gather_decimals",
+                _ => "gather_fixed",
+            };
+            run.launch(kernel, blocks, &args)?;
             if shape.form == Form::Bits {
                 let packed = run.take(bit_bytes)?;
                 let ones = nulls.offset(4);
-                run.launch("pack_valid", rows, &[out.0, entries as u64, packed.0, ones.0])?;
+                run.launch("pack_valid", blocks, &[out.0, count as u64, packed.0, ones.0])?;
                 wanted.push((packed, bit_bytes));
             } else {
                 wanted.push((out, bytes));
             }
         }
         Form::Bytes { large, utf8 } => {
-            let offsets = run.take((entries + 1) * 8)?;
-            args[15] = offsets.0;
-            args[17] = u64::from(utf8);
-            run.launch("gather_lens", rows, &args)?;
-            run.scan(offsets, entries)?;
-            let total = run.fetch(&[(offsets.offset(entries as u64 * 8), 8)])?;
-            let total = usize::try_from(number(&total[0], 0)).unwrap_or(usize::MAX);
-            if !large && i32::try_from(total).is_err() {
-                return Ok(None);
+            let offsets = run.take((count + 1) * 8)?;
+            args[16] = offsets.0;
+            args[18] = u64::from(utf8);
+            run.launch("gather_lens", blocks, &args)?;
+            run.scan(offsets, count)?;
+            let total = run.fetch(&[(offsets.offset(count as u64 * 8), 8)])?;
+            let total = number(&total[0], 0);
+            if !large && total > run.offset_max {
+                return Err(Halt::TooLarge);
             }
+            let total = usize::try_from(total).unwrap_or(usize::MAX);
             let out = run.take(total)?;
-            args[14] = out.0;
+            args[15] = out.0;
             if large {
-                wanted.push((offsets, (entries + 1) * 8));
+                wanted.push((offsets, (count + 1) * 8));
             } else {
-                let narrow = run.take((entries + 1) * 4)?;
-                args[16] = narrow.0;
-                wanted.push((narrow, (entries + 1) * 4));
+                let narrow = run.take((count + 1) * 4)?;
+                args[17] = narrow.0;
+                wanted.push((narrow, (count + 1) * 4));
             }
-            run.launch("gather_text", rows, &args)?;
+            run.launch("gather_text", blocks, &args)?;
             wanted.push((out, total));
         }
     }
-    let mut fetched = run.fetch(&wanted)?.into_iter();
+    Ok(wanted)
+}
+
+/// The array on the host.
+fn fetched(run: &mut Run<'_>, shape: &Shape, made: &Made) -> Result<ArrayRef, Halt> {
+    let count = made.rows;
+    if count == 0 {
+        let data_type = if shape.keys.is_some() { &DataType::Int32 } else { &shape.data_type };
+        return Ok(new_empty_array(data_type));
+    }
+    let mut fetched = run.fetch(&made.parts)?.into_iter();
     let mut next = || fetched.next().unwrap_or_default();
     if next().iter().any(|byte| *byte != 0) {
-        return Ok(None);
+        return Err(Halt::Unsure);
     }
     let has_nulls = next().iter().any(|byte| *byte != 0);
     let bits = next();
-    let mut data = ArrayData::builder(shape.data_type.clone()).len(entries);
+    let data_type = if shape.keys.is_some() { DataType::Int32 } else { shape.made.clone() };
+    let mut data = ArrayData::builder(data_type).len(count);
     if has_nulls && shape.nullable {
         data = data.null_bit_buffer(Some(Buffer::from(bits)));
-    } else if has_nulls {
-        return Ok(None);
+    } else if has_nulls && shape.around.is_empty() && shape.slots == (0, 0) && shape.def_max <= 1 {
+        // Nobody else could be null here.
+        return Err(Halt::Unsure);
     }
     for part in fetched {
         data = data.add_buffer(Buffer::from(part));
     }
     // Held to Arrow's rules: what is not sound is not handed on.
-    Ok(data.build().ok().map(make_array))
+    let array = make_array(data.build().map_err(|_| Halt::Unsure)?);
+    if shape.keys.is_some() || shape.made == shape.data_type {
+        return Ok(array);
+    }
+    arrow_cast::cast(&array, &shape.data_type).map_err(|_| Halt::Unsure)
 }

@@ -2,13 +2,17 @@
 //! Parquet columns on a device: pages are found and decompressed on the host, everything a value costs is
 //! done by the kernels of `kernels/parquet`.
 //!
-//! The device decodes a column chunk as a whole, or the pages of it that hold wanted rows. What it does not
-//! hold, and every column in which it finds anything that is not sound, the CPU engine decodes: so errors
+//! The device decodes a column chunk as a whole, the pages of it that hold wanted rows, or, where there is no room
+//! for that or offsets of 32 bits do not number it, a window of rows at a time. What it does not
+//! hold, and every column from where it finds anything that is not sound, the CPU engine decodes: so errors
 //! are that engine's. Snappy, Zstandard and the other codecs run on the host.
 
 mod chunk;
+mod pages;
+mod resident;
 mod shape;
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -16,14 +20,18 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{ArrayRef, new_empty_array};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_select::concat::concat;
 use arrowsmith_core::Result;
+use arrowsmith_engine_cpu::parquet::nest::{self, Nest};
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder as CpuDecoder};
 use arrowsmith_parquet::{Column, File, RowSelection};
 
 use crate::GpuOptions;
 use crate::device::memory::Arena;
-use crate::device::{Device, Stream};
+use crate::device::{Device, Stream, failure};
+use chunk::Halt;
+use pages::{Host, Read};
 use shape::Shape;
 pub use shape::supports;
 
@@ -66,9 +74,13 @@ impl ColumnEngine {
         Ok(Self::new(Arc::clone(engine.device()), options))
     }
 
-    /// Column chunks so far that the device decoded, and that the CPU engine did.
+    /// Windows of columns so far that the device decoded, and columns that the CPU engine did.
     pub fn chunks(&self) -> (u64, u64) {
         (self.on_device.load(Ordering::Relaxed), self.on_cpu.load(Ordering::Relaxed))
+    }
+
+    fn count_on_device(&self) {
+        self.on_device.fetch_add(1, Ordering::Relaxed);
     }
 
     fn lane(&self) -> Result<Lane> {
@@ -82,25 +94,104 @@ impl ColumnEngine {
         }
     }
 
-    /// The wanted rows of a chunk, if the device decodes it and finds nothing wrong.
-    fn chunk(
-        &self,
-        file: &File,
-        row_group: usize,
-        shape: &Shape,
-        rows: Range<usize>,
-        verify_checksums: bool,
-    ) -> Result<Option<chunk::Decoded>> {
-        // What is wrong with a page, the CPU engine says.
-        let Ok(pages) = chunk::Host::read(file, row_group, shape, rows, verify_checksums) else {
-            return Ok(None);
-        };
-        let Some(pages) = pages else { return Ok(None) };
+    /// The rows of a window, or of what of it there is room for.
+    fn window(&self, asked: &Asked<'_>, rows: Range<usize>) -> Result<Window> {
+        let most = (self.options.memory_bytes_max, self.options.offset_max);
+        let mut rows = rows;
         let mut lane = self.lane()?;
-        let outcome = chunk::decode(lane.stream.as_mut(), &mut lane.arena, shape, &pages);
-        lane.arena.reset(lane.stream.as_mut())?;
+        let outcome = loop {
+            let outcome = asked.decode(&mut lane, &rows, most);
+            lane.arena.reset(lane.stream.as_mut())?;
+            match outcome {
+                Ok(array) => break Ok(Window::Rows(array, rows.start)),
+                Err(Halt::Unsure) => break Ok(Window::Unsure),
+                Err(Halt::Failed(error)) => break Err(error),
+                // Of lists nobody knows where rows are.
+                Err(Halt::TooLarge) if asked.repeats() || rows.len() <= ROWS_MIN => {
+                    break Ok(Window::Unsure);
+                }
+                Err(Halt::TooLarge) => rows.end = rows.start + rows.len() / 2,
+            }
+        };
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
         outcome
+    }
+}
+
+/// Rows of a window that is not made smaller.
+const ROWS_MIN: usize = 64;
+
+enum Window {
+    /// Rows, and the first of them in the row group.
+    Rows(ArrayRef, usize),
+    /// It is for the CPU engine.
+    Unsure,
+}
+
+/// One field of one row group.
+struct Asked<'a> {
+    file: &'a File,
+    row_group: usize,
+    nest: &'a Nest,
+    shapes: &'a [Shape],
+    verify_checksums: bool,
+}
+
+impl Asked<'_> {
+    fn repeats(&self) -> bool {
+        self.shapes.iter().any(|shape| shape.rep_max > 0)
+    }
+
+    fn decode(
+        &self,
+        lane: &mut Lane,
+        rows: &Range<usize>,
+        (bytes_max, offset_max): (u64, u64),
+    ) -> Result<ArrayRef, Halt> {
+        // The kernels number entries by 31 bits.
+        let most = (bytes_max, offset_max);
+        let mut leaves = Leaves(Vec::with_capacity(self.shapes.len()));
+        for shape in self.shapes {
+            let host =
+                Host::read(self.file, self.row_group, shape, rows, most, self.verify_checksums);
+            // What is wrong with a page, the CPU engine says.
+            let host = match host {
+                Ok(Read::Pages(host)) => host,
+                Ok(Read::TooLarge) => return Err(Halt::TooLarge),
+                Ok(Read::Unsure) | Err(_) => return Err(Halt::Unsure),
+            };
+            let Lane { stream, arena } = lane;
+            let mut decoded = chunk::decode(stream.as_mut(), arena, shape, &host, offset_max)?;
+            arena.reset(stream.as_mut()).map_err(Halt::Failed)?;
+            if !self.repeats() {
+                // Pages begin where they like: all leaves are cut to the same rows.
+                let from = rows.start - host.first;
+                if decoded.array.len() < from + rows.len() {
+                    return Err(Halt::Unsure);
+                }
+                decoded.array = decoded.array.slice(from, rows.len());
+                for (nulls, _) in &mut decoded.around {
+                    *nulls = nulls.take().map(|nulls| nulls.slice(from, rows.len()));
+                }
+            }
+            leaves.0.push(decoded);
+        }
+        let array = self.nest.array(&mut leaves).map_err(|_| Halt::Unsure)?;
+        // Of lists all rows, as nobody knows which pages have which.
+        if array.len() == rows.len() { Ok(array) } else { Err(Halt::Unsure) }
+    }
+}
+
+/// What the device has made of a field's leaves, for the array writer.
+struct Leaves(Vec<chunk::Decoded>);
+
+impl nest::Leaves for Leaves {
+    fn array(&mut self, leaf: usize) -> Result<ArrayRef> {
+        Ok(Arc::clone(&self.0[leaf].array))
+    }
+
+    fn around(&mut self, at: (usize, usize)) -> (Option<NullBuffer>, ScalarBuffer<i32>) {
+        self.0[at.0].around[at.1].clone()
     }
 }
 
@@ -108,13 +199,72 @@ impl ColumnEngine {
 pub struct FieldDecoder(Source);
 
 enum Source {
-    Device {
-        array: ArrayRef,
-        /// The wanted rows, counted in the array.
-        ranges: Vec<Range<usize>>,
-        at: usize,
-    },
+    Device(Box<DeviceSource>),
     Cpu(Box<CpuDecoder>),
+}
+
+/// A field that the device decodes, a window of rows at a time.
+struct DeviceSource {
+    engine: Arc<ColumnEngine>,
+    file: File,
+    row_group: usize,
+    column: Column,
+    nest: Nest,
+    shapes: Vec<Shape>,
+    options: ColumnOptions,
+    /// Rows of the row group.
+    rows: usize,
+    /// The wanted rows that are left.
+    ranges: VecDeque<Range<usize>>,
+    /// Decoded rows, and the first of them in the row group.
+    window: (ArrayRef, usize),
+}
+
+impl DeviceSource {
+    /// Makes a window that holds the next wanted row; nothing where the CPU engine has to.
+    fn advance(&mut self) -> Result<bool> {
+        let (Some(first), Some(last)) = (self.ranges.front(), self.ranges.back()) else {
+            return Ok(true);
+        };
+        let asked = Asked {
+            file: &self.file,
+            row_group: self.row_group,
+            nest: &self.nest,
+            shapes: &self.shapes,
+            verify_checksums: self.options.verify_checksums,
+        };
+        let wanted = if asked.repeats() { 0..self.rows } else { first.start..last.end };
+        match self.engine.window(&asked, wanted)? {
+            Window::Rows(array, first) => self.window = (array, first),
+            Window::Unsure => return Ok(false),
+        }
+        self.engine.count_on_device();
+        Ok(true)
+    }
+
+    /// The CPU engine, over what is left.
+    fn by_cpu(&self) -> Result<CpuDecoder> {
+        self.engine.on_cpu.fetch_add(1, Ordering::Relaxed);
+        let left = RowSelection::from_ranges(self.ranges.iter().cloned());
+        CpuDecoder::new(&self.file, self.row_group, &self.column, Some(&left), self.options)
+    }
+
+    /// Up to `rows` wanted rows of the window.
+    fn some(&mut self, rows: usize) -> Option<ArrayRef> {
+        let (array, first) = &self.window;
+        let range = self.ranges.front_mut()?;
+        let end = first + array.len();
+        if !(*first..end).contains(&range.start) {
+            return None;
+        }
+        let some = rows.min(range.end.min(end) - range.start);
+        let part = array.slice(range.start - first, some);
+        range.start += some;
+        if range.start >= range.end {
+            self.ranges.pop_front();
+        }
+        Some(part)
+    }
 }
 
 impl FieldDecoder {
@@ -123,7 +273,7 @@ impl FieldDecoder {
     /// # Errors
     /// As the CPU engine's; and failures of the device.
     pub fn new(
-        engine: &ColumnEngine,
+        engine: &Arc<ColumnEngine>,
         file: &File,
         row_group: usize,
         column: &Column,
@@ -132,19 +282,25 @@ impl FieldDecoder {
     ) -> Result<Self> {
         let rows = file.row_group_rows(row_group)?;
         let all = RowSelection::all(rows);
-        let ranges = selection.unwrap_or(&all).ranges();
-        if let Ok(shape) = Shape::new(column)
-            && let (Some(first), Some(last)) = (ranges.first(), ranges.last())
-            && last.end <= rows
+        let ranges: VecDeque<_> = selection.unwrap_or(&all).ranges().iter().cloned().collect();
+        if let (Ok(()), Ok(nest)) = (supports(column), Nest::new(column))
+            && let Ok(shapes) = shape::shapes(&nest)
+            && ranges.back().is_some_and(|last| last.end <= rows)
         {
-            let wanted = first.start..last.end;
-            let decoded =
-                engine.chunk(file, row_group, &shape, wanted, options.verify_checksums)?;
-            if let Some(chunk::Decoded { array, first }) = decoded {
-                engine.on_device.fetch_add(1, Ordering::Relaxed);
-                let within = |range: &Range<usize>| range.start - first..range.end - first;
-                let ranges = ranges.iter().map(within).collect();
-                return Ok(Self(Source::Device { array, ranges, at: 0 }));
+            let mut source = DeviceSource {
+                engine: Arc::clone(engine),
+                file: file.clone(),
+                row_group,
+                column: column.clone(),
+                nest,
+                shapes,
+                options,
+                rows,
+                ranges,
+                window: (new_empty_array(column.data_type()), 0),
+            };
+            if source.advance()? {
+                return Ok(Self(Source::Device(Box::new(source))));
             }
         }
         engine.on_cpu.fetch_add(1, Ordering::Relaxed);
@@ -157,26 +313,35 @@ impl FieldDecoder {
     /// # Errors
     /// As the CPU engine's.
     pub fn next(&mut self, rows: usize) -> Result<ArrayRef> {
-        let (array, ranges, at) = match &mut self.0 {
-            Source::Cpu(decoder) => return decoder.next(rows),
-            Source::Device { array, ranges, at } => (array, ranges, at),
-        };
+        if rows == 0
+            && let Source::Cpu(decoder) = &mut self.0
+        {
+            return decoder.next(0);
+        }
         let mut parts = Vec::new();
         let mut left = rows;
-        while left > 0
-            && let Some(range) = ranges.get_mut(*at)
-        {
-            let some = left.min(range.len());
-            parts.push(array.slice(range.start, some));
-            range.start += some;
-            left -= some;
-            if range.start >= range.end {
-                *at += 1;
+        while left > 0 {
+            let source = match &mut self.0 {
+                Source::Cpu(decoder) if parts.is_empty() => return decoder.next(left),
+                Source::Cpu(decoder) => {
+                    parts.push(decoder.next(left)?);
+                    break;
+                }
+                Source::Device(source) => source,
+            };
+            if let Some(part) = source.some(left) {
+                left -= part.len();
+                parts.push(part);
+            } else if source.ranges.is_empty() {
+                break;
+            } else if !source.advance()? {
+                self.0 = Source::Cpu(Box::new(source.by_cpu()?));
             }
         }
-        match &parts[..] {
-            [] => Ok(new_empty_array(array.data_type())),
-            [one] => Ok(Arc::clone(one)),
+        match (&parts[..], &self.0) {
+            ([], Source::Cpu(_)) => Err(failure("gpu: no rows")),
+            ([], Source::Device(source)) => Ok(new_empty_array(source.column.data_type())),
+            ([one], _) => Ok(Arc::clone(one)),
             _ => {
                 let parts: Vec<_> = parts.iter().map(AsRef::as_ref).collect();
                 Ok(concat(&parts)?)

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which columns the kernels hold, and how their values become those of the Arrow type.
 
-use arrow_schema::{DataType, IntervalUnit};
+use arrow_schema::DataType;
+use arrowsmith_engine_cpu::parquet::nest::{Around, Nest, NestedLeaf};
 use arrowsmith_parquet::{Column, Conversion, Leaf, Physical};
+
+/// Bytes of a stored number, at most.
+const NUMBER_BYTES_MAX: usize = 64;
 
 /// How a stored number becomes one of the Arrow type, in the numbers of `values.cu`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +17,9 @@ pub(super) enum Turn {
     Extend,
     Multiply,
     Divide,
+    Big,
+    Int96,
+    Key,
 }
 
 /// What a column's values are.
@@ -24,34 +31,93 @@ pub(super) enum Form {
     Fixed { stored: u64, width: u64, turn: Turn, factor: i64 },
     /// Bytes of any number; whether offsets have 64 bits, and whether it is text.
     Bytes { large: bool, utf8: bool },
+    /// Decimals of so many bytes, stored as strings.
+    Decimals { width: u64 },
 }
 
-/// A column that the kernels hold.
+impl Form {
+    /// Whether each value has a length of its own.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Bytes { .. } | Self::Decimals { .. })
+    }
+}
+
+/// A leaf that the kernels hold.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     pub leaf: usize,
     pub physical: Physical,
     pub form: Form,
+    /// The form of the entries of a dictionary.
+    values: Form,
+    /// What the device makes, and what becomes of it: the type of the leaf, or of the entries of its dictionary.
+    pub made: DataType,
     pub data_type: DataType,
+    /// The dictionary type, where the leaf is one: then keys are decoded, and entries by themselves.
+    pub keys: Option<DataType>,
     pub nullable: bool,
+    pub def_max: u64,
+    pub rep_max: u64,
+    /// Levels (repetition, definition) at which a value begins.
+    pub slots: (u8, u8),
+    /// Lists and structures around, of which it is the first leaf.
+    pub around: Vec<Around>,
 }
 
 impl Shape {
-    pub fn new(column: &Column) -> Result<Self, String> {
-        let Column::Leaf(leaf) = column else {
-            return Err("lists, maps and structures".to_owned());
+    pub fn new(nested: &NestedLeaf) -> Result<Self, String> {
+        let leaf = &nested.leaf;
+        let target = leaf.field.data_type();
+        let (data_type, keys) = match target {
+            DataType::Dictionary(_, values) => (values.as_ref().clone(), Some(target.clone())),
+            other => (other.clone(), None),
         };
-        if leaf.max_rep > 0 || leaf.max_def > 1 {
-            return Err("values inside lists and structures".to_owned());
-        }
+        let made = match data_type {
+            DataType::Utf8View => DataType::Utf8,
+            DataType::BinaryView => DataType::Binary,
+            _ => data_type.clone(),
+        };
+        let values = form(leaf, &made)?;
         Ok(Self {
             leaf: leaf.index,
             physical: leaf.physical,
-            form: form(leaf)?,
-            data_type: leaf.field.data_type().clone(),
+            form: match keys {
+                Some(_) => Form::Fixed { stored: 4, width: 4, turn: Turn::Key, factor: 1 },
+                None => values,
+            },
+            values,
+            made,
+            data_type,
+            keys,
             nullable: leaf.field.is_nullable(),
+            def_max: u64::from(leaf.max_def),
+            rep_max: u64::from(leaf.max_rep),
+            slots: (nested.slots.repetition, nested.slots.definition),
+            around: nested.around.clone(),
         })
     }
+
+    /// The shape of the dictionary's entries.
+    pub fn entries(&self) -> Self {
+        Self {
+            form: self.values,
+            keys: None,
+            nullable: false,
+            def_max: 0,
+            rep_max: 0,
+            slots: (0, 0),
+            around: Vec::new(),
+            ..self.clone()
+        }
+    }
+}
+
+/// The shapes of a field's leaves.
+///
+/// # Errors
+/// What in it the kernels do not hold, in words.
+pub(super) fn shapes(nest: &Nest) -> Result<Vec<Shape>, String> {
+    nest.leaves.iter().map(Shape::new).collect()
 }
 
 /// Whether the kernels hold a column.
@@ -59,18 +125,20 @@ impl Shape {
 /// # Errors
 /// What in it they do not, in words.
 pub fn supports(column: &Column) -> Result<(), String> {
-    Shape::new(column).map(|_| ())
+    arrowsmith_engine_cpu::parquet::supports(column)?;
+    let nest = Nest::new(column).map_err(|error| error.to_string())?;
+    shapes(&nest).map(|_| ())
 }
 
-fn form(leaf: &Leaf) -> Result<Form, String> {
+fn form(leaf: &Leaf, target: &DataType) -> Result<Form, String> {
     use Conversion as C;
     use DataType as D;
     use Physical as P;
-    let target = leaf.field.data_type();
     let unsupported = || Err(format!("{} as {target}", leaf.physical));
     let stored = match leaf.physical {
         P::INT32 | P::FLOAT => 4,
         P::INT64 | P::DOUBLE => 8,
+        P::INT96 => 12,
         P::FIXED_LEN_BYTE_ARRAY => leaf.type_bytes as u64,
         _ => 0,
     };
@@ -106,7 +174,20 @@ fn form(leaf: &Leaf) -> Result<Form, String> {
         (C::IntegerToDecimal, P::INT32 | P::INT64, _) => fixed(Turn::Extend, 1),
         (C::Multiply(by), P::INT32 | P::INT64, _) if width == 8 => fixed(Turn::Multiply, by),
         (C::Divide(by), P::INT64, _) if width == 8 && by > 0 => fixed(Turn::Divide, by),
-        (_, _, D::Interval(IntervalUnit::MonthDayNano)) => unsupported(),
+        (C::BytesToDecimal, P::FIXED_LEN_BYTE_ARRAY, _) if leaf.type_bytes <= NUMBER_BYTES_MAX => {
+            fixed(Turn::Big, 1)
+        }
+        (C::BytesToDecimal, P::BYTE_ARRAY, _) if width > 0 => Ok(Form::Decimals { width }),
+        (C::Int96(unit), P::INT96, _) if width == 8 => {
+            use arrow_schema::TimeUnit as U;
+            let nanoseconds = match unit {
+                U::Second => 1_000_000_000,
+                U::Millisecond => 1_000_000,
+                U::Microsecond => 1_000,
+                U::Nanosecond => 1,
+            };
+            fixed(Turn::Int96, nanoseconds)
+        }
         _ => unsupported(),
     }
 }

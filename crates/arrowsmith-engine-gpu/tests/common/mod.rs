@@ -7,6 +7,7 @@ use arrowsmith_engine_gpu::device::Device;
 use arrowsmith_engine_gpu::device::shim::ShimDevice;
 
 /// The device; on the CPU its threads run in the order of this seed.
+#[allow(dead_code, reason = "not every test takes any device")]
 pub fn device(seed: u64) -> Arc<dyn Device> {
     #[cfg(feature = "cuda")]
     if std::env::var("ARROWSMITH_GPU_TESTS").is_ok_and(|wanted| wanted == "cuda") {

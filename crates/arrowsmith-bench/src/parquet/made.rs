@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One input of a suite that has inputs of several formats: its bytes, and the same as a file that goes away with it.
+
+use tempfile::{NamedTempFile, TempDir};
+
+use super::definition::Definition;
+use super::file::File;
+use crate::BenchError;
+
+/// Where the file of an input is.
+pub(crate) enum Place {
+    Text(NamedTempFile),
+    /// In a folder of its own, which goes away too.
+    Parquet {
+        file: File,
+        _folder: TempDir,
+    },
+}
+
+impl Place {
+    pub(crate) fn path(&self) -> &std::path::Path {
+        match self {
+            Self::Text(file) => file.path(),
+            Self::Parquet { file, .. } => &file.path,
+        }
+    }
+}
+
+/// An input.
+pub(crate) struct Made {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) file: Place,
+    /// Records, or rows.
+    pub(crate) records: u64,
+    /// Of the Arrow arrays that come out of a Parquet file, else 0.
+    pub(crate) arrow_bytes: u64,
+}
+
+impl Made {
+    /// A text of so many records.
+    pub(crate) fn text(bytes: Vec<u8>, records: u64) -> std::io::Result<Self> {
+        let file = NamedTempFile::new()?;
+        std::fs::write(file.path(), &bytes)?;
+        Ok(Self { bytes, file: Place::Text(file), records, arrow_bytes: 0 })
+    }
+
+    /// The file of a workload of `bench parquet`, of about so many bytes of Arrow arrays.
+    pub(crate) fn parquet(workload: &str, size_bytes: u64) -> Result<Self, BenchError> {
+        let definition = Definition::parquet()?;
+        let found = definition.workload(workload);
+        let found =
+            found.ok_or_else(|| BenchError::Definition(format!("no workload {workload}")))?;
+        let folder = TempDir::new().map_err(BenchError::io(std::env::temp_dir()))?;
+        let file = File::make(found, 0, size_bytes, definition.group_bytes, folder.path())?;
+        let bytes = std::fs::read(&file.path).map_err(BenchError::io(&file.path))?;
+        let (records, arrow_bytes) = (file.expected.rows, file.arrow_bytes);
+        let file = Place::Parquet { file, _folder: folder };
+        Ok(Self { bytes, file, records, arrow_bytes })
+    }
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The array writer: what the leaves of a field have decoded → one Arrow array, nested to any depth.
+//!
+//! `Nest` is the shape of a field, as data: its leaves, and for each the lists and structures around it whose
+//! validity and offsets follow from its levels. Who decodes the leaves is for an engine to say, by `Leaves`.
+
+use std::sync::Arc;
+
+use arrow_array::builder::UInt32Builder;
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, GenericListArray, GenericListViewArray, ListArray,
+    MapArray, OffsetSizeTrait, StructArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, FieldRef};
+use arrow_select::take::take;
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::{Column, Leaf, ListKind, RepeatedLevels};
+use arrowsmith_simd::column::levels::Slots;
+
+use super::corrupt;
+
+/// A list or structure around a leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Around {
+    /// Where it begins.
+    pub slots: Slots,
+    /// Definition level from which it is not null.
+    pub valid: u8,
+    /// Where its elements begin, if it is a list or map.
+    pub elements: Option<Slots>,
+}
+
+/// A leaf of a field.
+#[derive(Debug, Clone)]
+pub struct NestedLeaf {
+    /// The column.
+    pub leaf: Leaf,
+    /// Where a value begins.
+    pub slots: Slots,
+    /// The nodes around it of which it is the first leaf, outermost first.
+    pub around: Vec<Around>,
+}
+
+/// The shape of a field.
+#[derive(Debug, Clone)]
+pub struct Nest {
+    /// Its leaves, in order.
+    pub leaves: Vec<NestedLeaf>,
+    tree: Node,
+}
+
+/// What has decoded the leaves of a field.
+pub trait Leaves {
+    /// The values of a leaf, by its number.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn array(&mut self, leaf: usize) -> Result<ArrayRef>;
+
+    /// Nulls and offsets of a node around a leaf: the leaf's number, and the node's among those around it. The
+    /// offsets rise from 0, and are one more than there are slots; of a structure they do not matter.
+    fn around(&mut self, at: (usize, usize)) -> (Option<NullBuffer>, ScalarBuffer<i32>);
+}
+
+/// A node of the field; `at` names the leaf that builds it and its place among the leaf's ancestors.
+#[derive(Debug, Clone)]
+enum Node {
+    Leaf(usize),
+    List { at: (usize, usize), kind: ListKind, field: FieldRef, item: Box<Node> },
+    Struct { at: (usize, usize), field: FieldRef, children: Vec<Node> },
+    Map { at: (usize, usize), field: FieldRef, key: Box<Node>, value: Box<Node> },
+}
+impl Nest {
+    /// The shape of a field.
+    ///
+    /// # Errors
+    /// More than 255 levels.
+    pub fn new(column: &Column) -> Result<Self> {
+        let mut leaves = Vec::new();
+        let root = Slots { repetition: 0, definition: 0 };
+        let tree = node(&mut leaves, column, root, Vec::new())?;
+        Ok(Self { leaves, tree })
+    }
+
+    /// The array of the field.
+    ///
+    /// # Errors
+    /// What `leaves` says; leaves that do not fit one another.
+    pub fn array(&self, leaves: &mut dyn Leaves) -> Result<ArrayRef> {
+        array(leaves, &self.tree)
+    }
+}
+
+/// Adds a node and its leaves; `around` are the nodes around that have no leaf yet: the next leaf builds them.
+fn node(
+    leaves: &mut Vec<NestedLeaf>,
+    column: &Column,
+    slots: Slots,
+    mut around: Vec<Around>,
+) -> Result<Node> {
+    let at = (leaves.len(), around.len());
+    Ok(match column {
+        Column::Leaf(leaf) => {
+            leaves.push(NestedLeaf { leaf: leaf.clone(), slots, around });
+            Node::Leaf(at.0)
+        }
+        Column::List(list) => {
+            let (valid, elements) = repeated(list.levels)?;
+            around.push(Around { slots, valid, elements: Some(elements) });
+            let item = Box::new(node(leaves, &list.item, elements, around)?);
+            Node::List { at, kind: list.kind, field: Arc::clone(&list.field), item }
+        }
+        Column::Map(map) => {
+            let (valid, elements) = repeated(map.levels)?;
+            around.push(Around { slots, valid, elements: Some(elements) });
+            let key = Box::new(node(leaves, &map.key, elements, around)?);
+            let value = Box::new(node(leaves, &map.value, elements, Vec::new())?);
+            Node::Map { at, field: Arc::clone(&map.field), key, value }
+        }
+        Column::Struct(structure) => {
+            around.push(Around { slots, valid: narrow(structure.def)?, elements: None });
+            let mut children = Vec::with_capacity(structure.children.len());
+            for child in &structure.children {
+                children.push(node(leaves, child, slots, std::mem::take(&mut around))?);
+            }
+            Node::Struct { at, field: Arc::clone(&structure.field), children }
+        }
+    })
+}
+
+fn repeated(levels: RepeatedLevels) -> Result<(u8, Slots)> {
+    let elements =
+        Slots { repetition: narrow(levels.rep_item)?, definition: narrow(levels.def_item)? };
+    Ok((narrow(levels.def_list)?, elements))
+}
+
+/// A level as the kernels have it; [`super::supports`] lets no greater one pass.
+fn narrow(level: u16) -> Result<u8> {
+    u8::try_from(level).map_err(|_| Error::file(FileErrorKind::Unsupported, "more than 255 levels"))
+}
+
+/// The array of a node, from what its leaves have taken.
+fn array(leaves: &mut dyn Leaves, node: &Node) -> Result<ArrayRef> {
+    match node {
+        Node::Leaf(leaf) => leaves.array(*leaf),
+        Node::Struct { at, field, children } => {
+            let children =
+                children.iter().map(|child| array(leaves, child)).collect::<Result<Vec<_>>>()?;
+            let (nulls, _) = leaves.around(*at);
+            let nulls = nulls.filter(|_| field.is_nullable());
+            let DataType::Struct(fields) = field.data_type() else { return Err(mistyped(field)) };
+            let array = StructArray::try_new(fields.clone(), children, nulls);
+            Ok(Arc::new(array.map_err(unsound)?))
+        }
+        Node::List { at, kind, field, item } => {
+            let values = array(leaves, item)?;
+            let (nulls, offsets) = leaves.around(*at);
+            complete(&offsets, &values)?;
+            // Nulls that are only a parent's stay here: the items of one size are null there too.
+            list(*kind, field, offsets, values, nulls)
+        }
+        Node::Map { at, field, key, value } => {
+            let (keys, values) = (array(leaves, key)?, array(leaves, value)?);
+            let (nulls, offsets) = leaves.around(*at);
+            complete(&offsets, &keys)?;
+            let DataType::Map(entries, sorted) = field.data_type() else {
+                return Err(mistyped(field));
+            };
+            let DataType::Struct(fields) = entries.data_type() else { return Err(mistyped(field)) };
+            if keys.null_count() > 0 {
+                return Err(corrupt("a map with a key that is null"));
+            }
+            let pairs = StructArray::try_new(fields.clone(), vec![keys, values], None);
+            let (offsets, pairs) = (OffsetBuffer::new(offsets), pairs.map_err(unsound)?);
+            let nulls = nulls.filter(|_| field.is_nullable());
+            let map = MapArray::try_new(Arc::clone(entries), offsets, pairs, nulls, *sorted);
+            Ok(Arc::new(map.map_err(unsound)?))
+        }
+    }
+}
+
+/// Lists of a kind.
+fn list(
+    kind: ListKind,
+    field: &FieldRef,
+    offsets: ScalarBuffer<i32>,
+    values: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let item = match field.data_type() {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _) => Arc::clone(item),
+        _ => return Err(mistyped(field)),
+    };
+    let wide = |offsets: &ScalarBuffer<i32>| -> ScalarBuffer<i64> {
+        offsets.iter().map(|offset| i64::from(*offset)).collect()
+    };
+    match kind {
+        ListKind::Small => {
+            let offsets = OffsetBuffer::new(offsets);
+            let list = ListArray::try_new(item, offsets, values, nulls).map_err(unsound)?;
+            Ok(Arc::new(list))
+        }
+        ListKind::Large => {
+            let offsets = OffsetBuffer::new(wide(&offsets));
+            let list = GenericListArray::try_new(item, offsets, values, nulls).map_err(unsound)?;
+            Ok(Arc::new(list))
+        }
+        ListKind::View => views(item, &offsets, values, nulls),
+        ListKind::LargeView => views(item, &wide(&offsets), values, nulls),
+        ListKind::Fixed(size) => fixed(item, size, &offsets, values, nulls),
+    }
+}
+
+fn views<O: OffsetSizeTrait>(
+    item: FieldRef,
+    offsets: &ScalarBuffer<O>,
+    values: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let sizes: ScalarBuffer<O> = offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    let starts = offsets.slice(0, sizes.len());
+    let list = GenericListViewArray::try_new(item, starts, sizes, values, nulls);
+    Ok(Arc::new(list.map_err(unsound)?))
+}
+
+/// Lists of one size: Parquet stores nothing for one that is null, Arrow has `size` items for it too.
+fn fixed(
+    item: FieldRef,
+    size: i32,
+    offsets: &ScalarBuffer<i32>,
+    values: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let rows = offsets.len() - 1;
+    let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+    for (row, ends) in offsets.windows(2).enumerate() {
+        let found = ends[1] - ends[0];
+        if valid(row) && found != size {
+            return Err(corrupt(format!("a list of {found} items where each has {size}")));
+        }
+    }
+    let whole = usize::try_from(size).ok().and_then(|size| size.checked_mul(rows));
+    let values = match whole {
+        Some(whole) if whole == values.len() => values,
+        Some(whole) if u32::try_from(whole).is_ok() => {
+            let mut places = UInt32Builder::with_capacity(whole);
+            for (row, &start) in offsets.iter().take(rows).enumerate() {
+                for at in 0..size {
+                    // Both are at least 0.
+                    places.append_option(valid(row).then_some((start + at).cast_unsigned()));
+                }
+            }
+            take(&values, &places.finish(), None)?
+        }
+        _ => return Err(Error::file(FileErrorKind::Overflow, "more items than can be counted")),
+    };
+    let list = FixedSizeListArray::try_new_with_length(item, size, values, nulls, rows);
+    Ok(Arc::new(list.map_err(unsound)?))
+}
+
+/// Holds the items that one leaf has counted against the array that another may have made.
+fn complete(offsets: &ScalarBuffer<i32>, values: &ArrayRef) -> Result<()> {
+    let items = offsets.last().copied().unwrap_or(0);
+    if usize::try_from(items) == Ok(values.len()) {
+        return Ok(());
+    }
+    Err(corrupt(format!("lists of {items} items in all, and {} items", values.len())))
+}
+
+fn mistyped(field: &FieldRef) -> Error {
+    let (name, found) = (field.name(), field.data_type());
+    Error::file(FileErrorKind::Unsupported, format!("{name} cannot be {found}"))
+}
+
+/// The columns of a field that do not fit one another.
+fn unsound(error: ArrowError) -> Error {
+    corrupt(error.to_string())
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Columns that stay where the device has made them, as data: which of its memory is which buffer. What is
+//! there is what `assemble` would have fetched; nothing is looked into.
+
+use arrow_schema::DataType;
+
+use super::program::{Kind, Program};
+use super::run::{Column, Halt, Run, narrow};
+use crate::device::Ptr;
+use crate::device::resident::{Part, Tree};
+
+impl Program {
+    /// Whether the device makes every column in the form that the plan wants.
+    pub fn stays(&self) -> bool {
+        self.steps.iter().all(|step| step.plain_type() == step.data_type)
+    }
+}
+
+impl Run<'_> {
+    /// The arrays of all columns of a batch: the children of the root, or the root itself where values are
+    /// records.
+    pub(super) fn trees(&mut self, columns: &[Column], nulls: Ptr) -> Result<Vec<Tree>, Halt> {
+        let counts = self.stream.fetch(&[(nulls, columns.len() as u64 * 4)])?;
+        // Offsets of arrays without values.
+        let zeros = self.take(8)?;
+        self.stream.fill(zeros, 0, 8)?;
+        let root = &self.program.steps[0];
+        let ids = if self.value_root { 0..1 } else { root.first..root.first + root.count };
+        ids.map(|id| self.tree(columns, &counts[0], zeros, id)).collect()
+    }
+
+    fn tree(
+        &mut self,
+        columns: &[Column],
+        counts: &[u8],
+        zeros: Ptr,
+        id: usize,
+    ) -> Result<Tree, Halt> {
+        let program = self.program;
+        let (step, column) = (&program.steps[id], columns[id]);
+        let children = match step.kind {
+            Kind::Struct => step.first..step.first + step.count,
+            Kind::List | Kind::FixedList => step.first..step.first + 1,
+            Kind::Map => step.first..step.first + 2,
+            _ => 0..0,
+        };
+        let mut below = Vec::with_capacity(children.len());
+        for child in children {
+            below.push(self.tree(columns, counts, zeros, child)?);
+        }
+        let len = usize::try_from(column.len).unwrap_or(usize::MAX);
+        let empty = column.len == 0;
+        let null_count = if empty || !step.nullable { 0 } else { narrow(counts, id) };
+        let part = |at: Ptr, bytes: u64| Part { at: if empty { zeros } else { at }, bytes };
+        let offsets = |at: Ptr, width: u64| part(at, (column.len + 1) * width);
+        let mut buffers = Vec::new();
+        match step.kind {
+            Kind::Null | Kind::Struct | Kind::FixedList => {}
+            Kind::List if matches!(step.data_type, DataType::LargeList(_)) => {
+                let wide = self.take((column.len + 1) * 8)?;
+                if !empty {
+                    let args = [column.places.0, column.len + 1, wide.0];
+                    let blocks = self.stream.blocks(column.len + 1);
+                    self.stream.launch("widen_offsets", blocks, &args)?;
+                }
+                buffers.push(offsets(wide, 8));
+            }
+            Kind::List | Kind::Map => buffers.push(offsets(column.places, 4)),
+            Kind::Utf8 | Kind::Json | Kind::Binary => {
+                let large = step.is_large();
+                buffers.push(match large {
+                    true => offsets(column.offsets, 8),
+                    false => offsets(column.narrow, 4),
+                });
+                buffers.push(part(column.values, column.bytes));
+            }
+            _ => buffers.push(part(column.values, column.bytes)),
+        }
+        if let DataType::Map(entries, _) = &step.data_type {
+            below = vec![Tree {
+                data_type: entries.data_type().clone(),
+                len: below.first().map_or(0, |key| key.len),
+                null_count: 0,
+                valid: None,
+                buffers: Vec::new(),
+                children: below,
+            }];
+        }
+        let bits = part(column.bits, column.len.div_ceil(32) * 4);
+        Ok(Tree {
+            data_type: step.data_type.clone(),
+            len,
+            // Arrow counts those of null arrays by their length.
+            null_count: if step.kind == Kind::Null { 0 } else { null_count },
+            valid: (null_count > 0 && step.kind != Kind::Null).then_some(bits),
+            buffers,
+            children: below,
+        })
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Row groups as batches that stay on the device.
+//!
+//! Columns without lists and structures around them are made where they stay. All others, and those of which
+//! the device is not sure, are made on the host, by whoever decodes them, and copied to the device.
+
+use std::sync::{Arc, PoisonError};
+
+use arrow_array::Array;
+use arrow_schema::DataType;
+use arrowsmith_core::{Error, Result};
+use arrowsmith_engine_cpu::parquet::ColumnOptions;
+use arrowsmith_engine_cpu::parquet::nest::Nest;
+use arrowsmith_parquet::{Column, File, ReadPlan};
+
+use super::chunk::{self, Halt};
+use super::pages::{Host, Read};
+use super::shape::Shape;
+use super::{ColumnEngine, FieldDecoder, Lane};
+use crate::device::memory::Refused;
+use crate::device::resident::{DeviceBatch, Tree, tree};
+
+impl ColumnEngine {
+    /// A row group as a batch that stays on the device.
+    ///
+    /// # Errors
+    /// As the CPU engine's; [`Error::Config`] for views, which do not stay; more than the memory that there may
+    /// be; and failures of the device.
+    pub fn device_batch(
+        self: &Arc<Self>,
+        file: &File,
+        row_group: usize,
+        plan: &ReadPlan,
+        options: ColumnOptions,
+    ) -> Result<DeviceBatch> {
+        let mut lane = self.lane()?;
+        let batch = self.in_lane(&mut lane, file, row_group, plan, options);
+        lane.arena.reset(lane.stream.as_mut())?;
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
+        batch
+    }
+
+    fn in_lane(
+        self: &Arc<Self>,
+        lane: &mut Lane,
+        file: &File,
+        row_group: usize,
+        plan: &ReadPlan,
+        options: ColumnOptions,
+    ) -> Result<DeviceBatch> {
+        let rows = file.row_group_rows(row_group)?;
+        let mut children = Vec::with_capacity(plan.fields.len());
+        for column in &plan.fields {
+            let here = self.column_here(lane, file, row_group, column, rows, options)?;
+            children.push(match here {
+                Some(tree) => {
+                    self.count_on_device();
+                    tree
+                }
+                None => {
+                    let decoder = FieldDecoder::new(self, file, row_group, column, None, options);
+                    let array = decoder?.next(rows)?;
+                    upload(lane, array.as_ref())?
+                }
+            });
+        }
+        let root = Tree {
+            data_type: DataType::Struct(plan.schema.fields().clone()),
+            len: rows,
+            null_count: 0,
+            valid: None,
+            buffers: Vec::new(),
+            children,
+        };
+        DeviceBatch::keep(lane.arena.device(), lane.stream.as_mut(), &plan.schema, root)
+    }
+
+    /// A column where it stays; nothing where it has to be made on the host.
+    fn column_here(
+        &self,
+        lane: &mut Lane,
+        file: &File,
+        row_group: usize,
+        column: &Column,
+        rows: usize,
+        options: ColumnOptions,
+    ) -> Result<Option<Tree>> {
+        let Some(shape) = flat(column).filter(|_| rows > 0) else { return Ok(None) };
+        let most = (self.options.memory_bytes_max, self.options.offset_max);
+        let read = Host::read(file, row_group, &shape, &(0..rows), most, options.verify_checksums);
+        let Ok(Read::Pages(host)) = read else { return Ok(None) };
+        let Lane { stream, arena } = lane;
+        match chunk::stay(stream.as_mut(), arena, &shape, &host, self.options.offset_max) {
+            Ok(tree) if tree.len == rows => Ok(Some(tree)),
+            Ok(_) | Err(Halt::TooLarge | Halt::Unsure) => Ok(None),
+            Err(Halt::Failed(error)) => Err(error),
+        }
+    }
+}
+
+/// The shape of a column of values that the device makes in their final form.
+fn flat(column: &Column) -> Option<Shape> {
+    let Column::Leaf(_) = column else { return None };
+    super::supports(column).ok()?;
+    let nest = Nest::new(column).ok()?;
+    let shape = Shape::new(nest.leaves.first()?).ok()?;
+    (shape.keys.is_none() && shape.made == shape.data_type).then_some(shape)
+}
+
+/// Copies an array into the arena.
+fn upload(lane: &mut Lane, array: &dyn Array) -> Result<Tree> {
+    let mut buffers = Vec::new();
+    let mut made = tree(&array.to_data(), &mut buffers)?;
+    let mut places = Vec::with_capacity(buffers.len());
+    for buffer in &buffers {
+        let bytes = buffer.len() as u64;
+        let at = lane.arena.take(bytes).map_err(|refused| match refused {
+            Refused::Bound => Error::Config(
+                "the row group is larger than memory_bytes_max of the device".to_owned(),
+            ),
+            Refused::Device(error) => error,
+        })?;
+        lane.arena.fence(lane.stream.as_mut(), at, bytes)?;
+        lane.stream.copy_in(at, buffer)?;
+        places.push(at);
+    }
+    made.moved(&mut places.into_iter());
+    Ok(made)
+}

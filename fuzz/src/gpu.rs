@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bodies of the targets of the GPU engine, its kernels run on the CPU: any text held to the oracle, any pages of a
+//! column to the CPU engine. A write beyond device memory is an error of the shim, and so a difference.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrowsmith_core::{DecodeOptions, Error};
+use arrowsmith_engine_cpu::parquet::{self as cpu, ColumnOptions};
+use arrowsmith_engine_gpu::device::shim::ShimDevice;
+use arrowsmith_engine_gpu::parquet::{self as gpu, ColumnEngine};
+use arrowsmith_engine_gpu::{GpuEngine, GpuOptions};
+use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
+use arrowsmith_testkit::oracle::OracleEngine;
+use arrowsmith_testkit::random::{self, Rng};
+use arrowsmith_testkit::run::{Input, PADDINGS, compare};
+
+use crate::parquet::{file_of, limits};
+use crate::{FRAMINGS, SCHEMAS, plan};
+
+/// Any text, as `json_engines` has it: three bytes say schema, options, and framing and padding. How the text is
+/// cut, and the order of threads, hang on them too.
+pub fn json(data: &[u8]) {
+    let [which, how, more, text @ ..] = data else { return };
+    let plan = plan(SCHEMAS[usize::from(*which) % SCHEMAS.len()]);
+    let options = random::options(&mut Rng::new(u64::from(*how)));
+    let framing = FRAMINGS[usize::from(*more) % 3];
+    let padding = PADDINGS[usize::from(*more / 3) % PADDINGS.len()];
+    let device = Arc::new(ShimDevice::new(u64::from(*how)));
+    let input = Input::split(&[text], framing, padding);
+    for piece in [1 << 20, 1 + usize::from(*how) / 2] {
+        let gpu = GpuOptions::default().with_piece_bytes_max(piece);
+        let engine = GpuEngine::new(device.clone(), gpu);
+        if let Err(difference) = compare(&OracleEngine, &engine, &plan, &options, &input) {
+            let (text, schema) = (text.escape_ascii(), plan.schema());
+            panic!("pieces of {piece}: {difference}\n{framing:?} {text}\n{options:?}\n{schema:?}");
+        }
+    }
+    stays(&device, &plan, &options, &input);
+    assert_eq!(device.live(), 0, "device memory that nobody gave back");
+}
+
+/// The same text into batches that stay on the device: as many rows, and sound ones.
+fn stays(
+    device: &Arc<ShimDevice>,
+    plan: &Arc<arrowsmith_plan::Plan>,
+    options: &DecodeOptions,
+    input: &Input<'_>,
+) {
+    let engine = GpuEngine::new(device.clone(), GpuOptions::default());
+    let text = input.feeds[0].text;
+    let chunk = arrowsmith_core::Chunk::new(text, input.framing);
+    let mut decoder = engine.device_decoder(plan, options).expect("it was made before");
+    let mut beside =
+        arrowsmith_plan::Engine::decoder(&OracleEngine, plan, options).expect("here too");
+    let found = decoder.decode(&chunk);
+    // Views do not stay on a device.
+    if matches!(&found, Err(Error::Config(_))) {
+        return;
+    }
+    assert_eq!(found.is_ok(), beside.decode(&chunk).is_ok());
+    let rows: usize =
+        decoder.take().iter().map(|batch| batch.to_host().expect("it is sound").num_rows()).sum();
+    assert_eq!(rows, beside.rows());
+}
+
+/// Any bytes as the pages of a column, as `parquet_pages` has them: two bytes say which column and codec, one how
+/// many values, and in which windows they are decoded.
+pub fn pages(data: &[u8]) {
+    let [column, codec, values, pages @ ..] = data else { return };
+    let Some(bytes) = file_of(*column, *codec, i64::from(*values), pages) else { return };
+    let Ok(file) = File::open(bytes, &limits()) else { return };
+    let Ok(plan) = ReadPlan::new(&file, &ReadOptions::default()) else { return };
+    let rows = usize::from(*values);
+    let device = Arc::new(ShimDevice::new(u64::from(*values)));
+    for offset_max in [u64::MAX, 100 + u64::from(*values)] {
+        let options = GpuOptions::default().with_offset_max(offset_max);
+        let engine = Arc::new(ColumnEngine::new(device.clone(), options));
+        for column in &plan.fields {
+            let how = ColumnOptions::default();
+            let found = gpu::FieldDecoder::new(&engine, &file, 0, column, None, how)
+                .and_then(|mut decoder| decoder.next(rows));
+            let expected = cpu::FieldDecoder::new(&file, 0, column, None, how)
+                .and_then(|mut decoder| decoder.next(rows));
+            same(found, expected);
+        }
+    }
+    assert_eq!(device.live(), 0, "device memory that nobody gave back");
+}
+
+fn same(found: arrowsmith_core::Result<ArrayRef>, expected: arrowsmith_core::Result<ArrayRef>) {
+    match (found, expected) {
+        (Ok(found), Ok(expected)) => {
+            found.to_data().validate_full().expect("it is sound");
+            // By their bits: floats that are no numbers are not equal to themselves.
+            assert_eq!(found.to_data(), expected.to_data());
+        }
+        // What was good before the fault may be there already, so that the CPU engine begins behind it.
+        (Err(_), Err(_)) => {}
+        (found, expected) => panic!("gpu, then cpu: {found:?}\n{expected:?}"),
+    }
+}
