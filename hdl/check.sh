@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is checked of the hardware library without Rust: lint of every module and of the generated example, proofs, cocotb benches.
+# What is checked of the hardware library without Rust: lint of every module and of the generated example, proofs, synthesis, cocotb benches.
 set -euo pipefail
 cd "$(dirname "$0")"
 ../tools/hdl install
@@ -22,4 +22,5 @@ for name in battery trip; do
 done
 echo "lint: ${#modules[@]} modules and the examples"
 ../tools/hdl run python formal/prove.py
+../tools/hdl run python syn/test_syn.py
 ../tools/hdl run python tb/run.py

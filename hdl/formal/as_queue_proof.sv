@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves that a queue (as_skid_buffer or as_fifo) keeps the stream rules and neither loses, invents, nor reorders a transfer.
+// Proves that a queue (as_skid_buffer, as_fifo or as_fifo_block) keeps the stream rules and neither loses, invents, nor reorders a transfer.
 //
 // One payload is followed, any one: the input says in some cycle "this one", and a counter says how many are before it. When
-// it is at the front, the output must be it. `Fifo` chooses the module.
+// it is at the front, the output must be it. `Queue` chooses the module.
 module as_queue_proof #(
-    parameter bit Fifo = 1'b0
+    parameter int unsigned Queue = 0
 ) (
     input logic       clk_i,
     input logic       valid_i,
@@ -13,7 +13,9 @@ module as_queue_proof #(
     input logic       pick_i
 );
 
-  localparam int unsigned Depth = Fifo ? 4 : 2;
+  localparam bit Block = Queue == 2;
+  // A queue in block RAM has its output register besides.
+  localparam int unsigned Depth = Block ? 5 : Queue == 1 ? 4 : 2;
 
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
@@ -21,10 +23,25 @@ module as_queue_proof #(
   logic       ready, valid;
   logic [3:0] data;
 
-  if (Fifo) begin : gen_fifo
+  if (Block) begin : gen_block
+    as_fifo_block #(
+        .Width(4),
+        .Depth(4)
+    ) i_queue (
+        .clk_i,
+        .rst_ni (rst_n),
+        .clr_i  (1'b0),
+        .valid_i(valid_i),
+        .ready_o(ready),
+        .data_i (data_i),
+        .valid_o(valid),
+        .ready_i(ready_i),
+        .data_o (data)
+    );
+  end else if (Queue == 1) begin : gen_fifo
     as_fifo #(
         .Width(4),
-        .Depth(Depth)
+        .Depth(4)
     ) i_queue (
         .clk_i,
         .rst_ni (rst_n),
@@ -68,6 +85,8 @@ module as_queue_proof #(
   logic [2:0] inside_q = '0;
   logic [2:0] before_q = '0;
   logic       follow_q = 1'b0;
+  // The last cycle put something in.
+  logic       fresh_q = 1'b0;
   logic [3:0] wanted_q = '0;
   logic       in, out;
   assign in  = valid_i && ready && rst_n;
@@ -75,6 +94,7 @@ module as_queue_proof #(
 
   always_ff @(posedge clk_i) begin
     inside_q <= inside_q + 3'(in) - 3'(out);
+    fresh_q  <= in;
     if (!follow_q && in && pick_i) begin
       follow_q <= 1'b1;
       wanted_q <= data_i;
@@ -89,14 +109,15 @@ module as_queue_proof #(
     if (rst_n) begin
       // Nothing changes while it is offered.
       assert (kept);
-      // Nothing is lost or invented: there is output exactly as long as something is inside, and never more than fits.
-      assert (valid == (inside_q != '0));
+      // Nothing is lost or invented: there is output exactly as long as something is inside, and never more than fits. What was put into a
+      // block RAM may need a cycle more.
+      assert (valid == (inside_q != '0) || (Block && inside_q == 3'd1 && fresh_q));
       assert (inside_q <= 3'(Depth));
       // Room is offered exactly while there is some.
-      assert (ready == (inside_q != 3'(Depth)));
+      assert (ready == (inside_q != 3'(Depth)) || (Block && inside_q == 3'd4 && !ready));
       // The followed payload comes out in its turn, unchanged.
       assert (!follow_q || (before_q != '0 && before_q <= inside_q));
-      assert (!follow_q || before_q != 3'd1 || data == wanted_q);
+      assert (!follow_q || before_q != 3'd1 || !valid || data == wanted_q);
     end
   end
 

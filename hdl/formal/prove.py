@@ -1,26 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves the rules of the stream primitives, for all behaviour of so many cycles from reset.
 
-    tools/hdl run python hdl/formal/prove.py
+    tools/hdl run python hdl/formal/prove.py [--deep] [MODULE...]
 
-Uses Yosys alone (`sat`); prints a line for each proof and fails if one does.
+Uses Yosys alone (`sat`); prints a line for each proof and fails if one does. `--deep` looks at more cycles, which takes many minutes.
 """
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).parent
 RTL = HERE.parent / "rtl"
 COMMON = [RTL / "stream/as_stream_pkg.sv", HERE / "as_stream_rules.sv"]
 
-# Name, top, parameters, files, cycles: more than it takes to reach every state of a queue and every position of a window.
+# Name, top, parameters, files, cycles: more than it takes to reach every state of a queue and every position of a window; and the
+# cycles that `--deep` looks at, where more means more.
+QUEUES = ["prim/as_skid_buffer.sv", "prim/as_fifo.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv"]
 PROOFS = [
-    ("as_skid_buffer", "as_queue_proof", "-G Fifo=0", ["prim/as_skid_buffer.sv", "prim/as_fifo.sv"], 10),
-    ("as_fifo", "as_queue_proof", "-G Fifo=1", ["prim/as_skid_buffer.sv", "prim/as_fifo.sv"], 12),
-    ("as_stream_window", "as_window_proof", "", ["stream/as_stream_window.sv"], 12),
+    ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, 10, 16),
+    ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, 12, 20),
+    ("as_fifo_block", "as_queue_proof", "-G Queue=2", QUEUES, 10, 18),
+    ("as_stream_window", "as_window_proof", "", ["stream/as_stream_window.sv"], 12, 16),
+    ("as_stream_packer", "as_pack_proof", "-G Stream=1", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], 7, 14),
+    ("as_arrow_pack", "as_pack_proof", "-G Stream=0", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], 8, 14),
+    ("as_prefix_sum", "as_prefix_proof", "", ["stream/as_prefix_sum.sv"], 8, 12),
+    ("as_axil_slave", "as_axil_proof", "", ["axi/as_axil_slave.sv"], 10, 20),
+    ("as_axi_reader", "as_reader_proof", "", ["axi/as_axi_reader.sv"], 9, 16),
+    ("as_axi_writer", "as_writer_proof", "", ["prim/as_fifo.sv", "axi/as_axi_writer.sv"], 9, 16),
+    ("as_axi_read_mux", "as_read_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_read_mux.sv"], 8, 12),
+    ("as_axi_write_mux", "as_write_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_write_mux.sv"], 7, 12),
+    ("as_json_pack", "as_json_pack_proof", "", ["json/as_json_pack.sv"], 8, 12),
+    ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], 9, 14),
 ]
 
 
@@ -61,20 +77,35 @@ def prove(ys, top, parameters, files, depth, log):
             ys.run_pass(command, design)
 
 
-def main():
-    from pyosys import libyosys as ys
+def alone(name, deep):
+    """Proves one module in a process of its own: Yosys ends its process when a proof fails."""
+    begin = time.monotonic()
+    command = [sys.executable, __file__, "--alone", name] + ["--deep"] * deep
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = done.stderr.strip() if done.returncode else f"proved for {done.stdout.strip()} cycles from reset"
+    print(f"{name}: {'NOT proved: ' if done.returncode else ''}{said}, {time.monotonic() - begin:.1f} s", flush=True)
+    return done.returncode == 0
 
-    failed = 0
-    for name, top, parameters, files, depth in PROOFS:
-        log = pathlib.Path(tempfile.gettempdir()) / f"as_prove_{os.getpid()}_{name}.log"
-        try:
-            prove(ys, top, parameters, files, depth, log)
-            print(f"{name}: proved for {depth} cycles from reset")
-            log.unlink()
-        except RuntimeError as error:
-            failed += 1
-            print(f"{name}: NOT proved ({error}); {log}")
-    sys.exit(1 if failed else 0)
+
+def main():
+    asked = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    deep = "--deep" in sys.argv[1:]
+    if "--alone" in sys.argv[1:]:
+        from pyosys import libyosys as ys
+
+        (proof,) = [proof for proof in PROOFS if proof[0] == asked[0]]
+        name, top, parameters, files, cycles, cycles_deep = proof
+        depth = cycles_deep if deep else cycles
+        log = pathlib.Path(tempfile.gettempdir()) / f"as_prove_{name}.log"
+        print(f"see {log}", file=sys.stderr, flush=True)
+        prove(ys, top, parameters, files, depth, log)
+        log.unlink()
+        print(depth)
+        return
+    names = [name for name, *_ in PROOFS if not asked or name in asked]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        proved = list(workers.map(lambda name: alone(name, deep), names))
+    sys.exit(0 if proved and all(proved) else 1)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthesizes a design with Yosys and prints what it takes of an FPGA, as JSON.
 
-    tools/hdl run python hdl/syn/report.py FILES.f TOP [--family xc5v|xc7|xcup] [--html FILE]
+    tools/hdl run python hdl/syn/report.py FILES.f TOP [--family xc5v|xc7|xcup] [--modules] [--html FILE]
 
 FILES.f lists SystemVerilog files, one a line, relative to its own folder, packages first. Figures are those of technology mapping, before
-placement; `depth` is the longest path between registers in cells of the mapped netlist, not a time. Shares of the papers' devices
+placement; `path` is the longest path between registers in the mapped netlist, its time that of the model in paths.py. Shares of the papers' devices
 are of the devices' published sizes; the papers' Arria 10 cannot be synthesized here. It writes nothing but the page that is asked for.
 """
 
@@ -14,16 +14,33 @@ import html
 import json
 import os
 import pathlib
-import re
 import sys
 import tempfile
 
+import paths
 
 # LUTs, flip-flops, block RAMs of 36 Kb, DSP blocks, as AMD's data sheets have them (DS890, DS100).
 DEVICES = {
     "VU37P": (1303680, 2607360, 2016, 9024),
     "VU9P": (1182240, 2364480, 2160, 6840),
     "Virtex-5 LX110T": (69120, 69120, 148, 64),
+}
+
+# LUTs that a RAM made of them takes, as the libraries guides have them; one bit a LUT where nothing is said.
+RAM_LUTS = {
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+    "RAM32X16DR8": 8,
+    "RAM64X8SW": 8,
+    "RAM32X1D": 2,
+    "RAM64X1D": 2,
+    "RAM128X1D": 4,
+    "RAM256X1D": 8,
+    "RAM128X1S": 2,
+    "RAM256X1S": 4,
+    "RAM512X1S": 8,
 }
 
 
@@ -42,31 +59,85 @@ def quiet():
         os.close(kept)
 
 
-def cells(design, ys, files, top, family):
-    """Cells by type after technology mapping, and the length of the longest path in cells."""
-    ltp = pathlib.Path(tempfile.gettempdir()) / f"as_syn_{os.getpid()}.ltp"
-    stat = pathlib.Path(tempfile.gettempdir()) / f"as_syn_{os.getpid()}.json"
-    with quiet():
+def netlist(ys, files, top, family, modules):
+    """The mapped netlist: of the whole, or of each module for itself."""
+    keep, flatten = ("--keep-hierarchy", "") if modules else ("", "-flatten")
+    design = ys.Design()
+    with tempfile.NamedTemporaryFile(suffix=".json") as written, quiet():
         for command in (
-            f"read_slang --top {top} " + " ".join(str(file) for file in files),
-            f"synth_xilinx -family {family} -top {top} -flatten -noiopad",
-            f"tee -q -o {stat} stat -json",
-            f"tee -q -o {ltp} ltp -noff",
+            f"read_slang --allow-use-before-declare {keep} --top {top} " + " ".join(str(file) for file in files),
+            f"synth_xilinx -family {family} -top {top} {flatten} -noiopad",
+            f"write_json {written.name}",
         ):
             ys.run_pass(command, design)
-    counted = json.loads(stat.read_text())
-    found = re.search(r"length=(\d+)", ltp.read_text())
-    stat.unlink()
-    ltp.unlink()
-    return counted["design"]["num_cells_by_type"], int(found.group(1)) if found else None
+        return json.load(written)["modules"]
+
+
+def count(kinds):
+    """What cells amount to."""
+
+    def total(*starts):
+        return sum(number for kind, number in kinds.items() if kind.startswith(starts))
+
+    rams = {kind: number for kind, number in kinds.items() if kind.startswith(("RAM32", "RAM64", "RAM128", "RAM256", "RAM512"))}
+    memory = sum(number * RAM_LUTS.get(kind, 1) for kind, number in rams.items()) + total("SRL")
+    return {
+        "luts": total("LUT"),
+        # LUTs that are memory or shift registers are LUTs of the device too.
+        "luts_as_memory": memory,
+        "luts_all": total("LUT") + memory,
+        "flip_flops": total("FD"),
+        "lutram": sum(rams.values()),
+        "block_ram": total("RAMB"),
+        # Two of 18 Kb are one of 36.
+        "block_ram_36": total("RAMB") - total("RAMB18") // 2,
+        "dsp": total("DSP48"),
+        "carry": total("CARRY"),
+        "latches": total("LD"),
+    }
+
+
+def kinds_of(module, known):
+    """Cells of a module by type, those that are modules of the design apart."""
+    kinds, inner = {}, {}
+    for cell in module["cells"].values():
+        into = inner if cell["type"] in known else kinds
+        into[cell["type"]] = into.get(cell["type"], 0) + 1
+    return kinds, inner
+
+
+def by_module(modules):
+    """Of each module of the design: how often it is there, and what one of it takes without what is inside it."""
+    known = {name for name, module in modules.items() if not module["attributes"].get("blackbox")}
+    known = {name for name in known if not module_is_library(modules[name])}
+    parts = {name: kinds_of(modules[name], known) for name in known}
+    copies = {name: 0 for name in known}
+
+    def walk(name, times):
+        copies[name] += times
+        for inner, number in parts[name][1].items():
+            walk(inner, times * number)
+
+    inside = {inner for _, inners in parts.values() for inner in inners}
+    for name in known - inside:
+        walk(name, 1)
+    return {
+        name: {"copies": copies[name], **count(kinds)}
+        for name, (kinds, _) in sorted(parts.items(), key=lambda part: -copies[part[0]] * count(part[1][0])["luts_all"])
+        if copies[name]
+    }
+
+
+def module_is_library(module):
+    """Cells that Yosys brings along have no text of ours behind them."""
+    return "cells_" in module["attributes"].get("src", "") or bool(module["attributes"].get("whitebox"))
 
 
 def shares(report):
     """Per cent of the papers' devices."""
-    names = ("luts", "flip_flops", "block_ram_36", "dsp")
-    used = [report[name] for name in names]
+    names = {"luts": "luts_all", "flip_flops": "flip_flops", "block_ram_36": "block_ram_36", "dsp": "dsp"}
     return {
-        device: {name: round(100 * value / size, 2) for name, value, size in zip(names, used, sizes)}
+        device: {name: round(100 * report[key] / size, 2) for (name, key), size in zip(names.items(), sizes)}
         for device, sizes in DEVICES.items()
     }
 
@@ -77,11 +148,12 @@ def page(report):
     for device, parts in report["per_cent"].items():
         for name, value in parts.items():
             bar = f'<svg width="300" height="10"><rect width="{min(300, value * 3):.1f}" height="10" fill="steelblue"/></svg>'
-            rows.append(f"<tr><td>{device}</td><td>{name}</td><td>{report[name]}</td><td>{value} %</td><td>{bar}</td></tr>")
+            used = report["luts_all" if name == "luts" else name]
+            rows.append(f"<tr><td>{device}</td><td>{name}</td><td>{used}</td><td>{value} %</td><td>{bar}</td></tr>")
     return (
         f"<!doctype html><meta charset=utf-8><title>{html.escape(report['top'])}</title>"
         f"<h1>{html.escape(report['top'])}, {report['family']}</h1>"
-        f"<p>Technology mapping by Yosys; logic depth {report['depth']} cells. Not placed, not routed.</p>"
+        f"<p>Technology mapping by Yosys; at most {report['path']['levels']} LUTs between registers. Not placed, not routed.</p>"
         f"<table><tr><th>device<th>what<th>used<th>share<th></tr>{''.join(rows)}</table>\n"
     )
 
@@ -91,6 +163,7 @@ def main():
     parser.add_argument("list", type=pathlib.Path)
     parser.add_argument("top")
     parser.add_argument("--family", default="xc5v", choices=["xc5v", "xc7", "xcup"])
+    parser.add_argument("--modules", action="store_true", help="each module for itself, in place of the whole")
     parser.add_argument("--html", type=pathlib.Path, help="also writes a page")
     options = parser.parse_args()
 
@@ -98,29 +171,18 @@ def main():
 
     folder = options.list.parent
     files = [folder / line for line in options.list.read_text().split() if line]
-    kinds, depth = cells(ys.Design(), ys, files, options.top, options.family)
-
-    def total(*names):
-        return sum(count for kind, count in kinds.items() if kind.startswith(names))
-
-    report = {
-        "top": options.top,
-        "family": options.family,
-        "depth": depth,
-        "flip_flops": total("FD"),
-        "luts": total("LUT"),
-        "lutram": total("RAM32", "RAM64", "RAM128", "RAM256"),
-        "block_ram": total("RAMB"),
-        # Two of 18 Kb are one of 36.
-        "block_ram_36": total("RAMB") - total("RAMB18") // 2,
-        "dsp": total("DSP48"),
-        "carry": total("CARRY"),
-        "latches": total("LD"),
-        "cells": kinds,
-    }
-    report["per_cent"] = shares(report)
-    if options.html:
-        options.html.write_text(page(report))
+    modules = netlist(ys, files, options.top, options.family, options.modules)
+    report = {"top": options.top, "family": options.family}
+    if options.modules:
+        report["modules"] = by_module(modules)
+    else:
+        kinds, _ = kinds_of(modules[options.top], {})
+        report |= count(kinds)
+        report["path"] = paths.longest(modules[options.top])
+        report["cells"] = kinds
+        report["per_cent"] = shares(report)
+        if options.html:
+            options.html.write_text(page(report))
     json.dump(report, sys.stdout, indent=1)
     print()
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the cocotb benches of the stream primitives, each at several widths, under Verilator.
+"""Runs the cocotb benches of the components, each at several widths, under Verilator.
 
-    tools/hdl run python hdl/tb/run.py
+    tools/hdl run python hdl/tb/run.py [MODULE...]
 """
 
 import pathlib
@@ -15,8 +15,15 @@ RTL = HERE.parent / "rtl"
 BENCHES = [
     ("as_skid_buffer", "prim/as_skid_buffer.sv", "test_queues", [{"Width": 8}, {"Width": 40}]),
     ("as_fifo", "prim/as_fifo.sv", "test_queues", [{"Width": 8, "Depth": 4}, {"Width": 33, "Depth": 16}]),
+    ("as_fifo_block", ["prim/as_ram.sv", "prim/as_fifo_block.sv"], "test_queues", [{"Width": 33, "Depth": 16}]),
     ("as_stream_window", "stream/as_stream_window.sv", "test_window", [{"Bytes": 8}, {"Bytes": 16}]),
     ("as_stream_packer", "stream/as_stream_packer.sv", "test_packer", [{"Bytes": 16}, {"Bytes": 32}]),
+    (
+        "as_arrow_values",
+        ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"],
+        "test_arrow",
+        [{"ElementBits": 1, "Lanes": 8, "Bytes": 16}, {"ElementBits": 16, "Lanes": 4, "Bytes": 16}],
+    ),
     ("as_json_scan", "json/as_json_scan.sv", "test_json_scan", [{"W": 8}, {"W": 32}]),
     ("as_json_integer", "json/as_json_integer.sv", "test_json_integer", [{}]),
     (
@@ -32,18 +39,25 @@ def main():
     failed = passed = 0
     sys.path.insert(0, str(HERE))
     for module, source, bench, sizes in BENCHES:
+        if sys.argv[1:] and module not in sys.argv[1:]:
+            continue
+        files = [source] if isinstance(source, str) else source
         for parameters in sizes:
             with tempfile.TemporaryDirectory() as folder:
                 runner = get_runner("verilator")
-                runner.build(
-                    sources=[RTL / "stream/as_stream_pkg.sv", RTL / source],
-                    hdl_toplevel=module,
-                    parameters=parameters,
-                    build_dir=folder,
-                    always=True,
-                    build_args=["--output-split", "0"],
-                    log_file=f"{folder}/build.log",
-                )
+                try:
+                    runner.build(
+                        sources=[RTL / "stream/as_stream_pkg.sv"] + [RTL / file for file in files],
+                        hdl_toplevel=module,
+                        parameters=parameters,
+                        build_dir=folder,
+                        always=True,
+                        build_args=["--output-split", "0"],
+                        log_file=f"{folder}/build.log",
+                    )
+                except RuntimeError:
+                    print(pathlib.Path(f"{folder}/build.log").read_text()[-4000:])
+                    raise
                 results = runner.test(
                     hdl_toplevel=module,
                     test_module=bench,

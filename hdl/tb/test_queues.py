@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_skid_buffer and as_fifo under random gaps and random back-pressure: everything arrives once, in order."""
+"""cocotb: as_skid_buffer, as_fifo and as_fifo_block under random gaps and random back-pressure: everything arrives once, in order."""
 
 import random
 

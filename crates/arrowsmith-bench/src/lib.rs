@@ -49,6 +49,7 @@ mod peer;
 mod reference;
 mod report;
 mod result;
+pub mod rtl;
 mod shapes;
 mod stats;
 

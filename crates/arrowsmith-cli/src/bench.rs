@@ -137,7 +137,7 @@ fn ingest(args: &IngestBenchArgs) -> Outcome {
 }
 
 /// The result where it was asked for; standard output if nowhere.
-fn write_report(
+pub fn write_report(
     json: Option<&Path>,
     html: Option<&Path>,
     report: &impl serde::Serialize,

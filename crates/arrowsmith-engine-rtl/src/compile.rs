@@ -30,9 +30,18 @@ pub(crate) struct Sources {
     pub flags: Vec<String>,
 }
 
+/// Where programs and other results of tools are kept: `ARROWSMITH_RTL_CACHE`, or else the user's cache folder.
+pub fn cache_folder() -> PathBuf {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    folder("ARROWSMITH_RTL_CACHE")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|base| base.join("arrowsmith/rtl")))
+        .or_else(|| folder("HOME").map(|home| home.join(".cache/arrowsmith/rtl")))
+        .unwrap_or_else(|| std::env::temp_dir().join("arrowsmith-rtl"))
+}
+
 impl Verilator {
     /// The one that the variable `ARROWSMITH_VERILATOR` names, or else the one in the path. Programs are kept in
-    /// `ARROWSMITH_RTL_CACHE`, or else in the user's cache folder.
+    /// [`cache_folder`].
     ///
     /// # Errors
     ///
@@ -40,12 +49,7 @@ impl Verilator {
     pub fn find() -> Result<Self, RtlError> {
         let named = std::env::var_os("ARROWSMITH_VERILATOR");
         let program = PathBuf::from(named.unwrap_or_else(|| "verilator".into()));
-        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
-        let cache = folder("ARROWSMITH_RTL_CACHE")
-            .or_else(|| folder("XDG_CACHE_HOME").map(|base| base.join("arrowsmith/rtl")))
-            .or_else(|| folder("HOME").map(|home| home.join(".cache/arrowsmith/rtl")))
-            .unwrap_or_else(|| std::env::temp_dir().join("arrowsmith-rtl"));
-        Self::at(program, cache)
+        Self::at(program, cache_folder())
     }
 
     /// The program at a path, keeping what it makes in a folder.

@@ -17,7 +17,7 @@ pub mod parquet;
 use std::fmt;
 use std::path::PathBuf;
 
-pub use compile::Verilator;
+pub use compile::{Verilator, cache_folder};
 
 /// Why a circuit does not run.
 #[derive(Debug)]

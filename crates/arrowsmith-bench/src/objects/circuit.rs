@@ -4,9 +4,6 @@
 //! Cycles are counted by the circuit itself; times at the paper's 125 MHz are derived from them. Resources are those after
 //! technology mapping for the paper's FPGA family; nothing is placed or routed here.
 
-use std::fs;
-use std::process::Command;
-
 use arrowsmith_engine_rtl::Verilator;
 use arrowsmith_engine_rtl::graph::{Profile, Request};
 use arrowsmith_graph::Layout;
@@ -15,11 +12,10 @@ use arrowsmith_rtlgen::graph::{Design, Options as Widths, generate};
 use serde::{Deserialize, Serialize};
 
 use super::{Options, Report, missing};
-use crate::install::run;
+use crate::rtl::synthesis::{Sources, Tools};
 
 /// The paper's classes in the paper's word size.
 const LAYOUT: &str = include_str!("../../../../examples/objects/expression/layout-i386.json");
-const SYNTHESIS: &str = include_str!("../../../../hdl/syn/report.py");
 
 /// The circuit at one size of the tree.
 #[derive(Debug, Clone, Serialize)]
@@ -132,25 +128,12 @@ fn simulate(options: &Options, layout: &Layout, design: &Design) -> Result<Vec<C
 }
 
 fn synthesize(design: &Design) -> Result<Vec<Resources>, String> {
+    /// Ten times what it takes.
+    const LIMIT_S: u64 = 600;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let mut list = String::new();
+    let tools = Tools { limit_s: LIMIT_S, cache: folder.path().to_owned() };
     let library = LIBRARY.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-    for (path, text) in library.chain(design.files.iter().cloned()) {
-        let name = path.replace('/', "_");
-        fs::write(folder.path().join(&name), text).map_err(|error| error.to_string())?;
-        list.push_str(&name);
-        list.push('\n');
-    }
-    for (name, text) in [("files.f", list.as_str()), ("report.py", SYNTHESIS)] {
-        fs::write(folder.path().join(name), text).map_err(|error| error.to_string())?;
-    }
-    let mut all = Vec::new();
-    for family in ["xc5v", "xc7"] {
-        let mut command = Command::new("python3");
-        command.args(["report.py", "files.f", &design.top, "--family", family]);
-        let printed = run(command.current_dir(folder.path()))
-            .map_err(|error| format!("{error}; `tools/hdl run` finds Yosys"))?;
-        all.push(serde_json::from_slice(&printed).map_err(|error| error.to_string())?);
-    }
-    Ok(all)
+    let files = library.chain(design.files.iter().cloned()).collect();
+    let sources = Sources { top: design.top.clone(), files };
+    ["xc5v", "xc7"].iter().map(|family| tools.resources(&sources, family)).collect()
 }

@@ -16,6 +16,7 @@ pub struct RtlArgs {
 pub enum RtlCommand {
     Generate(GenerateArgs),
     Simulate(SimulateArgs),
+    Report(ReportArgs),
 }
 
 /// What a circuit decodes.
@@ -88,4 +89,40 @@ pub struct SimulateArgs {
     /// A file of records, one a line, or a Parquet file
     #[arg(value_name = "INPUT")]
     pub input: PathBuf,
+}
+
+/// Say what circuits take of an FPGA and how fast they are, beside the papers' tables
+///
+/// Simulates, synthesizes (Yosys, for UltraScale+ and 7-series), and derives the rest. Takes hours for all widths; what tools found is kept, so that
+/// only changed circuits are done again. Needs what `tools/hdl` installs in the path: `tools/hdl run arrowsmith rtl report`. What cannot be had is listed as not measured. Without --json and --html the figures go to
+/// standard output as JSON.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A schema of JSON, as --schema of the others; may be repeated [default: battery, battery-u64, trip]
+    #[arg(short, long, value_name = "SCHEMA")]
+    pub schema: Vec<String>,
+
+    /// Bytes that a JSON parser takes in a cycle [default: 8,16,32,64]
+    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    pub width: Vec<usize>,
+
+    /// Leave the Parquet converters out
+    #[arg(long)]
+    pub no_parquet: bool,
+
+    /// Leave the runs of several parsers behind interfaces out
+    #[arg(long)]
+    pub no_end_to_end: bool,
+
+    /// Seconds that one run of a tool may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    pub limit: u64,
+
+    /// Write an HTML page with plots
+    #[arg(long, value_name = "FILE.html")]
+    pub html: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith rtl`: writes the circuit for a schema, and runs it.
+//! `arrowsmith rtl`: writes the circuit for a schema, runs it, and reports on it.
 //!
-//! Files and names only: what a circuit is, `arrowsmith-rtlgen` knows, how it is run, `arrowsmith-engine-rtl`.
+//! Files and names only: what a circuit is, `arrowsmith-rtlgen` knows, how it is run, `arrowsmith-engine-rtl`, how it is measured,
+//! `arrowsmith-bench`.
 
 mod args;
 mod parquet;
@@ -12,13 +13,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrowsmith::plan::{Engine, Plan};
+use arrowsmith_bench::rtl as report;
 use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing};
+use arrowsmith_engine_rtl::cache_folder;
 use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
 use arrowsmith_rtlgen::json::{Shape, generate, project};
 use arrowsmith_workload::Workload;
 
 pub use self::args::RtlArgs;
-use self::args::{CircuitArgs, GenerateArgs, RtlCommand, RtlFormat, SimulateArgs};
+use self::args::{CircuitArgs, GenerateArgs, ReportArgs, RtlCommand, RtlFormat, SimulateArgs};
+use crate::bench::write_report;
 use crate::failure::{Failure, Outcome};
 use crate::schema;
 
@@ -26,6 +30,7 @@ pub fn run(args: &RtlArgs) -> Outcome {
     match &args.command {
         RtlCommand::Generate(args) => generate_files(args),
         RtlCommand::Simulate(args) => simulate(args),
+        RtlCommand::Report(args) => write_figures(args),
     }
 }
 
@@ -92,4 +97,22 @@ fn simulate(args: &SimulateArgs) -> Outcome {
     } else {
         Err(Error::Config("the circuit and the engine cpu differ".to_owned()).into())
     }
+}
+
+fn write_figures(args: &ReportArgs) -> Outcome {
+    let mut options = report::Options {
+        parquet: !args.no_parquet,
+        end_to_end: !args.no_end_to_end,
+        limit_s: args.limit,
+        ..report::Options::new(cache_folder().join("report"))
+    };
+    if !args.schema.is_empty() {
+        let load = |name: &String| schema::load(name).map(|schema| (name.clone(), schema));
+        options.schemas = args.schema.iter().map(load).collect::<Outcome<_>>()?;
+    }
+    if !args.width.is_empty() {
+        options.widths.clone_from(&args.width);
+    }
+    let found = report::run(&options, &mut |line| eprintln!("{line}"));
+    write_report(args.json.as_deref(), args.html.as_deref(), &found, || report::html(&found))
 }

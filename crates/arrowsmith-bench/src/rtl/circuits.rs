@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The circuits of the report: their sources, and what a simulated run of them takes.
+
+use std::sync::Arc;
+
+use ::parquet::arrow::ArrowWriter;
+use ::parquet::basic::Encoding;
+use ::parquet::file::properties::{WriterProperties, WriterVersion};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrowsmith_core::{Chunk, DecodeOptions, Framing, Limits};
+use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_engine_rtl::converter::{Interface, MemoryProfile};
+use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
+use arrowsmith_engine_rtl::{Verilator, parquet};
+use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
+use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_rtlgen::json::{Shape, generate};
+use arrowsmith_rtlgen::{LIBRARY_JSON, parquet as rtl_parquet};
+use arrowsmith_workload::{Generator, Workload};
+
+use super::model::Run;
+use super::synthesis::Sources;
+
+/// Values of a list, at most, in the JSON that is simulated.
+const VALUES_MAX: u32 = 64;
+
+/// The parts of a JSON circuit that are synthesized: one parser with its packers, and all of it with memory and registers.
+pub(crate) fn json_sources(plan: &Plan, shape: Shape) -> Result<[Sources; 2], String> {
+    let design = generate(plan, "records", shape).map_err(|error| error.to_string())?;
+    let library = LIBRARY_JSON.iter();
+    let library = library.map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
+    let mut files: Vec<(String, String)> = library.chain(design.files).collect();
+    let device = Sources { top: design.top.clone(), files: files.clone() };
+    files.retain(|(name, _)| !name.ends_with("_top.sv") && !name.ends_with("as_json_device.sv"));
+    Ok([Sources { top: "records_parser".to_owned(), files }, device])
+}
+
+/// A memory behind an interface, or one without delays.
+pub(crate) fn profile(interface: Option<&Interface>, megahertz: u32) -> Profile {
+    interface.map_or(Profile::IDEAL, |interface| {
+        let MemoryProfile { read_latency, write_latency, read_rate, write_rate, seed, .. } =
+            interface.at(megahertz);
+        Profile {
+            read_latency,
+            write_latency,
+            stall_percent: 0,
+            seed,
+            read_millibytes: read_rate,
+            write_millibytes: write_rate,
+        }
+    })
+}
+
+/// Runs generated records through the circuit of a workload and compares every value with the engine `cpu`.
+pub(crate) fn run_json(
+    workload: Workload,
+    shape: Shape,
+    profile: Profile,
+    bytes: usize,
+) -> Result<Run, String> {
+    let say = |error: arrowsmith_core::Error| error.to_string();
+    let mut text = Vec::new();
+    Generator::new(workload, 1, VALUES_MAX).fill(bytes, &mut text);
+    let plan = Arc::new(Plan::new(Arc::new(workload.schema())).map_err(say)?);
+    let cpu: Arc<dyn Engine> = Arc::new(CpuEngine::default());
+    let circuit = RtlEngine::new(Arc::clone(&cpu)).with_shape(shape).with_profile(profile);
+    let decode = |engine: &dyn Engine| {
+        let mut decoder = engine.decoder(&plan, &DecodeOptions::default())?;
+        decoder.decode(&Chunk::new(&text, Framing::Lines))?;
+        decoder.flush()
+    };
+    let found = decode(&circuit).map_err(say)?;
+    if found != decode(cpu.as_ref()).map_err(say)? {
+        return Err("the circuit and the engine cpu differ".to_owned());
+    }
+    let counts = circuit.statistics().counts();
+    if counts.handed_back > 0 {
+        return Err(format!("{} records were read by software", counts.handed_back));
+    }
+    Ok(Run {
+        input_bytes: counts.bytes,
+        output_bytes: found.iter().map(bytes_of).sum(),
+        cycles: counts.cycles,
+        starved: counts.starved,
+        blocked: counts.blocked,
+    })
+}
+
+/// Bytes of a batch's arrays, as Arrow lays them out.
+fn bytes_of(batch: &RecordBatch) -> u64 {
+    let columns = batch.columns().iter();
+    let bytes = columns.filter_map(|column| column.to_data().get_slice_memory_size().ok());
+    bytes.map(|bytes| bytes as u64).sum()
+}
+
+/// The columns of the Parquet paper's Table I that a circuit is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnCase {
+    /// Numbers of 64 bits, PLAIN.
+    Plain,
+    /// Numbers of 64 bits, DELTA_BINARY_PACKED.
+    Delta,
+    /// Strings, DELTA_LENGTH_BYTE_ARRAY.
+    Strings,
+    /// Numbers of 64 bits, nullable, in all encodings of a circuit, as real files have them.
+    Everything,
+}
+
+impl ColumnCase {
+    pub(crate) const ALL: [Self; 4] = [Self::Plain, Self::Delta, Self::Strings, Self::Everything];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "int64, plain",
+            Self::Delta => "int64, delta",
+            Self::Strings => "utf8, delta length",
+            Self::Everything => "int64, nulls, plain, delta and dictionary",
+        }
+    }
+
+    fn column(self) -> rtl_parquet::Column {
+        let kind = match self {
+            Self::Strings => rtl_parquet::Kind::Bytes,
+            Self::Plain | Self::Delta | Self::Everything => rtl_parquet::Kind::Bits64,
+        };
+        let all = self == Self::Everything;
+        rtl_parquet::Column {
+            plain: all || self == Self::Plain,
+            delta: all || self != Self::Plain,
+            dictionary: all,
+            ..rtl_parquet::Column::new("values", kind, all)
+        }
+    }
+
+    /// A file of the column: numbers below 2^20 and strings of 1 to 12 letters, by a fixed rule.
+    fn file(self, rows: usize) -> Result<Vec<u8>, String> {
+        // Any mixing will do: Knuth's multiplier.
+        let mixed = |row: usize| (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let number = |row| i64::try_from(mixed(row) % (1 << 20)).unwrap_or(0);
+        let column: ArrayRef = match self {
+            Self::Strings => Arc::new(StringArray::from_iter_values((0..rows).map(|row| {
+                let length = usize::try_from(mixed(row) % 12 + 1).unwrap_or(1);
+                "abcdefghijkl"[..length].to_owned()
+            }))),
+            Self::Plain | Self::Delta => {
+                Arc::new(Int64Array::from_iter_values((0..rows).map(number)))
+            }
+            Self::Everything => Arc::new(
+                (0..rows)
+                    .map(|row| (row % 5 != 0).then(|| number(row) % 1000))
+                    .collect::<Int64Array>(),
+            ),
+        };
+        let encoding = match self {
+            Self::Plain | Self::Everything => Encoding::PLAIN,
+            Self::Delta => Encoding::DELTA_BINARY_PACKED,
+            Self::Strings => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+        };
+        let properties = WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_1_0)
+            .set_dictionary_enabled(self == Self::Everything)
+            .set_encoding(encoding)
+            .build();
+        let nullable = self == Self::Everything;
+        let field = arrow_schema::Field::new("values", column.data_type().clone(), nullable);
+        let schema = Arc::new(arrow_schema::Schema::new(vec![field]));
+        let say = |error: ::parquet::errors::ParquetError| error.to_string();
+        let batch =
+            RecordBatch::try_new(schema, vec![column]).map_err(|error| error.to_string())?;
+        let mut written = Vec::new();
+        let mut writer =
+            ArrowWriter::try_new(&mut written, batch.schema(), Some(properties)).map_err(say)?;
+        writer.write(&batch).map_err(say)?;
+        writer.close().map_err(say)?;
+        Ok(written)
+    }
+
+    fn design(self) -> Result<rtl_parquet::Design, String> {
+        let options = rtl_parquet::Options::default();
+        rtl_parquet::generate(&[self.column()], &options).map_err(|error| error.to_string())
+    }
+
+    /// The converter of this column alone, with memory and registers.
+    pub(crate) fn sources(self) -> Result<Sources, String> {
+        let design = self.design()?;
+        Ok(Sources { top: design.top.clone(), files: parquet::sources(&design) })
+    }
+
+    /// Reads a file of the column through that converter.
+    pub(crate) fn run(self, memory: &MemoryProfile, rows: usize) -> Result<Run, String> {
+        let say = |error: parquet::ParquetError| error.to_string();
+        let file = File::open(self.file(rows)?.into(), &Limits::default());
+        let file = file.map_err(|error| error.to_string())?;
+        let plan = ReadPlan::new(&file, &ReadOptions::default());
+        let plan = plan.map_err(|error| error.to_string())?;
+        let verilator = Verilator::find().map_err(|error| error.to_string())?;
+        let engine = parquet::Engine::of_design(&verilator, self.design()?, &plan).map_err(say)?;
+        let mut reader = engine.start(memory).map_err(say)?;
+        let mut run = Run { input_bytes: 0, output_bytes: 0, cycles: 0, starved: 0, blocked: 0 };
+        for row_group in 0..file.row_groups() {
+            let (_, took) = reader.read(&file, row_group).map_err(say)?;
+            run.input_bytes += took.input_bytes;
+            run.output_bytes += took.output_bytes;
+            run.cycles += took.cycles;
+            run.starved += took.stall_input;
+            run.blocked += took.stall_output;
+        }
+        Ok(run)
+    }
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith rtl report`: what generated circuits take of an FPGA and how fast they are, beside the papers' tables.
+//!
+//! Measured here: cycles, by simulation in which every value is compared with the engine `cpu`, on an ideal memory and behind models of the
+//! papers' interfaces; cells, by synthesis. Nothing is placed or routed. Everything else is derived from those by [`model`] and marked so. It never runs in tests with the tools: they take minutes.
+
+mod circuits;
+pub mod model;
+mod page;
+pub(crate) mod synthesis;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_schema::Schema;
+use arrowsmith_engine_rtl::converter::{Interface, MemoryProfile};
+use arrowsmith_plan::Plan;
+use arrowsmith_rtlgen::json::Shape;
+use arrowsmith_workload::Workload;
+use serde::Serialize;
+
+use crate::machine;
+use crate::result::{Machine, NotMeasured};
+use circuits::{ColumnCase, json_sources, profile, run_json};
+use synthesis::{Sources, Tools};
+
+pub use model::Run;
+pub use page::html;
+pub use synthesis::{LongestPath, Module, Resources};
+
+/// The clocks of the papers, in MHz: JSON, Parquet.
+pub const CLOCKS: [u32; 2] = [200, 250];
+
+/// What is reported.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Schemas of JSON, by name; one that has a workload's name is simulated with its records.
+    pub schemas: Vec<(String, Arc<Schema>)>,
+    /// Bytes a cycle of the JSON parsers.
+    pub widths: Vec<usize>,
+    /// Whether Parquet's converters are part of it.
+    pub parquet: bool,
+    /// Whether circuits are run behind interfaces.
+    pub end_to_end: bool,
+    /// Bytes of JSON of a run.
+    pub bytes: usize,
+    /// Seconds that one run of a tool may take.
+    pub limit_s: u64,
+    /// Where results of tools are kept.
+    pub cache: PathBuf,
+}
+
+impl Options {
+    /// The papers' schemas in all widths, and all else.
+    #[must_use]
+    pub fn new(cache: PathBuf) -> Self {
+        let workloads = [Workload::Battery, Workload::BatteryU64, Workload::Trip];
+        let named = |workload: Workload| (workload.name().to_owned(), Arc::new(workload.schema()));
+        Self {
+            schemas: workloads.map(named).into(),
+            widths: vec![8, 16, 32, 64],
+            parquet: true,
+            end_to_end: true,
+            bytes: 400 << 10,
+            limit_s: 900,
+            cache,
+        }
+    }
+}
+
+/// What a run found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// `rtl`.
+    pub suite: String,
+    /// Where it was measured.
+    pub machine: Machine,
+    /// What was measured.
+    pub commit: String,
+    /// How it was asked for.
+    pub command: String,
+    /// Seconds since 1970 at the start.
+    pub started_unix_s: u64,
+    /// Every circuit.
+    pub circuits: Vec<Circuit>,
+    /// Circuits behind interfaces.
+    pub end_to_end: Vec<EndToEnd>,
+    /// What was not measured, with the reason.
+    pub not_measured: Vec<NotMeasured>,
+}
+
+/// A circuit, and what was measured of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Circuit {
+    /// Its schema, or its column.
+    pub name: String,
+    /// `json` or `parquet`.
+    pub format: &'static str,
+    /// Bytes that it takes in a cycle, at most.
+    pub width: usize,
+    /// A run on an ideal memory.
+    pub run: Option<Run>,
+    /// What was synthesized.
+    pub parts: Vec<Part>,
+    /// What its modules take, each for itself, UltraScale+.
+    pub modules: Vec<Module>,
+}
+
+/// A part of a circuit on a family of FPGAs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Part {
+    /// `parser`: one parser with its packers; `device`: all of it, with memory and registers.
+    pub part: &'static str,
+    /// Yosys's name of the family.
+    pub family: &'static str,
+    /// What it takes.
+    #[serde(flatten)]
+    pub resources: Resources,
+}
+
+/// Several parsers of one circuit behind an interface, simulated as a whole.
+#[derive(Debug, Clone, Serialize)]
+pub struct EndToEnd {
+    /// The workload.
+    pub name: String,
+    /// Bytes a cycle of a parser.
+    pub width: usize,
+    /// Parsers that share the way to memory.
+    pub parsers: usize,
+    /// The interface.
+    pub interface: &'static str,
+    /// The clock in MHz.
+    pub megahertz: u32,
+    /// The run.
+    pub run: Run,
+    /// GB of JSON a second, from the run's cycles at that clock.
+    pub gb_per_s: f64,
+    /// GB a second that the interface lets through, each way.
+    pub limit_gb_per_s: f64,
+}
+
+impl Circuit {
+    fn new(name: &str, format: &'static str, width: usize) -> Self {
+        let (run, parts, modules) = (None, Vec::new(), Vec::new());
+        Self { name: name.to_owned(), format, width, run, parts, modules }
+    }
+
+    /// A part on a family.
+    #[must_use]
+    pub fn part(&self, part: &str, family: &str) -> Option<&Resources> {
+        let found = self.parts.iter().find(|found| found.part == part && found.family == family);
+        found.map(|found| &found.resources)
+    }
+
+    /// GB a second at a clock: of JSON read, of Arrow written.
+    #[must_use]
+    pub fn gb_per_s(&self, megahertz: u32) -> Option<f64> {
+        let per_cycle = match self.format {
+            "json" => self.run?.input_per_cycle(),
+            _ => self.run?.output_per_cycle(),
+        };
+        Some(per_cycle * f64::from(megahertz) / 1e3)
+    }
+}
+
+/// JSON that is run behind interfaces: workload, width, parsers.
+const END_TO_END: [(Workload, usize, usize); 4] = [
+    (Workload::BatteryU64, 32, 2),
+    (Workload::Battery, 32, 2),
+    (Workload::Trip, 32, 2),
+    (Workload::BatteryU64, 64, 3),
+];
+
+/// Makes the report; `progress` is told what is under way.
+#[must_use]
+pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let mut report = Report {
+        suite: "rtl".into(),
+        machine: machine::describe(),
+        commit: machine::commit(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        started_unix_s: started,
+        circuits: Vec::new(),
+        end_to_end: Vec::new(),
+        not_measured: Vec::new(),
+    };
+    let mut maker = Maker {
+        tools: Tools { limit_s: options.limit_s, cache: options.cache.clone() },
+        report: &mut report,
+        progress,
+    };
+    let mut cases = Vec::new();
+    for &width in &options.widths {
+        cases.extend(
+            options.schemas.iter().filter_map(|(name, schema)| maker.json(name, schema, width)),
+        );
+    }
+    if options.parquet {
+        cases.extend(ColumnCase::ALL.into_iter().filter_map(|case| maker.parquet(case)));
+    }
+    // What says most comes first: whoever looks early, or has little time, has it.
+    cases.iter_mut().for_each(|case| maker.cycles(case, options.bytes));
+    cases.iter_mut().for_each(|case| maker.part(case, "device", "xcup"));
+    cases.iter_mut().for_each(|case| maker.modules(case));
+    cases.iter_mut().for_each(|case| maker.part(case, "parser", "xcup"));
+    cases.iter_mut().for_each(|case| maker.part(case, "device", "xc7"));
+    maker.report.circuits = cases.into_iter().map(|case| case.circuit).collect();
+    if options.end_to_end {
+        for (workload, width, parsers) in END_TO_END {
+            let named = options.schemas.iter().any(|(name, _)| name == workload.name());
+            if named && options.widths.contains(&width) {
+                maker.end_to_end(workload, Shape { width, parsers }, options.bytes * parsers);
+            }
+        }
+    }
+    report.not_measured.push(NotMeasured {
+        workload: "Arria 10 GX".into(),
+        engine: "resources".into(),
+        reason: "no open tool synthesizes for it".into(),
+    });
+    report.not_measured.push(NotMeasured {
+        workload: "every circuit".into(),
+        engine: "clock after placing and routing".into(),
+        reason:
+            "no open tool places on these families; nextpnr, for others, is not among the tools yet"
+                .into(),
+    });
+    report
+}
+
+/// A circuit with its sources.
+struct Case {
+    of: String,
+    circuit: Circuit,
+    column: Option<ColumnCase>,
+    parser: Option<Sources>,
+    device: Sources,
+}
+
+struct Maker<'a> {
+    tools: Tools,
+    report: &'a mut Report,
+    progress: &'a mut dyn FnMut(&str),
+}
+
+impl Maker<'_> {
+    /// What a step gave; why it gave nothing goes to the report.
+    fn note<T>(
+        &mut self,
+        of: &str,
+        what: &str,
+        step: impl FnOnce(&Tools) -> Result<T, String>,
+    ) -> Option<T> {
+        (self.progress)(&format!("{of}: {what}"));
+        let missing = |reason| NotMeasured { workload: of.into(), engine: what.into(), reason };
+        step(&self.tools).map_err(|reason| self.report.not_measured.push(missing(reason))).ok()
+    }
+
+    fn json(&mut self, name: &str, schema: &Arc<Schema>, width: usize) -> Option<Case> {
+        let of = format!("{name}, {width} bytes");
+        let sources = self.note(&of, "circuit", |_| {
+            let plan = Plan::new(Arc::clone(schema)).map_err(|error| error.to_string())?;
+            json_sources(&plan, Shape { width, parsers: 1 })
+        });
+        let [parser, device] = sources?;
+        let circuit = Circuit::new(name, "json", width);
+        Some(Case { of, circuit, column: None, parser: Some(parser), device })
+    }
+
+    fn parquet(&mut self, column: ColumnCase) -> Option<Case> {
+        let device = self.note(column.name(), "circuit", |_| column.sources())?;
+        let circuit = Circuit::new(column.name(), "parquet", 64);
+        let of = column.name().to_owned();
+        Some(Case { of, circuit, column: Some(column), parser: None, device })
+    }
+
+    fn cycles(&mut self, case: &mut Case, bytes: usize) {
+        /// Enough for the start and the end of a run to be a small part of it.
+        const ROWS: usize = 200_000;
+        let Circuit { name, width, .. } = &case.circuit;
+        case.circuit.run = self.note(&case.of, "cycles", |_| match case.column {
+            Some(column) => column.run(&MemoryProfile::IDEAL, ROWS),
+            None => {
+                let workload: Workload =
+                    name.parse().map_err(|_| "no records are generated for it")?;
+                let shape = Shape { width: *width, parsers: 1 };
+                run_json(workload, shape, profile(None, 0), bytes)
+            }
+        });
+    }
+
+    fn part(&mut self, case: &mut Case, part: &'static str, family: &'static str) {
+        let sources = if part == "device" { Some(&case.device) } else { case.parser.as_ref() };
+        let Some(sources) = sources else { return };
+        let what = format!("{part} on {family}");
+        let found = self.note(&case.of, &what, |tools| tools.resources(sources, family));
+        case.circuit.parts.extend(found.map(|resources| Part { part, family, resources }));
+    }
+
+    fn modules(&mut self, case: &mut Case) {
+        let found = self.note(&case.of, "modules", |tools| tools.modules(&case.device, "xcup"));
+        case.circuit.modules = found.unwrap_or_default();
+    }
+
+    fn end_to_end(&mut self, workload: Workload, shape: Shape, bytes: usize) {
+        let of = format!("{workload}, {} parsers of {} bytes", shape.parsers, shape.width);
+        for interface in Interface::ALL {
+            let megahertz = CLOCKS[0];
+            let run = self.note(&of, &format!("behind {}", interface.name), |_| {
+                run_json(workload, shape, profile(Some(&interface), megahertz), bytes)
+            });
+            self.report.end_to_end.extend(run.map(|run| EndToEnd {
+                name: workload.name().to_owned(),
+                width: shape.width,
+                parsers: shape.parsers,
+                interface: interface.name,
+                megahertz,
+                run,
+                gb_per_s: run.gb_per_s(1.0, megahertz),
+                limit_gb_per_s: run.limit_gb_per_s(&interface),
+            }));
+        }
+    }
+}

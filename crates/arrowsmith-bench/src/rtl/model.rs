@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is known and what follows: sizes of devices, the papers' tables, and the arithmetic between cycles and GB/s.
+//!
+//! Nothing here measures; every figure that comes out is marked as derived where it is shown.
+
+use arrowsmith_engine_rtl::converter::Interface;
+use serde::Serialize;
+
+/// An FPGA of the papers, with the sizes that its maker publishes.
+#[derive(Debug, Clone, Copy)]
+pub struct Device {
+    /// Its name.
+    pub name: &'static str,
+    /// Yosys's name of its family.
+    pub family: &'static str,
+    /// Look-up tables.
+    pub luts: u64,
+    /// Flip-flops.
+    pub flip_flops: u64,
+    /// Block RAMs of 36 Kbit.
+    pub block_ram_36: u64,
+    /// Multipliers.
+    pub dsp: u64,
+}
+
+/// The JSON paper's larger one.
+pub const VU37P: Device = Device {
+    name: "VU37P",
+    family: "xcup",
+    luts: 1_303_680,
+    flip_flops: 2_607_360,
+    block_ram_36: 2_016,
+    dsp: 9_024,
+};
+/// The Parquet paper's.
+pub const VU9P: Device = Device {
+    name: "VU9P",
+    family: "xcup",
+    luts: 1_182_240,
+    flip_flops: 2_364_480,
+    block_ram_36: 2_160,
+    dsp: 6_840,
+};
+/// The object paper's.
+pub const LX110T: Device = Device {
+    name: "Virtex-5 LX110T",
+    family: "xc5v",
+    luts: 69_120,
+    flip_flops: 69_120,
+    block_ram_36: 148,
+    dsp: 64,
+};
+
+/// A column of Table I of the JSON paper.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonPaper {
+    /// Its system.
+    pub system: &'static str,
+    /// Our name of its schema.
+    pub workload: &'static str,
+    /// Peak GB/s of JSON, end to end.
+    pub peak_gb_per_s: f64,
+    /// Parsers.
+    pub parsers: u32,
+    /// Per cent of the device's logic (ALMs, CLBs), shell included.
+    pub logic_per_cent: f64,
+    /// Per cent of its block RAM.
+    pub block_ram_per_cent: f64,
+    /// MiB a joule, of the whole system above its idle power.
+    pub mib_per_joule: f64,
+}
+
+/// Table I of the JSON paper, its FPGA rows.
+pub const JSON_PAPER: [JsonPaper; 4] = [
+    json_paper("Arria 10 GX, PCIe", "battery", 6.85, 8, 39.0, 30.0, 113.30),
+    json_paper("Arria 10 GX, PCIe", "trip", 5.49, 6, 67.0, 42.0, 179.43),
+    json_paper("VU37P, OpenCAPI", "battery", 19.42, 32, 47.28, 62.8, 201.42),
+    json_paper("VU37P, OpenCAPI", "trip", 10.60, 8, 54.94, 29.66, 439.85),
+];
+
+const fn json_paper(
+    system: &'static str,
+    workload: &'static str,
+    peak_gb_per_s: f64,
+    parsers: u32,
+    logic_per_cent: f64,
+    block_ram_per_cent: f64,
+    mib_per_joule: f64,
+) -> JsonPaper {
+    JsonPaper {
+        system,
+        workload,
+        peak_gb_per_s,
+        parsers,
+        logic_per_cent,
+        block_ram_per_cent,
+        mib_per_joule,
+    }
+}
+
+/// A row of Table I of the Parquet paper: one converter, per cent of a VU9P.
+#[derive(Debug, Clone, Copy)]
+pub struct ParquetPaper {
+    /// Type and encoding.
+    pub what: &'static str,
+    /// Bits of its input.
+    pub input_bits: u32,
+    /// Per cent of the look-up tables.
+    pub luts: f64,
+    /// Per cent of the flip-flops.
+    pub flip_flops: f64,
+    /// Per cent of the block RAM.
+    pub block_ram: f64,
+}
+
+/// Table I of the Parquet paper.
+pub const PARQUET_PAPER: [ParquetPaper; 7] = [
+    parquet_paper("int64, plain", 512, 1.18, 1.27, 2.13),
+    parquet_paper("int32, delta", 64, 1.46, 1.50, 2.85),
+    parquet_paper("int32, delta", 128, 1.55, 1.61, 2.99),
+    parquet_paper("int64, delta", 64, 1.68, 1.64, 2.66),
+    parquet_paper("int64, delta", 128, 1.76, 1.76, 2.99),
+    parquet_paper("int64, delta", 256, 1.90, 1.99, 3.24),
+    parquet_paper("utf8, mixed", 128, 2.79, 2.92, 4.47),
+];
+
+const fn parquet_paper(
+    what: &'static str,
+    input_bits: u32,
+    luts: f64,
+    flip_flops: f64,
+    block_ram: f64,
+) -> ParquetPaper {
+    ParquetPaper { what, input_bits, luts, flip_flops, block_ram }
+}
+
+/// Bytes in and out of one simulated run, and its cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Run {
+    /// Bytes that the circuit read.
+    pub input_bytes: u64,
+    /// Bytes of the Arrow arrays that came of it.
+    pub output_bytes: u64,
+    /// Cycles from start to done.
+    pub cycles: u64,
+    /// Of them, cycles in which a parser had no input.
+    pub starved: u64,
+    /// Of them, cycles in which there was no room for output.
+    pub blocked: u64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+impl Run {
+    /// Bytes read in a cycle.
+    #[must_use]
+    pub fn input_per_cycle(&self) -> f64 {
+        self.input_bytes as f64 / self.cycles.max(1) as f64
+    }
+
+    /// Bytes of Arrow in a cycle.
+    #[must_use]
+    pub fn output_per_cycle(&self) -> f64 {
+        self.output_bytes as f64 / self.cycles.max(1) as f64
+    }
+
+    /// Bytes of Arrow of a byte that is read.
+    #[must_use]
+    pub fn expansion(&self) -> f64 {
+        self.output_bytes as f64 / self.input_bytes.max(1) as f64
+    }
+
+    /// GB read in a second by as many of these circuits on their own memories.
+    #[must_use]
+    pub fn gb_per_s(&self, circuits: f64, megahertz: u32) -> f64 {
+        circuits * self.input_per_cycle() * f64::from(megahertz) / 1e3
+    }
+
+    /// GB that an interface lets in a second, if what comes of them is to go back over it: it moves so many each way.
+    #[must_use]
+    pub fn limit_gb_per_s(&self, interface: &Interface) -> f64 {
+        f64::from(interface.megabytes_per_second) / 1e3 / self.expansion().max(1.0)
+    }
+}
+
+/// How many copies of what takes `luts` and `block_ram_36` fit half of a device.
+#[must_use]
+pub fn fit_half(device: &Device, luts: u64, block_ram_36: u64) -> u64 {
+    let logic = device.luts / 2 / luts.max(1);
+    if block_ram_36 == 0 { logic } else { logic.min(device.block_ram_36 / 2 / block_ram_36) }
+}
+
+/// Per cent of a whole.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+pub fn per_cent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}
+
+/// Look-up tables for a GB/s.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+pub fn luts_per_gb_per_s(luts: u64, gb_per_s: f64) -> f64 {
+    luts as f64 / gb_per_s
+}
+
+/// The clock that a path of so many nanoseconds allows, in MHz.
+#[must_use]
+pub fn megahertz(ns: f64) -> f64 {
+    1e3 / ns
+}
+
+/// Watts of a look-up table with its register for each MHz: an eighth of them change in a cycle, as the maker's estimator assumes.
+const LUT_WATTS_PER_MHZ: f64 = 0.1e-6;
+/// Watts of a block RAM for each MHz.
+const BLOCK_RAM_WATTS_PER_MHZ: f64 = 10e-6;
+
+/// Joules of a GB that is read, an estimate: the fabric's dynamic power over its throughput. Not the shell's, the link's, the
+/// static power.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+pub fn joules_per_gb(luts: u64, block_ram_36: u64, input_per_cycle: f64) -> f64 {
+    let watts_per_mhz =
+        luts as f64 * LUT_WATTS_PER_MHZ + block_ram_36 as f64 * BLOCK_RAM_WATTS_PER_MHZ;
+    watts_per_mhz * 1e3 / input_per_cycle
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The page of the report: circuits beside the papers' tables. Figures are *measured* (simulated cycles, mapped cells),
+//! *derived* from measured ones, or an *estimate*, and every table says which.
+
+use std::fmt::Write;
+
+use arrowsmith_engine_rtl::converter::Interface;
+
+use super::model::{
+    Device, JSON_PAPER, LX110T, PARQUET_PAPER, VU9P, VU37P, fit_half, joules_per_gb,
+    luts_per_gb_per_s, megahertz, per_cent,
+};
+use super::{CLOCKS, Circuit, Report};
+use crate::report::{LineChart, STYLE, Series, date, escape, legend, number};
+
+/// Modules of a circuit that are listed.
+const MODULES_SHOWN: usize = 12;
+
+/// Makes one self-contained page.
+#[must_use]
+pub fn html(report: &Report) -> String {
+    let day = date(report.started_unix_s);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>Generated circuits, {day}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n<h1>Generated circuits</h1>\n\
+         <p class=\"sub\">JSON and Parquet to Arrow, simulated and synthesized · {day} · commit {}</p>\n\
+         </header>\n",
+        escape(&report.commit)
+    );
+    for section in [json, parquet, end_to_end, resources, modules, method] {
+        page.push_str(&section(report));
+    }
+    page.push_str("</main>\n</body>\n</html>\n");
+    page
+}
+
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut text = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
+    for cell in head {
+        let _ = write!(text, "<th>{}</th>", escape(cell));
+    }
+    text.push_str("</tr></thead>\n<tbody>\n");
+    for row in rows {
+        text.push_str("<tr>");
+        for cell in row {
+            let _ = write!(text, "<td>{}</td>", escape(&cell));
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</tbody>\n</table></div>\n");
+    text
+}
+
+fn shown<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "–".to_owned(), text)
+}
+
+fn of<'a>(report: &'a Report, format: &'a str) -> impl Iterator<Item = &'a Circuit> {
+    report.circuits.iter().filter(move |circuit| circuit.format == format)
+}
+
+/// Lines over the width, one a schema.
+fn chart(
+    report: &Report,
+    title: &str,
+    y_label: &str,
+    value: impl Fn(&Circuit) -> Option<f64>,
+) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let mut widths: Vec<usize> = Vec::new();
+    for circuit in of(report, "json") {
+        if !names.contains(&&*circuit.name) {
+            names.push(&circuit.name);
+        }
+        if !widths.contains(&circuit.width) {
+            widths.push(circuit.width);
+        }
+    }
+    widths.sort_unstable();
+    let at = |name: &str, width: usize| {
+        of(report, "json").find(|circuit| circuit.name == name && circuit.width == width)
+    };
+    let series = names.iter().enumerate().map(|(index, name)| Series {
+        index,
+        name,
+        values: widths.iter().map(|width| at(name, *width).and_then(&value)).collect(),
+    });
+    let chart = LineChart {
+        title,
+        x_label: "bytes a cycle that a parser can take",
+        y_label,
+        steps: widths.iter().map(usize::to_string).collect(),
+        series: series.collect(),
+        ideal: None,
+    };
+    format!("<div>{}{}</div>\n", chart.svg(), legend(names.into_iter().enumerate()))
+}
+
+fn json(report: &Report) -> String {
+    if of(report, "json").next().is_none() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<section>\n<h2>JSON</h2>\n<p>One parser. Measured: bytes of JSON a cycle on an ideal memory, look-up tables after mapping for \
+         UltraScale+. Derived: GB/s at 200 MHz and look-up tables for each. A parser includes its packers; a device has memory \
+         interfaces and registers too.</p>\n<div class=\"panels\">\n",
+    );
+    text.push_str(&chart(report, "Throughput", "bytes of JSON a cycle, measured", |circuit| {
+        circuit.run.map(|run| run.input_per_cycle())
+    }));
+    let area = |circuit: &Circuit| {
+        let found = circuit.part("device", "xcup")?;
+        Some(luts_per_gb_per_s(found.luts_all, circuit.gb_per_s(CLOCKS[0])?) / 1e3)
+    };
+    text.push_str(&chart(report, "Area", "thousand LUTs for a GB/s at 200 MHz, derived", area));
+    text.push_str("</div>\n");
+    let rows = of(report, "json").map(|circuit| {
+        let rate = circuit.gb_per_s(CLOCKS[0]);
+        let part = |part: &str| {
+            let luts = circuit.part(part, "xcup").map(|found| found.luts_all);
+            let each = luts.zip(rate).map(|(luts, rate)| luts_per_gb_per_s(luts, rate));
+            [shown(luts, |luts| luts.to_string()), shown(each, |each| format!("{each:.0}"))]
+        };
+        let energy = circuit.part("device", "xcup").zip(circuit.run).map(|(found, run)| {
+            joules_per_gb(found.luts_all, found.block_ram_36, run.input_per_cycle())
+        });
+        let ([parser, parser_each], [device, device_each]) = (part("parser"), part("device"));
+        vec![
+            format!("{}, {} bytes", circuit.name, circuit.width),
+            shown(circuit.run, |run| number(run.input_per_cycle())),
+            shown(rate, number),
+            parser,
+            parser_each,
+            device,
+            device_each,
+            shown(energy, number),
+        ]
+    });
+    let head = [
+        "Circuit",
+        "B/cycle, measured",
+        "GB/s at 200 MHz, derived",
+        "Parser, LUT, measured",
+        "LUT a GB/s, derived (goal 6,000)",
+        "Device, LUT, measured",
+        "LUT a GB/s, derived (goal 8,000)",
+        "J/GB, estimate",
+    ];
+    text.push_str(&table(&head, rows));
+    text.push_str(&json_paper(report));
+    text.push_str("</section>\n");
+    text
+}
+
+/// Beside Table I: what the paper's devices, half full, would do with our parsers.
+fn json_paper(report: &Report) -> String {
+    let mut rows = Vec::new();
+    for paper in JSON_PAPER {
+        rows.push(vec![
+            format!("the paper's, {}, {}", paper.system, paper.workload),
+            paper.parsers.to_string(),
+            format!("{} %", paper.logic_per_cent),
+            format!("{} %", paper.block_ram_per_cent),
+            format!("{}, measured", paper.peak_gb_per_s),
+            String::new(),
+        ]);
+    }
+    for circuit in of(report, "json") {
+        let (Some(found), Some(run)) = (circuit.part("device", "xcup"), circuit.run) else {
+            continue;
+        };
+        let fit = fit_half(&VU37P, found.luts_all, found.block_ram_36);
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+        let all = run.gb_per_s(fit as f64, CLOCKS[0]);
+        for interface in [Interface::PCIE3_X8, Interface::OPENCAPI3] {
+            let limit = run.limit_gb_per_s(&interface);
+            #[expect(
+                clippy::cast_precision_loss,
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a few hundred"
+            )]
+            let needed = ((limit / run.gb_per_s(1.0, CLOCKS[0])).ceil().max(1.0) as u64).min(fit);
+            rows.push(vec![
+                format!("arrowsmith, VU37P, {}, {} bytes", circuit.name, circuit.width),
+                format!("{needed} of {fit} in half of it"),
+                format!("{:.2} %", per_cent(needed * found.luts_all, VU37P.luts)),
+                format!("{:.2} %", per_cent(needed * found.block_ram_36, VU37P.block_ram_36)),
+                format!("{}, derived", number(all.min(limit))),
+                format!(
+                    "{} lets {} through, {} GB/s of {:.2} B of Arrow a byte",
+                    interface.name,
+                    number(limit),
+                    number(limit * run.expansion()),
+                    run.expansion()
+                ),
+            ]);
+        }
+    }
+    let head = ["System", "Parsers", "Logic", "Block RAM", "GB/s, end to end", "Limit"];
+    format!(
+        "<h3>Beside Table I of the JSON paper</h3>\n<p>The paper's rows are measured on boards and include its shell (per cent of ALMs or CLBs). Ours are \
+         derived: as many devices, each with its own port to memory, as the interface needs, if half of a VU37P holds them. \
+         What comes of the JSON goes back over the same interface, each way on its own: where Arrow is larger than the text, that is the limit.</p>\n{}",
+        table(&head, rows.into_iter())
+    )
+}
+
+fn parquet(report: &Report) -> String {
+    if of(report, "parquet").next().is_none() {
+        return String::new();
+    }
+    let ours = of(report, "parquet").map(|circuit| {
+        let found = circuit.part("device", "xcup");
+        let share = |part: fn(&super::Resources) -> u64, all: u64| {
+            shown(found, |found| format!("{:.2} %", per_cent(part(found), all)))
+        };
+        vec![
+            format!("arrowsmith, {}", circuit.name),
+            (circuit.width * 8).to_string(),
+            share(|found| found.luts_all, VU9P.luts),
+            share(|found| found.flip_flops, VU9P.flip_flops),
+            share(|found| found.block_ram_36, VU9P.block_ram_36),
+            shown(circuit.run, |run| number(run.output_per_cycle())),
+            shown(circuit.gb_per_s(CLOCKS[1]), number),
+        ]
+    });
+    let theirs = PARQUET_PAPER.iter().map(|paper| {
+        let shares = [paper.luts, paper.flip_flops, paper.block_ram];
+        let mut row = vec![format!("the paper's, {}", paper.what), paper.input_bits.to_string()];
+        row.extend(shares.map(|share| format!("{share:.2} %")));
+        row.extend(["–".to_owned(), "–".to_owned()]);
+        row
+    });
+    let head = [
+        "Converter",
+        "Input, bits",
+        "LUT",
+        "Registers",
+        "Block RAM",
+        "Bytes of Arrow a cycle, measured",
+        "GB/s at 250 MHz, derived",
+    ];
+    format!(
+        "<section>\n<h2>Parquet</h2>\n<p>One converter with memory interface and registers, per cent of a VU9P, beside Table I of the paper. Ours: after \
+         Yosys's mapping, neither placed nor routed. The paper's: placed and routed, without the shell.</p>\n{}</section>\n",
+        table(&head, ours.chain(theirs))
+    )
+}
+
+fn end_to_end(report: &Report) -> String {
+    if report.end_to_end.is_empty() {
+        return String::new();
+    }
+    let rows = report.end_to_end.iter().map(|case| {
+        vec![
+            format!("{}, {} parsers of {} bytes", case.name, case.parsers, case.width),
+            case.interface.to_owned(),
+            number(case.run.input_per_cycle()),
+            number(case.gb_per_s),
+            number(case.limit_gb_per_s),
+            format!("{:.1} %", 100.0 * case.gb_per_s / case.limit_gb_per_s),
+            format!("{:.0} %", per_cent(case.run.starved, case.run.cycles)),
+            format!("{:.0} %", per_cent(case.run.blocked, case.run.cycles)),
+        ]
+    });
+    let head = [
+        "Circuit",
+        "Interface",
+        "B/cycle, measured",
+        "GB/s at 200 MHz",
+        "Interface, GB/s",
+        "Share",
+        "A parser had no input",
+        "A parser had no room",
+    ];
+    format!(
+        "<section>\n<h2>End to end</h2>\n<p>Parsers that share one port to memory, simulated as a whole behind a model of the interface (latency and payload rate each \
+         way). The interface's figure is for JSON: what its slower direction lets through.</p>\n{}</section>\n",
+        table(&head, rows)
+    )
+}
+
+fn resources(report: &Report) -> String {
+    let rows = report.circuits.iter().flat_map(|circuit| {
+        circuit.parts.iter().map(move |part| {
+            let found = &part.resources;
+            let share = |device: &Device| {
+                let fits = device.family == part.family;
+                if fits {
+                    format!("{:.2}", per_cent(found.luts_all, device.luts))
+                } else {
+                    "–".into()
+                }
+            };
+            vec![
+                format!("{}, {} bytes", circuit.name, circuit.width),
+                part.part.to_owned(),
+                part.family.to_owned(),
+                found.luts_all.to_string(),
+                found.luts_as_memory.to_string(),
+                found.flip_flops.to_string(),
+                found.block_ram_36.to_string(),
+                found.dsp.to_string(),
+                found.latches.to_string(),
+                share(&VU37P),
+                share(&VU9P),
+                found.path.levels.to_string(),
+                number(found.path.ns),
+                number(megahertz(found.path.ns)),
+                format!("{} → {}", found.path.from, found.path.to),
+            ]
+        })
+    });
+    let head = [
+        "Circuit",
+        "Part",
+        "Family",
+        "LUT",
+        "of them memory",
+        "FF",
+        "BRAM36",
+        "DSP",
+        "Latches",
+        "% of VU37P",
+        "% of VU9P",
+        "LUTs in a path",
+        "ns, model",
+        "MHz, model",
+        "Slowest path",
+    ];
+    format!(
+        "<section>\n<h2>Resources and depth</h2>\n<p>Measured after technology mapping by Yosys. The model of time knows cells and a typical net behind each, \
+         not places: {} MHz need a path of {} ns. It is of UltraScale+ in every row. The Virtex-5 {} ({} LUT) is the object paper's: `arrowsmith bench objects`.</p>\n{}</section>\n",
+        CLOCKS[1],
+        number(1e3 / f64::from(CLOCKS[1])),
+        LX110T.name,
+        LX110T.luts,
+        table(&head, rows)
+    )
+}
+
+fn modules(report: &Report) -> String {
+    let mut text = String::from(
+        "<section>\n<h2>Where look-up tables go</h2>\n<p>Modules of a device synthesized each for itself, without what is inside them: nothing is shared or \
+         dropped across their edges, so that the sum is more than the whole.</p>\n",
+    );
+    for circuit in report.circuits.iter().filter(|circuit| !circuit.modules.is_empty()) {
+        let _ = writeln!(text, "<h3>{}, {} bytes</h3>", escape(&circuit.name), circuit.width);
+        let rows = circuit.modules.iter().take(MODULES_SHOWN).map(|module| {
+            vec![
+                module.name.clone(),
+                module.copies.to_string(),
+                (module.copies * module.luts_all).to_string(),
+                (module.copies * module.flip_flops).to_string(),
+            ]
+        });
+        text.push_str(&table(&["Module", "Copies", "LUT, all copies", "FF, all copies"], rows));
+    }
+    text.push_str("</section>\n");
+    text
+}
+
+fn method(report: &Report) -> String {
+    let machine = &report.machine;
+    let mut text = String::from("<section>\n<h2>Method</h2>\n<dl>\n");
+    let mut entry = |term: &str, what: &str| {
+        let _ = writeln!(text, "<dt>{term}</dt><dd>{}</dd>", escape(what));
+    };
+    entry("Processor", &format!("{}, {} cores available", machine.cpu, machine.cores));
+    entry("Command", &report.command);
+    for missing in &report.not_measured {
+        entry(
+            "Not measured",
+            &format!("{}, {}: {}", missing.workload, missing.engine, missing.reason),
+        );
+    }
+    text.push_str(
+        "</dl>\n<p>Cycles: Verilator runs the generated circuit on generated records; every value is compared with the engine cpu. Look-up tables include those that are \
+         memory or shift registers; two small ones that a maker's tool would put into one count as two. Interfaces are models: payload rates of PCIe Gen3 x8 \
+         7.2 GB/s, OpenCAPI 3 22 GB/s, PCIe Gen5 x16 57.6 GB/s each way, latencies of 800, 400 and 700 ns for a read. Energy is an estimate of the \
+         fabric alone: 0.1 µW for a look-up table with its register and 10 µW for a block RAM, each MHz, an eighth of all switching in a cycle; no shell, no link, \
+         no static power, so that it is no match for the papers' figures of whole systems.</p>\n</section>\n",
+    );
+    text
+}

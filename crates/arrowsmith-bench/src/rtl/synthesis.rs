@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Yosys, through the scripts of `hdl/syn`: a design's files in, what it takes of an FPGA out.
+//!
+//! What was found once is kept by a hash of scripts, sources and arguments. A tool that is missing, fails or takes longer than
+//! it may gives a reason, never a figure.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::peer::last_line;
+
+const SCRIPTS: [(&str, &str); 2] = [
+    ("report.py", include_str!("../../../../hdl/syn/report.py")),
+    ("paths.py", include_str!("../../../../hdl/syn/paths.py")),
+];
+
+/// A design for a tool: its top module and its files in order.
+#[derive(Debug, Clone)]
+pub(crate) struct Sources {
+    /// The top module.
+    pub top: String,
+    /// Names and texts, packages first.
+    pub files: Vec<(String, String)>,
+}
+
+/// What a design takes of an FPGA after technology mapping.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resources {
+    /// Look-up tables, those that are memory or shift registers included.
+    pub luts_all: u64,
+    /// Of them, those that are memory or shift registers.
+    pub luts_as_memory: u64,
+    /// Flip-flops.
+    pub flip_flops: u64,
+    /// Block RAMs of 36 Kbit.
+    pub block_ram_36: u64,
+    /// Multipliers.
+    pub dsp: u64,
+    /// Latches: there should be none.
+    pub latches: u64,
+    /// The longest path between registers.
+    pub path: LongestPath,
+}
+
+/// The longest path between registers of a mapped netlist.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LongestPath {
+    /// Look-up tables in the path that has most.
+    pub levels: u32,
+    /// Nanoseconds of the slowest path by the model of `paths.py`, registers included.
+    pub ns: f64,
+    /// The register where the slowest path begins.
+    pub from: String,
+    /// The register where it ends.
+    pub to: String,
+    /// Cells in combinational loops: there should be none.
+    pub in_loops: u64,
+}
+
+/// What one module of a design takes, synthesized for itself, without what is inside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Module {
+    /// Its name, with parameters where Yosys names them.
+    #[serde(default)]
+    pub name: String,
+    /// How often it is there.
+    pub copies: u64,
+    /// Look-up tables of one.
+    pub luts_all: u64,
+    /// Flip-flops of one.
+    pub flip_flops: u64,
+}
+
+/// The tools, how long one run of them may take, and where results are kept.
+#[derive(Debug, Clone)]
+pub(crate) struct Tools {
+    pub limit_s: u64,
+    pub cache: PathBuf,
+}
+
+impl Tools {
+    /// What the whole design takes of a family: `xcup`, `xc7` or `xc5v`.
+    pub(crate) fn resources<T: DeserializeOwned>(
+        &self,
+        sources: &Sources,
+        family: &str,
+    ) -> Result<T, String> {
+        self.ask("report.py", sources, &["--family", family])
+    }
+
+    /// What each module takes, most first.
+    pub(crate) fn modules(&self, sources: &Sources, family: &str) -> Result<Vec<Module>, String> {
+        #[derive(Deserialize)]
+        struct Said {
+            modules: std::collections::BTreeMap<String, Module>,
+        }
+        let said: Said = self.ask("report.py", sources, &["--family", family, "--modules"])?;
+        let named = said.modules.into_iter().map(|(name, module)| Module { name, ..module });
+        let mut modules: Vec<Module> = named.collect();
+        modules.sort_by_key(|module| std::cmp::Reverse(module.copies * module.luts_all));
+        Ok(modules)
+    }
+
+    fn ask<T: DeserializeOwned>(
+        &self,
+        script: &str,
+        sources: &Sources,
+        arguments: &[&str],
+    ) -> Result<T, String> {
+        let kept = self.cache.join(self.key(script, sources, arguments));
+        if let Some(found) =
+            fs::read(&kept).ok().and_then(|text| serde_json::from_slice(&text).ok())
+        {
+            return Ok(found);
+        }
+        let printed = self.run(script, sources, arguments)?;
+        let found =
+            serde_json::from_slice(&printed).map_err(|error| format!("{script}: {error}"))?;
+        // A result that cannot be kept is a result all the same.
+        let _ = fs::create_dir_all(&self.cache).and_then(|()| fs::write(&kept, &printed));
+        Ok(found)
+    }
+
+    /// The name under which a result is kept.
+    pub(crate) fn key(&self, script: &str, sources: &Sources, arguments: &[&str]) -> String {
+        let texts = SCRIPTS.iter().filter(|(name, _)| *name == script || *name == "paths.py");
+        let said = texts.map(|(_, text)| *text).chain(arguments.iter().copied());
+        let files = sources.files.iter().flat_map(|(name, text)| [&name[..], &text[..]]);
+        format!("{:016x}.json", hash(said.chain([&*sources.top]).chain(files)))
+    }
+
+    fn run(&self, script: &str, sources: &Sources, arguments: &[&str]) -> Result<Vec<u8>, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            let parent = path.parent().unwrap_or(Path::new("."));
+            let written = fs::create_dir_all(parent).and_then(|()| fs::write(&path, text));
+            written.map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let mut list = String::new();
+        for (name, text) in &sources.files {
+            write(name, text)?;
+            list.push_str(name);
+            list.push('\n');
+        }
+        write("files.f", &list)?;
+        for (name, text) in SCRIPTS {
+            write(name, text)?;
+        }
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=10", &self.limit_s.to_string(), "python3", script]);
+        command.args(["files.f", &sources.top]).args(arguments).current_dir(folder.path());
+        let output = command.output().map_err(|error| format!("timeout: {error}"))?;
+        match output.status.code() {
+            Some(0) => Ok(output.stdout),
+            // What `timeout` says when it ended, or had to kill, the command.
+            Some(124 | 137) => Err(format!("nothing within {} s", self.limit_s)),
+            _ => Err(format!("{}; `tools/hdl run` finds the tools", last_line(&output.stderr))),
+        }
+    }
+}
+
+/// 64-bit FNV-1a of texts, each with an end.
+fn hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
+    let bytes = texts.flat_map(|text| text.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves of as_json_pack, for one of two buffers, any one, that its granules come out in order, each once, in beats that are numbered without a
+// gap, and that after a flush none is missing.
+//
+// A granule is followed, any one: the input says in some cycle "the first of this piece".
+module as_json_pack_proof (
+    input logic       clk_i,
+    input logic       which_i,
+    input logic       valid_i,
+    input logic       buffer_i,
+    input logic [1:0] count_i,
+    input logic [1:0] data_i,
+    input logic       flush_i,
+    input logic       ready_i,
+    input logic       pick_i
+);
+
+  logic rst_n = 1'b0;
+  always_ff @(posedge clk_i) rst_n <= 1'b1;
+
+  // The buffer that is looked at is chosen in the first cycle. Nothing comes once the flush has begun.
+  logic which_q = 1'b0;
+  logic flush_q = 1'b0;
+  logic ready, idle, valid, flush;
+  logic [7:0] buffer, data;
+  logic [31:0] beat;
+  logic [1:0] count, first, second;
+  assign count  = count_i == 2'd3 ? 2'd2 : count_i;
+  assign first  = count == 2'd0 ? '0 : data_i;
+  assign second = count == 2'd2 ? ~data_i : '0;
+  assign flush  = (flush_i || flush_q) && rst_n;
+
+  as_json_pack #(
+      .Bytes        (1),
+      .GranuleBits  (2),
+      .PieceGranules(2),
+      .Buffers      (2)
+  ) i_pack (
+      .clk_i,
+      .rst_ni  (rst_n),
+      .clr_i   (1'b0),
+      .valid_i (valid_i && !flush && rst_n),
+      .ready_o (ready),
+      .buffer_i(8'(buffer_i)),
+      .data_i  ({second, first}),
+      .count_i (8'(count)),
+      .flush_i (flush),
+      .idle_o  (idle),
+      .valid_o (valid),
+      .ready_i (ready_i),
+      .buffer_o(buffer),
+      .beat_o  (beat),
+      .data_o  (data)
+  );
+
+  logic kept;
+  as_stream_rules #(
+      .Width(48)
+  ) i_output (
+      .clk_i,
+      .rst_ni (rst_n),
+      .valid_i(valid),
+      .ready_i(ready_i),
+      .data_i ({buffer, beat, data}),
+      .kept_o (kept)
+  );
+
+  logic [4:0] in_q = '0;
+  logic [3:0] beats_q = '0;
+  logic       follow_q = 1'b0;
+  logic [4:0] number_q = '0;
+  logic [1:0] wanted_q = '0;
+  logic in, out;
+  assign in  = valid_i && !flush && ready && buffer_i == which_q && rst_n;
+  assign out = valid && ready_i && buffer == 8'(which_q) && rst_n;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_n) which_q <= which_i;
+    flush_q <= flush;
+    if (in) in_q <= in_q + 5'(count);
+    if (out) beats_q <= beats_q + 1'b1;
+    if (in && pick_i && count != '0 && !follow_q) begin
+      follow_q <= 1'b1;
+      number_q <= in_q;
+      wanted_q <= first;
+    end
+  end
+
+  always_comb begin
+    if (rst_n) begin
+      assert (kept);
+      if (valid) assert (buffer < 8'd2);
+      if (valid && buffer == 8'(which_q)) begin
+        assert (beat == 32'(beats_q));
+        // Full beats while it goes on; at a flush, one more for what is left.
+        assert ({beats_q, 2'b00} + 6'd4 <= 6'(in_q) || (flush && {beats_q, 2'b00} < 6'(in_q)));
+        if (follow_q && number_q[4:2] == beats_q[2:0] && !beats_q[3]) assert (data[number_q[1:0]*2+:2] == wanted_q);
+      end
+      if (flush && idle) assert ({beats_q, 2'b00} >= 6'(in_q));
+    end
+  end
+
+endmodule

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves of as_axi_read_mux that every burst that a reader asks for goes to memory once, in the order in which it was granted, and that its
+// beats come back to that reader and to no other.
+//
+// One burst is followed, any one. The memory here answers in order, when it likes, what it was asked for.
+module as_read_mux_proof (
+    input logic       clk_i,
+    input logic [1:0] s_valid_i,
+    input logic [7:0] addresses_i,
+    input logic [1:0] lengths_i,
+    input logic [1:0] s_r_ready_i,
+    input logic       ar_ready_i,
+    input logic       r_valid_i,
+    input logic       pick_i
+);
+
+  logic rst_n = 1'b0;
+  always_ff @(posedge clk_i) rst_n <= 1'b1;
+
+  logic [1:0] s_ready, s_r_valid;
+  logic [31:0] s_r_data;
+  logic [1:0] s_r_resp;
+  logic ar_valid, r_ready, idle, r_valid;
+  logic [3:0] ar_addr;
+  logic [7:0] ar_len;
+
+  as_axi_read_mux #(
+      .Readers    (2),
+      .Bytes      (4),
+      .AddressBits(4),
+      .Outstanding(4)
+  ) i_mux (
+      .clk_i,
+      .rst_ni      (rst_n),
+      .s_ar_valid_i(s_valid_i),
+      .s_ar_ready_o(s_ready),
+      .s_ar_addr_i (addresses_i),
+      .s_ar_len_i  ({7'd0, lengths_i[1], 7'd0, lengths_i[0]}),
+      .s_r_valid_o (s_r_valid),
+      .s_r_ready_i (s_r_ready_i),
+      .s_r_data_o  (s_r_data),
+      .s_r_resp_o  (s_r_resp),
+      .ar_valid_o  (ar_valid),
+      .ar_ready_i  (ar_ready_i),
+      .ar_addr_o   (ar_addr),
+      .ar_len_o    (ar_len),
+      .r_valid_i   (r_valid),
+      .r_ready_o   (r_ready),
+      .r_data_i    (32'd0),
+      .r_resp_i    (2'd0),
+      .idle_o      (idle)
+  );
+
+  logic kept;
+  as_stream_rules #(
+      .Width(12)
+  ) i_ar (
+      .clk_i,
+      .rst_ni (rst_n),
+      .valid_i(ar_valid),
+      .ready_i(ar_ready_i),
+      .data_i ({ar_len, ar_addr}),
+      .kept_o (kept)
+  );
+
+  // Beats that were granted, asked for at the memory, and given back.
+  logic [5:0] granted_q = '0;
+  logic [5:0] asked_q = '0;
+  logic [5:0] given_q = '0;
+  logic       follow_q = 1'b0;
+  logic       owner_q = 1'b0;
+  logic [5:0] from_q = '0;
+  logic [5:0] to_q = '0;
+  logic [3:0] address_q = '0;
+  logic       grant, which, length;
+  assign which   = s_ready[1];
+  assign length  = which ? lengths_i[1] : lengths_i[0];
+  assign grant   = |(s_ready & s_valid_i) && rst_n;
+  assign r_valid = r_valid_i && given_q != asked_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      if (grant) granted_q <= granted_q + 6'd1 + 6'(length);
+      if (ar_valid && ar_ready_i) asked_q <= asked_q + 6'd1 + 6'(ar_len);
+      if (r_valid && r_ready) given_q <= given_q + 6'd1;
+      if (grant && pick_i && !follow_q) begin
+        follow_q  <= 1'b1;
+        owner_q   <= which;
+        from_q    <= granted_q;
+        to_q      <= granted_q + 6'd1 + 6'(length);
+        address_q <= which ? addresses_i[7:4] : addresses_i[3:0];
+      end
+    end
+  end
+
+  always_comb begin
+    if (rst_n) begin
+      assert (kept);
+      // One at a time, only who asks, and never more beats asked for than granted.
+      assert (s_ready != 2'b11 && (s_ready & ~s_valid_i) == '0);
+      assert (s_r_valid != 2'b11);
+      assert (!ar_valid || asked_q + 6'd1 + 6'(ar_len) <= granted_q);
+      assert (!ar_valid || !follow_q || asked_q != from_q || (ar_addr == address_q && to_q == from_q + 6'd1 + 6'(ar_len)));
+      // A beat goes to its owner, and is taken from the memory exactly when that one takes it.
+      assert (r_valid == |s_r_valid);
+      assert ((r_valid && r_ready) == |(s_r_valid & s_r_ready_i));
+      if (follow_q && r_valid && given_q >= from_q && given_q < to_q) assert (s_r_valid == (owner_q ? 2'b10 : 2'b01));
+      assert (!idle || granted_q == given_q);
+    end
+  end
+
+endmodule

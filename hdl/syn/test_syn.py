@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the scripts in this folder: paths on netlists made by hand, and one small module synthesized for real.
+
+    tools/hdl run python hdl/syn/test_syn.py
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import paths
+import report
+
+HERE = pathlib.Path(__file__).parent
+
+
+def cell(kind, ins, outs):
+    ways = {port: "input" for port in ins} | {port: "output" for port in outs}
+    return {"type": kind, "port_directions": ways, "connections": {port: [bit] for port, bit in (ins | outs).items()}}
+
+
+def module(**cells):
+    bits = {bit for one in cells.values() for wires in one["connections"].values() for bit in wires if isinstance(bit, int)}
+    return {"cells": cells, "netnames": {f"n{bit}": {"bits": [bit], "hide_name": 0} for bit in bits}}
+
+
+class Paths(unittest.TestCase):
+    def test_levels_and_time_add_up_between_registers(self):
+        found = paths.longest(
+            module(
+                a=cell("FDRE", {"D": "0"}, {"Q": 2}),
+                l1=cell("LUT2", {"I0": 2, "I1": "1"}, {"O": 3}),
+                l2=cell("LUT6", {"I0": 3}, {"O": 4}),
+                m=cell("MUXF7", {"I0": 4, "S": 2}, {"O": 5}),
+                b=cell("FDCE", {"D": 5}, {"Q": 6}),
+            )
+        )
+        self.assertEqual((found["levels"], found["ns"], found["in_loops"]), (2, 1.2, 0))
+        self.assertEqual((found["from"], found["to"]), ("n2[0]", "n6[0]"))
+        self.assertEqual(found["through"], ["LUT2", "LUT6", "MUXF7"])
+
+    def test_a_ram_of_luts_is_read_in_the_cycle_and_written_at_its_end(self):
+        ram = {
+            "type": "RAM32M16",
+            "port_directions": {"ADDRA": "input", "ADDRH": "input", "DIA": "input", "DOA": "output"},
+            "connections": {"ADDRA": [3], "ADDRH": [4], "DIA": [4], "DOA": [5]},
+        }
+        found = paths.longest(
+            module(
+                a=cell("FDRE", {"D": "0"}, {"Q": 2}),
+                read=cell("LUT1", {"I0": 2}, {"O": 3}),
+                w1=cell("LUT1", {"I0": 2}, {"O": 6}),
+                w2=cell("LUT1", {"I0": 6}, {"O": 4}),
+                ram=ram,
+                b=cell("FDRE", {"D": 5}, {"Q": 7}),
+            )
+        )
+        # Through the read: a LUT and the RAM. The two LUTs of the write end there.
+        self.assertEqual((found["levels"], found["ns"], found["to"]), (2, 1.2, "n7[0]"))
+
+    def test_a_block_ram_is_late_and_loops_are_counted(self):
+        found = paths.longest(
+            module(
+                ram=cell("RAMB36E2", {"ADDRARDADDR": 2}, {"DOUTADOUT": 3}),
+                l=cell("LUT1", {"I0": 3}, {"O": 2}),
+                x=cell("LUT2", {"I0": 9, "I1": 3}, {"O": 8}),
+                y=cell("LUT1", {"I0": 8}, {"O": 9}),
+            )
+        )
+        self.assertEqual((found["levels"], found["ns"], found["in_loops"]), (1, 1.8, 2))
+
+    def test_nothing_is_no_path(self):
+        self.assertEqual(paths.longest(module())["levels"], 0)
+
+
+class Counts(unittest.TestCase):
+    def test_cells_become_what_a_device_has(self):
+        found = report.count({"LUT6": 7, "RAM32M16": 2, "RAM64X1D": 1, "SRL16E": 3, "RAMB18E2": 3, "RAMB36E2": 1, "FDRE": 5, "FDCE": 1})
+        self.assertEqual((found["luts"], found["luts_as_memory"], found["luts_all"]), (7, 21, 28))
+        self.assertEqual((found["flip_flops"], found["block_ram_36"], found["latches"]), (6, 3, 0))
+
+    def test_copies_of_modules_multiply(self):
+        def inner(kind, attributes=None, **cells):
+            return {"attributes": {"src": f"{kind}.sv:1"} | (attributes or {}), "cells": cells}
+
+        found = report.by_module(
+            {
+                "top": inner("top", a={"type": "mid"}, b={"type": "mid"}),
+                "mid": inner("mid", a={"type": "leaf"}, b={"type": "leaf"}, c={"type": "LUT2"}),
+                "leaf": inner("leaf", a={"type": "FDRE"}, b={"type": "LUT6"}),
+                "LUT6": inner("cells_sim", {"blackbox": "1"}),
+            }
+        )
+        self.assertEqual({name: part["copies"] for name, part in found.items()}, {"leaf": 4, "mid": 2, "top": 1})
+        self.assertEqual(found["leaf"]["luts_all"], 1)
+        self.assertEqual(list(found), ["leaf", "mid", "top"])
+
+
+class Tools(unittest.TestCase):
+    def test_a_skid_buffer_is_synthesized(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rtl = HERE.parent / "rtl"
+            files = pathlib.Path(folder) / "files.f"
+            files.write_text(f"{rtl}/stream/as_stream_pkg.sv\n{rtl}/prim/as_skid_buffer.sv\n")
+            command = [sys.executable, str(HERE / "report.py"), str(files), "as_skid_buffer", "--family", "xcup"]
+            found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        # Two registers of eight bits, and whether each is full.
+        self.assertEqual(found["flip_flops"], 18)
+        self.assertEqual((found["latches"], found["path"]["in_loops"]), (0, 0))
+        self.assertIn(found["path"]["levels"], (1, 2))
+        self.assertLess(found["luts_all"], 40)
+
+
+if __name__ == "__main__":
+    unittest.main()
