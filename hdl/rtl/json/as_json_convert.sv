@@ -130,6 +130,9 @@ module as_json_convert
     end
     code = code_q;
   end
+  // The plane of a pair is one more than its upper bits say.
+  logic [4:0] plane;
+  assign plane = {1'b0, code_q[19:16]} + 5'd1;
   always_ff @(posedge clk_i) begin
     // A letter, or a unit of UTF-16.
     unique case (text_q[(Window-1)*8+:8])
@@ -169,9 +172,6 @@ module as_json_convert
       escape_bytes_q <= 8'd3;
     end
   end
-  // The plane of a pair is one more than its upper bits say.
-  logic [4:0] plane;
-  assign plane = {1'b0, code_q[19:16]} + 5'd1;
 
   // Stage 2 holds the step whose values come out of the converters.
   step_t done;

@@ -22,77 +22,59 @@ module as_json_literal #(
 );
 
   // Bytes of the token, from its end; those before it are taken for spaces.
-  logic [Window-1:0] tokens;
+  logic [Window-1:0] tokens, digits, zeros, minuses, pluses, points, letters;
   always_comb begin
     for (int unsigned i = 0; i < Window; i++) begin
       logic [7:0] c;
-      c = text_i[i*8+:8];
-      tokens[i] = !(c == " " || c == 8'h09 || c == 8'h0d || c == 8'h0a || c == 8'h22 || c == "," || c == "[" ||
-                    c == "]" || c == "{" || c == "}" || c == ":");
+      c          = text_i[i*8+:8];
+      tokens[i]  = !(c == " " || c == 8'h09 || c == 8'h0d || c == 8'h0a || c == 8'h22 || c == "," || c == "[" ||
+                     c == "]" || c == "{" || c == "}" || c == ":");
+      digits[i]  = c >= "0" && c <= "9";
+      zeros[i]   = c == "0";
+      minuses[i] = c == "-";
+      pluses[i]  = c == "+";
+      points[i]  = c == ".";
+      letters[i] = c == "e" || c == "E";
     end
-    for (int unsigned i = Window - 1; i > 0; i--) tokens[i-1] = tokens[i-1] && tokens[i];
+    // Every byte needs all behind it; in as many steps as the window's size has bits.
+    for (int unsigned step = 1; step < Window; step *= 2) begin
+      tokens &= tokens >> step | ~({Window{1'b1}} >> step);
+    end
   end
-  logic [Window-1:0] tokens_q;
+  logic [Window-1:0] tokens_q, digits_q, zeros_q, minuses_q, pluses_q, points_q, letters_q;
   logic [Window*8-1:0] text_q;
   always_ff @(posedge clk_i) begin
-    tokens_q <= tokens;
-    text_q   <= text_i;
+    tokens_q  <= tokens;
+    digits_q  <= tokens & digits;
+    zeros_q   <= tokens & zeros;
+    minuses_q <= tokens & minuses;
+    pluses_q  <= tokens & pluses;
+    points_q  <= tokens & points;
+    letters_q <= tokens & letters;
+    text_q    <= text_i;
   end
 
-  // Where in a number the byte before stood.
-  typedef enum logic [3:0] {
-    Before,
-    Minus,
-    Zero,
-    Whole,
-    Point,
-    Fraction,
-    Letter,
-    Sign,
-    Exponent,
-    Broken
-  } state_e;
-  state_e state[Window+1];
+  // The grammar of numbers, as what may stand beside each byte: no byte waits for what the one before it was found to be. Bit i of a mask
+  // shifted left is about the byte before byte i, shifted right about the one behind.
+  logic [Window-1:0] first, signs, marked, lettered, right;
+  logic is_number;
   always_comb begin
-    state[0] = Before;
-    for (int unsigned i = 0; i < Window; i++) begin
-      logic [7:0] c;
-      logic digit, letter;
-      c = text_q[i*8+:8];
-      digit = c >= "0" && c <= "9";
-      letter = c == "e" || c == "E";
-      state[i+1] = Broken;
-      if (!tokens_q[i]) state[i+1] = Before;
-      else begin
-        unique case (state[i])
-          Before:
-            if (c == "-") state[i+1] = Minus;
-            else if (c == "0") state[i+1] = Zero;
-            else if (digit) state[i+1] = Whole;
-          Minus:
-            if (c == "0") state[i+1] = Zero;
-            else if (digit) state[i+1] = Whole;
-          Zero:
-            if (c == ".") state[i+1] = Point;
-            else if (letter) state[i+1] = Letter;
-          Whole:
-            if (digit) state[i+1] = Whole;
-            else if (c == ".") state[i+1] = Point;
-            else if (letter) state[i+1] = Letter;
-          Point:
-            if (digit) state[i+1] = Fraction;
-          Fraction:
-            if (digit) state[i+1] = Fraction;
-            else if (letter) state[i+1] = Letter;
-          Letter:
-            if (digit) state[i+1] = Exponent;
-            else if (c == "+" || c == "-") state[i+1] = Sign;
-          Sign, Exponent:
-            if (digit) state[i+1] = Exponent;
-          default: ;
-        endcase
-      end
+    first    = tokens_q & ~(tokens_q << 1);
+    signs    = minuses_q | pluses_q;
+    // A point or a letter stands before it; a letter does.
+    marked   = (points_q | letters_q) << 1;
+    lettered = letters_q << 1;
+    for (int unsigned step = 1; step < Window; step *= 2) begin
+      marked   |= marked << step;
+      lettered |= lettered << step;
     end
+    right = digits_q;
+    right |= signs & (first & minuses_q | letters_q << 1) & digits_q >> 1;
+    right |= points_q & digits_q << 1 & digits_q >> 1 & ~marked;
+    right |= letters_q & digits_q << 1 & (digits_q | signs) >> 1 & ~lettered;
+    // No digit follows a zero that begins the number.
+    right &= ~(zeros_q & (first | (first & minuses_q) << 1) & digits_q >> 1);
+    is_number = digits_q[Window-1] && right == tokens_q;
   end
 
   logic opened;
@@ -110,8 +92,7 @@ module as_json_literal #(
     true_o   <= text_q[End-32+:32] == {"e", "u", "r", "t"} && tokens_q[Window-4] && !tokens_q[Window-5];
     false_o  <= text_q[End-40+:40] == {"e", "s", "l", "a", "f"} && tokens_q[Window-5] && !tokens_q[Window-6];
     null_o   <= text_q[End-32+:32] == {"l", "l", "u", "n"} && tokens_q[Window-4] && !tokens_q[Window-5];
-    number_o <= state[Window] == Zero || state[Window] == Whole || state[Window] == Fraction ||
-                state[Window] == Exponent;
+    number_o <= is_number;
   end
 
 endmodule

@@ -248,6 +248,7 @@ module as_json_route
                         (seen_q & ~slot_clears_i & slot_sets_i) == '0;
   assign slot_here    = slot_allowed && (slot_starts & end_lane) != '0;
 
+  logic [7:0] missing_index;
   assign row_node_o    = mode_q == ModeFill ? fill_q : node_q;
   assign row_context_o = context_q;
   assign map_context_o = context_q;
@@ -256,7 +257,6 @@ module as_json_route
 
   // The first field that is missing where an object closes.
   logic [Nodes-1:0] missing, missing_first;
-  logic [7:0] missing_index;
   logic [Nodes-1:0] key_bit;
   assign missing       = fields_i & ~seen_q;
   assign missing_first = missing & (~missing + 1'b1);

@@ -186,7 +186,8 @@ impl Run {
 #[must_use]
 pub fn fit_half(device: &Device, luts: u64, block_ram_36: u64) -> u64 {
     let logic = device.luts / 2 / luts.max(1);
-    if block_ram_36 == 0 { logic } else { logic.min(device.block_ram_36 / 2 / block_ram_36) }
+    let memory = (device.block_ram_36 / 2).checked_div(block_ram_36);
+    memory.map_or(logic, |memory| logic.min(memory))
 }
 
 /// Per cent of a whole.

@@ -177,7 +177,6 @@ fn json_paper(report: &Report) -> String {
         for interface in [Interface::PCIE3_X8, Interface::OPENCAPI3] {
             let limit = run.limit_gb_per_s(&interface);
             #[expect(
-                clippy::cast_precision_loss,
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "a few hundred"
