@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 use super::bars::{self, Bar};
 use super::contest::is_bound;
-use super::{IPC_MAPPED, IPC_TCP, IPC_UNIX, MEMORY, NAMES, OURS, PARQUET, ROWS, Report, Row};
-use crate::report::{STYLE, date, escape, number};
+use super::{IPC_MAPPED, IPC_TCP, IPC_UNIX, MEMORY, NAMES, PARQUET, ROWS, Report, Row};
+use crate::report::{STYLE, date, escape, number, number_table};
 
 /// Seconds and their deviation of the paper's Fig. 3, as its authors' sheet has them: C++ with the wheel's libraries.
 const PAPER_SECONDS: [(&str, f64, f64); 3] =
@@ -49,24 +49,6 @@ pub fn html(report: &Report) -> String {
 #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
 fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
-}
-
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
-    for cell in head {
-        let _ = write!(text, "<th>{}</th>", escape(cell));
-    }
-    text.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
-        let ours = row.first().is_some_and(|name| name.as_str() == OURS);
-        text.push_str(if ours { "<tr class=\"ours\">" } else { "<tr>" });
-        for cell in row {
-            let _ = write!(text, "<td>{}</td>", escape(&cell));
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</tbody>\n</table></div>\n");
-    text
 }
 
 fn maybe(value: Option<f64>) -> String {
@@ -150,7 +132,7 @@ fn figure_3(report: &Report, workload: &str) -> String {
             ]
         });
         text.push_str("<h3>Beside the paper's, on two computers with 10 Gb/s between them</h3>\n");
-        text.push_str(&table(&["Language", "Paper", "of C++", "Here", "of C++"], rows));
+        text.push_str(&number_table(&["Language", "Paper", "of C++", "Here", "of C++"], rows));
     }
     text.push_str("</section>\n");
     text
@@ -181,7 +163,7 @@ fn matrices(report: &Report, workload: &str) -> String {
         });
         let mut head = vec!["Server ↓ client →"];
         head.extend(&clients);
-        let _ = write!(text, "<h3>{title}</h3>\n{}", table(&head, rows));
+        let _ = write!(text, "<h3>{title}</h3>\n{}", number_table(&head, rows));
     };
     matrix("Seconds, median (5 % to 95 %)", &|row| {
         let [median, low, high] = [row.seconds_median, row.seconds_p5, row.seconds_p95].map(number);
@@ -227,7 +209,7 @@ fn use_of(report: &Report) -> String {
     format!(
         "<section>\n<h2>Use of processors and network</h2>\n<p>Server and client of the same language, on the processors of one \
          machine; the paper, on two machines, saw about 90 % and 300 to 400 MB/s with each of its three.</p>\n{}</section>\n",
-        table(&head, rows)
+        number_table(&head, rows)
     )
 }
 
@@ -278,7 +260,7 @@ fn bounds(report: &Report) -> String {
         "<section>\n<h2>What Flight costs, and what it replaces</h2>\n<p>C++ writes and reads Arrow streams over plain sockets and maps files: less \
          than that no transfer can do. Flight is read by the C++ client here. PostgreSQL's rows go into tuples of Python (psycopg) \
          or into Arrow (ADBC).</p>\n{}</section>\n",
-        table(&head, cells)
+        number_table(&head, cells)
     )
 }
 
@@ -307,7 +289,7 @@ fn lines(report: &Report) -> String {
         "<section>\n<h2>Lines of code</h2>\n<p>Neither empty nor only a comment, without what talks to the benchmark. arrowsmith's are commands: \
          <code>arrowsmith serve</code> and <code>arrowsmith fetch</code>.</p>\n<div class=\"panels\">{}</div>\n{}</section>\n",
         bars::svg("Lines of code, as in Fig. 5", "server and client", &bars),
-        table(&["Language", "Server", "Client", "Both, the paper's"], rows)
+        number_table(&["Language", "Server", "Client", "Both, the paper's"], rows)
     )
 }
 
@@ -365,7 +347,7 @@ fn details(report: &Report) -> String {
         cells.extend(used.map(maybe));
         cells
     });
-    format!("<section>\n<h2>All figures</h2>\n{}</section>\n", table(&head, rows))
+    format!("<section>\n<h2>All figures</h2>\n{}</section>\n", number_table(&head, rows))
 }
 
 fn method(report: &Report) -> String {

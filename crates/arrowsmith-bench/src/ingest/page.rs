@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{REDPANDA_CONNECT, Report, Row, megabytes};
-use crate::report::{LineChart, STYLE, Series, date, escape, legend, number};
+use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, text_table};
 
 /// Makes one self-contained page.
 #[must_use]
@@ -102,7 +102,7 @@ fn ratios(report: &Report) -> String {
         "<section>\n<h2>arrowsmith beside the others</h2>\n<p>{most} parser threads, the largest text \
          that both ran.</p>\n"
     );
-    text.push_str(&table(&head, lines.into_iter()));
+    text.push_str(&text_table(&head, lines.into_iter()));
     text.push_str("</section>\n");
     text
 }
@@ -147,23 +147,6 @@ fn throughput(report: &Report) -> String {
     text
 }
 
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>");
-    for cell in head {
-        let _ = write!(text, "<th>{}</th>", escape(cell));
-    }
-    text.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
-        text.push_str("<tr>");
-        for cell in row {
-            let _ = write!(text, "<td>{}</td>", escape(&cell));
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</tbody>\n</table></div>\n");
-    text
-}
-
 fn stages(report: &Report) -> String {
     let names =
         different(report.rows.iter().flat_map(|row| row.stage_s.iter().map(|(name, _)| name)));
@@ -183,7 +166,7 @@ fn stages(report: &Report) -> String {
         }
         cells
     });
-    text.push_str(&table(&head, rows));
+    text.push_str(&text_table(&head, rows));
     text.push_str("</section>\n");
     text
 }
@@ -207,7 +190,7 @@ fn latencies(report: &Report) -> String {
         cells.push(one.repeated_records.to_string());
         cells
     });
-    text.push_str(&table(&head, rows));
+    text.push_str(&text_table(&head, rows));
     text.push_str("</section>\n");
     text
 }
@@ -245,7 +228,7 @@ fn details(report: &Report) -> String {
             row.repeated_records.to_string(),
         ]
     });
-    text.push_str(&table(&head, rows));
+    text.push_str(&text_table(&head, rows));
     text.push_str("</section>\n");
     text
 }

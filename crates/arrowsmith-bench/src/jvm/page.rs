@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{Report, Row};
-use crate::report::{LineChart, STYLE, Series, date, escape, legend, number};
+use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, text_table};
 
 /// What the figures of the paper are.
 const TITLES: [(&str, &str, &str); 9] = [
@@ -102,7 +102,7 @@ fn best(report: &Report) -> String {
         }
         if !rows.is_empty() {
             let _ = writeln!(text, "<h3>JDK {jdk}</h3>");
-            text.push_str(&table(&["Approach", "Small", "Medium", "Large"], rows.into_iter()));
+            text.push_str(&text_table(&["Approach", "Small", "Medium", "Large"], rows.into_iter()));
         }
     }
     text.push_str("</section>\n");
@@ -191,25 +191,11 @@ fn json(report: &Report) -> String {
             ratio,
         ]
     });
-    text.push_str(&table(&["Reader", "JDK", "Threads", "GB/s", "arrowsmith is faster"], lines));
+    text.push_str(&text_table(
+        &["Reader", "JDK", "Threads", "GB/s", "arrowsmith is faster"],
+        lines,
+    ));
     text.push_str("</section>\n");
-    text
-}
-
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>");
-    for cell in head {
-        let _ = write!(text, "<th>{}</th>", escape(cell));
-    }
-    text.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
-        text.push_str("<tr>");
-        for cell in row {
-            let _ = write!(text, "<td>{}</td>", escape(&cell));
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</tbody>\n</table></div>\n");
     text
 }
 
@@ -250,7 +236,7 @@ fn details(report: &Report) -> String {
             if row.valid { "right" } else { "WRONG" }.to_owned(),
         ]
     });
-    text.push_str(&table(&head, rows));
+    text.push_str(&text_table(&head, rows));
     text.push_str("</section>\n");
     text
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{COPY, OURS, PAPER, Report, Row, Trip};
-use crate::report::{LineChart, STYLE, Series, date, escape, legend, number};
+use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, text_table};
 
 /// Cycles of the paper's circuit for its largest structure, and its clock in MHz (Sect. 6.4).
 const PAPER_CYCLES: f64 = 1_282.0;
@@ -31,23 +31,6 @@ pub fn html(report: &Report) -> String {
     page.push_str(&method(report));
     page.push_str("</main>\n</body>\n</html>\n");
     page
-}
-
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>");
-    for cell in head {
-        let _ = write!(text, "<th>{}</th>", escape(cell));
-    }
-    text.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
-        text.push_str("<tr>");
-        for cell in row {
-            let _ = write!(text, "<td>{}</td>", escape(&cell));
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</tbody>\n</table></div>\n");
-    text
 }
 
 /// Sizes of the tree, as they were measured.
@@ -82,7 +65,7 @@ fn summary(report: &Report) -> String {
          (least to most) of the rounds.</p>\n{}</section>\n",
         2 * largest + 1,
         number(ours),
-        table(&head, lines)
+        text_table(&head, lines)
     )
 }
 
@@ -173,7 +156,7 @@ fn circuit(report: &Report) -> String {
         "µs at 125 MHz",
         "Paper's software here",
     ];
-    text.push_str(&table(&head, rows));
+    text.push_str(&text_table(&head, rows));
     if !report.resources.is_empty() {
         text.push_str(
             "<h3>Resources, as in Tables 2 and 3</h3>\n<p>Ours: registers, memory interfaces and all, by Yosys, after \
@@ -188,7 +171,7 @@ fn circuit(report: &Report) -> String {
         });
         let paper = ["the paper's, Virtex-5", "8829", "4078", "–", "–", "–"].map(str::to_owned);
         let head = ["Circuit", "Flip-flops", "LUT", "LUT RAM", "Block RAM", "DSP"];
-        text.push_str(&table(&head, ours.chain([paper.to_vec()])));
+        text.push_str(&text_table(&head, ours.chain([paper.to_vec()])));
     }
     text.push_str("</section>\n");
     text
@@ -222,7 +205,7 @@ fn network(report: &Report) -> String {
             paper(&trip.transport, bytes < 100).to_owned(),
         ]
     });
-    text.push_str(&table(&["Transport", "Payload, bytes", "µs", "µs, the paper's"], rows));
+    text.push_str(&text_table(&["Transport", "Payload, bytes", "µs", "µs, the paper's"], rows));
     text.push_str("<div class=\"charts\">\n");
     text.push_str(&histogram(report, "Least messages, as in Fig. 14", |bytes| bytes < 100));
     text.push_str(&histogram(report, "Full-sized messages, as in Fig. 15", |bytes| bytes >= 100));
@@ -338,7 +321,7 @@ fn details(report: &Report) -> String {
             number(row.use_ns_median),
         ]
     });
-    format!("<section>\n<h2>All figures</h2>\n{}</section>\n", table(&head, rows))
+    format!("<section>\n<h2>All figures</h2>\n{}</section>\n", text_table(&head, rows))
 }
 
 fn method(report: &Report) -> String {

@@ -222,6 +222,35 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// A table of words.
+pub(crate) fn text_table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    rows_of("<table class=\"plain\">", head, rows)
+}
+
+/// A table of numbers with names before them.
+pub(crate) fn number_table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    rows_of("<table>", head, rows)
+}
+
+/// Rows that begin with our own name stand out.
+fn rows_of(table: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut text = format!("<div class=\"scroll\">{table}\n<thead><tr>");
+    for cell in head {
+        let _ = write!(text, "<th>{}</th>", escape(cell));
+    }
+    text.push_str("</tr></thead>\n<tbody>\n");
+    for row in rows {
+        let ours = row.first().is_some_and(|name| name == "arrowsmith");
+        text.push_str(if ours { "<tr class=\"ours\">" } else { "<tr>" });
+        for cell in row {
+            let _ = write!(text, "<td>{}</td>", escape(&cell));
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</tbody>\n</table></div>\n");
+    text
+}
+
 /// The day of a time, by Howard Hinnant's `civil_from_days`: years that begin in March, in eras of
 /// 400 years.
 pub(crate) fn date(unix_s: u64) -> String {

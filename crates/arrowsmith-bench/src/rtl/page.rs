@@ -11,7 +11,7 @@ use super::model::{
     luts_per_gb_per_s, megahertz, per_cent,
 };
 use super::{CLOCKS, Circuit, Report};
-use crate::report::{LineChart, STYLE, Series, date, escape, legend, number};
+use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, number_table};
 
 /// Modules of a circuit that are listed.
 const MODULES_SHOWN: usize = 12;
@@ -34,23 +34,6 @@ pub fn html(report: &Report) -> String {
     }
     page.push_str("</main>\n</body>\n</html>\n");
     page
-}
-
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
-    for cell in head {
-        let _ = write!(text, "<th>{}</th>", escape(cell));
-    }
-    text.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
-        text.push_str("<tr>");
-        for cell in row {
-            let _ = write!(text, "<td>{}</td>", escape(&cell));
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</tbody>\n</table></div>\n");
-    text
 }
 
 fn shown<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
@@ -148,7 +131,7 @@ fn json(report: &Report) -> String {
         "LUT a GB/s, derived (goal 8,000)",
         "J/GB, estimate",
     ];
-    text.push_str(&table(&head, rows));
+    text.push_str(&number_table(&head, rows));
     text.push_str(&json_paper(report));
     text.push_str("</section>\n");
     text
@@ -203,7 +186,7 @@ fn json_paper(report: &Report) -> String {
         "<h3>Beside Table I of the JSON paper</h3>\n<p>The paper's rows are measured on boards and include its shell (per cent of ALMs or CLBs). Ours are \
          derived: as many devices, each with its own port to memory, as the interface needs, if half of a VU37P holds them. \
          What comes of the JSON goes back over the same interface, each way on its own: where Arrow is larger than the text, that is the limit.</p>\n{}",
-        table(&head, rows.into_iter())
+        number_table(&head, rows.into_iter())
     )
 }
 
@@ -245,7 +228,7 @@ fn parquet(report: &Report) -> String {
     format!(
         "<section>\n<h2>Parquet</h2>\n<p>One converter with memory interface and registers, per cent of a VU9P, beside Table I of the paper. Ours: after \
          Yosys's mapping, neither placed nor routed. The paper's: placed and routed, without the shell.</p>\n{}</section>\n",
-        table(&head, ours.chain(theirs))
+        number_table(&head, ours.chain(theirs))
     )
 }
 
@@ -278,7 +261,7 @@ fn end_to_end(report: &Report) -> String {
     format!(
         "<section>\n<h2>End to end</h2>\n<p>Parsers that share one port to memory, simulated as a whole behind a model of the interface (latency and payload rate each \
          way). The interface's figure is for JSON: what its slower direction lets through.</p>\n{}</section>\n",
-        table(&head, rows)
+        number_table(&head, rows)
     )
 }
 
@@ -337,7 +320,7 @@ fn resources(report: &Report) -> String {
         number(1e3 / f64::from(CLOCKS[1])),
         LX110T.name,
         LX110T.luts,
-        table(&head, rows)
+        number_table(&head, rows)
     )
 }
 
@@ -356,7 +339,10 @@ fn modules(report: &Report) -> String {
                 (module.copies * module.flip_flops).to_string(),
             ]
         });
-        text.push_str(&table(&["Module", "Copies", "LUT, all copies", "FF, all copies"], rows));
+        text.push_str(&number_table(
+            &["Module", "Copies", "LUT, all copies", "FF, all copies"],
+            rows,
+        ));
     }
     text.push_str("</section>\n");
     text

@@ -139,7 +139,7 @@ fn a_report_without_a_circuit_is_a_page_all_the_same() {
 
 #[test]
 fn a_schema_that_no_circuit_takes_is_named() {
-    let field = arrow_schema::Field::new("when", arrow_schema::DataType::Float64, false);
+    let field = arrow_schema::Field::new("when", arrow_schema::DataType::Float16, false);
     let schema = Arc::new(Schema::new(vec![field]));
     let options = Options {
         schemas: vec![("odd".to_owned(), schema)],
