@@ -20,6 +20,9 @@ for name in battery trip; do
         rtl/stream/as_stream_pkg.sv rtl/json/as_json_pkg.sv $(ls rtl/{prim,axi,json}/*.sv | grep -v _pkg.sv) \
         examples/$name/${name}_*.sv >/dev/null
 done
+../tools/hdl run verilator --lint-only -Wall -Wno-UNUSEDSIGNAL -Wno-UNUSEDPARAM --top-module orders_top \
+    rtl/stream/as_stream_pkg.sv rtl/parquet/as_parquet_pkg.sv $(ls rtl/{prim,stream,axi,arrow,parquet}/*.sv | grep -v _pkg.sv) \
+    examples/orders/orders_*.sv >/dev/null
 echo "lint: ${#modules[@]} modules and the examples"
 ../tools/hdl run python formal/prove.py
 ../tools/hdl run python syn/test_syn.py
