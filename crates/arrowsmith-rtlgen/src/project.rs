@@ -7,6 +7,35 @@ use std::fmt::Write as _;
 
 use crate::registers::systemverilog::{CTL_PORTS, logic};
 
+/// A port: direction, bits and name.
+pub(crate) type Port = (&'static str, u64, &'static str);
+
+/// The AXI4 port to memory that every converter has.
+pub(crate) const fn memory_ports(beat_bytes: u64) -> [Port; 20] {
+    [
+        ("output", 1, "mem_ar_valid_o"),
+        ("input", 1, "mem_ar_ready_i"),
+        ("output", 64, "mem_ar_addr_o"),
+        ("output", 8, "mem_ar_len_o"),
+        ("input", 1, "mem_r_valid_i"),
+        ("output", 1, "mem_r_ready_o"),
+        ("input", 8 * beat_bytes, "mem_r_data_i"),
+        ("input", 2, "mem_r_resp_i"),
+        ("output", 1, "mem_aw_valid_o"),
+        ("input", 1, "mem_aw_ready_i"),
+        ("output", 64, "mem_aw_addr_o"),
+        ("output", 8, "mem_aw_len_o"),
+        ("output", 1, "mem_w_valid_o"),
+        ("input", 1, "mem_w_ready_i"),
+        ("output", 8 * beat_bytes, "mem_w_data_o"),
+        ("output", beat_bytes, "mem_w_strb_o"),
+        ("output", 1, "mem_w_last_o"),
+        ("input", 1, "mem_b_valid_i"),
+        ("output", 1, "mem_b_ready_o"),
+        ("input", 2, "mem_b_resp_i"),
+    ]
+}
+
 /// What the files say about a circuit.
 pub(crate) struct Project<'a> {
     /// The module at the top.
@@ -17,8 +46,8 @@ pub(crate) struct Project<'a> {
     pub format: &'a str,
     /// What it is, a line.
     pub description: &'a str,
-    /// Its memory port: direction, bits and name of each line.
-    pub memory: &'a [(&'a str, u64, &'a str)],
+    /// Its memory port.
+    pub memory: &'a [Port],
     /// Sources, users behind what they use.
     pub paths: Vec<&'a str>,
 }

@@ -4,32 +4,12 @@
 use std::fmt::Write as _;
 
 use super::{Column, Kind, Options};
+use crate::project::{Port, memory_ports};
 use crate::registers::RegisterMap;
 use crate::registers::systemverilog::{CTL_PORTS, logic, ports};
 
 /// AXI4 to memory: direction, bits, name.
-pub(super) const MEM_PORTS: [(&str, u64, &str); 20] = [
-    ("output", 1, "mem_ar_valid_o"),
-    ("input", 1, "mem_ar_ready_i"),
-    ("output", 64, "mem_ar_addr_o"),
-    ("output", 8, "mem_ar_len_o"),
-    ("input", 1, "mem_r_valid_i"),
-    ("output", 1, "mem_r_ready_o"),
-    ("input", 512, "mem_r_data_i"),
-    ("input", 2, "mem_r_resp_i"),
-    ("output", 1, "mem_aw_valid_o"),
-    ("input", 1, "mem_aw_ready_i"),
-    ("output", 64, "mem_aw_addr_o"),
-    ("output", 8, "mem_aw_len_o"),
-    ("output", 1, "mem_w_valid_o"),
-    ("input", 1, "mem_w_ready_i"),
-    ("output", 512, "mem_w_data_o"),
-    ("output", 64, "mem_w_strb_o"),
-    ("output", 1, "mem_w_last_o"),
-    ("input", 1, "mem_b_valid_i"),
-    ("output", 1, "mem_b_ready_o"),
-    ("input", 2, "mem_b_resp_i"),
-];
+pub(super) const MEM_PORTS: [Port; 20] = memory_ports(64);
 
 pub(super) fn text(columns: &[Column], options: &Options, registers: &RegisterMap) -> String {
     let name = &options.name;
