@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a member is, from its type: numbers, enumerations, pointers, vectors and strings of the library, bit-fields; and how a type is aligned.
+//!
+//! Where it lies in its class is the walk's business, one level up.
+
+use gimli::constants as dw;
+
+use super::super::annotate::MemberNote;
+use super::super::classes::{NESTING_MAX, qualified, strip};
+use super::super::dwarf::Entry;
+use super::super::{Bits, Element, Integer, Kind, Reference};
+use super::{Builder, Parts, Place, Result, add, narrow, unique_names};
+
+impl Builder<'_> {
+    /// What a number, an enumeration or a pointer is.
+    pub(super) fn scalar(&mut self, ty: usize, place: &Place) -> Result<Kind> {
+        let entry = &self.debug.entries[ty];
+        let bytes = entry.byte_size.unwrap_or(0);
+        let name = || entry.name.clone().unwrap_or_else(|| "(unnamed)".into());
+        match entry.tag {
+            dw::DW_TAG_base_type => {
+                let (signed, range) = match entry.encoding {
+                    Some(dw::DW_ATE_float) if matches!(bytes, 4 | 8) => {
+                        return Ok(Kind::Float { bytes: narrow(&place.class, bytes)? });
+                    }
+                    Some(dw::DW_ATE_boolean) => (false, Some([0, 1])),
+                    Some(dw::DW_ATE_signed | dw::DW_ATE_signed_char) => (true, None),
+                    Some(dw::DW_ATE_unsigned | dw::DW_ATE_unsigned_char | dw::DW_ATE_UTF) => {
+                        (false, None)
+                    }
+                    _ => {
+                        return Err(
+                            place.error("", format!("is a {}, which cannot be sent", name()))
+                        );
+                    }
+                };
+                self.integer(bytes, signed, range, &name(), place)
+            }
+            dw::DW_TAG_enumeration_type => {
+                let values: Vec<i64> = entry
+                    .children
+                    .iter()
+                    .filter_map(|&child| self.debug.entries[child].const_value)
+                    .collect();
+                let underlying = entry.ty.and_then(|ty| strip(self.debug, ty));
+                let underlying = underlying.and_then(|ty| self.debug.entries[ty].encoding);
+                let signed = match underlying.or(entry.encoding) {
+                    Some(encoding) => {
+                        matches!(encoding, dw::DW_ATE_signed | dw::DW_ATE_signed_char)
+                    }
+                    None => values.iter().any(|value| *value < 0),
+                };
+                self.integer(bytes, signed, enumerators(&values), &name(), place)
+            }
+            dw::DW_TAG_pointer_type => {
+                let pointee = entry.ty.and_then(|ty| strip(self.debug, ty));
+                self.pointer(pointee, place)
+            }
+            dw::DW_TAG_union_type => Err(place
+                .error("", "is a union, of which nobody knows what it holds; make it transient")),
+            dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
+                Err(place.error("", "is a reference; a pointer can be sent"))
+            }
+            _ => Err(place.error("", format!("is of a kind that cannot be sent ({})", entry.tag))),
+        }
+    }
+
+    fn integer(
+        &self,
+        bytes: u64,
+        signed: bool,
+        range: Option<[i64; 2]>,
+        name: &str,
+        place: &Place,
+    ) -> Result<Kind> {
+        if !matches!(bytes, 1 | 2 | 4 | 8) {
+            return Err(place.error("", format!("is a {name} of {bytes} bytes")));
+        }
+        let bytes = narrow(&place.class, bytes)?;
+        Ok(Kind::Integer(Integer { bytes, wire_bytes: bytes, signed, range }))
+    }
+
+    fn pointer(&mut self, pointee: Option<usize>, place: &Place) -> Result<Kind> {
+        let class = pointee.filter(|&index| {
+            let tag = self.debug.entries[index].tag;
+            matches!(tag, dw::DW_TAG_class_type | dw::DW_TAG_structure_type)
+        });
+        let Some(class) = class else {
+            let what = pointee.map_or("nothing known".to_owned(), |p| qualified(self.debug, p));
+            let message = format!("points to {what}; only pointers to objects can be sent");
+            return Err(place.error("", message));
+        };
+        let to = qualified(self.debug, class);
+        if to.starts_with("std::") {
+            return Err(place.error("", format!("points to a {to}, which is no object of its own")));
+        }
+        self.open.push(to.clone());
+        Ok(Kind::Pointer(Reference { to, nullable: true, targets: Vec::new() }))
+    }
+
+    /// What a class of the standard library is; `None` for classes that are their members.
+    pub(super) fn library(
+        &mut self,
+        class: &str,
+        ty: usize,
+        place: &Place,
+    ) -> Result<Option<Kind>> {
+        if !class.starts_with("std::") {
+            return Ok(None);
+        }
+        let pointer_bytes = u64::from(self.debug.target.pointer_bytes);
+        let bytes = self.debug.entries[ty].byte_size;
+        let is = |name: &str| class.starts_with(name);
+        let size_is = |expected: u64| match bytes {
+            Some(bytes) if bytes != expected => {
+                Err(place.error("", format!("is a {class} of {bytes} bytes, not of {expected}")))
+            }
+            _ => Ok(()),
+        };
+        if is("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>")
+            || class == "std::__cxx11::string"
+        {
+            size_is(if pointer_bytes == 8 { 32 } else { 24 })?;
+            return Ok(Some(Kind::String));
+        }
+        if is("std::unique_ptr<") {
+            size_is(pointer_bytes)?;
+            let pointee = self.argument(ty, class, place)?;
+            return self.pointer(Some(pointee), place).map(Some);
+        }
+        if is("std::vector<bool") {
+            let message = "is a vector<bool>, whose elements are no objects";
+            return Err(place.error("", message));
+        }
+        if is("std::vector<") {
+            size_is(3 * pointer_bytes)?;
+            let element = self.argument(ty, class, place)?;
+            return self.vector(element, place).map(Some);
+        }
+        // These are no more than the members that debug information shows.
+        let plain = [
+            "array<",
+            "pair<",
+            "atomic<",
+            "complex<",
+            "bitset<",
+            "chrono::",
+            "__atomic_",
+            "_Base_bitset<",
+        ];
+        if plain.iter().any(|name| class["std::".len()..].starts_with(name)) {
+            return Ok(None);
+        }
+        Err(place.error("", format!("is a {class}, which cannot be sent; make it transient")))
+    }
+
+    /// The first template argument of a class.
+    fn argument(&self, ty: usize, class: &str, place: &Place) -> Result<usize> {
+        let children = self.debug.entries[ty].children.iter();
+        let mut arguments = children
+            .map(|&child| &self.debug.entries[child])
+            .filter(|child| child.tag == dw::DW_TAG_template_type_parameter);
+        let argument = arguments.next().and_then(|entry| entry.ty);
+        argument.and_then(|ty| strip(self.debug, ty)).ok_or_else(|| {
+            let message = format!(
+                "is a {class} that is only declared; with Clang compile with -fstandalone-debug"
+            );
+            place.error("", message)
+        })
+    }
+
+    fn vector(&mut self, ty: usize, place: &Place) -> Result<Kind> {
+        let entry = &self.debug.entries[ty];
+        let inner = Place {
+            class: place.class.clone(),
+            prefix: format!("{}[]", place.prefix),
+            offset: 0,
+            depth: place.depth + 1,
+        };
+        let mut parts = Parts { align: 1, ..Parts::default() };
+        self.value(ty, &MemberNote::default(), &inner, false, &mut parts)?;
+        if !parts.vptrs.is_empty() {
+            return Err(inner.error("", "is an object with virtual functions held by value"));
+        }
+        for member in &mut parts.members {
+            let name = member.name.strip_prefix(&inner.prefix).unwrap_or(&member.name);
+            member.name = name.trim_start_matches('.').to_owned();
+        }
+        let bytes = match entry.byte_size {
+            Some(bytes) => bytes,
+            // Clang gives pointers no size.
+            None => u64::from(self.debug.target.pointer_bytes),
+        };
+        Ok(Kind::Vector(Box::new(Element {
+            size: narrow(&place.class, bytes)?,
+            align: narrow(&place.class, alignment(parts.align, bytes))?,
+            members: unique_names(parts.members),
+        })))
+    }
+
+    pub(super) fn bit_field(
+        &mut self,
+        entry: &Entry,
+        ty: usize,
+        bit_size: u64,
+        note: &MemberNote,
+        place: &Place,
+        parts: &mut Parts,
+    ) -> Result<()> {
+        let name = entry.name.clone().unwrap_or_default();
+        if name.is_empty() {
+            // Only there to move what follows.
+            return Ok(());
+        }
+        let inner = Place { prefix: format!("{}{name}", place.prefix), ..place.clone() };
+        let Kind::Integer(integer) = self.scalar(ty, &inner)? else {
+            return Err(inner.error("", "is a bit-field of no integer"));
+        };
+        let begin = match (entry.data_bit_offset, entry.bit_offset_msb) {
+            (Some(bits), _) => Some(bits),
+            (None, Some(msb)) => {
+                let unit = entry.byte_size.unwrap_or(u64::from(integer.bytes)) * 8;
+                let low = unit.checked_sub(msb.saturating_add(bit_size));
+                low.map(|low| entry.member_offset.unwrap_or(0) * 8 + low)
+            }
+            (None, None) => entry.member_offset.map(|offset| offset * 8),
+        };
+        let Some(begin) = begin.filter(|_| (1..=64).contains(&bit_size)) else {
+            return Err(inner.error("", "is a bit-field at no offset"));
+        };
+        let begin = place.offset * 8 + begin;
+        parts.align = parts.align.max(self.natural_align(ty, place.depth));
+        let full = if integer.signed {
+            [-(1_i128 << (bit_size - 1)), (1_i128 << (bit_size - 1)) - 1]
+        } else {
+            [0, (1_i128 << bit_size) - 1]
+        };
+        let wanted = if note.unchecked { None } else { note.range.or(integer.range) };
+        let range =
+            wanted.filter(|[low, high]| i128::from(*low) > full[0] || i128::from(*high) < full[1]);
+        if note.wire.is_some() || note.not_null {
+            return Err(
+                inner.error("", "is a bit-field; its width on the wire is the least that holds it")
+            );
+        }
+        let bit_size = narrow(&place.class, bit_size)?;
+        let wire_bytes = bit_size.div_ceil(8).next_power_of_two();
+        let bits = Bits {
+            bit_offset: narrow(&place.class, begin % 8)?,
+            bit_size,
+            wire_bytes,
+            signed: integer.signed,
+            range,
+        };
+        let at = Place { offset: begin / 8, ..inner };
+        add(parts, &at, 1, Kind::Bits(bits))
+    }
+
+    /// The alignment that a type has by itself.
+    pub(super) fn natural_align(&mut self, ty: usize, depth: usize) -> u64 {
+        if let Some(align) = self.aligns.get(&ty) {
+            return *align;
+        }
+        // What a type that contains itself would find; it cannot be compiled.
+        self.aligns.insert(ty, 1);
+        let entry = &self.debug.entries[ty];
+        let own = entry.alignment.unwrap_or(1);
+        let word = u64::from(self.debug.target.pointer_bytes);
+        let inner: Vec<usize> = match entry.tag {
+            dw::DW_TAG_array_type => entry.ty.into_iter().collect(),
+            dw::DW_TAG_class_type | dw::DW_TAG_structure_type | dw::DW_TAG_union_type => {
+                let children = entry.children.iter().map(|&child| &self.debug.entries[child]);
+                let parts = children.filter(|child| {
+                    matches!(child.tag, dw::DW_TAG_member | dw::DW_TAG_inheritance)
+                        && !child.is_static
+                });
+                parts.filter_map(|child| child.ty).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut align = match entry.tag {
+            dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type => {
+                let bytes = entry.byte_size.unwrap_or(1);
+                // i386 aligns numbers of 8 bytes in classes to 4.
+                if word == 4 { bytes.min(4) } else { bytes.min(16) }
+            }
+            dw::DW_TAG_array_type
+            | dw::DW_TAG_class_type
+            | dw::DW_TAG_structure_type
+            | dw::DW_TAG_union_type => 1,
+            _ => word,
+        };
+        if depth < NESTING_MAX {
+            for ty in inner {
+                if let Some(ty) = strip(self.debug, ty) {
+                    align = align.max(self.natural_align(ty, depth + 1));
+                }
+            }
+        }
+        align = align.max(own);
+        self.aligns.insert(ty, align);
+        align
+    }
+}
+
+/// The values of an enumeration as C++ defines them where no type is fixed: those of the least bit-field that holds
+/// every enumerator.
+fn enumerators(values: &[i64]) -> Option<[i64; 2]> {
+    let (low, high) = (*values.iter().min()?, *values.iter().max()?);
+    let bits = |value: i64| 64 - (if value < 0 { !value } else { value }).leading_zeros();
+    if low >= 0 {
+        // At least one bit; 63 at most, as the values are of i64.
+        let bits = bits(high).max(1);
+        Some([0, i64::try_from((1_u64 << bits) - 1).unwrap_or(i64::MAX)])
+    } else {
+        let magnitude = bits(low).max(bits(high));
+        let end = 1_i128 << magnitude;
+        Some([i64::try_from(-end).ok()?, i64::try_from(end - 1).ok()?])
+    }
+}
+
+/// An alignment that the size allows: packed classes have less than their members would have alone.
+pub(super) fn alignment(natural: u64, size: u64) -> u64 {
+    let natural = natural.clamp(1, 4_096).next_power_of_two();
+    if size == 0 { natural } else { natural.min(1 << size.trailing_zeros()) }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Type ids, and what each pointer may point to, once all classes are known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::{Kind, LayoutError, Member, Reference, Subobject};
+use super::{Builder, Result, narrow};
+
+impl Builder<'_> {
+    /// The classes in the order of their type ids: those that annotations give, the others by name in what is left.
+    pub(super) fn type_ids(&self) -> Result<Vec<String>> {
+        let mut fixed: BTreeMap<u32, &String> = BTreeMap::new();
+        for (name, (_, note)) in &self.made {
+            let Some(id) = note.type_id else { continue };
+            if let Some(other) = fixed.insert(id, name) {
+                let message = format!("has type id {id}, and so has {other}");
+                return Err(LayoutError::new(name.as_str(), message));
+            }
+        }
+        if let Some((id, name)) = fixed.iter().next_back()
+            && usize::try_from(*id).is_ok_and(|id| id >= self.made.len())
+        {
+            let message = format!(
+                "has type id {id}; ids must be below {}, the number of classes",
+                self.made.len()
+            );
+            return Err(LayoutError::new(name.as_str(), message));
+        }
+        let mut others = self.made.iter().filter(|(_, (_, note))| note.type_id.is_none());
+        let mut order = Vec::new();
+        for id in (0_u32..).take(self.made.len()) {
+            let next = || others.next().map(|(name, _)| name);
+            order.extend(fixed.get(&id).copied().or_else(next).cloned());
+        }
+        Ok(order)
+    }
+
+    pub(super) fn resolve(
+        &mut self,
+        class: &str,
+        members: &mut [Member],
+        order: &[String],
+    ) -> Result<()> {
+        for member in members {
+            let path = format!("{class}::{}", member.name);
+            match &mut member.kind {
+                Kind::Pointer(reference) => self.targets(&path, reference, order)?,
+                Kind::Vector(element) => self.resolve(&path, &mut element.members, order)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn targets(
+        &mut self,
+        path: &str,
+        reference: &mut Reference,
+        order: &[String],
+    ) -> Result<()> {
+        let candidates: BTreeSet<String> = self.candidates(&reference.to)?.into_iter().collect();
+        for (type_id, name) in (0_u32..).zip(order) {
+            if !candidates.contains(name) {
+                continue;
+            }
+            let parts = self.classes.subobjects(name)?;
+            let mut at = parts.iter().filter(|part| part.name == reference.to);
+            match (at.next(), at.next()) {
+                (Some(part), None) => {
+                    let adjust = narrow(path, part.offset)?;
+                    reference.targets.push(Subobject { type_id, adjust });
+                }
+                _ => {
+                    let message =
+                        format!("may point to a {name}, which has several bases {}", reference.to);
+                    return Err(LayoutError::new(path, message));
+                }
+            }
+        }
+        if reference.targets.is_empty() {
+            let message =
+                format!("points to {}, of which no class with objects is known", reference.to);
+            return Err(LayoutError::new(path, message));
+        }
+        Ok(())
+    }
+}
