@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One connection: who calls, what is called, and the way of DoGet's messages to the socket, past tonic's codec.
+//! One connection: who calls, what is called, and the way of batches (DoGet, DoExchange) to the socket, past tonic's codec.
 
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use arrow_flight::Ticket;
+use arrow_flight::{FlightData, Ticket};
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use tonic::codec::Codec;
 use tonic::service::Routes;
-use tonic::{Code, Status};
+use tonic::{Code, Status, Streaming};
+use tonic_prost::ProstCodec;
 use tonic_prost::prost::Message as _;
 use tower_service::Service as _;
 use tracing::debug;
 
 use crate::body::Body;
+use crate::encode::Message;
 use crate::produce::segments;
-use crate::service::Shared;
+use crate::service::exchange::exchange;
+use crate::service::{Replies, Shared};
 use crate::ticket::TICKET_BYTES_MAX;
 
 const DO_GET: &str = "/arrow.flight.protocol.FlightService/DoGet";
+const DO_EXCHANGE: &str = "/arrow.flight.protocol.FlightService/DoExchange";
 const HANDSHAKE: &str = "/arrow.flight.protocol.FlightService/Handshake";
 /// Whoever may connect may ask whether the server lives.
 const HEALTH: &str = "/grpc.health.v1.Health/";
@@ -49,10 +54,8 @@ impl Calls {
                 self.shared.metrics.refused.inc();
                 refusal(status)
             }
-            _ if path == DO_GET => match self.get(request).await {
-                Ok(response) => response,
-                Err(status) => refusal(status),
-            },
+            _ if path == DO_GET => self.get(request).await.map_or_else(refusal, sent),
+            _ if path == DO_EXCHANGE => self.exchange(request).await.map_or_else(refusal, sent),
             _ => match self.routes.call(request).await {
                 Ok(response) => response.map(Body::Tonic),
                 Err(never) => match never {},
@@ -62,13 +65,16 @@ impl Calls {
         response
     }
 
-    async fn get(&self, request: Request<Incoming>) -> Result<Response<Body>, Status> {
+    async fn get(&self, request: Request<Incoming>) -> Result<Replies<Message>, Status> {
         let ticket = ticket(request.into_body()).await?;
-        let messages = self.shared.get(ticket).await?;
-        let mut response = Response::new(Body::Messages(Some(segments(messages))));
-        let grpc = HeaderValue::from_static("application/grpc");
-        response.headers_mut().insert(header::CONTENT_TYPE, grpc);
-        Ok(response)
+        self.shared.get(ticket).await
+    }
+
+    async fn exchange(&self, request: Request<Incoming>) -> Result<Replies<Message>, Status> {
+        let decoder = ProstCodec::<FlightData, FlightData>::default().decoder();
+        let bytes_max = Some(self.shared.options.request_bytes_max);
+        let input = Streaming::new_request(decoder, request.into_body(), None, bytes_max);
+        exchange(Arc::clone(&self.shared), input).await
     }
 
     fn count(&self, path: &str, response: &Response<Body>) {
@@ -82,6 +88,13 @@ impl Calls {
         debug!(method, ?code, "call");
         self.shared.metrics.calls.with_label_values(&[method, &format!("{code:?}")]).inc();
     }
+}
+
+fn sent(messages: Replies<Message>) -> Response<Body> {
+    let mut response = Response::new(Body::Messages(Some(segments(messages))));
+    let grpc = HeaderValue::from_static("application/grpc");
+    response.headers_mut().insert(header::CONTENT_TYPE, grpc);
+    response
 }
 
 fn refusal(status: Status) -> Response<Body> {

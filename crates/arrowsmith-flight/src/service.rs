@@ -244,6 +244,11 @@ pub(crate) fn command_of(bytes: &[u8]) -> Option<Any> {
     any.type_url.starts_with("type.googleapis.com/").then_some(any)
 }
 
+/// As tonic sends messages. Calls over the network do not come here: [`crate::connection`] sends the segments themselves.
+fn in_one_piece(messages: Replies<Message>) -> Response<Replies<FlightData>> {
+    Response::new(messages.map(|message| message.map(Message::into_flight_data)).boxed())
+}
+
 /// The calls, as tonic has them.
 #[derive(Clone)]
 pub(crate) struct Service(pub(crate) Arc<Shared>);
@@ -341,9 +346,7 @@ impl FlightService for Service {
     }
 
     async fn do_get(&self, request: Request<Ticket>) -> Reply<Self::DoGetStream> {
-        // Calls over the network do not come here: `connection` sends the segments themselves.
-        let messages = self.0.get(request.into_inner()).await?;
-        Ok(Response::new(messages.map(|m| m.map(Message::into_flight_data)).boxed()))
+        Ok(in_one_piece(self.0.get(request.into_inner()).await?))
     }
 
     async fn do_put(&self, request: Request<Streaming<FlightData>>) -> Reply<Self::DoPutStream> {
@@ -365,7 +368,7 @@ impl FlightService for Service {
         &self,
         request: Request<Streaming<FlightData>>,
     ) -> Reply<Self::DoExchangeStream> {
-        Ok(Response::new(exchange::exchange(Arc::clone(&self.0), request.into_inner()).await?))
+        Ok(in_one_piece(exchange::exchange(Arc::clone(&self.0), request.into_inner()).await?))
     }
 
     async fn do_action(&self, request: Request<Action>) -> Reply<Self::DoActionStream> {

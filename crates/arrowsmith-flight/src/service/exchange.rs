@@ -88,7 +88,7 @@ impl io::Read for Text {
 pub(crate) async fn exchange(
     shared: Arc<Shared>,
     mut input: Streaming<FlightData>,
-) -> Result<Replies<FlightData>, Status> {
+) -> Result<Replies<Message>, Status> {
     let Some(first) = input.message().await? else {
         return Err(Status::invalid_argument("there is no message"));
     };
@@ -133,8 +133,7 @@ pub(crate) async fn exchange(
         encoder: shared.encoder(&schema)?,
         cancel,
     };
-    let messages = messages(&shared.governor, admission, production);
-    Ok(messages.map(|message| message.map(Message::into_flight_data)).boxed())
+    Ok(messages(&shared.governor, admission, production))
 }
 
 /// What is wrong with what the caller sent.
