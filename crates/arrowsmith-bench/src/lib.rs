@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench json`: measures engines beside the libraries that a user would pick instead.
+//! `arrowsmith bench`: measures what Arrowsmith does beside the libraries that a user would pick instead.
 //!
-//! All engines convert the same bytes, from memory to memory, in one run, taking turns; what is
-//! published are ratios with their spread, because absolute figures drift on a shared machine. Our
-//! own engine is one of several here: it enters through [`InProcess`] and gets no favours. Every
-//! result is compared with the reference engine's; a figure that was not measured is listed as not
-//! measured, with the reason.
+//! A module for each subject (`json`, `parquet`, `ingest`, `objects`, `jvm`, `flight`, `gpu`, `rtl`), one way to write results
+//! and pages (`result`, `report`). All who are compared do the same work on the same bytes in one run, taking turns; what is
+//! published are ratios with their spread, because absolute figures drift on a shared machine. Our own engines are among
+//! them and get no favours. Every result is checked against a reference; a figure that was not measured is listed as
+//! not measured, with the reason.
 //!
-//! This stands beside the data path source → plan → engine → batch → sink and drives engines from
-//! outside. It is never used by the product, and its peers are installed by the run itself into a
+//! It drives engines from outside, is never used by the product, and installs its peers by the run itself into a
 //! folder of their own, never by a build or a test.
 //!
 //! ```
