@@ -1,43 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that is a converter's circuit: runs on standard input, outcomes on standard output, in the form of converter.rs.
 //
-// Arguments: the fields of ConverterMemory, in order. A breach of AXI, a stray access or a circuit that hangs ends the process with a line on
+// Arguments: the fields of MemoryProfile, in order. A breach of AXI, a stray access or a circuit that hangs ends the process with a line on
 // standard error and status 3; the other side going away ends it quietly.
 #include <cstdio>
-#include <cstdlib>
-#include <string>
 #include <vector>
 
 #include "as_converter_driver.hpp"
-#include "as_converter_model.hpp"
+#include "as_pipes.hpp"
+
+using namespace arrowsmith;
 
 namespace {
 
 // Cycles without a transfer to or from memory after which the circuit is held to hang.
 constexpr uint64_t kPatience = 100'000;
 
-bool take(void* to, size_t bytes) { return std::fread(to, 1, bytes, stdin) == bytes; }
+using Driver = ConverterDriver<MemoryModel>;
 
-template <class T>
-bool take(T& value) {
-    return take(&value, sizeof value);
-}
-
-template <class T>
-void give(const T& value) {
-    std::fwrite(&value, sizeof value, 1, stdout);
-}
-
-[[noreturn]] void fail(const std::string& why) {
-    std::fprintf(stderr, "circuit: %s\n", why.c_str());
-    std::exit(3);
-}
-
-using Driver = arrowsmith::ConverterDriver<arrowsmith::ConverterModel>;
+// Windows lie far apart, each with this much of the address space to itself.
+constexpr uint32_t kWindowBits = 40;
 
 // One run; false if the other side went away.
-bool run(arrowsmith::ConverterModel& model, Driver& driver, uint32_t inputs) {
+bool run(MemoryModel& model, Driver& driver, uint32_t inputs) {
     model.take_back_all();
+    uint64_t windows = 0;
+    const auto lend = [&](std::vector<uint8_t>& host, bool writable, uint32_t misalignment) {
+        const uint64_t address = (++windows << kWindowBits) + misalignment;
+        model.lend(address, host.data(), host.size(), writable);
+        return address;
+    };
     if (inputs != driver.inputs()) fail("has another number of inputs");
     std::vector<std::vector<uint8_t>> input(inputs);
     for (uint32_t i = 0; i < inputs; i++) {
@@ -46,7 +38,7 @@ bool run(arrowsmith::ConverterModel& model, Driver& driver, uint32_t inputs) {
         if (!take(length) || !take(items) || !take(misalignment)) return false;
         input[i].resize(length);
         if (!take(input[i].data(), length)) return false;
-        driver.set_input(i, model.lend(input[i].data(), length, false, misalignment), length, items);
+        driver.set_input(i, lend(input[i], false, misalignment), length, items);
     }
     uint32_t buffers = 0;
     if (!take(buffers)) return false;
@@ -56,7 +48,7 @@ bool run(arrowsmith::ConverterModel& model, Driver& driver, uint32_t inputs) {
         uint64_t capacity = 0;
         if (!take(capacity)) return false;
         buffer[b].resize(capacity);
-        driver.set_buffer(b, model.lend(buffer[b].data(), capacity, true), capacity);
+        driver.set_buffer(b, lend(buffer[b], true, 0), capacity);
     }
     driver.start();
     const uint64_t begin = model.cycles();
@@ -64,8 +56,7 @@ bool run(arrowsmith::ConverterModel& model, Driver& driver, uint32_t inputs) {
         for (int i = 0; i < 16; i++) model.tick();
         if (model.cycles() - std::max(begin, model.last_transfer()) > kPatience) fail("hangs");
     }
-    if (!model.breaches().empty()) fail(model.breaches().front());
-    if (!model.stray().empty()) fail(model.stray());
+    check(model);
     give(driver.result());
     for (uint32_t i = 0; i < inputs; i++) give(driver.input_rows(i));
     for (uint32_t b = 0; b < buffers; b++) {
@@ -81,15 +72,9 @@ bool run(arrowsmith::ConverterModel& model, Driver& driver, uint32_t inputs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    arrowsmith::ConverterMemory memory;
-    uint64_t* const fields[] = {&memory.read_latency, &memory.write_latency, &memory.read_rate, &memory.write_rate,
-                                &memory.outstanding,  &memory.stall_percent, &memory.seed};
-    if (argc != 1 + static_cast<int>(std::size(fields))) {
-        std::fprintf(stderr, "usage: serve READ_LATENCY WRITE_LATENCY READ_RATE WRITE_RATE OUTSTANDING STALL_PERCENT SEED\n");
-        return 2;
-    }
-    for (size_t i = 0; i < std::size(fields); i++) *fields[i] = std::strtoull(argv[i + 1], nullptr, 10);
-    arrowsmith::ConverterModel model(memory);
+    MemoryProfile profile;
+    if (!profile.parse(argc, argv)) return 2;
+    MemoryModel model(profile);
     Driver driver(model);
     uint64_t hash = 0;
     if (!take(hash)) return 0;

@@ -2,7 +2,7 @@
 // The host's side of the object-graph circuit: what to write to its registers and what to read from them.
 //
 // A Bus has `void write(uint32_t address, uint32_t value)` and `uint32_t read(uint32_t address)` for the registers' 4 KiB: a mapped
-// PCIe window on a board, a simulated AXI4-Lite port in as_graph_model.hpp. The driver knows registers only: memory for
+// PCIe window on a board, a simulated AXI4-Lite port in as_memory_model.hpp. The driver knows registers only: memory for
 // messages and regions is the caller's, addresses are those that the circuit sees.
 #pragma once
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that is the circuit: requests on standard input, answers on standard output, in the form of graph/process.rs.
 //
-// Arguments: read latency, write latency, per cent of stalls, seed. Regions are filled with a pattern before each request, and
+// Arguments: the fields of MemoryProfile, in order. Regions are filled with a pattern before each request, and
 // what lies behind the objects must still hold it afterwards. A breach of AXI, a stray access or a changed byte ends the process
 // with a line on standard error and status 3; the other side going away ends it quietly.
 #include <cstdio>
-#include <cstdlib>
-#include <string>
 #include <vector>
 
 #include "as_graph_driver.hpp"
-#include "as_graph_model.hpp"
+#include "as_pipes.hpp"
+
+using namespace arrowsmith;
 
 namespace {
 
@@ -18,25 +18,8 @@ constexpr uint8_t kPattern = 0xcd;
 // Cycles without an answer after which the circuit is held to hang.
 constexpr uint64_t kPatience = 20'000'000;
 
-bool take(void* to, size_t bytes) { return std::fread(to, 1, bytes, stdin) == bytes; }
-
-template <class T>
-bool take(T& value) {
-    return take(&value, sizeof value);
-}
-
-template <class T>
-void give(const T& value) {
-    std::fwrite(&value, sizeof value, 1, stdout);
-}
-
-[[noreturn]] void fail(const std::string& why) {
-    std::fprintf(stderr, "circuit: %s\n", why.c_str());
-    std::exit(3);
-}
-
 struct Job {
-    arrowsmith::GraphRequest request;
+    GraphRequest request;
     std::vector<uint8_t> message;
     std::vector<uint8_t> region;
 };
@@ -56,25 +39,13 @@ bool take_job(Job& job, uint32_t index) {
     return take(job.message.data(), request.length);
 }
 
-void check(const arrowsmith::GraphModel& model) {
-    if (!model.breaches().empty()) fail(model.breaches().front());
-    if (!model.stray().empty()) fail(model.stray());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5) {
-        std::fprintf(stderr, "usage: serve READ_LATENCY WRITE_LATENCY STALL_PERCENT SEED\n");
-        return 2;
-    }
-    arrowsmith::MemoryProfile profile;
-    profile.read_latency = static_cast<uint32_t>(std::strtoul(argv[1], nullptr, 10));
-    profile.write_latency = static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10));
-    profile.stall_percent = static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 10));
-    profile.seed = std::strtoull(argv[4], nullptr, 10);
-    arrowsmith::GraphModel model(profile);
-    arrowsmith::GraphDriver driver(model);
+    MemoryProfile profile;
+    if (!profile.parse(argc, argv)) return 2;
+    MemoryModel model(profile);
+    GraphDriver driver(model);
 
     uint64_t hash = 0;
     uint32_t slots = 0;
@@ -94,7 +65,7 @@ int main(int argc, char** argv) {
             model.lend(job.request.message, job.message.data(), job.request.length, false);
             model.lend(job.request.region, job.region.data(), job.request.capacity, true);
         }
-        std::vector<arrowsmith::GraphAnswer> answers;
+        std::vector<GraphAnswer> answers;
         const uint64_t begin = model.cycles();
         uint64_t heard = begin;
         for (size_t next = 0; answers.size() < count;) {

@@ -2,7 +2,7 @@
 // The host's side of a JSON circuit: what to write to its registers and what to read from them.
 //
 // A Bus has `void write(uint32_t address, uint32_t value)` and `uint32_t read(uint32_t address)` for the registers' 64 KiB: a mapped PCIe
-// window on a board, a simulated AXI4-Lite port in as_json_model.hpp. The driver knows registers only: memory for texts and
+// window on a board, a simulated AXI4-Lite port in as_memory_model.hpp. The driver knows registers only: memory for texts and
 // buffers is the caller's, addresses are those that the circuit sees.
 #pragma once
 

@@ -6,8 +6,8 @@
 //! Prints a line of JSON for each row group. `ARROWSMITH_VERILATOR` names a Verilator (`tools/hdl verilator`).
 
 use arrowsmith_engine_rtl::Verilator;
-use arrowsmith_engine_rtl::converter::{Interface, MemoryProfile};
 use arrowsmith_engine_rtl::parquet::Engine;
+use arrowsmith_engine_rtl::{Interface, MemoryProfile};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
 use arrowsmith_rtlgen::parquet::Options;
 

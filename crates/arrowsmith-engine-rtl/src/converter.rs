@@ -15,20 +15,17 @@
 //! | for each input: rows | 8 |
 //! | for each buffer: length, bytes | 8, length |
 
-mod profile;
-
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-pub use profile::{Interface, MemoryProfile};
-
-use crate::RtlError;
 use crate::compile::{Sources, Verilator};
+use crate::process::Process;
+use crate::{MEMORY_MODEL, MemoryProfile, PIPES, RtlError};
 
-const CPP: [(&str, &str); 4] = [
+const CPP: [(&str, &str); 5] = [
+    MEMORY_MODEL,
+    PIPES,
     ("as_converter_registers.hpp", include_str!("../cpp/as_converter_registers.hpp")),
-    ("as_converter_model.hpp", include_str!("../cpp/as_converter_model.hpp")),
     ("as_converter_driver.hpp", include_str!("../cpp/as_converter_driver.hpp")),
     ("as_converter_serve.cpp", include_str!("../cpp/as_converter_serve.cpp")),
 ];
@@ -43,9 +40,7 @@ pub struct Converter {
 /// A converter under power.
 #[derive(Debug)]
 pub struct Session {
-    child: Child,
-    to: BufWriter<ChildStdin>,
-    from: BufReader<ChildStdout>,
+    process: Process,
 }
 
 /// What one unit reads.
@@ -117,21 +112,10 @@ impl Converter {
     ///
     /// The process does not start.
     pub fn start(&self, memory: &MemoryProfile) -> Result<Session, RtlError> {
-        let failed = |error| RtlError::Io(self.program.clone(), error);
-        let mut child = Command::new(&self.program)
-            .args(memory.arguments())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed(std::io::Error::other("has no pipes")));
-        };
-        let mut session = Session { child, to: BufWriter::new(to), from: BufReader::new(from) };
-        let sent = session.to.write_all(&self.schema_hash.to_le_bytes());
-        sent.map_err(|_| session.last_words())?;
-        Ok(session)
+        let mut process = Process::start(&self.program, memory)?;
+        let sent = process.to.write_all(&self.schema_hash.to_le_bytes());
+        sent.map_err(|_| process.last_words())?;
+        Ok(Session { process })
     }
 }
 
@@ -147,73 +131,42 @@ impl Session {
             return Err(RtlError::Request(index, "lies wrongly"));
         }
         let done = self.send(inputs, capacities).and_then(|()| self.receive(inputs, capacities));
-        done.map_err(|_| self.last_words())
+        done.map_err(|_| self.process.last_words())
     }
 
     fn send(&mut self, inputs: &[Input<'_>], capacities: &[u64]) -> std::io::Result<()> {
         let number = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
-        self.to.write_all(&number(inputs.len()))?;
+        self.process.to.write_all(&number(inputs.len()))?;
         for input in inputs {
-            self.to.write_all(&(input.bytes.len() as u64).to_le_bytes())?;
-            self.to.write_all(&input.items.to_le_bytes())?;
-            self.to.write_all(&input.misalignment.to_le_bytes())?;
-            self.to.write_all(input.bytes)?;
+            self.process.to.write_all(&(input.bytes.len() as u64).to_le_bytes())?;
+            self.process.to.write_all(&input.items.to_le_bytes())?;
+            self.process.to.write_all(&input.misalignment.to_le_bytes())?;
+            self.process.to.write_all(input.bytes)?;
         }
-        self.to.write_all(&number(capacities.len()))?;
+        self.process.to.write_all(&number(capacities.len()))?;
         for capacity in capacities {
-            self.to.write_all(&capacity.to_le_bytes())?;
+            self.process.to.write_all(&capacity.to_le_bytes())?;
         }
-        self.to.flush()
+        self.process.to.flush()
     }
 
     fn receive(&mut self, inputs: &[Input<'_>], capacities: &[u64]) -> std::io::Result<Outcome> {
-        let mut codes = [0; 8];
-        self.from.read_exact(&mut codes)?;
-        let [a, b, c, d, e, f, g, h] = codes;
-        let (code, unit) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
-        let position = self.number()?;
-        let [rows, cycles] = [self.number()?, self.number()?];
-        let [stall_input, stall_output] = [self.number()?, self.number()?];
-        let input_rows = inputs.iter().map(|_| self.number()).collect::<Result<_, _>>()?;
+        let [code, unit] = [self.process.word()?, self.process.word()?];
+        let position = self.process.long()?;
+        let [rows, cycles] = [self.process.long()?, self.process.long()?];
+        let [stall_input, stall_output] = [self.process.long()?, self.process.long()?];
+        let input_rows = inputs.iter().map(|_| self.process.long()).collect::<Result<_, _>>()?;
         let mut buffers = Vec::with_capacity(capacities.len());
         for capacity in capacities {
-            let length = self.number()?;
+            let length = self.process.long()?;
             if length > *capacity {
                 return Err(std::io::Error::other("more than the capacity"));
             }
             let mut bytes = vec![0; usize::try_from(length).map_err(std::io::Error::other)?];
-            self.from.read_exact(&mut bytes)?;
+            self.process.from.read_exact(&mut bytes)?;
             buffers.push(bytes);
         }
         let fault = (code != 0).then_some(Fault { code, unit, position });
         Ok(Outcome { fault, rows, cycles, stall_input, stall_output, input_rows, buffers })
-    }
-
-    fn number(&mut self) -> std::io::Result<u64> {
-        let mut bytes = [0; 8];
-        self.from.read_exact(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    /// What the process said before it stopped.
-    fn last_words(&mut self) -> RtlError {
-        let _ = self.child.kill();
-        let mut said = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
-            let _ = stderr.read_to_string(&mut said);
-        }
-        let said = said.trim();
-        RtlError::Broken(if said.is_empty() {
-            "it stopped without a word".into()
-        } else {
-            said.into()
-        })
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -12,12 +12,20 @@ mod compile;
 pub mod converter;
 pub mod graph;
 pub mod json;
+mod memory;
 pub mod parquet;
+mod process;
 
 use std::fmt;
 use std::path::PathBuf;
 
 pub use compile::{Verilator, cache_folder};
+pub use memory::{Interface, MemoryProfile};
+
+/// The C++ that is compiled with every circuit: its memory, and the pipes of a process that is one.
+const MEMORY_MODEL: (&str, &str) =
+    ("as_memory_model.hpp", include_str!("../cpp/as_memory_model.hpp"));
+const PIPES: (&str, &str) = ("as_pipes.hpp", include_str!("../cpp/as_pipes.hpp"));
 
 /// Why a circuit does not run.
 #[derive(Debug)]

@@ -22,8 +22,8 @@ pub use arrowsmith_rtlgen::graph::Refusal;
 pub use columns::{column, columns};
 pub use each::{ColumnEngine, Counts};
 
-use crate::converter::{Converter, Fault, Input, MemoryProfile, Outcome, Session};
-use crate::{RtlError, Verilator};
+use crate::converter::{Converter, Fault, Input, Outcome, Session};
+use crate::{MemoryProfile, RtlError, Verilator};
 
 /// Bytes of all buffers of a row group, at most: a footer can promise any number of rows, and a dictionary can expand to any length.
 const CAPACITY_MAX: u64 = 1 << 31;

@@ -9,7 +9,8 @@
 
 mod support;
 
-use arrowsmith_engine_rtl::graph::{Profile, Request};
+use arrowsmith_engine_rtl::MemoryProfile;
+use arrowsmith_engine_rtl::graph::Request;
 use arrowsmith_graph::{Code, Layout, WireError};
 use arrowsmith_rtlgen::graph::{Options, generate};
 use support::{
@@ -47,7 +48,7 @@ fn the_papers_message_becomes_the_papers_objects() {
         5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // types
         1, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 2, 5, 0, 0, 0, 4, 0, 0, 0,
     ];
-    let mut session = circuit(&layout, None).start(&[0x111, 0x222], Profile::IDEAL).unwrap();
+    let mut session = circuit(&layout, None).start(&[0x111, 0x222], &MemoryProfile::IDEAL).unwrap();
     let run = session.run(&[request(&message, 80)]).unwrap();
     let base = 0x1000_0000;
     let words: [u32; 20] = [
@@ -82,7 +83,8 @@ fn the_papers_largest_structure_takes_less_than_a_third_of_its_cycles() {
     let message = tree(127);
     for (path, bytes) in [(I386, 4_080), (X86_64, 8_160)] {
         let layout = layout(path);
-        let mut session = circuit(&layout, None).start(&vtables(&layout), Profile::IDEAL).unwrap();
+        let mut session =
+            circuit(&layout, None).start(&vtables(&layout), &MemoryProfile::IDEAL).unwrap();
         // Twice, so that the second one's message is there before it begins, as in the paper's input memory.
         let mut second = request(&message, 8_160);
         second.region += 0x10_0000;
@@ -97,7 +99,8 @@ fn the_papers_largest_structure_takes_less_than_a_third_of_its_cycles() {
 #[test]
 fn as_many_objects_as_the_table_holds_and_not_one_more() {
     let layout = layout(I386);
-    let mut session = circuit(&layout, None).start(&vtables(&layout), Profile::IDEAL).unwrap();
+    let mut session =
+        circuit(&layout, None).start(&vtables(&layout), &MemoryProfile::IDEAL).unwrap();
     let full = tree(511);
     let mut over = full.clone();
     over[..4].copy_from_slice(&1025_u32.to_le_bytes());
@@ -115,13 +118,12 @@ fn compare(layout: &Layout, beat_bytes: Option<u32>, stall_percent: u32, request
     let beat = beat_bytes.unwrap_or(64).into();
     let oracle = Oracle { layout, vtables: &vtables, beat_bytes: beat };
     let mut random = Random(u64::from(stall_percent) * 1_000 + beat);
-    let profile = Profile {
+    let memory = MemoryProfile {
         read_latency: 2 + stall_percent,
         write_latency: 2 + stall_percent,
-        stall_percent,
-        seed: 7,
+        ..MemoryProfile::stalling(stall_percent, 7)
     };
-    let mut session = compiled.start(&vtables, profile).unwrap();
+    let mut session = compiled.start(&vtables, &memory).unwrap();
     let mut messages = Vec::new();
     for index in 0..requests {
         let most = [3, 12, 40, 300][(index % 4) as usize];

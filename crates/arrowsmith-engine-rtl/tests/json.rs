@@ -12,14 +12,15 @@ use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
 use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
+use arrowsmith_engine_rtl::MemoryProfile;
+use arrowsmith_engine_rtl::json::RtlEngine;
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_rtlgen::json::Shape;
 use arrowsmith_testkit::case::{Failed, load, run_case};
 use arrowsmith_testkit::random::{Rng, mutate};
 use arrowsmith_workload::{Generator, Workload};
 
-use json_support::{check, one, plan, profile, there};
+use json_support::{check, memory, one, plan, there};
 
 const KITCHEN: &str = "id: uint64 not null, name: utf8, small: int8, flag: bool, n: null, \
      tags: list<utf8>, counts: list<int32 not null> not null, holes: list<uint16>, \
@@ -250,7 +251,7 @@ fn everything_at_once() {
     let engines: Vec<RtlEngine> = [(0, 1), (30, 2), (80, 3)]
         .into_iter()
         .map(|(stalls, seed)| {
-            RtlEngine::new(Arc::new(CpuEngine::default())).with_profile(profile(stalls, seed))
+            RtlEngine::new(Arc::new(CpuEngine::default())).with_memory(memory(stalls, seed))
         })
         .collect();
     for seed in 0..seeds() {
@@ -279,12 +280,12 @@ fn workloads() {
         let mut text = Vec::new();
         Generator::new(workload, 3, 64).fill(60_000, &mut text);
         let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
-        for profile in [Profile::IDEAL, profile(40, 9)] {
-            let rtl = RtlEngine::new(Arc::new(CpuEngine::default())).with_profile(profile);
+        for memory in [MemoryProfile::IDEAL, memory(40, 9)] {
+            let rtl = RtlEngine::new(Arc::new(CpuEngine::default())).with_memory(memory);
             check(&rtl, &plan, &DecodeOptions::default(), &text, workload.name());
             let counts = rtl.statistics().counts();
             assert_eq!(counts.handed_back, 0);
-            if profile == Profile::IDEAL {
+            if memory == MemoryProfile::IDEAL {
                 // A figure of cycles, not of time: the goals of the JSON circuits at 8 bytes.
                 assert!(counts.bytes * 10 >= counts.cycles * 75, "{workload}: {counts}");
             }
@@ -306,7 +307,7 @@ fn several_parsers_keep_the_order() {
     let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
     let rtl = RtlEngine::new(Arc::new(CpuEngine::default()))
         .with_shape(Shape { width: 8, parsers: 3 })
-        .with_profile(profile(20, 4));
+        .with_memory(memory(20, 4));
     let mut options = DecodeOptions::default();
     options.on_error = OnError::Skip;
     check(&rtl, &plan, &options, &text, "three parsers");

@@ -14,7 +14,7 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_rtl::json::{Counts, RtlEngine};
 use arrowsmith_testkit::random::Rng;
 
-use json_support::{check, one, plan, profile, there};
+use json_support::{check, memory, one, plan, there};
 
 const SCHEMA: &str = "x: float64, y: float32, xs: list<float64 not null>, \
      a: decimal128(38, 10), b: decimal128(5, 2), c: decimal128(18, 0), cs: fixed_size_list<decimal128(20, 3), 3>, \
@@ -24,7 +24,7 @@ const SCHEMA: &str = "x: float64, y: float32, xs: list<float64 not null>, \
 
 /// Compares both engines on texts; what is wrong becomes a null. Gives what the circuits did.
 fn compare(texts: &[String], stalls: u32, about: &str) -> Counts {
-    let rtl = RtlEngine::new(Arc::new(CpuEngine::default())).with_profile(profile(stalls, 5));
+    let rtl = RtlEngine::new(Arc::new(CpuEngine::default())).with_memory(memory(stalls, 5));
     let mut options = DecodeOptions::default();
     options.on_error = OnError::Null;
     for text in texts {

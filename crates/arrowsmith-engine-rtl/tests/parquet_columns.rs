@@ -18,8 +18,8 @@ use arrow_array::{
     StringArray, TimestampMicrosecondArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
-use arrowsmith_engine_rtl::converter::{Interface, MemoryProfile};
 use arrowsmith_engine_rtl::parquet::{Engine, ParquetError};
+use arrowsmith_engine_rtl::{Interface, MemoryProfile};
 use arrowsmith_rtlgen::parquet::{Column, Design, Kind, Options, generate};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;

@@ -12,7 +12,7 @@ mod parquet_support;
 
 use std::collections::BTreeMap;
 
-use arrowsmith_engine_rtl::converter::MemoryProfile;
+use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::parquet::{ColumnEngine, ParquetError, column};
 use arrowsmith_rtlgen::parquet::{Column, Kind, Options};
 use arrowsmith_testkit::corpus;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "as_graph_driver.hpp"
-#include "as_graph_model.hpp"
+#include "as_memory_model.hpp"
 #include "expression.hpp"
 
 namespace {
@@ -73,7 +73,7 @@ Message tree(int operations, int& value) {
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     const uint64_t layout_hash = std::strtoull(argv[1], nullptr, 16);
-    arrowsmith::GraphModel model;
+    arrowsmith::MemoryModel model;
     arrowsmith::GraphDriver driver(model);
     if (!driver.identify(layout_hash)) return 3;
     driver.set_vtable(0, vtable_of(Literal(0)));
@@ -83,11 +83,12 @@ int main(int argc, char** argv) {
     void* const wanted = reinterpret_cast<void*>(uintptr_t{0x20000000});
     void* const region = mmap(wanted, kCapacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (region != wanted) return 4;
-    model.lend(reinterpret_cast<uintptr_t>(region), region, kCapacity, true);
 
     for (int operations : {1, 2, 127, 500}) {
         int expected = 0;
         std::vector<uint8_t> message = tree(operations, expected).bytes();
+        model.take_back_all();
+        model.lend(reinterpret_cast<uintptr_t>(region), region, kCapacity, true);
         model.lend(reinterpret_cast<uintptr_t>(message.data()), message.data(), message.size(), false);
         arrowsmith::GraphRequest request;
         request.message = reinterpret_cast<uintptr_t>(message.data());

@@ -4,8 +4,8 @@
 //! Cycles are counted by the circuit itself; times at the paper's 125 MHz are derived from them. Resources are those after
 //! technology mapping for the paper's FPGA family; nothing is placed or routed here.
 
-use arrowsmith_engine_rtl::Verilator;
-use arrowsmith_engine_rtl::graph::{Profile, Request};
+use arrowsmith_engine_rtl::graph::Request;
+use arrowsmith_engine_rtl::{MemoryProfile, Verilator};
 use arrowsmith_graph::Layout;
 use arrowsmith_rtlgen::LIBRARY;
 use arrowsmith_rtlgen::graph::{Design, Options as Widths, generate};
@@ -94,7 +94,7 @@ fn simulate(options: &Options, layout: &Layout, design: &Design) -> Result<Vec<C
     let say = |error: arrowsmith_engine_rtl::RtlError| error.to_string();
     let circuit = Verilator::find().and_then(|found| found.circuit(design, layout)).map_err(say)?;
     let vtables: Vec<u64> = (1..=layout.slots() as u64).map(|slot| slot * 0x1000).collect();
-    let mut session = circuit.start(&vtables, Profile::IDEAL).map_err(say)?;
+    let mut session = circuit.start(&vtables, &MemoryProfile::IDEAL).map_err(say)?;
     options
         .operations
         .iter()

@@ -9,9 +9,8 @@ use ::parquet::file::properties::{WriterProperties, WriterVersion};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrowsmith_core::{Chunk, DecodeOptions, Framing, Limits};
 use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_rtl::converter::{Interface, MemoryProfile};
-use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
-use arrowsmith_engine_rtl::{Verilator, parquet};
+use arrowsmith_engine_rtl::json::RtlEngine;
+use arrowsmith_engine_rtl::{MemoryProfile, Verilator, parquet};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_rtlgen::json::{Shape, generate};
@@ -35,27 +34,11 @@ pub(crate) fn json_sources(plan: &Plan, shape: Shape) -> Result<[Sources; 2], St
     Ok([Sources { top: "records_parser".to_owned(), files }, device])
 }
 
-/// A memory behind an interface, or one without delays.
-pub(crate) fn profile(interface: Option<&Interface>, megahertz: u32) -> Profile {
-    interface.map_or(Profile::IDEAL, |interface| {
-        let MemoryProfile { read_latency, write_latency, read_rate, write_rate, seed, .. } =
-            interface.at(megahertz);
-        Profile {
-            read_latency,
-            write_latency,
-            stall_percent: 0,
-            seed,
-            read_millibytes: read_rate,
-            write_millibytes: write_rate,
-        }
-    })
-}
-
 /// Runs generated records through the circuit of a workload and compares every value with the engine `cpu`.
 pub(crate) fn run_json(
     workload: Workload,
     shape: Shape,
-    profile: Profile,
+    memory: MemoryProfile,
     bytes: usize,
 ) -> Result<Run, String> {
     let say = |error: arrowsmith_core::Error| error.to_string();
@@ -63,7 +46,7 @@ pub(crate) fn run_json(
     Generator::new(workload, 1, VALUES_MAX).fill(bytes, &mut text);
     let plan = Arc::new(Plan::new(Arc::new(workload.schema())).map_err(say)?);
     let cpu: Arc<dyn Engine> = Arc::new(CpuEngine::default());
-    let circuit = RtlEngine::new(Arc::clone(&cpu)).with_shape(shape).with_profile(profile);
+    let circuit = RtlEngine::new(Arc::clone(&cpu)).with_shape(shape).with_memory(memory);
     let decode = |engine: &dyn Engine| {
         let mut decoder = engine.decoder(&plan, &DecodeOptions::default())?;
         decoder.decode(&Chunk::new(&text, Framing::Lines))?;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_schema::Schema;
-use arrowsmith_engine_rtl::converter::{Interface, MemoryProfile};
+use arrowsmith_engine_rtl::{Interface, MemoryProfile};
 use arrowsmith_plan::Plan;
 use arrowsmith_rtlgen::json::Shape;
 use arrowsmith_workload::Workload;
@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::machine;
 use crate::result::{Machine, NotMeasured};
-use circuits::{ColumnCase, json_sources, profile, run_json};
+use circuits::{ColumnCase, json_sources, run_json};
 use synthesis::{Sources, Tools};
 
 pub use model::Run;
@@ -288,7 +288,7 @@ impl Maker<'_> {
                 let workload: Workload =
                     name.parse().map_err(|_| "no records are generated for it")?;
                 let shape = Shape { width: *width, parsers: 1 };
-                run_json(workload, shape, profile(None, 0), bytes)
+                run_json(workload, shape, MemoryProfile::IDEAL, bytes)
             }
         });
     }
@@ -311,7 +311,7 @@ impl Maker<'_> {
         for interface in Interface::ALL {
             let megahertz = CLOCKS[0];
             let run = self.note(&of, &format!("behind {}", interface.name), |_| {
-                run_json(workload, shape, profile(Some(&interface), megahertz), bytes)
+                run_json(workload, shape, interface.at(megahertz), bytes)
             });
             self.report.end_to_end.extend(run.map(|run| EndToEnd {
                 name: workload.name().to_owned(),

@@ -3,7 +3,7 @@
 //!
 //! Nothing here measures; every figure that comes out is marked as derived where it is shown.
 
-use arrowsmith_engine_rtl::converter::Interface;
+use arrowsmith_engine_rtl::Interface;
 use serde::Serialize;
 
 /// An FPGA of the papers, with the sizes that its maker publishes.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use arrowsmith_engine_rtl::converter::Interface;
+use arrowsmith_engine_rtl::Interface;
 
 use super::model::{
     Device, JSON_PAPER, LX110T, PARQUET_PAPER, VU9P, VU37P, fit_half, joules_per_gb,

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use arrowsmith_engine_rtl::converter::Interface;
+use arrowsmith_engine_rtl::Interface;
 use serde_json::json;
 
 use super::model::{self, VU37P};

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use arrowsmith::plan::{Engine, Plan};
 use arrowsmith_bench::rtl as report;
 use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing};
-use arrowsmith_engine_rtl::cache_folder;
-use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
+use arrowsmith_engine_rtl::json::RtlEngine;
+use arrowsmith_engine_rtl::{MemoryProfile, cache_folder};
 use arrowsmith_rtlgen::json::{Shape, generate, project};
 use arrowsmith_workload::Workload;
 
@@ -69,6 +69,15 @@ fn write_files(top: &str, files: Vec<(String, String)>, args: &GenerateArgs) -> 
     Ok(())
 }
 
+/// The memory that was asked for.
+fn memory(args: &SimulateArgs) -> MemoryProfile {
+    MemoryProfile {
+        read_latency: args.read_latency,
+        stall_percent: args.stalls,
+        ..MemoryProfile::IDEAL
+    }
+}
+
 fn simulate(args: &SimulateArgs) -> Outcome {
     if args.circuit.format == RtlFormat::Parquet {
         return parquet::simulate(args);
@@ -77,9 +86,8 @@ fn simulate(args: &SimulateArgs) -> Outcome {
     let text = fs::read(&args.input).map_err(|error| Error::io(&args.input, error))?;
     let options = DecodeOptions::default();
     let host = arrowsmith::engine("cpu")?;
-    let profile =
-        Profile { read_latency: args.read_latency, stall_percent: args.stalls, ..Profile::IDEAL };
-    let circuit = RtlEngine::new(Arc::clone(&host)).with_shape(shape).with_profile(profile);
+    let memory = memory(args);
+    let circuit = RtlEngine::new(Arc::clone(&host)).with_shape(shape).with_memory(memory);
     let decode = |engine: &dyn Engine| -> Outcome<_> {
         let mut decoder = engine.decoder(&plan, &options)?;
         let said = decoder.decode(&Chunk::new(&text, Framing::Lines)).map_err(|e| e.to_string());

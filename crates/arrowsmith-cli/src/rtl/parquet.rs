@@ -11,7 +11,6 @@ use arrow_array::ArrayRef;
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder};
 use arrowsmith_engine_rtl::Verilator;
-use arrowsmith_engine_rtl::converter::MemoryProfile;
 use arrowsmith_engine_rtl::parquet::{ColumnEngine, Measured, ParquetError, column, columns};
 use arrowsmith_parquet::{Column, File, ReadOptions, ReadPlan};
 use arrowsmith_rtlgen::parquet::{Design, Options, columns_of_schema, generate};
@@ -40,12 +39,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> Outcome {
     check(&args.circuit)?;
     let (file, plan) = open(&args.input)?;
     let verilator = Verilator::find().map_err(|error| Error::Config(error.to_string()))?;
-    let memory = MemoryProfile {
-        read_latency: args.read_latency,
-        stall_percent: args.stalls,
-        ..MemoryProfile::IDEAL
-    };
-    let circuits = ColumnEngine::new(verilator, Options::default(), memory);
+    let circuits = ColumnEngine::new(verilator, Options::default(), super::memory(args));
     let mut stdout = io::stdout().lock();
     let mut differ = false;
     for field in &plan.fields {

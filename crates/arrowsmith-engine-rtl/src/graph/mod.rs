@@ -13,35 +13,16 @@ use arrowsmith_rtlgen::LIBRARY;
 use arrowsmith_rtlgen::graph::Design;
 
 use crate::compile::Sources;
-use crate::{RtlError, Verilator};
+use crate::{MEMORY_MODEL, PIPES, RtlError, Verilator};
 
 pub use process::{Circuit, Session};
 
 /// The C++ of the simulation: for programs that link the model themselves.
-pub const HEADERS: [(&str, &str); 2] = [
-    ("as_graph_driver.hpp", include_str!("../../cpp/as_graph_driver.hpp")),
-    ("as_graph_model.hpp", include_str!("../../cpp/as_graph_model.hpp")),
-];
+pub const HEADERS: [(&str, &str); 2] =
+    [("as_graph_driver.hpp", include_str!("../../cpp/as_graph_driver.hpp")), MEMORY_MODEL];
 
-const SERVE: (&str, &str) = ("as_graph_serve.cpp", include_str!("../../cpp/as_graph_serve.cpp"));
-
-/// How the simulated memory behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Profile {
-    /// Cycles from the address of a read to its first beat.
-    pub read_latency: u32,
-    /// Cycles from the last beat of a write to its answer.
-    pub write_latency: u32,
-    /// Of the cycles, how many per cent a channel pauses, each by chance.
-    pub stall_percent: u32,
-    /// Where chance begins.
-    pub seed: u64,
-}
-
-impl Profile {
-    /// Memory as near as the block RAM of the paper: two cycles each way, no stalls.
-    pub const IDEAL: Self = Self { read_latency: 2, write_latency: 2, stall_percent: 0, seed: 1 };
-}
+const SERVE: [(&str, &str); 2] =
+    [PIPES, ("as_graph_serve.cpp", include_str!("../../cpp/as_graph_serve.cpp"))];
 
 /// A message for the circuit, and the region to make its objects for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,11 +66,11 @@ impl Verilator {
     ///
     /// What Verilator, the C++ compiler or the file system say.
     pub fn circuit(&self, design: &Design, layout: &Layout) -> Result<Circuit, RtlError> {
-        let program = self.program(design, &[SERVE], &[])?;
+        let program = self.program(design, &SERVE, &[])?;
         Ok(Circuit::new(program, layout))
     }
 
-    /// Compiles a program of the caller's that has the circuit in it, as `as_graph_model.hpp` shows it: C++ files by name and
+    /// Compiles a program of the caller's that has the circuit in it, on a memory as `as_memory_model.hpp` has it: C++ files by name and
     /// text, one of them with a `main`; flags for compiler and linker.
     ///
     /// # Errors

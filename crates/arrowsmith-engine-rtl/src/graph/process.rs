@@ -12,14 +12,14 @@
 //! | cycles | 8 |
 //! | for each request: tag, code, position, objects, bytes, cycles; the objects if the code is 0 | 4 each, bytes |
 
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use arrowsmith_graph::{Code, Layout, WireError};
 
-use super::{Answer, Profile, Request, Run};
-use crate::RtlError;
+use super::{Answer, Request, Run};
+use crate::process::Process;
+use crate::{MemoryProfile, RtlError};
 
 /// Bytes that a region may have, at most.
 const CAPACITY_MAX: u32 = 256 << 20;
@@ -38,9 +38,7 @@ pub struct Circuit {
 /// A circuit under power: vtable pointers are set.
 #[derive(Debug)]
 pub struct Session {
-    child: Child,
-    to: BufWriter<ChildStdin>,
-    from: BufReader<ChildStdout>,
+    process: Process,
 }
 
 impl Circuit {
@@ -53,39 +51,20 @@ impl Circuit {
     /// # Errors
     ///
     /// The process does not start; the number of vtable pointers is not that of the layout.
-    pub fn start(&self, vtables: &[u64], profile: Profile) -> Result<Session, RtlError> {
+    pub fn start(&self, vtables: &[u64], memory: &MemoryProfile) -> Result<Session, RtlError> {
         if vtables.len() != self.slots {
             return Err(RtlError::Request(
                 0,
                 "has another number of vtable pointers than the layout",
             ));
         }
-        let mut command = Command::new(&self.program);
-        for argument in [
-            u64::from(profile.read_latency),
-            u64::from(profile.write_latency),
-            u64::from(profile.stall_percent),
-            profile.seed,
-        ] {
-            command.arg(argument.to_string());
-        }
-        let failed = |error| RtlError::Io(self.program.clone(), error);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed(std::io::Error::other("has no pipes")));
-        };
-        let mut session = Session { child, to: BufWriter::new(to), from: BufReader::new(from) };
+        let mut process = Process::start(&self.program, memory)?;
         let mut hello = self.layout_hash.to_le_bytes().to_vec();
         hello.extend(u32::try_from(vtables.len()).unwrap_or(u32::MAX).to_le_bytes());
         hello.extend(vtables.iter().flat_map(|value| value.to_le_bytes()));
-        let sent = session.to.write_all(&hello).and_then(|()| session.to.flush());
-        sent.map_err(|_| session.last_words())?;
-        Ok(session)
+        let sent = process.to.write_all(&hello).and_then(|()| process.to.flush());
+        sent.map_err(|_| process.last_words())?;
+        Ok(Session { process })
     }
 }
 
@@ -110,35 +89,33 @@ impl Session {
         }
         for some in requests.chunks(REQUESTS_MAX) {
             let done = self.send(some).and_then(|()| self.receive(some, &mut run));
-            done.map_err(|_| self.last_words())?;
+            done.map_err(|_| self.process.last_words())?;
         }
         Ok(run)
     }
 
     fn send(&mut self, requests: &[Request<'_>]) -> std::io::Result<()> {
         let number = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
-        self.to.write_all(&number(requests.len()))?;
+        self.process.to.write_all(&number(requests.len()))?;
         for request in requests {
-            self.to.write_all(&number(request.message.len()))?;
-            self.to.write_all(&u32::from(request.header).to_le_bytes())?;
-            self.to.write_all(&request.misalignment.to_le_bytes())?;
-            self.to.write_all(&request.region.to_le_bytes())?;
-            self.to.write_all(&request.capacity.to_le_bytes())?;
-            self.to.write_all(request.message)?;
+            self.process.to.write_all(&number(request.message.len()))?;
+            self.process.to.write_all(&u32::from(request.header).to_le_bytes())?;
+            self.process.to.write_all(&request.misalignment.to_le_bytes())?;
+            self.process.to.write_all(&request.region.to_le_bytes())?;
+            self.process.to.write_all(&request.capacity.to_le_bytes())?;
+            self.process.to.write_all(request.message)?;
         }
-        self.to.flush()
+        self.process.to.flush()
     }
 
     fn receive(&mut self, requests: &[Request<'_>], run: &mut Run) -> std::io::Result<()> {
-        let mut cycles = [0; 8];
-        self.from.read_exact(&mut cycles)?;
-        run.cycles += u64::from_le_bytes(cycles);
+        run.cycles += self.process.long()?;
         for request in requests {
             let [_tag, code, position, objects, bytes, cycles] = self.numbers()?;
             let region = if code == 0 {
                 let strange = bytes > request.capacity;
                 let mut region = vec![0; if strange { 0 } else { bytes as usize }];
-                self.from.read_exact(&mut region)?;
+                self.process.from.read_exact(&mut region)?;
                 Ok(region)
             } else {
                 let known = Code::ALL.iter().find(|known| known.number() == code);
@@ -154,32 +131,8 @@ impl Session {
     fn numbers(&mut self) -> std::io::Result<[u32; 6]> {
         let mut numbers = [0; 6];
         for number in &mut numbers {
-            let mut bytes = [0; 4];
-            self.from.read_exact(&mut bytes)?;
-            *number = u32::from_le_bytes(bytes);
+            *number = self.process.word()?;
         }
         Ok(numbers)
-    }
-
-    /// What the process said before it stopped.
-    fn last_words(&mut self) -> RtlError {
-        let _ = self.child.kill();
-        let mut said = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
-            let _ = stderr.read_to_string(&mut said);
-        }
-        let said = said.trim();
-        RtlError::Broken(if said.is_empty() {
-            "it stopped without a word".into()
-        } else {
-            said.into()
-        })
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -21,57 +21,15 @@ use arrowsmith_rtlgen::LIBRARY_JSON;
 use arrowsmith_rtlgen::json::{Design, Shape, generate};
 
 use crate::compile::Sources;
-use crate::{RtlError, Verilator};
+use crate::{MEMORY_MODEL, MemoryProfile, PIPES, RtlError, Verilator};
 use decoder::RtlDecoder;
 
 /// The driver and the model, as they are compiled with a circuit.
-pub const HEADERS: [(&str, &str); 2] = [
-    ("as_json_driver.hpp", include_str!("../../cpp/as_json_driver.hpp")),
-    ("as_json_model.hpp", include_str!("../../cpp/as_json_model.hpp")),
-];
+pub const HEADERS: [(&str, &str); 2] =
+    [("as_json_driver.hpp", include_str!("../../cpp/as_json_driver.hpp")), MEMORY_MODEL];
 
-const SERVE: (&str, &str) = ("as_json_serve.cpp", include_str!("../../cpp/as_json_serve.cpp"));
-
-/// How the simulated memory behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Profile {
-    /// Cycles from the address of a read to its first beat.
-    pub read_latency: u32,
-    /// Cycles from the last beat of a write to its answer.
-    pub write_latency: u32,
-    /// Of the cycles, how many per cent a channel pauses, each by chance.
-    pub stall_percent: u32,
-    /// Where chance begins.
-    pub seed: u64,
-    /// Thousandths of a byte that can be read in a cycle; 0 for a beat.
-    pub read_millibytes: u32,
-    /// Thousandths of a byte that can be written in a cycle; 0 for a beat.
-    pub write_millibytes: u32,
-}
-
-impl Profile {
-    /// A beat a cycle each way, two cycles away.
-    pub const IDEAL: Self = Self {
-        read_latency: 2,
-        write_latency: 2,
-        stall_percent: 0,
-        seed: 1,
-        read_millibytes: 0,
-        write_millibytes: 0,
-    };
-
-    fn arguments(self) -> [String; 6] {
-        [
-            u64::from(self.read_latency),
-            u64::from(self.write_latency),
-            u64::from(self.stall_percent),
-            self.seed,
-            u64::from(self.read_millibytes),
-            u64::from(self.write_millibytes),
-        ]
-        .map(|number| number.to_string())
-    }
-}
+const SERVE: [(&str, &str); 2] =
+    [PIPES, ("as_json_serve.cpp", include_str!("../../cpp/as_json_serve.cpp"))];
 
 /// What circuits did, over all decoders of an engine.
 #[derive(Debug, Default)]
@@ -151,7 +109,7 @@ impl Statistics {
 pub struct RtlEngine {
     host: Arc<dyn Engine>,
     shape: Shape,
-    profile: Profile,
+    memory: MemoryProfile,
     statistics: Arc<Statistics>,
     /// Asked for its version once, not for every decoder.
     verilator: OnceLock<Verilator>,
@@ -163,7 +121,7 @@ impl RtlEngine {
         Self {
             host,
             shape: Shape::default(),
-            profile: Profile::IDEAL,
+            memory: MemoryProfile::IDEAL,
             statistics: Arc::default(),
             verilator: OnceLock::new(),
         }
@@ -176,8 +134,8 @@ impl RtlEngine {
     }
 
     /// Another memory.
-    pub fn with_profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
+    pub fn with_memory(mut self, memory: MemoryProfile) -> Self {
+        self.memory = memory;
         self
     }
 
@@ -207,7 +165,7 @@ impl Engine for RtlEngine {
         let design = generate(plan, "records", self.shape)?;
         let program = self.verilator()?.json(&design).map_err(config)?;
         let session =
-            process::Session::start(&program, design.hash, self.profile).map_err(config)?;
+            process::Session::start(&program, design.hash, &self.memory).map_err(config)?;
         let host = self.host.decoder(plan, options)?;
         let statistics = Arc::clone(&self.statistics);
         Ok(Box::new(RtlDecoder::new(plan, design, session, host, options, statistics)?))
@@ -231,7 +189,7 @@ impl Verilator {
         self.compile(&Sources {
             top: design.top.clone(),
             rtl: library.chain(design.files.clone()).collect(),
-            cpp: HEADERS.into_iter().chain([SERVE]).map(owned).collect(),
+            cpp: HEADERS.into_iter().chain(SERVE).map(owned).collect(),
             flags: Vec::new(),
         })
     }

@@ -13,8 +13,7 @@ use arrowsmith_parquet::{Column, File};
 use arrowsmith_rtlgen::parquet::Options;
 
 use super::{Engine, Measured, ParquetError, column};
-use crate::converter::MemoryProfile;
-use crate::{RtlError, Verilator};
+use crate::{MemoryProfile, RtlError, Verilator};
 
 /// What circuits did so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

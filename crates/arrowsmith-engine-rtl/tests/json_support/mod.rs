@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, Framing};
 use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::Verilator;
-use arrowsmith_engine_rtl::json::{Profile, RtlEngine};
+use arrowsmith_engine_rtl::json::RtlEngine;
 use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
 use arrowsmith_testkit::random::Rng;
@@ -24,8 +25,8 @@ pub fn there() -> bool {
 }
 
 /// A memory that is some cycles away and pauses by chance.
-pub fn profile(stalls: u32, seed: u64) -> Profile {
-    Profile { read_latency: 7, write_latency: 3, stall_percent: stalls, seed, ..Profile::IDEAL }
+pub fn memory(stalls: u32, seed: u64) -> MemoryProfile {
+    MemoryProfile { read_latency: 7, write_latency: 3, ..MemoryProfile::stalling(stalls, seed) }
 }
 
 pub fn plan(schema: &str) -> Arc<Plan> {

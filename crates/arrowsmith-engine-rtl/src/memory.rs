@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How memory behaves behind a converter: latency and bandwidth of the interfaces that the papers name.
+//! How the simulated memory behaves: latency, bandwidth and pauses, or those of the interfaces that the papers name.
 //!
 //! A profile is a model, not a measurement: rates are those of the link less its framing, latencies are typical of the link.
 
-/// A memory behind an interface, at a clock.
+/// The memory behind a circuit, at its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryProfile {
     /// Cycles from an address to its first beat.
@@ -78,9 +78,9 @@ impl Interface {
 }
 
 impl MemoryProfile {
-    /// A memory that takes and gives a beat a cycle.
+    /// A memory that takes and gives a beat a cycle, as near as block RAM: two cycles away.
     pub const IDEAL: Self = Self {
-        read_latency: 4,
+        read_latency: 2,
         write_latency: 2,
         read_rate: 0,
         write_rate: 0,
@@ -94,15 +94,17 @@ impl MemoryProfile {
         Self { stall_percent: percent, seed, ..Self::IDEAL }
     }
 
-    pub(super) fn arguments(&self) -> [String; 7] {
+    /// As `as_memory_model.hpp` takes it.
+    pub(crate) fn arguments(&self) -> [String; 7] {
         [
-            self.read_latency.to_string(),
-            self.write_latency.to_string(),
-            self.read_rate.to_string(),
-            self.write_rate.to_string(),
-            self.outstanding.to_string(),
-            self.stall_percent.to_string(),
-            self.seed.to_string(),
+            u64::from(self.read_latency),
+            u64::from(self.write_latency),
+            u64::from(self.read_rate),
+            u64::from(self.write_rate),
+            u64::from(self.outstanding),
+            u64::from(self.stall_percent),
+            self.seed,
         ]
+        .map(|number| number.to_string())
     }
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A converter's circuit under Verilator, with a memory behind it: cycle by cycle, strict about AXI4, and fast.
+// A generated circuit under Verilator, with a memory behind it: cycle by cycle, strict about AXI4, fast enough for megabytes.
 //
-// Memory is what the user lends: windows of the circuit's address space over host memory, far apart. An access outside of them is
-// refused and remembered in `stray()`; nothing else of this process is touched. Latency, bandwidth and outstanding bursts are those of a
-// profile; random stalls on every channel come from a seed. Breaches of AXI (a payload that changes while it is offered, a burst over a
-// 4 KiB border, a wrong `last`) are collected in `breaches()`. Bandwidth is a bucket of bytes for each direction that fills every cycle and
-// holds at most one burst.
+// Memory is what the user lends: windows of the circuit's address space, each over host memory. An access outside of them is
+// refused and remembered in `stray()`; nothing else of this process is ever touched. Latency, bandwidth and bursts on the way are
+// those of a profile; random stalls on every channel come from a seed. Breaches of AXI (a payload that changes while it is offered, a
+// burst over a 4 KiB border, a wrong `last`) are collected in `breaches()`.
 //
-// A Bus for ConverterDriver: reading and writing registers lets the clock run.
+// A Bus for the drivers: reading and writing registers lets the clock run.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,24 +25,30 @@
 
 namespace arrowsmith {
 
-// How the memory behaves; the fields of MemoryProfile in converter.rs.
-struct ConverterMemory {
-    uint64_t read_latency = 4;   // cycles from the address to the first beat
+// How the memory behaves: what memory.rs says, in its order.
+struct MemoryProfile {
+    uint64_t read_latency = 2;   // cycles from the address to the first beat
     uint64_t write_latency = 2;  // cycles from the last beat to the answer
     uint64_t read_rate = 0;      // bytes in 1000 cycles, 0 as many as the port takes
     uint64_t write_rate = 0;
-    uint64_t outstanding = 16;  // bursts each way
+    uint64_t outstanding = 64;   // bursts each way
     uint64_t stall_percent = 0;  // of the cycles in which a channel pauses, each by chance
     uint64_t seed = 1;
+
+    // From the arguments of a program; false if they are not seven.
+    bool parse(int argc, char** argv) {
+        uint64_t* const fields[] = {&read_latency, &write_latency, &read_rate, &write_rate, &outstanding, &stall_percent, &seed};
+        if (argc != 1 + static_cast<int>(std::size(fields))) return false;
+        for (size_t i = 0; i < std::size(fields); i++) *fields[i] = std::strtoull(argv[i + 1], nullptr, 10);
+        return true;
+    }
 };
 
-class ConverterModel {
+class MemoryModel {
 public:
     static constexpr uint32_t kBeatBytes = sizeof(Vobjects::mem_r_data_i);
-    // Each window has this much of the address space to itself.
-    static constexpr uint32_t kWindowBits = 40;
 
-    explicit ConverterModel(const ConverterMemory& profile)
+    explicit MemoryModel(const MemoryProfile& profile = {})
         : profile_(profile), random_(profile.seed * 2 + 1), context_(std::make_unique<VerilatedContext>()),
           top_(std::make_unique<Vobjects>(context_.get())) {
         top_->rst_ni = 0;
@@ -49,16 +56,21 @@ public:
         top_->rst_ni = 1;
         tick();
     }
-    ~ConverterModel() { top_->final(); }
-    ConverterModel(const ConverterModel&) = delete;
-    ConverterModel& operator=(const ConverterModel&) = delete;
+    ~MemoryModel() { top_->final(); }
+    MemoryModel(const MemoryModel&) = delete;
+    MemoryModel& operator=(const MemoryModel&) = delete;
 
-    // Lends the circuit `bytes` at `host`; returns their address, which has these low bits.
-    uint64_t lend(void* host, uint64_t bytes, bool writable, uint32_t misalignment = 0) {
-        windows_.push_back({static_cast<uint8_t*>(host), bytes, misalignment, writable});
-        return (windows_.size() << kWindowBits) + misalignment;
+    // Lends the circuit `bytes` at `host`, as `address`. Windows must not overlap; one of no bytes is none.
+    void lend(uint64_t address, void* host, uint64_t bytes, bool writable) {
+        if (bytes == 0) return;
+        windows_.insert(behind(address), {address, static_cast<uint8_t*>(host), bytes, 0, writable});
     }
     void take_back_all() { windows_.clear(); }
+    // Bytes from the begin of the window at `address` to the end of the last byte that was written.
+    uint64_t written(uint64_t address) {
+        const auto window = behind(address);
+        return window == windows_.end() || window->address != address ? 0 : window->written;
+    }
 
     uint64_t cycles() const { return cycles_; }
     // The cycle of the last transfer on any channel of memory.
@@ -120,25 +132,37 @@ public:
     }
 
 private:
-    using Bytes = std::array<uint8_t, kBeatBytes>;
     struct Window {
+        uint64_t address;
         uint8_t* host;
         uint64_t bytes;
-        uint64_t first;  // the window's own offset in its part of the address space
+        uint64_t written;
         bool writable;
+        uint64_t end() const { return address + bytes; }
     };
     struct Burst {
         uint64_t address;
         uint32_t beats;
         uint64_t due;
     };
+    struct Answer {
+        uint64_t due;
+        bool refused;
+    };
     struct Beat {
-        Bytes data;
-        std::array<uint8_t, 16> strobe;
+        std::array<uint8_t, kBeatBytes> data;
+        std::array<uint8_t, (kBeatBytes + 7) / 8> strobe;
         bool last;
         bool set(uint32_t byte) const { return strobe[byte / 8] >> (byte % 8) & 1; }
         bool operator==(const Beat& other) const { return data == other.data && strobe == other.strobe && last == other.last; }
     };
+    // What was offered in the cycle before and not taken, and so must still be there.
+    template <class Payload>
+    struct Offered {
+        bool held = false;
+        Payload payload{};
+    };
+    using Place = typename std::vector<Window>::iterator;
 
     void settle() { top_->eval(); }
 
@@ -152,9 +176,16 @@ private:
         return (z ^ (z >> 31)) % 100 < percent;
     }
 
-    // Thousandths of bytes that may pass now; a rate of 0 has no bucket.
+    // Bandwidth is a bucket of thousandths of bytes that fills every cycle and holds at most one burst; a rate of 0 has none.
     static void fill(uint64_t& bucket, uint64_t rate) { bucket = std::min(bucket + rate, uint64_t{4096} * 1000); }
     static bool enough(uint64_t bucket, uint64_t rate) { return rate == 0 || bucket >= uint64_t{kBeatBytes} * 1000; }
+    static void spend(uint64_t& bucket) { bucket -= std::min(bucket, uint64_t{kBeatBytes} * 1000); }
+
+    // The first window that ends behind an address: they are in order.
+    Place behind(uint64_t address) {
+        return std::upper_bound(windows_.begin(), windows_.end(), address,
+                                [](uint64_t at, const Window& window) { return at < window.end(); });
+    }
 
     // The memory's outputs of this cycle, which depend on nothing that the circuit does in it.
     void drive() {
@@ -168,37 +199,27 @@ private:
         if (!read_offered_) {
             read_offered_ = !reads_.empty() && reads_.front().due <= cycles_ && enough(read_bucket_, profile_.read_rate) &&
                             !chance(pause);
-            if (read_offered_) fetch();
+            if (read_offered_) fetch(reads_.front().address);
         }
         top_->mem_r_valid_i = read_offered_;
         if (!answer_offered_) {
             answer_offered_ = !answers_.empty() && answers_.front().due <= cycles_ && !chance(pause);
-            if (answer_offered_) top_->mem_b_resp_i = answers_.front().beats == 0 ? 0 : 2;
+            if (answer_offered_) top_->mem_b_resp_i = answers_.front().refused ? 2 : 0;
         }
         top_->mem_b_valid_i = answer_offered_;
     }
 
-    const Window* window(uint64_t address) const {
-        const uint64_t index = address >> kWindowBits;
-        return index >= 1 && index <= windows_.size() ? &windows_[index - 1] : nullptr;
-    }
-
-    void fetch() {
-        const uint64_t address = reads_.front().address;
-        const Window* from = window(address);
-        Bytes beat;
+    void fetch(uint64_t address) {
+        std::array<uint8_t, kBeatBytes> beat;
         beat.fill(0xa5);
         bool any = false;
-        if (from != nullptr) {
-            const uint64_t offset = address & ((uint64_t{1} << kWindowBits) - 1);
-            const uint64_t begin = std::max(offset, from->first);
-            const uint64_t end = std::min(offset + kBeatBytes, from->first + from->bytes);
-            // A beat of which nothing was lent is a stray; bytes around an input that is not aligned are not.
-            if (begin < end) {
-                std::memcpy(beat.data() + (begin - offset), from->host + (begin - from->first), end - begin);
-                any = true;
-            }
+        for (Place from = behind(address); from != windows_.end() && from->address < address + kBeatBytes; ++from) {
+            const uint64_t begin = std::max(address, from->address);
+            const uint64_t end = std::min(address + kBeatBytes, from->end());
+            std::memcpy(beat.data() + (begin - address), from->host + (begin - from->address), end - begin);
+            any = true;
         }
+        // A beat of which nothing was lent is a stray; bytes around an input that is not aligned are not.
         if (!any) stray("reads", address);
         std::memcpy(&top_->mem_r_data_i, beat.data(), kBeatBytes);
         top_->mem_r_resp_i = any ? 0 : 2;
@@ -208,37 +229,28 @@ private:
         if (!top_->rst_ni) return;
         const uint64_t ar = top_->mem_ar_addr_o * 256 + top_->mem_ar_len_o;
         const uint64_t aw = top_->mem_aw_addr_o * 256 + top_->mem_aw_len_o;
-        if (ar_held_ && (!top_->mem_ar_valid_o || ar != ar_)) breach("AR: what was offered changed");
-        if (aw_held_ && (!top_->mem_aw_valid_o || aw != aw_)) breach("AW: what was offered changed");
-        if (w_held_ && (!top_->mem_w_valid_o || !(beat() == w_))) breach("W: what was offered changed");
-        ar_held_ = top_->mem_ar_valid_o && !top_->mem_ar_ready_i;
-        aw_held_ = top_->mem_aw_valid_o && !top_->mem_aw_ready_i;
-        w_held_ = top_->mem_w_valid_o && !top_->mem_w_ready_i;
-        ar_ = ar;
-        aw_ = aw;
-        if (w_held_) w_ = beat();
-
+        hold(ar_, top_->mem_ar_valid_o, top_->mem_ar_ready_i, [&] { return ar; }, "AR");
+        hold(aw_, top_->mem_aw_valid_o, top_->mem_aw_ready_i, [&] { return aw; }, "AW");
+        hold(w_, top_->mem_w_valid_o, top_->mem_w_ready_i, [&] { return beat(); }, "W");
         if (top_->mem_ar_valid_o && top_->mem_ar_ready_i) {
             last_transfer_ = cycles_;
-            check_burst(top_->mem_ar_addr_o, top_->mem_ar_len_o + 1u);
-            reads_.push_back({top_->mem_ar_addr_o, top_->mem_ar_len_o + 1u, cycles_ + profile_.read_latency});
+            reads_.push_back(burst(top_->mem_ar_addr_o, top_->mem_ar_len_o + 1u, cycles_ + profile_.read_latency));
         }
         if (top_->mem_r_valid_i && top_->mem_r_ready_o) {
             last_transfer_ = cycles_;
             read_offered_ = false;
-            read_bucket_ -= std::min(read_bucket_, uint64_t{kBeatBytes} * 1000);
+            spend(read_bucket_);
             Burst& burst = reads_.front();
             burst.address += kBeatBytes;
             if (--burst.beats == 0) reads_.pop_front();
         }
         if (top_->mem_aw_valid_o && top_->mem_aw_ready_i) {
             last_transfer_ = cycles_;
-            check_burst(top_->mem_aw_addr_o, top_->mem_aw_len_o + 1u);
-            writes_.push_back({top_->mem_aw_addr_o, top_->mem_aw_len_o + 1u, 0});
+            writes_.push_back(burst(top_->mem_aw_addr_o, top_->mem_aw_len_o + 1u, 0));
         }
         if (top_->mem_w_valid_o && top_->mem_w_ready_i) {
             last_transfer_ = cycles_;
-            write_bucket_ -= std::min(write_bucket_, uint64_t{kBeatBytes} * 1000);
+            spend(write_bucket_);
             beats_.push_back(beat());
         }
         drain();
@@ -249,9 +261,9 @@ private:
     }
 
     Beat beat() const {
-        Beat beat{};
+        Beat beat;
         std::memcpy(beat.data.data(), &top_->mem_w_data_o, kBeatBytes);
-        std::memcpy(beat.strobe.data(), &top_->mem_w_strb_o, (kBeatBytes + 7) / 8);
+        std::memcpy(beat.strobe.data(), &top_->mem_w_strb_o, beat.strobe.size());
         beat.last = top_->mem_w_last_o;
         return beat;
     }
@@ -259,8 +271,7 @@ private:
     // Beats may come before the address of their burst; both are needed.
     void drain() {
         while (!beats_.empty() && !writes_.empty()) {
-            const Beat beat = beats_.front();
-            beats_.pop_front();
+            const Beat& beat = beats_.front();
             Burst& burst = writes_.front();
             if (!store(burst.address, beat)) write_refused_ = true;
             burst.address += kBeatBytes;
@@ -268,30 +279,41 @@ private:
             if (beat.last != (burst.beats == 0)) breach("W: last is wrong");
             if (burst.beats == 0) {
                 writes_.pop_front();
-                // The field of the beats says whether it was refused.
-                answers_.push_back({0, write_refused_ ? 1u : 0u, cycles_ + profile_.write_latency});
+                answers_.push_back({cycles_ + profile_.write_latency, write_refused_});
                 write_refused_ = false;
             }
+            beats_.pop_front();
         }
     }
 
     bool store(uint64_t address, const Beat& beat) {
-        const Window* to = window(address);
-        const uint64_t offset = address & ((uint64_t{1} << kWindowBits) - 1);
+        Place to = behind(address);
         for (uint32_t i = 0; i < kBeatBytes; i++) {
             if (!beat.set(i)) continue;
-            if (to == nullptr || !to->writable || offset + i < to->first || offset + i - to->first >= to->bytes) {
+            while (to != windows_.end() && to->end() <= address + i) ++to;
+            if (to == windows_.end() || address + i < to->address || !to->writable) {
                 stray("writes", address + i);
                 return false;
             }
-            to->host[offset + i - to->first] = beat.data[i];
+            const uint64_t offset = address + i - to->address;
+            to->host[offset] = beat.data[i];
+            to->written = std::max(to->written, offset + 1);
         }
         return true;
     }
 
-    void check_burst(uint64_t address, uint32_t beats) {
+    Burst burst(uint64_t address, uint32_t beats, uint64_t due) {
         if (address % kBeatBytes != 0) breach("a burst is not aligned");
         if ((address & 4095) + static_cast<uint64_t>(beats) * kBeatBytes > 4096) breach("a burst crosses 4 KiB");
+        return {address, beats, due};
+    }
+
+    // Payloads are looked at only where they have to stay.
+    template <class Payload, class Look>
+    void hold(Offered<Payload>& offered, bool valid, bool ready, Look&& look, const char* channel) {
+        if (offered.held && (!valid || !(look() == offered.payload))) breach(std::string(channel) + ": what was offered changed");
+        offered.held = valid && !ready;
+        if (offered.held) offered.payload = look();
     }
 
     void stray(const char* does, uint64_t address) {
@@ -301,7 +323,7 @@ private:
         if (breaches_.size() < 16) breaches_.push_back(std::move(what) + ", cycle " + std::to_string(cycles_));
     }
 
-    ConverterMemory profile_;
+    MemoryProfile profile_;
     uint64_t random_;
     std::unique_ptr<VerilatedContext> context_;
     std::unique_ptr<Vobjects> top_;
@@ -313,13 +335,12 @@ private:
     std::deque<Burst> reads_;
     std::deque<Burst> writes_;
     std::deque<Beat> beats_;
-    std::deque<Burst> answers_;
+    std::deque<Answer> answers_;
     bool read_offered_ = false;
     bool answer_offered_ = false;
     bool write_refused_ = false;
-    bool ar_held_ = false, aw_held_ = false, w_held_ = false;
-    uint64_t ar_ = 0, aw_ = 0;
-    Beat w_{};
+    Offered<uint64_t> ar_, aw_;
+    Offered<Beat> w_;
     std::string stray_;
     std::vector<std::string> breaches_;
 };
