@@ -28,7 +28,8 @@ pub fn tickets(data: &[u8]) {
             assert_eq!(Query::parse(&command).ok(), Some(query));
         }
     }
-    let path = data.split(|byte| *byte == b'/').map(|part| String::from_utf8_lossy(part).into_owned());
+    let path =
+        data.split(|byte| *byte == b'/').map(|part| String::from_utf8_lossy(part).into_owned());
     if let Ok(query) = Query::of(&FlightDescriptor::new_path(path.collect())) {
         assert!(query.is_all());
     }
