@@ -24,6 +24,19 @@ BENCHES = [
         "test_arrow",
         [{"ElementBits": 1, "Lanes": 8, "Bytes": 16}, {"ElementBits": 16, "Lanes": 4, "Bytes": 16}],
     ),
+    (
+        "delta_bench",
+        [
+            "stream/as_stream_window.sv",
+            "stream/as_prefix_sum.sv",
+            "parquet/as_parquet_pkg.sv",
+            "parquet/as_bit_unpack.sv",
+            "parquet/as_parquet_delta.sv",
+            "../tb/delta_bench.sv",
+        ],
+        "test_delta",
+        [{"Width": 64}, {"Width": 32}],
+    ),
     ("as_json_scan", "json/as_json_scan.sv", "test_json_scan", [{"W": 8}, {"W": 32}]),
     ("as_json_integer", "json/as_json_integer.sv", "test_json_integer", [{}]),
     (

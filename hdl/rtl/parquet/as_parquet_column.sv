@@ -190,12 +190,17 @@ module as_parquet_column #(
   logic [511:0] window;
   logic [ 31:0] left;
   logic [  6:0] take;
+  logic         move;
+  logic [  7:0] ahead;
+  logic         ahead_ready;
+  logic [143:0] ahead_bytes;
 
   assign page_ready = state_q == Wait && body_idle;
 
   as_stream_window #(
       .Bytes(Bytes),
-      .LengthBits(32)
+      .LengthBits(32),
+      .AheadBytes(18)
   ) i_body (
       .clk_i,
       .rst_ni,
@@ -211,7 +216,11 @@ module as_parquet_column #(
       .ready_o     (window_ready),
       .window_o    (window),
       .left_o      (left),
-      .take_i      (take)
+      .take_i      (take),
+      .move_i      (move),
+      .ahead_i     (ahead),
+      .ahead_ready_o(ahead_ready),
+      .ahead_o     (ahead_bytes)
   );
 
   // Levels.
@@ -253,6 +262,7 @@ module as_parquet_column #(
   logic                   delta_start, delta_idle, delta_empty;
   logic [            7:0] delta_fault;
   logic [            6:0] delta_take;
+  logic                   delta_move;
   logic                   delta_valid, delta_ready;
   logic [Lanes*Width-1:0] delta_data;
   logic [  CountBits-1:0] delta_count;
@@ -273,6 +283,10 @@ module as_parquet_column #(
         .window_i      (window),
         .left_i        (left),
         .take_o        (delta_take),
+        .move_o        (delta_move),
+        .ahead_o       (ahead),
+        .ahead_ready_i (ahead_ready),
+        .ahead_i       (ahead_bytes),
         .valid_o       (delta_valid),
         .ready_i       (delta_ready),
         .data_o        (delta_data),
@@ -283,11 +297,13 @@ module as_parquet_column #(
     assign delta_empty = 1'b1;
     assign delta_fault = FaultNone;
     assign delta_take  = '0;
+    assign delta_move  = 1'b0;
+    assign ahead       = '0;
     assign delta_valid = 1'b0;
     assign delta_data  = '0;
     assign delta_count = '0;
     logic unused;
-    assign unused = delta_start ^ delta_ready;
+    assign unused = ^{delta_start, delta_ready, ahead_ready, ahead_bytes};
   end
 
   // Dictionaries.
@@ -732,7 +748,8 @@ module as_parquet_column #(
   // A page that ended in a fault leaves its counts behind: nothing is put outside of Values.
   assign plain_head  = state_q == Values && plain_run_q && window_ready && plain_left_q != '0;
   assign plain_short = plain_head && left < 32'(plain_bytes);
-  assign plain_put   = plain_head && !plain_short;
+  // What is put without its bytes is forgotten with the fault.
+  assign plain_put   = plain_head;
   assign chars_put   = state_q == Values && chars_run_q && window_ready && chars_left_q != '0;
 
   // A V1 page begins its levels with their length, a V2 page has it in the header.
@@ -744,15 +761,31 @@ module as_parquet_column #(
   assign levels_bytes = state_q == Size ? window[31:0] : page_q.definition_bytes;
 
   always_comb begin
-    take = '0;
+    take = 7'd4;
+    move = 1'b0;
     unique case (state_q)
-      Size:    if (window_ready && !size_bad) take = 7'd4;
-      Levels:  take = levels_take;
+      Size: move = !size_bad;
+      Levels: begin
+        take = levels_take;
+        move = 1'b1;
+      end
       Values: begin
-        take = delta_take | dict_take;
-        if (plain_put && piece_ready) take = plain_bytes;
-        if (string_put) take = string_take;
-        if (chars_put && bytes_in_ready) take = bytes_in_count;
+        if (chars_run_q) begin
+          take = bytes_in_count;
+          move = chars_put && bytes_in_ready;
+        end else if (plain_run_q) begin
+          take = plain_bytes;
+          move = plain_put && piece_ready;
+        end else if (string_run_q) begin
+          take = string_take;
+          move = string_put;
+        end else if (is_delta) begin
+          take = delta_take;
+          move = delta_move;
+        end else begin
+          take = dict_take;
+          move = 1'b1;
+        end
       end
       default: ;
     endcase
