@@ -121,8 +121,13 @@ def by_module(modules):
     inside = {inner for _, inners in parts.values() for inner in inners}
     for name in known - inside:
         walk(name, 1)
+
+    def depth(name):
+        path = paths.longest(modules[name], known)
+        return {"levels": path["levels"], "ns": path["ns"]}
+
     return {
-        name: {"copies": copies[name], **count(kinds)}
+        name: {"copies": copies[name], **count(kinds), **depth(name)}
         for name, (kinds, _) in sorted(parts.items(), key=lambda part: -copies[part[0]] * count(part[1][0])["luts_all"])
         if copies[name]
     }

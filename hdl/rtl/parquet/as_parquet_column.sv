@@ -228,26 +228,46 @@ module as_parquet_column #(
   logic [ 7:0] levels_fault;
   logic [31:0] levels_bytes, levels_valid;
   logic [ 6:0] levels_take;
+  logic        levels_move;
   logic        token_valid, token_ready, token_full;
   logic [96:0] token;
 
-  as_parquet_levels i_levels (
-      .clk_i,
-      .rst_ni,
-      .clr_i         (clear),
-      .start_i       (levels_start),
-      .count_i       (Nullable ? page_q.count : '0),
-      .bytes_i       (levels_bytes),
-      .idle_o        (levels_idle),
-      .fault_o       (levels_fault),
-      .valid_count_o (levels_valid),
-      .window_ready_i(window_ready && state_q == Levels),
-      .window_i      (window[63:0]),
-      .take_o        (levels_take),
-      .token_valid_o (token_valid),
-      .token_ready_i (token_ready),
-      .token_o       (token)
-  );
+  if (Nullable) begin : gen_levels
+    as_parquet_levels i_levels (
+        .clk_i,
+        .rst_ni,
+        .clr_i         (clear),
+        .start_i       (levels_start),
+        .count_i       (page_q.count),
+        .bytes_i       (levels_bytes),
+        .idle_o        (levels_idle),
+        .fault_o       (levels_fault),
+        .valid_count_o (levels_valid),
+        .window_ready_i(window_ready && state_q == Levels),
+        .window_i      (window[63:0]),
+        .take_o        (levels_take),
+        .move_o        (levels_move),
+        .token_valid_o (token_valid),
+        .token_ready_i (token_ready),
+        .token_o       (token)
+    );
+  end else begin : gen_no_levels
+    // A page of version 2 may have levels all the same: they say nothing.
+    logic [31:0] skip_q;
+    assign levels_idle  = skip_q == '0;
+    assign levels_fault = FaultNone;
+    assign levels_valid = '0;
+    assign levels_take  = skip_q < 32'd64 ? 7'(skip_q) : 7'd64;
+    assign levels_move  = window_ready && skip_q != '0;
+    assign token_valid  = 1'b0;
+    assign token        = '0;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) skip_q <= '0;
+      else if (clear) skip_q <= '0;
+      else if (levels_start) skip_q <= levels_bytes;
+      else if (state_q == Levels && levels_move) skip_q <= skip_q - 32'(levels_take);
+    end
+  end
 
   // PLAIN numbers are the window itself.
   logic                 plain_run_q;
@@ -756,18 +776,21 @@ module as_parquet_column #(
   logic levels_begin_q;
   logic begin_q;
   logic size_bad;
-  assign size_bad     = left < 32'd4 || window[31:0] > left - 32'd4;
-  assign levels_start = (state_q == Size && window_ready && !size_bad) || (state_q == Levels && levels_begin_q);
-  assign levels_bytes = state_q == Size ? window[31:0] : page_q.definition_bytes;
+  // The length, a register away from the window.
+  logic size_seen_q;
+  logic [31:0] size_q;
+  assign size_bad     = left < 32'd4 || size_q > left - 32'd4;
+  assign levels_start = (Nullable && state_q == Size && size_seen_q && !size_bad) || (state_q == Levels && levels_begin_q);
+  assign levels_bytes = Nullable && state_q == Size ? size_q : page_q.definition_bytes;
 
   always_comb begin
     take = 7'd4;
     move = 1'b0;
     unique case (state_q)
-      Size: move = !size_bad;
+      Size: move = size_seen_q && !size_bad;
       Levels: begin
         take = levels_take;
-        move = 1'b1;
+        move = levels_move;
       end
       Values: begin
         if (chars_run_q) begin
@@ -820,8 +843,8 @@ module as_parquet_column #(
           end
         end
         Size: begin
-          if (window_ready) state_q <= Levels;
-          if (window_ready && size_bad) stop(FaultLevels);
+          if (size_seen_q) state_q <= Levels;
+          if (size_seen_q && size_bad) stop(FaultLevels);
         end
         Levels: begin
           if (!levels_start && levels_idle) state_q <= Choose;
@@ -883,6 +906,8 @@ module as_parquet_column #(
   always_ff @(posedge clk_i) begin
     begin_q        <= state_q == Choose;
     levels_begin_q <= state_q == Wait && page.kind == PageV2;
+    size_seen_q    <= state_q == Size && window_ready && !size_seen_q;
+    size_q         <= window[31:0];
     if (start_i) begin
       rows_q <= '0;
     end else if (state_q == Finish && body_idle && page_q.kind != PageDictionary) begin
