@@ -107,10 +107,10 @@ class Tools(unittest.TestCase):
             rtl = HERE.parent / "rtl"
             files = pathlib.Path(folder) / "files.f"
             files.write_text(f"{rtl}/stream/as_stream_pkg.sv\n{rtl}/prim/as_skid_buffer.sv\n")
-            command = [sys.executable, str(HERE / "report.py"), str(files), "as_skid_buffer", "--family", "xcup"]
+            command = [sys.executable, str(HERE / "report.py"), str(files), "as_skid_buffer", "--family", "xcup", "--set", "Width=9"]
             found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-        # Two registers of eight bits, and whether each is full.
-        self.assertEqual(found["flip_flops"], 18)
+        # Two registers of nine bits, and whether each is full.
+        self.assertEqual(found["flip_flops"], 20)
         self.assertEqual((found["latches"], found["path"]["in_loops"]), (0, 0))
         self.assertIn(found["path"]["levels"], (1, 2))
         self.assertLess(found["luts_all"], 40)

@@ -5,7 +5,7 @@
 // that nobody knows are passed over. The end is when the data pages have the values that were asked for, or the chunk ends; `done_o`
 // holds then, with the fault if there is one.
 //
-// Latency: a header takes as many cycles as it has bytes, and one; it overlaps with the decoding of the page before. Throughput: a beat a
+// Latency: a header takes as many cycles as it has bytes, and two; it overlaps with the decoding of the page before. Throughput: a beat a
 // cycle, less if Snappy.
 //
 // Layer: parquet.
@@ -156,7 +156,7 @@ module as_parquet_pages #(
         .clk_i,
         .rst_ni,
         .clr_i,
-        .start_i       (goes && !passed),
+        .start_i       (goes && !passed_q),
         .bytes_i       (uncompressed),
         .stored_i      (stored),
         .left_i        (compressed),
@@ -195,6 +195,10 @@ module as_parquet_pages #(
   assign passed   = header_other || (header_kind != PageDictionary && count == '0);
 
   fault_e check;
+  // A cycle later, when the page waits to go.
+  logic   checked_q;
+  fault_e check_q;
+  logic   passed_q;
   logic   goes;
   always_comb begin
     check = FaultNone;
@@ -205,7 +209,13 @@ module as_parquet_pages #(
     else if (header_kind != PageDictionary && 64'(count) > owed_q) check = FaultCount;
     else if (header_kind == PageV2 && repetition_bytes != '0) check = FaultLevels;
   end
-  assign goes = state_q == Check && check == FaultNone && !page_valid_q && body_idle;
+  assign goes = state_q == Check && checked_q && check_q == FaultNone && !page_valid_q && body_idle;
+
+  always_ff @(posedge clk_i) begin
+    checked_q <= state_q == Check;
+    check_q   <= check;
+    passed_q  <= passed;
+  end
 
   assign page_valid_o = page_valid_q;
   assign page_o       = page_q;
@@ -244,11 +254,11 @@ module as_parquet_pages #(
           fault_q <= left == 32'(length_q - position_q) ? FaultCount : FaultHeader;
         end
         Check:
-        if (check != FaultNone) begin
+        if (checked_q && check_q != FaultNone) begin
           state_q <= Finish;
-          fault_q <= check;
+          fault_q <= check_q;
         end else if (goes) begin
-          page_valid_q <= !passed;
+          page_valid_q <= !passed_q;
           state_q      <= Body;
         end
         Body: begin
@@ -277,7 +287,7 @@ module as_parquet_pages #(
       Check:
       if (goes) begin
         left_q                  <= compressed;
-        pass_q                  <= passed;
+        pass_q                  <= passed_q;
         page_q.kind             <= header_kind;
         page_q.encoding         <= encoding[3:0];
         page_q.count            <= count;

@@ -347,7 +347,14 @@ fn modules(report: &Report) -> String {
             ]
         });
         text.push_str(&number_table(
-            &["Module", "Copies", "LUT, all copies", "FF, all copies", "LUTs in a path", "ns, model"],
+            &[
+                "Module",
+                "Copies",
+                "LUT, all copies",
+                "FF, all copies",
+                "LUTs in a path",
+                "ns, model",
+            ],
             rows,
         ));
     }
