@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves of as_stream_window that the byte at its front is always the byte of the message that is next, whatever is taken and
-// however beats come, and that it asks for exactly the beats of the message.
+// however beats come, that what it shows ahead is so far ahead, and that it asks for exactly the beats of the message.
 //
 // Beats have four bytes, and every byte holds its own address, counted from the message's first beat.
 module as_window_proof (
@@ -10,6 +10,8 @@ module as_window_proof (
     input logic [4:0] length_i,
     input logic       beat_valid_i,
     input logic [2:0] take_i,
+    input logic       move_i,
+    input logic [3:0] ahead_i,
     input logic       finish_i
 );
 
@@ -27,11 +29,17 @@ module as_window_proof (
 
   assign beat = {8'({beats_q, 2'b11}), 8'({beats_q, 2'b10}), 8'({beats_q, 2'b01}), 8'({beats_q, 2'b00})};
 
+  // A window at most; what is behind the end is not there to be taken.
   logic [2:0] take;
-  // A user takes no more than there is.
-  logic [2:0] most;
-  assign most = left > 5'd4 ? 3'd4 : 3'(left);
-  assign take = !ready ? 3'd0 : take_i > most ? most : take_i;
+  logic [2:0] taken;
+  assign take  = take_i > 3'd4 ? 3'd4 : take_i;
+  assign taken = !ready || !move_i ? 3'd0 : 5'(take) > left ? 3'(left) : take;
+
+  // Two windows ahead at most.
+  logic [3:0] ahead;
+  logic       ahead_ready;
+  logic [7:0] ahead_byte;
+  assign ahead = ahead_i > 4'd8 ? 4'd8 : ahead_i;
 
   as_stream_window #(
       .Bytes     (4),
@@ -50,7 +58,11 @@ module as_window_proof (
       .ready_o     (ready),
       .window_o    (window),
       .left_o      (left),
-      .take_i      (take)
+      .take_i      (take),
+      .move_i      (move_i),
+      .ahead_i     (ahead),
+      .ahead_ready_o(ahead_ready),
+      .ahead_o     (ahead_byte)
   );
 
   always_ff @(posedge clk_i) begin
@@ -60,7 +72,7 @@ module as_window_proof (
       end_q   <= 8'(offset_i) + 8'(length_i);
     end else begin
       if (beat_valid_i && beat_ready) beats_q <= beats_q + 1'b1;
-      next_q <= next_q + 8'(take);
+      next_q <= next_q + 8'(taken);
     end
   end
 
@@ -73,6 +85,7 @@ module as_window_proof (
         for (int unsigned lane = 0; lane < 4; lane++) begin
           assert (8'(lane) >= 8'(left) || window[lane*8+:8] == next_q + 8'(lane));
         end
+        assert (!ahead_ready || 8'(ahead) >= 8'(left) || ahead_byte == next_q + 8'(ahead));
       end
     end
   end

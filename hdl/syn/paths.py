@@ -77,15 +77,15 @@ def inputs(cell):
     ]
 
 
-def longest(module):
+def longest(module, outside=()):
     """The slowest path and where it begins and ends, the most levels of any, how many cells are in loops, and the slowest
-    paths into other instances."""
+    paths into other instances. Cells of the types in `outside` are what lies beyond: a path begins and ends at them."""
     cells = module["cells"]
     time, levels, before, ends = {}, {}, {}, []
     begins, inner = set(), {}
     for name, cell in cells.items():
         kind = cell["type"]
-        sequential = kind.startswith(SEQUENTIAL)
+        sequential = kind.startswith(SEQUENTIAL) or kind in outside
         through = [bit for bit, passes in inputs(cell) if passes and not sequential]
         ends += [(bit, name) for bit, passes in inputs(cell) if sequential or not passes]
         if sequential:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthesizes a design with Yosys and prints what it takes of an FPGA, as JSON.
 
-    tools/hdl run python hdl/syn/report.py FILES.f TOP [--family xc5v|xc7|xcup] [--modules] [--html FILE]
+    tools/hdl run python hdl/syn/report.py FILES.f TOP [--family xc5v|xc7|xcup] [--set NAME=VALUE...] [--modules] [--html FILE]
 
 FILES.f lists SystemVerilog files, one a line, relative to its own folder, packages first. Figures are those of technology mapping, before
 placement; `path` is the longest path between registers in the mapped netlist, its time that of the model in paths.py. Shares of the papers' devices
@@ -59,13 +59,16 @@ def quiet():
         os.close(kept)
 
 
-def netlist(ys, files, top, family, modules):
+def netlist(ys, files, top, family, modules, parameters=()):
     """The mapped netlist: of the whole, or of each module for itself."""
     keep, flatten = ("--keep-hierarchy", "") if modules else ("", "-flatten")
     design = ys.Design()
     with tempfile.NamedTemporaryFile(suffix=".json") as written, quiet():
         for command in (
-            f"read_slang --allow-use-before-declare {keep} --top {top} " + " ".join(str(file) for file in files),
+            # Mapping is to count levels, as paths.py does: the library's delays of single pins, of another family, are small beside this wire's.
+            "scratchpad -set synth_xilinx.abc9.W 2000",
+            f"read_slang --allow-use-before-declare {keep} --top {top} "
+            + " ".join([f"-G {parameter}" for parameter in parameters] + [str(file) for file in files]),
             f"synth_xilinx -family {family} -top {top} {flatten} -noiopad",
             f"write_json {written.name}",
         ):
@@ -121,8 +124,13 @@ def by_module(modules):
     inside = {inner for _, inners in parts.values() for inner in inners}
     for name in known - inside:
         walk(name, 1)
+
+    def depth(name):
+        path = paths.longest(modules[name], known)
+        return {"levels": path["levels"], "ns": path["ns"]}
+
     return {
-        name: {"copies": copies[name], **count(kinds)}
+        name: {"copies": copies[name], **count(kinds), **depth(name)}
         for name, (kinds, _) in sorted(parts.items(), key=lambda part: -copies[part[0]] * count(part[1][0])["luts_all"])
         if copies[name]
     }
@@ -164,6 +172,7 @@ def main():
     parser.add_argument("top")
     parser.add_argument("--family", default="xc5v", choices=["xc5v", "xc7", "xcup"])
     parser.add_argument("--modules", action="store_true", help="each module for itself, in place of the whole")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the top module")
     parser.add_argument("--html", type=pathlib.Path, help="also writes a page")
     options = parser.parse_args()
 
@@ -171,7 +180,7 @@ def main():
 
     folder = options.list.parent
     files = [folder / line for line in options.list.read_text().split() if line]
-    modules = netlist(ys, files, options.top, options.family, options.modules)
+    modules = netlist(ys, files, options.top, options.family, options.modules, options.set)
     report = {"top": options.top, "family": options.family}
     if options.modules:
         report["modules"] = by_module(modules)

@@ -84,18 +84,20 @@ class Counts(unittest.TestCase):
 
     def test_copies_of_modules_multiply(self):
         def inner(kind, attributes=None, **cells):
-            return {"attributes": {"src": f"{kind}.sv:1"} | (attributes or {}), "cells": cells}
+            return module(**{name: cell(*what) for name, what in cells.items()}) | {"attributes": {"src": f"{kind}.sv:1"} | (attributes or {})}
 
         found = report.by_module(
             {
-                "top": inner("top", a={"type": "mid"}, b={"type": "mid"}),
-                "mid": inner("mid", a={"type": "leaf"}, b={"type": "leaf"}, c={"type": "LUT2"}),
-                "leaf": inner("leaf", a={"type": "FDRE"}, b={"type": "LUT6"}),
+                "top": inner("top", a=("mid", {}, {"o": 2}), b=("mid", {"i": 2}, {})),
+                "mid": inner("mid", a=("leaf", {}, {"o": 2}), b=("leaf", {"i": 3}, {}), c=("LUT2", {"I0": 2}, {"O": 3})),
+                "leaf": inner("leaf", a=("FDRE", {"D": 2}, {}), b=("LUT6", {}, {"O": 2})),
                 "LUT6": inner("cells_sim", {"blackbox": "1"}),
             }
         )
         self.assertEqual({name: part["copies"] for name, part in found.items()}, {"leaf": 4, "mid": 2, "top": 1})
         self.assertEqual(found["leaf"]["luts_all"], 1)
+        # From one module inside to the other; nothing goes through them.
+        self.assertEqual([found[name]["levels"] for name in ("leaf", "mid", "top")], [1, 1, 0])
         self.assertEqual(list(found), ["leaf", "mid", "top"])
 
 
@@ -105,10 +107,10 @@ class Tools(unittest.TestCase):
             rtl = HERE.parent / "rtl"
             files = pathlib.Path(folder) / "files.f"
             files.write_text(f"{rtl}/stream/as_stream_pkg.sv\n{rtl}/prim/as_skid_buffer.sv\n")
-            command = [sys.executable, str(HERE / "report.py"), str(files), "as_skid_buffer", "--family", "xcup"]
+            command = [sys.executable, str(HERE / "report.py"), str(files), "as_skid_buffer", "--family", "xcup", "--set", "Width=9"]
             found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-        # Two registers of eight bits, and whether each is full.
-        self.assertEqual(found["flip_flops"], 18)
+        # Two registers of nine bits, and whether each is full.
+        self.assertEqual(found["flip_flops"], 20)
         self.assertEqual((found["latches"], found["path"]["in_loops"]), (0, 0))
         self.assertIn(found["path"]["levels"], (1, 2))
         self.assertLess(found["luts_all"], 40)

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cocotb benches of the components, each at several widths, under Verilator.
 
-    tools/hdl run python hdl/tb/run.py [MODULE...]
+    tools/hdl run python hdl/tb/run.py [--coverage] [MODULE...]
+
+`--coverage` also says of each file of `hdl/rtl` how many per cent of its lines the benches ran: lines of procedures, as Verilator counts them
+(`--coverage-line`), over all sizes of all benches together. Files that only whole circuits run, in tests of `arrowsmith-engine-rtl`, have none.
 """
 
+import argparse
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -24,6 +29,25 @@ BENCHES = [
         "test_arrow",
         [{"ElementBits": 1, "Lanes": 8, "Bytes": 16}, {"ElementBits": 16, "Lanes": 4, "Bytes": 16}],
     ),
+    (
+        "as_arrow_offsets",
+        ["stream/as_prefix_sum.sv", "arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv", "arrow/as_arrow_offsets.sv"],
+        "test_offsets",
+        [{"Lanes": 4, "Bytes": 16}, {"Lanes": 16, "Bytes": 64}],
+    ),
+    (
+        "delta_bench",
+        [
+            "stream/as_stream_window.sv",
+            "stream/as_prefix_sum.sv",
+            "parquet/as_parquet_pkg.sv",
+            "parquet/as_bit_unpack.sv",
+            "parquet/as_parquet_delta.sv",
+            "../tb/delta_bench.sv",
+        ],
+        "test_delta",
+        [{"Width": 64}, {"Width": 32}],
+    ),
     ("as_json_scan", "json/as_json_scan.sv", "test_json_scan", [{"W": 8}, {"W": 32}]),
     ("as_json_integer", "json/as_json_integer.sv", "test_json_integer", [{}]),
     (
@@ -35,11 +59,49 @@ BENCHES = [
 ]
 
 
+# A point of Verilator's coverage: its file, the lines that it stands for, how often it ran.
+POINT = re.compile("\x01f\x02([^\x01]*).*\x01S\x02([^\x01']*).*' ([0-9]+)$")
+
+
+def add_coverage(written, lines):
+    """Adds what a run covered to `lines`: of each file, of each line, whether it ran."""
+    for text in written.read_text().splitlines():
+        point = POINT.search(text)
+        if not point:
+            continue
+        path, ranges, times = point.groups()
+        of_file = lines.setdefault(pathlib.Path(path).resolve(), {})
+        for part in filter(None, ranges.split(",")):
+            first, _, last = part.partition("-")
+            for line in range(int(first), int(last or first) + 1):
+                of_file[line] = of_file.get(line, False) or int(times) > 0
+
+
+def print_coverage(lines):
+    ran = known = 0
+    for file in sorted(RTL.glob("*/*.sv")):
+        of_file = lines.get(file.resolve())
+        name = file.relative_to(RTL)
+        if of_file is None:
+            print(f"{name}: no bench, or no procedures")
+            continue
+        missed = [str(line) for line in sorted(of_file) if not of_file[line]]
+        ran, known = ran + len(of_file) - len(missed), known + len(of_file)
+        percent = 100 * (len(of_file) - len(missed)) / len(of_file)
+        print(f"{name}: {percent:.0f} % of {len(of_file)} lines" + (f", not {' '.join(missed)}" if missed else ""))
+    print(f"coverage: {100 * ran / max(known, 1):.1f} % of {known} lines")
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--coverage", action="store_true", help="per cent of the lines of each file that ran")
+    parser.add_argument("modules", nargs="*")
+    options = parser.parse_args()
     failed = passed = 0
+    lines = {}
     sys.path.insert(0, str(HERE))
     for module, source, bench, sizes in BENCHES:
-        if sys.argv[1:] and module not in sys.argv[1:]:
+        if options.modules and module not in options.modules:
             continue
         files = [source] if isinstance(source, str) else source
         for parameters in sizes:
@@ -52,7 +114,7 @@ def main():
                         parameters=parameters,
                         build_dir=folder,
                         always=True,
-                        build_args=["--output-split", "0"],
+                        build_args=["--output-split", "0"] + (["--coverage-line"] if options.coverage else []),
                         log_file=f"{folder}/build.log",
                     )
                 except RuntimeError:
@@ -61,17 +123,21 @@ def main():
                 results = runner.test(
                     hdl_toplevel=module,
                     test_module=bench,
-                    test_dir=str(HERE),
+                    test_dir=folder,
                     build_dir=folder,
                     results_xml=f"{folder}/results.xml",
                     log_file=f"{folder}/test.log",
                 )
                 tests, failures = get_results(results)
+                if options.coverage:
+                    add_coverage(pathlib.Path(f"{folder}/coverage.dat"), lines)
                 passed += tests - failures
                 failed += failures
                 print(f"{module} {parameters}: {tests - failures} passed, {failures} failed")
                 if failures:
                     print(pathlib.Path(f"{folder}/test.log").read_text()[-4000:])
+    if options.coverage:
+        print_coverage(lines)
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 

@@ -31,17 +31,25 @@ async def message(dut, chance, length, offset, gaps, lazy, give_up):
         if sent < len(beats):
             dut.beat_i.value = int.from_bytes(beats[sent], "little")
         left = length - len(seen)
-        take = 0
+        ahead = b""
         if dut.ready_o.value and not finishing:
             assert int(dut.left_o.value) == left
             here = int(dut.window_o.value).to_bytes(width, "little")[: min(width, left)]
             assert here == data[len(seen) : len(seen) + width]
             take = chance.randrange(min(width, left) + 1) if lazy else min(width, left)
-            seen += here[:take]
-        dut.take_i.value = take
+            moves = not lazy or chance.randrange(4) > 0
+            dut.move_i.value = int(moves)
+            # Behind the end there is nothing to take.
+            dut.take_i.value = width if take == left else take
+            further = chance.randrange(2 * width + 1)
+            dut.ahead_i.value = further
+            ahead = data[len(seen) + further :][:1]
+            seen += here[: take if moves else 0]
         done = len(seen) == length or (give_up and len(seen) > length // 2)
         dut.finish_i.value = int(done and not finishing)
         await RisingEdge(dut.clk_i)
+        if ahead and dut.ahead_ready_o.value:
+            assert int(dut.ahead_o.value) == ahead[0]
         sent += int(bool(dut.beat_valid_i.value) and bool(dut.beat_ready_o.value))
         await FallingEdge(dut.clk_i)
         finishing = finishing or done
@@ -56,7 +64,7 @@ async def message(dut, chance, length, offset, gaps, lazy, give_up):
 
 @cocotb.test()
 async def messages_of_all_kinds(dut):
-    for name in ("start_i", "finish_i", "beat_valid_i", "take_i", "offset_i", "length_i", "beat_i"):
+    for name in ("start_i", "finish_i", "clr_i", "move_i", "ahead_i", "beat_valid_i", "take_i", "offset_i", "length_i", "beat_i"):
         getattr(dut, name).value = 0
     dut.rst_ni.value = 0
     cocotb.start_soon(Clock(dut.clk_i, 10, unit="ns").start())

@@ -145,6 +145,8 @@ module as_graph_core #(
   logic [LengthBits-1:0] left;
   logic [LengthBits-1:0] position;
   logic [WindowBits-1:0] take;
+  logic                  unused_ahead_ready;
+  logic [           7:0] unused_ahead;
 
   assign request_ready_o = state_q == Idle && window_idle;
   assign window_start    = request_ready_o && request_valid_i;
@@ -167,7 +169,9 @@ module as_graph_core #(
       .ready_o (window_ready),
       .window_o(window),
       .left_o  (left),
-      .take_i  (take)
+      .take_i  (take),
+      .ahead_ready_o(unused_ahead_ready),
+      .ahead_o (unused_ahead)
   );
 
   // Header and count: what the 4, 8 or 4 bytes at the window's begin say.

@@ -190,12 +190,17 @@ module as_parquet_column #(
   logic [511:0] window;
   logic [ 31:0] left;
   logic [  6:0] take;
+  logic         move;
+  logic [  7:0] ahead;
+  logic         ahead_ready;
+  logic [143:0] ahead_bytes;
 
   assign page_ready = state_q == Wait && body_idle;
 
   as_stream_window #(
       .Bytes(Bytes),
-      .LengthBits(32)
+      .LengthBits(32),
+      .AheadBytes(18)
   ) i_body (
       .clk_i,
       .rst_ni,
@@ -211,7 +216,11 @@ module as_parquet_column #(
       .ready_o     (window_ready),
       .window_o    (window),
       .left_o      (left),
-      .take_i      (take)
+      .take_i      (take),
+      .move_i      (move),
+      .ahead_i     (ahead),
+      .ahead_ready_o(ahead_ready),
+      .ahead_o     (ahead_bytes)
   );
 
   // Levels.
@@ -219,26 +228,46 @@ module as_parquet_column #(
   logic [ 7:0] levels_fault;
   logic [31:0] levels_bytes, levels_valid;
   logic [ 6:0] levels_take;
+  logic        levels_move;
   logic        token_valid, token_ready, token_full;
   logic [96:0] token;
 
-  as_parquet_levels i_levels (
-      .clk_i,
-      .rst_ni,
-      .clr_i         (clear),
-      .start_i       (levels_start),
-      .count_i       (Nullable ? page_q.count : '0),
-      .bytes_i       (levels_bytes),
-      .idle_o        (levels_idle),
-      .fault_o       (levels_fault),
-      .valid_count_o (levels_valid),
-      .window_ready_i(window_ready && state_q == Levels),
-      .window_i      (window[63:0]),
-      .take_o        (levels_take),
-      .token_valid_o (token_valid),
-      .token_ready_i (token_ready),
-      .token_o       (token)
-  );
+  if (Nullable) begin : gen_levels
+    as_parquet_levels i_levels (
+        .clk_i,
+        .rst_ni,
+        .clr_i         (clear),
+        .start_i       (levels_start),
+        .count_i       (page_q.count),
+        .bytes_i       (levels_bytes),
+        .idle_o        (levels_idle),
+        .fault_o       (levels_fault),
+        .valid_count_o (levels_valid),
+        .window_ready_i(window_ready && state_q == Levels),
+        .window_i      (window[63:0]),
+        .take_o        (levels_take),
+        .move_o        (levels_move),
+        .token_valid_o (token_valid),
+        .token_ready_i (token_ready),
+        .token_o       (token)
+    );
+  end else begin : gen_no_levels
+    // A page of version 2 may have levels all the same: they say nothing.
+    logic [31:0] skip_q;
+    assign levels_idle  = skip_q == '0;
+    assign levels_fault = FaultNone;
+    assign levels_valid = '0;
+    assign levels_take  = skip_q < 32'd64 ? 7'(skip_q) : 7'd64;
+    assign levels_move  = window_ready && skip_q != '0;
+    assign token_valid  = 1'b0;
+    assign token        = '0;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) skip_q <= '0;
+      else if (clear) skip_q <= '0;
+      else if (levels_start) skip_q <= levels_bytes;
+      else if (state_q == Levels && levels_move) skip_q <= skip_q - 32'(levels_take);
+    end
+  end
 
   // PLAIN numbers are the window itself.
   logic                 plain_run_q;
@@ -253,6 +282,7 @@ module as_parquet_column #(
   logic                   delta_start, delta_idle, delta_empty;
   logic [            7:0] delta_fault;
   logic [            6:0] delta_take;
+  logic                   delta_move;
   logic                   delta_valid, delta_ready;
   logic [Lanes*Width-1:0] delta_data;
   logic [  CountBits-1:0] delta_count;
@@ -273,6 +303,10 @@ module as_parquet_column #(
         .window_i      (window),
         .left_i        (left),
         .take_o        (delta_take),
+        .move_o        (delta_move),
+        .ahead_o       (ahead),
+        .ahead_ready_i (ahead_ready),
+        .ahead_i       (ahead_bytes),
         .valid_o       (delta_valid),
         .ready_i       (delta_ready),
         .data_o        (delta_data),
@@ -283,11 +317,13 @@ module as_parquet_column #(
     assign delta_empty = 1'b1;
     assign delta_fault = FaultNone;
     assign delta_take  = '0;
+    assign delta_move  = 1'b0;
+    assign ahead       = '0;
     assign delta_valid = 1'b0;
     assign delta_data  = '0;
     assign delta_count = '0;
     logic unused;
-    assign unused = delta_start ^ delta_ready;
+    assign unused = ^{delta_start, delta_ready, ahead_ready, ahead_bytes};
   end
 
   // Dictionaries.
@@ -732,27 +768,47 @@ module as_parquet_column #(
   // A page that ended in a fault leaves its counts behind: nothing is put outside of Values.
   assign plain_head  = state_q == Values && plain_run_q && window_ready && plain_left_q != '0;
   assign plain_short = plain_head && left < 32'(plain_bytes);
-  assign plain_put   = plain_head && !plain_short;
+  // What is put without its bytes is forgotten with the fault.
+  assign plain_put   = plain_head;
   assign chars_put   = state_q == Values && chars_run_q && window_ready && chars_left_q != '0;
 
   // A V1 page begins its levels with their length, a V2 page has it in the header.
   logic levels_begin_q;
   logic begin_q;
   logic size_bad;
-  assign size_bad     = left < 32'd4 || window[31:0] > left - 32'd4;
-  assign levels_start = (state_q == Size && window_ready && !size_bad) || (state_q == Levels && levels_begin_q);
-  assign levels_bytes = state_q == Size ? window[31:0] : page_q.definition_bytes;
+  // The length, a register away from the window.
+  logic size_seen_q;
+  logic [31:0] size_q;
+  assign size_bad     = left < 32'd4 || size_q > left - 32'd4;
+  assign levels_start = (Nullable && state_q == Size && size_seen_q && !size_bad) || (state_q == Levels && levels_begin_q);
+  assign levels_bytes = Nullable && state_q == Size ? size_q : page_q.definition_bytes;
 
   always_comb begin
-    take = '0;
+    take = 7'd4;
+    move = 1'b0;
     unique case (state_q)
-      Size:    if (window_ready && !size_bad) take = 7'd4;
-      Levels:  take = levels_take;
+      Size: move = size_seen_q && !size_bad;
+      Levels: begin
+        take = levels_take;
+        move = levels_move;
+      end
       Values: begin
-        take = delta_take | dict_take;
-        if (plain_put && piece_ready) take = plain_bytes;
-        if (string_put) take = string_take;
-        if (chars_put && bytes_in_ready) take = bytes_in_count;
+        if (chars_run_q) begin
+          take = bytes_in_count;
+          move = chars_put && bytes_in_ready;
+        end else if (plain_run_q) begin
+          take = plain_bytes;
+          move = plain_put && piece_ready;
+        end else if (string_run_q) begin
+          take = string_take;
+          move = string_put;
+        end else if (is_delta) begin
+          take = delta_take;
+          move = delta_move;
+        end else begin
+          take = dict_take;
+          move = 1'b1;
+        end
       end
       default: ;
     endcase
@@ -787,8 +843,8 @@ module as_parquet_column #(
           end
         end
         Size: begin
-          if (window_ready) state_q <= Levels;
-          if (window_ready && size_bad) stop(FaultLevels);
+          if (size_seen_q) state_q <= Levels;
+          if (size_seen_q && size_bad) stop(FaultLevels);
         end
         Levels: begin
           if (!levels_start && levels_idle) state_q <= Choose;
@@ -850,6 +906,8 @@ module as_parquet_column #(
   always_ff @(posedge clk_i) begin
     begin_q        <= state_q == Choose;
     levels_begin_q <= state_q == Wait && page.kind == PageV2;
+    size_seen_q    <= state_q == Size && window_ready && !size_seen_q;
+    size_q         <= window[31:0];
     if (start_i) begin
       rows_q <= '0;
     end else if (state_q == Finish && body_idle && page_q.kind != PageDictionary) begin

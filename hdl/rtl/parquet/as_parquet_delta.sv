@@ -5,9 +5,11 @@
 // out a cycle, the first one of a page alone. Blocks are multiples of 128 values and have up to 8 miniblocks of multiples of 32. Values wrap
 // at Width bits, as in software.
 //
-// The header of a block is looked at while the last values of the block before are taken, and taken with the first of its own: it costs no
-// cycle where both fit into the window, widths up to 46 bits, else one or two. The header of a page takes 8 cycles. A value comes out
-// 2 clog2(Lanes) + 4 cycles after its bytes were seen.
+// The header of a block is seen ahead, with the group before the last one of the block before it, decoded with the last one, and taken with the first
+// group of its own: it costs no cycle where it can be seen that early (groups of up to 55 bytes, if memory keeps up), else two; a first group of
+// more than 46 bytes costs one. The header of a page takes 12 cycles. A value comes out 2 clog2(Lanes) + 5 cycles after its bytes were seen.
+//
+// What is taken is known at the begin of a cycle (`take_o`), that it is taken, late (`move_o`): an as_stream_window wants it so.
 //
 // Layer: parquet.
 module as_parquet_delta #(
@@ -30,6 +32,11 @@ module as_parquet_delta #(
     input  logic [511:0] window_i,
     input  logic [ 31:0] left_i,
     output logic [  6:0] take_o,
+    output logic         move_o,
+    // A block's header, `ahead_o` bytes behind the front of the window.
+    output logic [  7:0] ahead_o,
+    input  logic         ahead_ready_i,
+    input  logic [143:0] ahead_i,
 
     output logic                   valid_o,
     input  logic                   ready_i,
@@ -42,11 +49,14 @@ module as_parquet_delta #(
   // A group's bytes are this often its width in bits.
   localparam int unsigned GroupShift = $clog2(Lanes / 8);
   localparam int unsigned UserBits = Width + CountBits + 1;
+  // A varint of 10 bytes and 8 widths.
+  localparam int unsigned HeaderBytes = 18;
 
   typedef enum logic [2:0] {
     Idle,
-    See,     // look at a varint
-    Number,  // and take it
+    See,     // look at a varint, and at what is behind it
+    Read,    // decode it
+    Number,  // take it
     Block,   // take the header of a block, with its first values if they are here
     Groups
   } state_e;
@@ -55,35 +65,37 @@ module as_parquet_delta #(
   // Which varint: 0 block size, 1 miniblocks, 2 values, 3 first value, 4 smallest difference.
   logic [      2:0] step_q;
   logic [      7:0] fault_q;
-  // A varint of 10 bytes and 8 widths, at most.
   logic [    143:0] seen_q;
   logic [     31:0] seen_left_q;
-  logic [      3:0] varint_bytes_q;
+  // The next header was seen.
+  logic             peeked_q;
   logic [     31:0] wanted_q;
-  // Differences that are still to come.
+  // Values that are still to come.
   logic [     31:0] left_q;
   logic [     31:0] block_q;
   logic [      3:0] miniblocks_q;
   logic [     31:0] groups_q;
+
+  // The varint that was seen, decoded.
+  logic [     69:0] varint;
+  logic [     63:0] zigzag;
+  logic [      3:0] varint_bytes;
+  logic [      4:0] header_bytes;
+  logic [     63:0] widths;
+  logic             varint_bad;
+
+  logic [     63:0] varint_q;
+  logic             bad_q;
+  logic             short_q;
+  logic             fits_q;
+  logic [      4:0] header_bytes_q;
+  // Of the block in work.
   logic [Width-1:0] smallest_q;
   logic [     63:0] widths_q;
   logic [      3:0] miniblock_q;
   logic [     31:0] group_q;
-
-  // The varint that was seen.
-  logic [     69:0] varint;
-  logic             varint_bad;
-  logic [     63:0] zigzag;
-
-  always_comb begin
-    varint = '0;
-    for (int unsigned k = 0; k < 10; k++) begin
-      if (4'(k) < varint_bytes_q) varint[k*7+:7] = seen_q[k*8+:7];
-    end
-    // The tenth byte holds one bit of 64.
-    varint_bad = varint_bytes_q == '0 || 32'(varint_bytes_q) > seen_left_q || varint[69:64] != '0;
-    zigzag     = {1'b0, varint[63:1]} ^ {64{varint[0]}};
-  end
+  logic [      6:0] take_q;
+  logic [      7:0] ahead_q;
 
   // Bytes of a varint, 0 if it is too long.
   function automatic logic [3:0] bytes_of(input logic [79:0] bytes);
@@ -93,76 +105,74 @@ module as_parquet_delta #(
     end
   endfunction
 
-  logic                 added_valid_q;
-  logic                 bad_miniblock;
-  logic                 move;
-  logic                 put;
-  logic                 put_first;
-  // Of the block whose header is being taken, or of the one in work.
-  logic                 in_block;
-  logic [          4:0] header_bytes;
-  logic [         63:0] widths;
-  logic [          7:0] width;
-  logic [         31:0] group;
-  logic [          3:0] miniblock;
-  logic [    Width-1:0] smallest;
-  logic [         31:0] group_left;
-  logic                 header_short;
-  logic                 header_fits;
-  logic                 act;
-  logic [          6:0] group_bytes;
-  logic [          6:0] group_take;
-  logic [CountBits-1:0] group_count;
-  logic                 short_group;
-  logic                 rest_ends;
-  logic                 block_ends;
-  logic                 peek;
-  logic              sum_ready;
-  logic              unpacked_valid;
-  logic [Lanes*Width-1:0] unpacked;
-  logic [UserBits-1:0] unpacked_user;
-  logic              unpack_empty;
+  // Bytes of a group of numbers of so many bits.
+  function automatic logic [6:0] group_of(input logic [7:0] bits);
+    group_of = 7'(bits << GroupShift);
+  endfunction
 
-  assign in_block     = state_q == Block;
-  assign header_bytes = 5'(varint_bytes_q) + 5'(miniblocks_q);
-  assign widths       = in_block ? 64'(seen_q >> {varint_bytes_q, 3'b000}) : widths_q;
-  assign width        = widths[7:0];
-  assign group        = in_block ? groups_q : group_q;
-  assign miniblock    = in_block ? miniblocks_q - 4'd1 : miniblock_q;
-  assign smallest     = in_block ? Width'(zigzag) : smallest_q;
-  assign group_left   = in_block ? left_i - 32'(header_bytes) : left_i;
-  assign header_short = seen_left_q < 32'(header_bytes);
-  assign group_bytes  = 7'(width << GroupShift);
-  assign group_count  = left_q >= 32'(Lanes) ? CountBits'(Lanes) : CountBits'(left_q);
-  // The last group may end with its last value.
-  assign short_group  = group_left < 32'(group_bytes);
-  assign group_take   = short_group ? 7'(group_left) : group_bytes;
-  assign header_fits  = 8'(header_bytes) + 8'(group_bytes) <= 8'd64;
-  // Behind the last value its miniblock goes on, as long as it has bytes: a block may be declared far larger than its page.
-  assign rest_ends    = group == '0 || width == '0 || group_left <= 32'(group_bytes);
-  assign block_ends   = group == '0 && miniblock == '0;
-  assign move         = sum_ready || !added_valid_q;
-  // A group is taken.
-  assign act          = window_ready_i && move && (state_q == Groups || (in_block && !varint_bad && !header_short && header_fits));
-  assign put          = act && fault_q == FaultNone && left_q != '0;
-  assign put_first    = state_q == Number && step_q == 3'd3 && move && wanted_q != '0 && !varint_bad;
-  // The next header is in the window behind the last group of a block.
-  assign peek         = !in_block && group_bytes <= 7'd46;
+  assign varint_bytes = bytes_of(seen_q[79:0]);
+  assign header_bytes = 5'(varint_bytes) + 5'(miniblocks_q);
+  assign widths       = 64'(seen_q >> {varint_bytes, 3'b000});
+  // The tenth byte holds one bit of 64.
+  assign varint_bad   = varint_bytes == '0 || 32'(varint_bytes) > seen_left_q || varint[69:64] != '0;
+  assign zigzag       = {1'b0, varint[63:1]} ^ {64{varint[0]}};
 
   always_comb begin
-    take_o = '0;
-    unique case (state_q)
-      Number:  if (!varint_bad && (step_q != 3'd3 || move)) take_o = 7'(varint_bytes_q);
-      Block: begin
-        if (act) take_o = 7'(header_bytes) + group_take;
-        else if (window_ready_i && !varint_bad && !header_short && !header_fits) take_o = 7'(header_bytes);
-      end
-      Groups:  if (act) take_o = group_take;
-      default: ;
-    endcase
+    varint = '0;
+    for (int unsigned k = 0; k < 10; k++) begin
+      if (4'(k) < varint_bytes) varint[k*7+:7] = seen_q[k*8+:7];
+    end
   end
 
-  // The first value travels as a group of its own, of full width and on a base of zero.
+  logic                   added_valid_q;
+  logic                   bad_miniblock;
+  logic                   move;
+  logic                   act;
+  logic                   put;
+  logic                   put_first;
+  logic                   in_block;
+  logic                   decode;
+  logic [            7:0] width;
+  logic [  CountBits-1:0] group_count;
+  logic                   last_group;
+  logic                   short_group;
+  logic                   rest_ends;
+  logic                   block_ends;
+  logic                   sum_ready;
+  logic                   unpacked_valid;
+  logic [Lanes*Width-1:0] unpacked;
+  logic [   UserBits-1:0] unpacked_user;
+  logic                   unpack_empty;
+
+  assign in_block    = state_q == Block;
+  assign width       = widths_q[7:0];
+  assign group_count = left_q >= 32'(Lanes) ? CountBits'(Lanes) : CountBits'(left_q);
+  assign last_group  = group_q == '0;
+  // The last group may end with its last value.
+  assign short_group = left_i < 32'(take_q);
+  // Behind the last value its miniblock goes on, as long as it has bytes: a block may be declared far larger than its page.
+  assign rest_ends   = last_group || width == '0 || left_i <= 32'(take_q);
+  assign block_ends  = last_group && miniblock_q == '0;
+  assign move        = sum_ready || !added_valid_q;
+  // A group is taken.
+  assign act         = window_ready_i && move && (state_q == Groups || (in_block && !bad_q && !short_q && fits_q));
+  assign put         = act && left_q != '0;
+  assign put_first   = state_q == Number && step_q == 3'd3 && move && wanted_q != '0 && !bad_q;
+  assign decode      = state_q == Read || (state_q == Groups && act && block_ends);
+
+  assign take_o  = take_q;
+  assign ahead_o = ahead_q;
+  assign move_o  = act || (state_q == Number && !bad_q && (step_q != 3'd3 || move)) ||
+                   (in_block && window_ready_i && !bad_q && !short_q && !fits_q);
+
+  // A register between the window and what is done with it. The first value travels as a group of its own, of full width and on a base of
+  // zero.
+  logic                 raw_valid_q;
+  logic [        511:0] raw_q;
+  logic [          4:0] raw_skip_q;
+  logic [ShiftBits-1:0] raw_width_q;
+  logic [ UserBits-1:0] raw_user_q;
+
   as_bit_unpack #(
       .Width(Width),
       .Lanes(Lanes),
@@ -172,10 +182,10 @@ module as_parquet_delta #(
       .rst_ni,
       .clr_i,
       .move_i (move),
-      .valid_i(put || put_first),
-      .data_i (put_first ? (Lanes * Width)'(Width'(zigzag)) : in_block ? 512'(window_i >> {header_bytes, 3'b000}) : window_i),
-      .width_i(put_first ? ShiftBits'(Width) : ShiftBits'(width)),
-      .user_i (put_first ? {1'b1, CountBits'(1), Width'(0)} : {1'b0, group_count, smallest}),
+      .valid_i(raw_valid_q),
+      .data_i (512'(raw_q >> {raw_skip_q, 3'b000})),
+      .width_i(raw_width_q),
+      .user_i (raw_user_q),
       .valid_o(unpacked_valid),
       .data_o (unpacked),
       .user_o (unpacked_user),
@@ -210,8 +220,14 @@ module as_parquet_delta #(
       .empty_o(sum_empty)
   );
 
-  assign idle_o  = state_q == Idle;
-  assign empty_o = unpack_empty && !added_valid_q && sum_empty;
+  // Whether a group that ends with the page has the bytes of its values is looked at a cycle later: values that came without are forgotten with
+  // the fault.
+  logic        late_q;
+  logic [ 9:0] late_bits_q;
+  logic [11:0] late_need_q;
+
+  assign idle_o  = state_q == Idle && !late_q;
+  assign empty_o = !raw_valid_q && unpack_empty && !added_valid_q && sum_empty;
   assign fault_o = fault_q;
 
   logic unused;
@@ -222,25 +238,34 @@ module as_parquet_delta #(
       state_q       <= Idle;
       fault_q       <= FaultNone;
       added_valid_q <= 1'b0;
+      raw_valid_q   <= 1'b0;
+      late_q        <= 1'b0;
     end else if (clr_i) begin
       state_q       <= Idle;
       fault_q       <= FaultNone;
       added_valid_q <= 1'b0;
+      raw_valid_q   <= 1'b0;
+      late_q        <= 1'b0;
     end else begin
-      if (move) added_valid_q <= unpacked_valid;
+      late_q <= act && short_group;
+      if (move) begin
+        raw_valid_q   <= put || put_first;
+        added_valid_q <= unpacked_valid;
+      end
       unique case (state_q)
         Idle: if (start_i) state_q <= See;
-        See: if (window_ready_i) state_q <= step_q == 3'd4 ? Block : Number;
+        See:  if (window_ready_i) state_q <= Read;
+        Read: state_q <= step_q == 3'd4 ? Block : Number;
         Number:
-        if (varint_bad) begin
-          fail(left_i == '0 ? FaultValues : FaultDelta);
+        if (bad_q) begin
+          fail(seen_left_q == '0 ? FaultValues : FaultDelta);
         end else begin
           state_q <= See;
           unique case (step_q)
             // Multiples of 128, and not so large that anything overflows.
-            3'd0: if (varint[6:0] != '0 || varint[63:31] != '0 || varint[30:0] == '0) fail(FaultDelta);
-            3'd1: if (varint[63:4] != '0 || varint[3:0] == '0 || varint[3:0] > 4'd8 || bad_miniblock) fail(FaultDelta);
-            3'd2: if (varint[63:32] != '0 || varint[31:0] != wanted_q) fail(FaultCount);
+            3'd0: if (varint_q[6:0] != '0 || varint_q[63:31] != '0 || varint_q[30:0] == '0) fail(FaultDelta);
+            3'd1: if (varint_q[63:4] != '0 || varint_q[3:0] == '0 || varint_q[3:0] > 4'd8 || bad_miniblock) fail(FaultDelta);
+            3'd2: if (varint_q[63:32] != '0 || varint_q[31:0] != wanted_q) fail(FaultCount);
             default: begin
               if (!move) state_q <= Number;
               else if (left_q == '0) state_q <= Idle;
@@ -248,29 +273,26 @@ module as_parquet_delta #(
           endcase
         end
         Block, Groups: begin
-          if (in_block && varint_bad) fail(seen_left_q == '0 ? FaultValues : FaultDelta);
-          else if (in_block && header_short) fail(FaultValues);
+          if (in_block && bad_q) fail(seen_left_q == '0 ? FaultValues : FaultDelta);
+          else if (in_block && short_q) fail(FaultValues);
           else if (width > 8'(Width)) fail(FaultDelta);
           else if (act) begin
-            if (short_group && 64'(group_left) * 8 < 64'(width) * 64'(group_count)) fail(FaultValues);
-            else if (left_q <= 32'(Lanes) && rest_ends) state_q <= Idle;
-            else if (block_ends) state_q <= peek ? Block : See;
+            if (left_q <= 32'(Lanes) && rest_ends) state_q <= Idle;
+            else if (block_ends) state_q <= peeked_q ? Block : See;
             else state_q <= Groups;
-          end else if (in_block && window_ready_i && !header_fits) begin
+          end else if (in_block && window_ready_i && !fits_q) begin
             state_q <= Groups;
           end
         end
         default: ;
       endcase
+      if (late_q && 12'(late_bits_q) < late_need_q) fail(FaultValues);
     end
   end
 
-  logic [143:0] behind;
-  assign behind = 144'(window_i >> {group_bytes, 3'b000});
-
   // 1, 2, 4 or 8 miniblocks of a multiple of 32 values.
   always_comb begin
-    unique case (varint[3:0])
+    unique case (varint_q[3:0])
       4'd1, 4'd2, 4'd4: bad_miniblock = 1'b0;
       4'd8:             bad_miniblock = block_q[7:0] != '0;
       default:          bad_miniblock = 1'b1;
@@ -284,59 +306,87 @@ module as_parquet_delta #(
 
   always_ff @(posedge clk_i) begin
     if (move) begin
+      raw_q       <= put_first ? 512'(smallest_q) : window_i;
+      raw_skip_q  <= in_block ? header_bytes_q : '0;
+      raw_width_q <= put_first ? ShiftBits'(Width) : ShiftBits'(width);
+      raw_user_q  <= put_first ? {1'b1, CountBits'(1), Width'(0)} : {1'b0, group_count, smallest_q};
       for (int unsigned lane = 0; lane < Lanes; lane++) begin
         added_q[lane*Width+:Width] <= unpacked[lane*Width+:Width] + unpacked_user[Width-1:0];
       end
       added_count_q <= unpacked_user[Width+:CountBits];
       added_clear_q <= unpacked_user[UserBits-1];
     end
+    late_bits_q <= {7'(left_i) - (in_block ? 7'(header_bytes_q) : 7'd0), 3'b000};
+    late_need_q <= 12'(width) * 12'(group_count);
     unique case (state_q)
       Idle: begin
         step_q   <= '0;
         wanted_q <= count_i;
         left_q   <= count_i == '0 ? '0 : count_i - 32'd1;
+        ahead_q  <= '0;
       end
       See: begin
-        seen_q         <= window_i[143:0];
-        varint_bytes_q <= bytes_of(window_i[79:0]);
-        seen_left_q    <= left_i;
+        seen_q      <= ahead_i;
+        seen_left_q <= left_i;
       end
       Number:
       if (step_q != 3'd3 || move) begin
         step_q <= step_q + 3'd1;
         unique case (step_q)
-          3'd0: block_q <= varint[31:0];
+          3'd0: block_q <= varint_q[31:0];
           3'd1: begin
-            miniblocks_q <= varint[3:0];
+            miniblocks_q <= varint_q[3:0];
             // Groups of a miniblock, less one.
-            groups_q     <= (block_q >> ($clog2(Lanes) + (varint[3] ? 3 : varint[2] ? 2 : varint[1] ? 1 : 0))) - 32'd1;
+            groups_q     <= (block_q >> ($clog2(Lanes) + (varint_q[3] ? 3 : varint_q[2] ? 2 : varint_q[1] ? 1 : 0))) - 32'd1;
           end
           default: ;
         endcase
       end
-      Block, Groups: begin
-        if (in_block) begin
-          smallest_q  <= smallest;
-          widths_q    <= widths;
-          miniblock_q <= miniblock;
-          group_q     <= groups_q;
+      Block:
+      if (window_ready_i && (act || !fits_q)) begin
+        take_q  <= group_of(width);
+        ahead_q <= {group_of(width), 1'b0};
+      end
+      Groups:
+      if (act) begin
+        // A miniblock has two groups or more: the one before the last of a block is in the same one as the last.
+        if (miniblock_q == '0 && group_q == 32'd1) begin
+          peeked_q    <= ahead_ready_i;
+          seen_q      <= ahead_i;
+          seen_left_q <= left_i < 32'(ahead_q) ? '0 : left_i - 32'(ahead_q);
         end
-        if (act) begin
-          left_q  <= left_q >= 32'(Lanes) ? left_q - 32'(Lanes) : '0;
-          group_q <= group - 32'd1;
-          if (group == '0) begin
-            widths_q    <= widths >> 8;
-            miniblock_q <= miniblock - 4'd1;
-            group_q     <= groups_q;
-          end
-          // What is behind the group, if the window shows it: the header of the next block, should the block end here.
-          seen_q         <= behind;
-          varint_bytes_q <= bytes_of(behind[79:0]);
-          seen_left_q    <= group_left - 32'(group_take);
+        if (last_group) begin
+          take_q  <= group_of(widths_q[15:8]);
+          ahead_q <= {group_of(widths_q[15:8]), 1'b0};
         end
       end
       default: ;
     endcase
+    if (act) begin
+      left_q  <= left_q >= 32'(Lanes) ? left_q - 32'(Lanes) : '0;
+      group_q <= group_q - 32'd1;
+      if (last_group) begin
+        widths_q    <= widths_q >> 8;
+        miniblock_q <= miniblock_q - 4'd1;
+        group_q     <= groups_q;
+      end
+    end
+    if (decode) begin
+      varint_q       <= varint[63:0];
+      bad_q          <= varint_bad;
+      short_q        <= seen_left_q < 32'(header_bytes);
+      fits_q         <= group_of(widths[7:0]) <= 7'(64 - HeaderBytes);
+      header_bytes_q <= header_bytes;
+      smallest_q     <= Width'(zigzag);
+      widths_q       <= widths;
+      miniblock_q    <= miniblocks_q - 4'd1;
+      group_q        <= groups_q;
+      ahead_q        <= '0;
+      take_q         <= 7'(varint_bytes);
+      if (step_q == 3'd4) begin
+        take_q <= 7'(header_bytes) + (group_of(widths[7:0]) <= 7'(64 - HeaderBytes) ? group_of(widths[7:0]) : '0);
+      end
+    end
   end
 
 endmodule

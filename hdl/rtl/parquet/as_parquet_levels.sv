@@ -21,7 +21,9 @@ module as_parquet_levels (
 
     input  logic        window_ready_i,
     input  logic [63:0] window_i,
+    // What is taken, known early, and whether it is, known late.
     output logic [ 6:0] take_o,
+    output logic        move_o,
 
     // {run, count, bits}: of a run, bit 0 is the level of all.
     output logic        token_valid_o,
@@ -56,6 +58,10 @@ module as_parquet_levels (
   logic  [31:0] bits_count;
   logic  [ 3:0] bits_bytes;
   logic  [63:0] bits;
+  // What was put a cycle ago, to be counted.
+  logic         counted_q;
+  logic  [31:0] counted_run_q;
+  logic  [63:0] counted_bits_q;
   logic  [ 6:0] ones;
 
   always_comb begin
@@ -79,11 +85,10 @@ module as_parquet_levels (
     bits_count = packed_q < 32'd64 ? packed_q : 32'd64;
     if (left_q < bits_count) bits_count = left_q;
     bits_bytes = packed_q < 32'd64 ? 4'(packed_q >> 3) : 4'd8;
-    bits = '0;
     ones = '0;
     for (int unsigned k = 0; k < 64; k++) begin
       bits[k] = window_i[k] && 32'(k) < bits_count;
-      ones += 7'(bits[k]);
+      ones += 7'(counted_bits_q[k]);
     end
   end
 
@@ -97,12 +102,22 @@ module as_parquet_levels (
   assign short_bits = bytes_q < 32'(bits_bytes) && {bytes_q[28:0], 3'b000} < bits_count;
 
   always_comb begin
-    take_o = '0;
+    take_o = 7'(head_bytes);
+    move_o = 1'b0;
     unique case (state_q)
-      Run:     if (put) take_o = 7'(head_bytes) + 7'd1;
-      Head:    if (head[0] && !head_bad) take_o = 7'(head_bytes);
-      Bits:    if (put) take_o = bytes_q < 32'(bits_bytes) ? 7'(bytes_q) : 7'(bits_bytes);
-      Rest:    if (window_ready_i) take_o = bytes_q < 32'd64 ? 7'(bytes_q) : 7'd64;
+      Run: begin
+        take_o = 7'(head_bytes) + 7'd1;
+        move_o = put;
+      end
+      Head: move_o = head[0] && !head_bad;
+      Bits: begin
+        take_o = bytes_q < 32'(bits_bytes) ? 7'(bytes_q) : 7'(bits_bytes);
+        move_o = put;
+      end
+      Rest: begin
+        take_o = bytes_q < 32'd64 ? 7'(bytes_q) : 7'd64;
+        move_o = window_ready_i;
+      end
       default: ;
     endcase
   end
@@ -150,13 +165,16 @@ module as_parquet_levels (
       bytes_q <= bytes_i;
       ones_q  <= '0;
     end else begin
-      bytes_q <= bytes_q - 32'(take_o);
+      if (move_o) bytes_q <= bytes_q - 32'(take_o);
+      if (counted_q) ones_q <= ones_q + counted_run_q + 32'(ones);
     end
+    counted_q      <= put;
+    counted_run_q  <= state_q == Run && run_value[0] ? run_count : '0;
+    counted_bits_q <= state_q == Run ? '0 : bits;
     if (state_q == See) seen_q <= window_i[47:0];
     if (state_q == Head) packed_q <= {head[28:1], 4'b0000} >> 1;
     if (put) begin
-      left_q <= left_q - (state_q == Run ? run_count : bits_count);
-      ones_q <= ones_q + (state_q == Run ? (run_value[0] ? run_count : '0) : 32'(ones));
+      left_q   <= left_q - (state_q == Run ? run_count : bits_count);
       packed_q <= packed_q - 32'd64;
     end
   end

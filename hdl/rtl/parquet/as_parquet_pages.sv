@@ -5,7 +5,7 @@
 // that nobody knows are passed over. The end is when the data pages have the values that were asked for, or the chunk ends; `done_o`
 // holds then, with the fault if there is one.
 //
-// Latency: a header takes as many cycles as it has bytes; it overlaps with the decoding of the page before. Throughput: a beat a
+// Latency: a header takes as many cycles as it has bytes, and two; it overlaps with the decoding of the page before. Throughput: a beat a
 // cycle, less if Snappy.
 //
 // Layer: parquet.
@@ -64,7 +64,10 @@ module as_parquet_pages #(
   logic   [Bytes*8-1:0] window;
   logic   [     31:0] left;
   logic   [      6:0] take;
+  logic               move;
   logic               window_idle;
+  logic               unused_ahead_ready;
+  logic   [      7:0] unused_ahead;
 
   as_stream_window #(
       .Bytes(Bytes),
@@ -83,15 +86,27 @@ module as_parquet_pages #(
       .ready_o     (window_ready),
       .window_o    (window),
       .left_o      (left),
-      .take_i      (take)
+      .take_i      (take),
+      .move_i      (move),
+      .ahead_ready_o(unused_ahead_ready),
+      .ahead_o     (unused_ahead)
   );
 
   logic header_take, header_done, header_fault, header_other, header_compressed;
   page_e header_kind;
   logic [31:0] encoding, count, uncompressed, compressed, definition_bytes, repetition_bytes;
   logic header_byte;
+  // The byte at the front of the window, a register away from it.
+  logic       front_valid_q;
+  logic [7:0] front_q;
 
-  assign header_byte = state_q == Header && window_ready && left != '0;
+  assign header_byte = state_q == Header && window_ready && left != '0 && front_valid_q;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q != Header) front_valid_q <= 1'b0;
+    else if (window_ready) front_valid_q <= 1'b1;
+    if (window_ready) front_q <= header_byte && header_take ? window[15:8] : window[7:0];
+  end
 
   as_parquet_header i_header (
       .clk_i,
@@ -100,7 +115,7 @@ module as_parquet_pages #(
       .start_i           (state_q == Begin),
       .valid_i           (header_byte),
       .take_o            (header_take),
-      .byte_i            (window[7:0]),
+      .byte_i            (front_q),
       .done_o            (header_done),
       .fault_o           (header_fault),
       .other_o           (header_other),
@@ -119,15 +134,19 @@ module as_parquet_pages #(
   logic [31:0] stored;
   logic [ 6:0] piece_bytes;
   logic [ 6:0] body_take;
+  logic        body_move;
   logic        body_idle;
   logic [ 7:0] body_fault;
 
   assign piece_bytes = left_q >= 32'd64 ? 7'd64 : 7'(left_q);
 
   always_comb begin
-    take = '0;
-    if (header_byte && header_take) take = 7'd1;
-    if (state_q == Body) take = !pass_q ? body_take : window_ready ? piece_bytes : '0;
+    take = 7'd1;
+    move = header_byte && header_take;
+    if (state_q == Body) begin
+      take = pass_q ? piece_bytes : body_take;
+      move = pass_q ? window_ready : body_move;
+    end
   end
 
   if (Snappy) begin : gen_snappy
@@ -137,7 +156,7 @@ module as_parquet_pages #(
         .clk_i,
         .rst_ni,
         .clr_i,
-        .start_i       (goes && !passed),
+        .start_i       (goes && !passed_q),
         .bytes_i       (uncompressed),
         .stored_i      (stored),
         .left_i        (compressed),
@@ -150,10 +169,12 @@ module as_parquet_pages #(
         .ready_i       (body_ready_i),
         .data_o        (body_o)
     );
+    assign body_move = 1'b1;
   end else begin : gen_stored
     assign body_valid_o = state_q == Body && window_ready && left_q != '0 && !pass_q;
     assign body_o       = window;
-    assign body_take    = body_valid_o && body_ready_i ? piece_bytes : '0;
+    assign body_take    = piece_bytes;
+    assign body_move    = body_valid_o && body_ready_i;
     assign body_idle    = 1'b1;
     assign body_fault   = FaultNone;
     logic unused;
@@ -174,6 +195,10 @@ module as_parquet_pages #(
   assign passed   = header_other || (header_kind != PageDictionary && count == '0);
 
   fault_e check;
+  // A cycle later, when the page waits to go.
+  logic   checked_q;
+  fault_e check_q;
+  logic   passed_q;
   logic   goes;
   always_comb begin
     check = FaultNone;
@@ -184,7 +209,13 @@ module as_parquet_pages #(
     else if (header_kind != PageDictionary && 64'(count) > owed_q) check = FaultCount;
     else if (header_kind == PageV2 && repetition_bytes != '0) check = FaultLevels;
   end
-  assign goes = state_q == Check && check == FaultNone && !page_valid_q && body_idle;
+  assign goes = state_q == Check && checked_q && check_q == FaultNone && !page_valid_q && body_idle;
+
+  always_ff @(posedge clk_i) begin
+    checked_q <= state_q == Check;
+    check_q   <= check;
+    passed_q  <= passed;
+  end
 
   assign page_valid_o = page_valid_q;
   assign page_o       = page_q;
@@ -223,11 +254,11 @@ module as_parquet_pages #(
           fault_q <= left == 32'(length_q - position_q) ? FaultCount : FaultHeader;
         end
         Check:
-        if (check != FaultNone) begin
+        if (checked_q && check_q != FaultNone) begin
           state_q <= Finish;
-          fault_q <= check;
+          fault_q <= check_q;
         end else if (goes) begin
-          page_valid_q <= !passed;
+          page_valid_q <= !passed_q;
           state_q      <= Body;
         end
         Body: begin
@@ -256,7 +287,7 @@ module as_parquet_pages #(
       Check:
       if (goes) begin
         left_q                  <= compressed;
-        pass_q                  <= passed;
+        pass_q                  <= passed_q;
         page_q.kind             <= header_kind;
         page_q.encoding         <= encoding[3:0];
         page_q.count            <= count;
@@ -264,7 +295,7 @@ module as_parquet_pages #(
         page_q.definition_bytes <= definition_bytes;
         page_q.position         <= position_q;
       end
-      Body: left_q <= left_q - 32'(take);
+      Body: if (move) left_q <= left_q - 32'(take);
       default: ;
     endcase
     // A page is counted when it goes out.

@@ -48,11 +48,11 @@ module as_prefix_sum #(
   logic [      Width-1:0] base_q;
   logic [      Width-1:0] base;
 
-  // A stage moves when it is empty or the one behind it moves.
+  // A stage moves when it is empty or the one behind it moves: when one behind it is empty, or the end is taken.
   logic [Levels+1:0] move;
   assign move[Levels+1] = !out_valid_q || ready_i;
   for (genvar k = 0; k <= Levels; k++) begin : gen_move
-    assign move[k] = !valid_q[k] || move[k+1];
+    assign move[k] = !(&valid_q[Levels:k]) || !out_valid_q || ready_i;
   end
 
   assign ready_o = move[0];

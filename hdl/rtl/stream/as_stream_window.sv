@@ -3,9 +3,12 @@
 // as wide as a beat instead of 4 bytes.
 //
 // After `start` the window shows the next Bytes bytes of the message, lane 0 first. Each cycle the user takes any number of
-// them, 0 to Bytes, with `take_i` while `ready_o` is high, never more than `left_o`; the window moves on by that much in the
-// next cycle. Bytes past the end of the message are unspecified. `finish_i` gives up what is left: the remaining beats
-// are swallowed, and the window becomes `idle_o`, free for the next message.
+// them, 0 to Bytes, with `take_i` while `ready_o` and `move_i` are high; the window moves on by that much in the
+// next cycle, to the end of the message at most. Bytes past the end are unspecified. `move_i` may be known late in the cycle, `take_i` should not.
+// `finish_i` gives up what is left: the remaining beats are swallowed, and the window becomes `idle_o`, free for the next message.
+//
+// `ahead_o` shows bytes that are `ahead_i` further on, at most two windows, and with the help of the beat that is offered; `ahead_ready_o` says that all of them
+// that the message has are here.
 //
 // Latency: a beat can be seen one cycle after it was accepted. Throughput: Bytes bytes a cycle. `beat_ready_o` depends on
 // `take_i` within the cycle; put an as_fifo before it.
@@ -14,6 +17,7 @@
 module as_stream_window #(
     parameter int unsigned Bytes = 16,
     parameter int unsigned LengthBits = 32,
+    parameter int unsigned AheadBytes = 1,
     localparam int unsigned OffsetBits = $clog2(Bytes),
     localparam int unsigned TakeBits = as_stream_pkg::count_bits(Bytes)
 ) (
@@ -35,7 +39,12 @@ module as_stream_window #(
     output logic                  ready_o,
     output logic [   Bytes*8-1:0] window_o,
     output logic [LengthBits-1:0] left_o,
-    input  logic [  TakeBits-1:0] take_i
+    input  logic [  TakeBits-1:0] take_i,
+    input  logic                  move_i = 1'b1,
+
+    input  logic [    TakeBits:0] ahead_i = '0,
+    output logic                  ahead_ready_o,
+    output logic [AheadBytes*8-1:0] ahead_o
 );
 
   localparam int unsigned BeatCountBits = LengthBits - OffsetBits + 1;
@@ -49,6 +58,8 @@ module as_stream_window #(
   logic [   OffsetBits-1:0] offset_q;
   logic [   LengthBits-1:0] left_q;
   logic [BeatCountBits-1:0] beats_left_q;
+  // The same as beats_left_q == 0.
+  logic                     all_here_q;
 
   logic [OffsetBits+1:0] sum;
   logic                  shift;
@@ -58,15 +69,20 @@ module as_stream_window #(
   assign idle_o   = !active_q;
   assign left_o   = left_q;
   // All that the message still has, or more than a window of it, is here.
-  assign ready_o  = active_q && !finish_q && (second_valid_q || beats_left_q == '0);
+  assign ready_o  = active_q && !finish_q && (second_valid_q || all_here_q);
   assign window_o = (Bytes * 8)'({second_q, first_q} >> {offset_q, 3'b000});
 
   assign sum          = (OffsetBits + 2)'(offset_q) + (OffsetBits + 2)'(take_i);
-  assign shift        = ready_o && sum >= (OffsetBits + 2)'(Bytes);
-  assign beat_ready_o = active_q && beats_left_q != '0 &&
+  assign shift        = ready_o && move_i && sum >= (OffsetBits + 2)'(Bytes);
+  assign beat_ready_o = active_q && !all_here_q &&
                         (finish_q || !first_valid_q || !second_valid_q || shift);
   assign accept       = beat_valid_i && beat_ready_o;
   assign span         = (LengthBits + 1)'(length_i) + (LengthBits + 1)'(offset_i) + (LengthBits + 1)'(Bytes - 1);
+
+  logic [TakeBits:0] ahead_at;
+  assign ahead_at      = (TakeBits + 1)'(offset_q) + ahead_i;
+  assign ahead_o       = (AheadBytes * 8)'({beat_i, second_q, first_q} >> {ahead_at, 3'b000});
+  assign ahead_ready_o = ready_o && (all_here_q || 32'(ahead_at) <= (beat_valid_i ? 3 : 2) * Bytes - AheadBytes);
 
   // A message ends in a whole beat.
   logic unused;
@@ -81,6 +97,7 @@ module as_stream_window #(
       offset_q       <= '0;
       left_q         <= '0;
       beats_left_q   <= '0;
+      all_here_q     <= 1'b1;
     end else if (clr_i) begin
       active_q <= 1'b0;
     end else if (!active_q) begin
@@ -93,14 +110,18 @@ module as_stream_window #(
         left_q         <= length_i;
         // An empty message has no beats, wherever it would begin.
         beats_left_q   <= length_i == '0 ? '0 : span[LengthBits:OffsetBits];
+        all_here_q     <= length_i == '0;
       end
     end else begin
-      if (accept) beats_left_q <= beats_left_q - 1'b1;
+      if (accept) begin
+        beats_left_q <= beats_left_q - 1'b1;
+        all_here_q   <= beats_left_q == BeatCountBits'(1);
+      end
       if (finish_i) finish_q <= 1'b1;
-      if (finish_q && beats_left_q == '0) active_q <= 1'b0;
-      if (ready_o) begin
+      if (finish_q && all_here_q) active_q <= 1'b0;
+      if (ready_o && move_i) begin
         offset_q <= sum[OffsetBits-1:0];
-        left_q   <= left_q - LengthBits'(take_i);
+        left_q   <= left_q < LengthBits'(take_i) ? '0 : left_q - LengthBits'(take_i);
       end
       if (shift) begin
         first_valid_q  <= second_valid_q;

@@ -157,7 +157,7 @@ fn json_paper(report: &Report) -> String {
         let fit = fit_half(&VU37P, found.luts_all, found.block_ram_36);
         #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
         let all = run.gb_per_s(fit as f64, CLOCKS[0]);
-        for interface in [Interface::PCIE3_X8, Interface::OPENCAPI3] {
+        for interface in Interface::ALL {
             let limit = run.limit_gb_per_s(&interface);
             #[expect(
                 clippy::cast_possible_truncation,
@@ -170,7 +170,12 @@ fn json_paper(report: &Report) -> String {
                 format!("{needed} of {fit} in half of it"),
                 format!("{:.2} %", per_cent(needed * found.luts_all, VU37P.luts)),
                 format!("{:.2} %", per_cent(needed * found.block_ram_36, VU37P.block_ram_36)),
-                format!("{}, derived", number(all.min(limit))),
+                format!(
+                    "{}, derived: {:.0} % of {}",
+                    number(all.min(limit)),
+                    100.0 * all.min(limit) / limit,
+                    interface.name
+                ),
                 format!(
                     "{} lets {} through, {} GB/s of {:.2} B of Arrow a byte",
                     interface.name,
@@ -337,10 +342,19 @@ fn modules(report: &Report) -> String {
                 module.copies.to_string(),
                 (module.copies * module.luts_all).to_string(),
                 (module.copies * module.flip_flops).to_string(),
+                module.levels.to_string(),
+                number(module.ns),
             ]
         });
         text.push_str(&number_table(
-            &["Module", "Copies", "LUT, all copies", "FF, all copies"],
+            &[
+                "Module",
+                "Copies",
+                "LUT, all copies",
+                "FF, all copies",
+                "LUTs in a path",
+                "ns, model",
+            ],
             rows,
         ));
     }

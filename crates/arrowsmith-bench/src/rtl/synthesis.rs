@@ -73,6 +73,10 @@ pub struct Module {
     pub luts_all: u64,
     /// Flip-flops of one.
     pub flip_flops: u64,
+    /// Look-up tables in the path of it that has most, from and to registers or what is inside it.
+    pub levels: u32,
+    /// Nanoseconds of its slowest such path by the model of `paths.py`.
+    pub ns: f64,
 }
 
 /// The tools, how long one run of them may take, and where results are kept.

@@ -80,6 +80,8 @@ fn report() -> Report {
             copies: 2,
             luts_all: 1_500,
             flip_flops: 7,
+            levels: 6,
+            ns: 2.75,
         }],
     };
     let mut unrun = circuit("my<schema>", "json", 16);
@@ -118,7 +120,9 @@ fn report() -> Report {
 fn the_page_says_what_is_measured_and_what_is_derived() {
     let page = html(&report());
     // 9,600 LUTs at 1.6 GB/s; the same of a VU9P; Table I of both papers.
-    for text in ["6000", "0.81 %", "the paper&#39;s, int64, delta", "19.42", "97.9 %", "3000"] {
+    for text in
+        ["6000", "0.81 %", "the paper&#39;s, int64, delta", "19.42", "97.9 %", "3000", "2.75"]
+    {
         assert!(page.contains(&text.replace("&#39;", "'")), "{text}");
     }
     for text in
