@@ -118,7 +118,8 @@ impl ReadOptions {
         decode.limits =
             infer.limits.clone().with_memory_bytes_max(get(options, "memory_bytes_max")?);
         let name: String = get(options, "engine")?;
-        let (batch_rows, batch_bytes) = (get(options, "batch_rows")?, get(options, "batch_bytes")?);
+        let (batch_rows, batch_bytes): (Option<usize>, Option<usize>) =
+            (get(options, "batch_rows")?, get(options, "batch_bytes")?);
         let on_device = get(options, "on_device")?;
         if on_device {
             let sizes = [("batch_rows", batch_rows), ("batch_bytes", batch_bytes)];

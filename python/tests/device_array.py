@@ -45,5 +45,6 @@ class DeviceArray(ctypes.Structure):
 
     def call_release(self) -> None:
         """Call the release callback, as a consumer has to, once."""
+        assert self.release is not None
         callback: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.release)
         callback(ctypes.addressof(self))

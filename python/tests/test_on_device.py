@@ -207,6 +207,7 @@ def test_files_have_to_be_alike(live: Live) -> None:
     assert [next(reader).num_rows, next(reader).num_rows] == [2, 2]
     with pytest.raises(arrowsmith.ConfigError, match="first file"):
         next(reader)
+    reader.close()
     with pytest.raises(arrowsmith.ConfigError, match="views do not stay"):
         arrowsmith.read_parquet(_text_file(), strings="view", engine="gpu", on_device=True)
     assert live() == 0
@@ -225,7 +226,7 @@ def test_what_cannot_be_heeded_is_refused() -> None:
     wishes = ({"filter": "a > 1"}, {"limit": 1}, {"batch_rows": 1}, {"partitions": "a: int64"})
     for wish in wishes:
         with pytest.raises(arrowsmith.ConfigError, match=next(iter(wish))):
-            arrowsmith.read_parquet(b"", on_device=True, engine="auto", **wish)  # type: ignore[arg-type]
+            arrowsmith.read_parquet(b"", on_device=True, engine="auto", **wish)
 
 
 def test_auto_without_a_gpu_is_the_host() -> None:

@@ -70,7 +70,9 @@ fn engine_text(engine: Engine, reader: &JsonReader) -> String {
     if !matches!(engine, Engine::Gpu | Engine::Auto) {
         return String::new();
     }
-    if let (Engine::Auto, Err(absent)) = (engine, GpuEngine::open(GpuOptions::default())) {
+    if engine == Engine::Auto
+        && let Err(absent) = GpuEngine::open(GpuOptions::default())
+    {
         return format!("engine cpu, for engine auto has none else here: {absent}\n");
     }
     match arrowsmith::gpu::supports(reader.plan()) {
