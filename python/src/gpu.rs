@@ -170,7 +170,7 @@ pub(crate) mod shim {
 
     /// Pieces of its memory that were not given back.
     #[pyfunction]
-    pub(crate) fn _shim_live() -> u64 {
+    pub(crate) fn shim_live() -> u64 {
         SHIM.live()
     }
 }
