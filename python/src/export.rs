@@ -54,7 +54,7 @@ pub(crate) fn device_capsules<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bou
         }
         Rows::Host(batch) => {
             let array = FFI_ArrowArray::new(&StructArray::from(batch.clone()).to_data());
-            let described = to_schema_pycapsule(py, &root(batch));
+            let described = to_schema_pycapsule(py, root(batch));
             let described = described.map_err(|error| refused(py, error))?;
             (described, FfiDeviceArray::on_host(array))
         }
