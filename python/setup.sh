@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes .venv at the top of the repository, with what python/requirements-dev.txt names, and builds
-# the package into it. Says nothing when there is nothing to say.
+# the package into it, with what cargo is told besides: --features shim for all tests of the GPU engine. Says nothing when
+# there is nothing to say.
 set -euo pipefail
 cd "$(dirname "$0")"
 venv=$(cd .. && pwd)/.venv
@@ -15,4 +16,4 @@ if ! cmp -s requirements-dev.txt "$venv/requirements-dev.txt"; then
     quietly "$venv/bin/python" -m pip install -r requirements-dev.txt
     cp requirements-dev.txt "$venv/requirements-dev.txt"
 fi
-VIRTUAL_ENV=$venv quietly "$venv/bin/maturin" develop --release
+VIRTUAL_ENV=$venv quietly "$venv/bin/maturin" develop --release "$@"

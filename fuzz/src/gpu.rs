@@ -26,16 +26,21 @@ pub fn json(data: &[u8]) {
     let options = random::options(&mut Rng::new(u64::from(*how)));
     let framing = FRAMINGS[usize::from(*more) % 3];
     let padding = PADDINGS[usize::from(*more / 3) % PADDINGS.len()];
-    let device = Arc::new(ShimDevice::new(u64::from(*how)));
+    let order = u64::from(*how);
+    let device = Arc::new(ShimDevice::new(order));
+    // With room for the tables of the plan, and for little more.
+    let full = Arc::new(ShimDevice::new(order).with_bytes_max((1 << 20) + (order << 8)));
     let input = Input::split(&[text], framing, padding);
-    for piece in [1 << 20, 1 + usize::from(*how) / 2] {
+    let small = 1 + usize::from(*how) / 2;
+    for (device, piece) in [(&device, 1 << 20), (&device, small), (&full, 1 << 20)] {
         let gpu = GpuOptions::default().with_piece_bytes_max(piece);
-        let engine = GpuEngine::new(device.clone(), gpu);
+        let engine = GpuEngine::new(Arc::clone(device) as _, gpu);
         if let Err(difference) = compare(&OracleEngine, &engine, &plan, &options, &input) {
             let (text, schema) = (text.escape_ascii(), plan.schema());
             panic!("pieces of {piece}: {difference}\n{framing:?} {text}\n{options:?}\n{schema:?}");
         }
     }
+    assert_eq!(full.live(), 0, "memory of a full device that nobody gave back");
     stays(&device, &plan, &options, &input);
     assert_eq!(device.live(), 0, "device memory that nobody gave back");
 }

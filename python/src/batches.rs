@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
+use arrowsmith::gpu::ResidentEngine;
 use arrowsmith::json::JsonReader;
 use arrowsmith::parquet::ParquetReader;
 use arrowsmith::{Progress, Reject};
@@ -17,10 +18,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{Failure, raised};
+use crate::gpu::RowGroups;
 use crate::options::ReadOptions;
-use crate::parquet;
+use crate::parquet::{self, Opened};
 use crate::schema::schema_of;
 use crate::source;
+use crate::table::Rows;
 
 /// What a callback raised, until it can be raised where the batches are read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
@@ -29,27 +32,39 @@ type Raised = Arc<Mutex<Option<PyErr>>>;
 enum Reading {
     Json(Box<JsonReader>),
     Parquet(Box<ParquetReader>),
+    /// JSON whose batches stay on the device.
+    ResidentJson(Box<JsonReader>, ResidentEngine),
+    ResidentParquet(Box<RowGroups>),
 }
 
 impl Reading {
-    fn next_batch(&mut self) -> arrowsmith::Result<Option<RecordBatch>> {
-        match self {
-            Self::Json(reader) => reader.next_batch(),
-            Self::Parquet(reader) => reader.next_batch(),
-        }
+    fn next_batch(&mut self) -> arrowsmith::Result<Option<Rows>> {
+        let batch = match self {
+            Self::Json(reader) => reader.next_batch()?,
+            Self::Parquet(reader) => reader.next_batch()?,
+            Self::ResidentJson(reader, engine) => {
+                let stand_in = reader.next_batch()?;
+                let batch = stand_in.map(|batch| engine.claim(&batch)).transpose()?;
+                return Ok(batch.map(Rows::Device));
+            }
+            Self::ResidentParquet(groups) => return Ok(groups.next_batch()?.map(Rows::Device)),
+        };
+        Ok(batch.map(Rows::Host))
     }
 
     fn schema(&self) -> SchemaRef {
         match self {
-            Self::Json(reader) => reader.schema(),
+            Self::Json(reader) | Self::ResidentJson(reader, _) => reader.schema(),
             Self::Parquet(reader) => reader.schema(),
+            Self::ResidentParquet(groups) => groups.schema(),
         }
     }
 
     fn progress(&self) -> &Arc<Progress> {
         match self {
-            Self::Json(reader) => reader.progress(),
+            Self::Json(reader) | Self::ResidentJson(reader, _) => reader.progress(),
             Self::Parquet(reader) => reader.progress(),
+            Self::ResidentParquet(groups) => groups.progress(),
         }
     }
 }
@@ -73,7 +88,9 @@ impl Batches {
         let py = source.py();
         let raised_slot = Raised::default();
         let cancel = Arc::<AtomicBool>::default();
-        let mut builder = ReadOptions::extract(options)?.builder().cancel(Arc::clone(&cancel));
+        let read = ReadOptions::extract(options)?;
+        let resident = read.resident();
+        let mut builder = read.builder().cancel(Arc::clone(&cancel));
         if !schema.is_none() {
             builder = builder.schema(schema_of(schema)?);
         }
@@ -84,7 +101,10 @@ impl Batches {
         }
         let inputs = source::inputs(source)?;
         let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
-        let reader = Some(Reading::Json(Box::new(reader)));
+        let reader = Some(match resident {
+            Some(engine) => Reading::ResidentJson(Box::new(reader), engine),
+            None => Reading::Json(Box::new(reader)),
+        });
         Ok(Self { reader, raised: raised_slot, cancel })
     }
 
@@ -94,13 +114,15 @@ impl Batches {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let cancel = Arc::<AtomicBool>::default();
-        let reader = parquet::open(source, options, &cancel)?;
-        let reader = Some(Reading::Parquet(Box::new(reader)));
+        let reader = Some(match parquet::open(source, options, &cancel)? {
+            Opened::Host(reader) => Reading::Parquet(reader),
+            Opened::Device(groups) => Reading::ResidentParquet(groups),
+        });
         Ok(Self { reader, raised: Raised::default(), cancel })
     }
 
     /// The next batch; `None` at the end. Call it without the GIL.
-    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
+    pub(crate) fn next(&mut self) -> Result<Option<Rows>, Failure> {
         let batch = self.reader.as_mut().map_or(Ok(None), Reading::next_batch);
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         match raised {
@@ -113,6 +135,12 @@ impl Batches {
         self.reader
             .as_ref()
             .map_or_else(|| Arc::new(arrow_schema::Schema::empty()), |reader| reader.schema())
+    }
+
+    /// Whether batches stay on a device.
+    pub(crate) fn on_device(&self) -> bool {
+        use Reading as R;
+        matches!(self.reader, Some(R::ResidentJson(..) | R::ResidentParquet(_)))
     }
 
     pub(crate) fn progress(&self) -> Arc<Progress> {
@@ -190,8 +218,10 @@ impl Iterator for Stream {
     fn next(&mut self) -> Option<Self::Item> {
         let batches = &mut self.batches;
         let next = Python::try_attach(|py| {
-            let next = py.detach(|| batches.next());
-            next.map_err(Failure::into_arrow)
+            let next = py.detach(|| batches.next()).map_err(Failure::into_arrow)?;
+            let on_host = |rows: Rows| rows.on_host().cloned();
+            let next = next.map(on_host).transpose();
+            next.map_err(|error| Failure::Python(error).into_arrow())
         });
         match next {
             Some(next) => next.transpose(),

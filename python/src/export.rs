@@ -11,12 +11,14 @@ use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{Field, SchemaRef};
+use arrowsmith::gpu::FfiDeviceArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowError;
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 
 use crate::errors::raised;
+use crate::table::Rows;
 
 /// What Arrow does not take, such as a name with a NUL, which a C string cannot hold.
 fn refused(py: Python<'_>, error: PyArrowError) -> PyErr {
@@ -39,46 +41,32 @@ pub(crate) fn batch_capsules<'py>(
     py: Python<'py>,
     batch: &RecordBatch,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let schema = batch.schema();
-    let field = Field::new_struct("", schema.fields().clone(), false)
-        .with_metadata(schema.metadata().clone());
     let array = StructArray::from(batch.clone());
-    to_array_pycapsules(py, Arc::new(field), &array, None).map_err(|error| refused(py, error))
+    to_array_pycapsules(py, Arc::new(root(batch)), &array, None).map_err(|error| refused(py, error))
 }
 
-/// `ArrowDeviceArray` of the Arrow C Device interface.
-#[repr(C)]
-struct DeviceArray {
-    array: FFI_ArrowArray,
-    device_id: i64,
-    device_type: i32,
-    /// A pointer to an event to wait for; none, as all work is done.
-    sync_event: usize,
-    reserved: [i64; 3],
-}
-
-/// `ARROW_DEVICE_CPU`.
-const DEVICE_CPU: i32 = 1;
-
-/// For `__arrow_c_device_array__`: the schema and the batch with the device it is on, the host.
-pub(crate) fn device_capsules<'py>(
-    py: Python<'py>,
-    batch: &RecordBatch,
-) -> PyResult<Bound<'py, PyTuple>> {
-    let schema = batch.schema();
-    let field = Field::new_struct("", schema.fields().clone(), false)
-        .with_metadata(schema.metadata().clone());
-    let described = to_schema_pycapsule(py, &field).map_err(|error| refused(py, error))?;
-    let array = DeviceArray {
-        array: FFI_ArrowArray::new(&StructArray::from(batch.clone()).to_data()),
-        // The host has no number.
-        device_id: -1,
-        device_type: DEVICE_CPU,
-        sync_event: 0,
-        reserved: [0; 3],
+/// For `__arrow_c_device_array__`: the schema and the batch, with the device that it is on.
+pub(crate) fn device_capsules<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyTuple>> {
+    let (described, array) = match rows {
+        Rows::Device(batch) => {
+            let (schema, array) = batch.export().map_err(|error| raised(py, error))?;
+            (PyCapsule::new_with_value(py, schema, c"arrow_schema")?, array)
+        }
+        Rows::Host(batch) => {
+            let array = FFI_ArrowArray::new(&StructArray::from(batch.clone()).to_data());
+            let described = to_schema_pycapsule(py, root(batch));
+            let described = described.map_err(|error| refused(py, error))?;
+            (described, FfiDeviceArray::on_host(array))
+        }
     };
     let array = PyCapsule::new_with_value(py, array, c"arrow_device_array")?;
     PyTuple::new(py, [described, array])
+}
+
+/// The structure whose fields are the columns.
+fn root(batch: &RecordBatch) -> Field {
+    let schema = batch.schema();
+    Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone())
 }
 
 /// For `__arrow_c_stream__`.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arrowsmith::gpu::ResidentEngine;
 use arrowsmith::json::{ReaderBuilder, SampleOptions};
 use arrowsmith::{
     Compression, DecodeOptions, DuplicateKeys, Engine, Framing, Limits, OnError, UnknownKeys,
@@ -13,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{config, raised};
+use crate::gpu;
 
 /// Most threads that may be asked for, as on the command line.
 const THREADS_MAX: usize = u16::MAX as usize;
@@ -83,6 +85,8 @@ pub(crate) struct ReadOptions {
     infer: InferOptions,
     columns: Option<Vec<String>>,
     engine: Arc<dyn Engine>,
+    /// The same, where batches stay on its device.
+    resident: Option<ResidentEngine>,
     threads: usize,
     batch_rows: Option<usize>,
     batch_bytes: Option<usize>,
@@ -113,16 +117,27 @@ impl ReadOptions {
         decode.trust = get(options, "trust")?;
         decode.limits =
             infer.limits.clone().with_memory_bytes_max(get(options, "memory_bytes_max")?);
-        let engine: String = get(options, "engine")?;
-        Ok(Self {
-            infer,
-            columns: get(options, "columns")?,
-            engine: arrowsmith::engine(&engine).map_err(|error| raised(py, error))?,
-            threads: threads(options)?,
-            batch_rows: get(options, "batch_rows")?,
-            batch_bytes: get(options, "batch_bytes")?,
-            decode,
-        })
+        let name: String = get(options, "engine")?;
+        let (batch_rows, batch_bytes): (Option<usize>, Option<usize>) =
+            (get(options, "batch_rows")?, get(options, "batch_bytes")?);
+        let on_device = get(options, "on_device")?;
+        if on_device {
+            let sizes = [("batch_rows", batch_rows), ("batch_bytes", batch_bytes)];
+            gpu::refuse_host(&name)
+                .and_then(|()| {
+                    sizes.into_iter().try_for_each(|(name, size)| gpu::refuse(name, size.is_some()))
+                })
+                .map_err(|error| raised(py, error))?;
+        }
+        let opened = py.detach(|| engine(&name, on_device));
+        let (engine, resident) = opened.map_err(|error| raised(py, error))?;
+        let (columns, threads) = (get(options, "columns")?, threads(options)?);
+        Ok(Self { infer, columns, engine, resident, threads, batch_rows, batch_bytes, decode })
+    }
+
+    /// The engine, where batches stay on its device.
+    pub(crate) fn resident(&self) -> Option<ResidentEngine> {
+        self.resident.clone()
     }
 
     /// A builder with all of it; schema and inputs are missing.
@@ -141,6 +156,22 @@ impl ReadOptions {
             None => builder,
         }
     }
+}
+
+/// The engine of a name, and itself once more if batches stay on its device.
+fn engine(
+    name: &str,
+    on_device: bool,
+) -> arrowsmith::Result<(Arc<dyn Engine>, Option<ResidentEngine>)> {
+    Ok(match (gpu::engine(name)?, name) {
+        (Some(gpu), _) if on_device => {
+            let resident = ResidentEngine::new(gpu);
+            (Arc::new(resident.clone()), Some(resident))
+        }
+        (Some(gpu), _) => (Arc::new(gpu), None),
+        (None, "auto") => (arrowsmith::engine("cpu")?, None),
+        (None, other) => (arrowsmith::engine(other)?, None),
+    })
 }
 
 /// Decoder threads; 0 is one for each core.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_schema::TimeUnit;
-use arrowsmith::gpu::GpuOptions;
 use arrowsmith::gpu::parquet::ColumnEngine;
 use arrowsmith::parquet::{
     Columns, EXTENSIONS, Engine, ParquetReader, ReadOptions, ReaderBuilder, StringForm, describe,
@@ -18,17 +17,34 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
 
 use crate::errors::{config, raised};
 use crate::filter::predicate;
+use crate::gpu::{self, RowGroups};
 use crate::options::{choice, get, threads, value};
 use crate::schema::schema_of;
 use crate::source;
+
+/// What gives the batches.
+pub(crate) enum Opened {
+    Host(Box<ParquetReader>),
+    /// Row groups that stay on a device.
+    Device(Box<RowGroups>),
+}
 
 /// Opens a reader of everything that a source stands for.
 pub(crate) fn open(
     source: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
     cancel: &Arc<AtomicBool>,
-) -> PyResult<ParquetReader> {
+) -> PyResult<Opened> {
     let py = source.py();
+    let name: String = get(options, "engine")?;
+    let on_device = get(options, "on_device")?;
+    if on_device {
+        let given = |option: &str| Ok::<_, PyErr>(!value(options, option)?.is_none());
+        gpu::refuse_host(&name).map_err(|error| raised(py, error))?;
+        for option in ["filter", "limit", "batch_rows", "partitions"] {
+            gpu::refuse(option, given(option)?).map_err(|error| raised(py, error))?;
+        }
+    }
     let filter = value(options, "filter")?;
     let filter = if filter.is_none() { None } else { Some(predicate(&filter)?) };
     let partitions = value(options, "partitions")?;
@@ -37,41 +53,36 @@ pub(crate) fn open(
         false => schema_of(&partitions)?.fields().iter().cloned().collect(),
     };
     let limits = Limits::default().with_memory_bytes_max(get(options, "memory_bytes_max")?);
-    let name: String = get(options, "engine")?;
-    let gpu = gpu(&name).map_err(|error| raised(py, error))?;
     let engine = &[
         ("cpu", Engine::Cpu),
         ("gpu", Engine::Cpu),
         ("auto", Engine::Cpu),
         ("reference", Engine::Reference),
     ];
+    let engine = choice(options, "engine", engine)?;
+    let gpu = py.detach(|| gpu::engine(&name)).map_err(|error| raised(py, error))?;
+    let gpu = gpu.as_ref().map(ColumnEngine::of).map(Arc::new);
+    let (read, row_groups) = (read_options(options)?, get(options, "row_groups")?);
+    if let Some(gpu) = gpu.clone().filter(|_| on_device) {
+        let (files, cancel) = (files(source)?, Arc::clone(cancel));
+        let groups = py.detach(|| RowGroups::open(gpu, files, row_groups, read, limits, cancel));
+        return Ok(Opened::Device(Box::new(groups.map_err(|error| raised(py, error))?)));
+    }
     let builder = ReaderBuilder::new()
-        .options(read_options(options)?)
+        .options(read)
         .filter(filter)
-        .row_groups(get(options, "row_groups")?)
+        .row_groups(row_groups)
         .partition_types(partition_types)
         .limit(get(options, "limit")?)
-        .engine(choice(options, "engine", engine)?)
+        .engine(engine)
         .gpu(gpu)
         .threads(threads(options)?)
         .batch_rows(get(options, "batch_rows")?)
         .limits(limits)
         .cancel(Arc::clone(cancel));
     let files = files(source)?;
-    py.detach(|| builder.open(files)).map_err(|error| raised(py, error))
-}
-
-/// The device, where one is asked for and, for `auto`, there is one.
-fn gpu(engine: &str) -> arrowsmith::Result<Option<Arc<ColumnEngine>>> {
-    let open = || ColumnEngine::open(GpuOptions::default()).map(Arc::new);
-    match engine {
-        "gpu" => Ok(Some(open()?)),
-        "auto" => match open() {
-            Err(arrowsmith::Error::Config(_)) => Ok(None),
-            found => Ok(Some(found?)),
-        },
-        _ => Ok(None),
-    }
+    let reader = py.detach(|| builder.open(files)).map_err(|error| raised(py, error))?;
+    Ok(Opened::Host(Box::new(reader)))
 }
 
 fn read_options(options: &Bound<'_, PyDict>) -> PyResult<ReadOptions> {

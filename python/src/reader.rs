@@ -13,7 +13,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 use crate::batches::{Batches, Stream};
 use crate::export::{schema_capsule, stream_capsule};
 use crate::schema::Schema;
-use crate::table::Batch;
+use crate::table::{Batch, stays};
 
 /// Who has the batches.
 enum State {
@@ -33,6 +33,7 @@ pub(crate) struct Reader {
     schema: SchemaRef,
     progress: Arc<Progress>,
     cancel: Arc<AtomicBool>,
+    on_device: bool,
 }
 
 impl Reader {
@@ -41,6 +42,7 @@ impl Reader {
             schema: batches.schema(),
             progress: batches.progress(),
             cancel: batches.cancel(),
+            on_device: batches.on_device(),
             state: Mutex::new(State::Open(Box::new(batches))),
         }
     }
@@ -152,6 +154,9 @@ impl Reader {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
+        if self.on_device {
+            return Err(stays());
+        }
         let mut state = self.state()?;
         match std::mem::replace(&mut *state, State::Taken) {
             State::Open(batches) => stream_capsule(py, Stream::new(*batches)),

@@ -5,21 +5,72 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::SchemaRef;
+use arrowsmith::gpu::DeviceBatch;
 use arrowsmith::plan::text::format_schema;
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
+use crate::errors::raised;
 use crate::export::{batch_capsules, device_capsules, schema_capsule, stream_capsule};
 use crate::schema::Schema;
 
+/// Some consecutive rows, wherever they are.
+#[derive(Clone)]
+pub(crate) enum Rows {
+    Host(RecordBatch),
+    Device(DeviceBatch),
+}
+
+impl Rows {
+    fn count(&self) -> usize {
+        match self {
+            Self::Host(batch) => batch.num_rows(),
+            Self::Device(batch) => batch.num_rows(),
+        }
+    }
+
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Host(batch) => batch.schema(),
+            Self::Device(batch) => Arc::clone(batch.schema()),
+        }
+    }
+
+    /// As PyTorch calls it.
+    fn device(&self) -> String {
+        match self {
+            Self::Device(batch) => match batch.device().arrow_device() {
+                (2, number) => format!("cuda:{number}"),
+                _ => "cpu".to_owned(),
+            },
+            Self::Host(_) => "cpu".to_owned(),
+        }
+    }
+
+    /// The batch, if it is on the host.
+    pub(crate) fn on_host(&self) -> PyResult<&RecordBatch> {
+        match self {
+            Self::Host(batch) => Ok(batch),
+            Self::Device(_) => Err(stays()),
+        }
+    }
+}
+
+/// What a consumer gets that asks for memory of the host.
+pub(crate) fn stays() -> PyErr {
+    PyNotImplementedError::new_err(
+        "the rows are on a device: take __arrow_c_device_array__ or to_host() of each batch",
+    )
+}
+
 /// Some consecutive rows of the input.
 #[pyclass(module = "arrowsmith", frozen)]
-pub(crate) struct Batch(RecordBatch);
+pub(crate) struct Batch(Rows);
 
 impl Batch {
-    pub(crate) fn new(batch: RecordBatch) -> Self {
-        Self(batch)
+    pub(crate) fn new(rows: Rows) -> Self {
+        Self(rows)
     }
 }
 
@@ -28,7 +79,25 @@ impl Batch {
     /// Rows.
     #[getter]
     fn num_rows(&self) -> usize {
-        self.0.num_rows()
+        self.0.count()
+    }
+
+    /// The device that has the memory.
+    #[getter]
+    fn device(&self) -> String {
+        self.0.device()
+    }
+
+    /// The same rows on the host: this batch, if it is there.
+    fn to_host(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
+        let py = slf.py();
+        match &slf.get().0 {
+            Rows::Host(_) => Ok(slf.clone().unbind()),
+            Rows::Device(batch) => {
+                let batch = py.detach(|| batch.to_host()).map_err(|error| raised(py, error))?;
+                Py::new(py, Self(Rows::Host(batch)))
+            }
+        }
     }
 
     /// The columns and their types.
@@ -53,7 +122,7 @@ impl Batch {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let _ = requested_schema;
-        batch_capsules(py, &self.0)
+        batch_capsules(py, self.0.on_host()?)
     }
 
     #[pyo3(signature = (requested_schema=None, **kwargs))]
@@ -75,7 +144,7 @@ impl Batch {
 
     fn __repr__(&self) -> String {
         let text = format_schema(&self.0.schema());
-        format!("<arrowsmith.Batch: {} rows>\n{text}", self.0.num_rows())
+        format!("<arrowsmith.Batch: {} rows>\n{text}", self.0.count())
     }
 }
 
@@ -83,12 +152,12 @@ impl Batch {
 #[pyclass(module = "arrowsmith", frozen)]
 pub(crate) struct Table {
     schema: SchemaRef,
-    batches: Vec<RecordBatch>,
+    batches: Vec<Rows>,
     rejects: u64,
 }
 
 impl Table {
-    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>, rejects: u64) -> Self {
+    pub(crate) fn new(schema: SchemaRef, batches: Vec<Rows>, rejects: u64) -> Self {
         Self { schema, batches, rejects }
     }
 }
@@ -98,7 +167,7 @@ impl Table {
     /// Rows.
     #[getter]
     fn num_rows(&self) -> usize {
-        self.batches.iter().map(RecordBatch::num_rows).sum()
+        self.batches.iter().map(Rows::count).sum()
     }
 
     /// Records that were left out, or in which something became null.
@@ -135,7 +204,8 @@ impl Table {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let batches = self.batches.clone().into_iter().map(Ok);
+        let batches = self.batches.iter().map(|rows| rows.on_host().cloned());
+        let batches = batches.collect::<PyResult<Vec<_>>>()?.into_iter().map(Ok);
         stream_capsule(py, RecordBatchIterator::new(batches, Arc::clone(&self.schema)))
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatchReader;
+use arrowsmith::gpu::{GpuEngine, GpuOptions};
 use arrowsmith::json::{JsonReader, ReaderBuilder};
 use arrowsmith::plan::Engine as PlanEngine;
 use arrowsmith_core::sink::SinkSummary;
@@ -68,6 +69,11 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
 fn engine_text(engine: Engine, reader: &JsonReader) -> String {
     if !matches!(engine, Engine::Gpu | Engine::Auto) {
         return String::new();
+    }
+    if engine == Engine::Auto
+        && let Err(absent) = GpuEngine::open(GpuOptions::default())
+    {
+        return format!("engine cpu, for engine auto has none else here: {absent}\n");
     }
     match arrowsmith::gpu::supports(reader.plan()) {
         Ok(()) => {

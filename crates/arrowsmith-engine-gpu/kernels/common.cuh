@@ -21,10 +21,12 @@ typedef long long i64;
 typedef unsigned __int128 u128;
 
 // Threads of a block, in every kernel. On the CPU, where each costs, two warps are enough for a proof.
+#ifndef BLOCK
 #ifdef ARROWSMITH_SHIM
 #define BLOCK 64
 #else
 #define BLOCK 256
+#endif
 #endif
 #define WARP 32
 #define FULL 0xFFFFFFFFu

@@ -18,7 +18,7 @@ pub mod parquet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrowsmith_core::{DecodeOptions, Decoder, Result};
+use arrowsmith_core::{DecodeOptions, Decoder, Error, Result};
 use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_plan::{Engine, Plan};
 
@@ -26,7 +26,7 @@ use device::Device;
 pub use device::resident::{DeviceBatch, FfiDeviceArray};
 use json::JsonDecoder;
 use json::program::Program;
-pub use json::{DeviceDecoder, DeviceText};
+pub use json::{DeviceDecoder, DeviceText, ResidentEngine};
 
 /// How much of a device a decoder may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl GpuEngine {
     /// On the first device that CUDA shows, of this machine.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// [`Error::Config`] where there is none that will do, with the reason; and what the driver says.
     pub fn open(options: GpuOptions) -> Result<Self> {
         #[cfg(feature = "cuda")]
         {
@@ -137,7 +137,7 @@ impl GpuEngine {
         #[cfg(not(feature = "cuda"))]
         {
             drop(options);
-            Err(arrowsmith_core::Error::Config("this build has no engine gpu".to_owned()))
+            Err(Error::Config("this build has no engine gpu".to_owned()))
         }
     }
 
@@ -177,6 +177,18 @@ impl GpuEngine {
     /// The device.
     pub fn device(&self) -> &Arc<dyn Device> {
         &self.device
+    }
+}
+
+/// The engine that a name asks for: with `gpu` what `open` opens; with `auto` the same, or nothing where there is no
+/// GPU; nothing with any other name.
+///
+/// # Errors
+/// As `open`.
+pub fn by_name(name: &str, open: impl FnOnce() -> Result<GpuEngine>) -> Result<Option<GpuEngine>> {
+    match (name, ["gpu", "auto"].contains(&name).then(open)) {
+        (_, None) | ("auto", Some(Err(Error::Config(_)))) => Ok(None),
+        (_, Some(opened)) => opened.map(Some),
     }
 }
 

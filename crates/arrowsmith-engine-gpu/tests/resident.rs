@@ -220,6 +220,45 @@ fn an_array_is_released_once_and_outlives_everything() {
     assert_eq!(device.live(), 0, "given back, once: the shim would have crashed at a second time");
 }
 
+/// Others use a device too: what it has no room for, the CPU engine decodes.
+#[test]
+fn a_full_device_changes_nothing() {
+    for layout in [Layout::Compact, Layout::Pretty] {
+        let (plan, text, framing) = workload(Workload::Logs, layout);
+        let chunk = Chunk::new(&text, framing);
+        let expected = whole(&plan, &batches(&OracleEngine, &plan, &chunk));
+        let decode = |bytes: u64| {
+            let device = Arc::new(ShimDevice::new(22).with_bytes_max(bytes));
+            let engine =
+                GpuEngine::new(Arc::clone(&device) as Arc<dyn Device>, GpuOptions::default());
+            let found = batches(&engine, &plan, &chunk);
+            assert_eq!(whole(&plan, &found), expected, "{layout:?} {bytes}");
+            let careful = engine.counters().careful_bytes();
+            drop(engine);
+            assert_eq!(device.live(), 0);
+            careful
+        };
+        let all = text.len() as u64;
+        // Room for the tables of the plan, and hardly more; for some of the text; for all of it.
+        assert_eq!(decode(1 << 20), all);
+        let some = (20..24).map(|bits| decode((1 << 20) + (1 << bits))).collect::<Vec<_>>();
+        assert!(some.is_sorted_by(|a, b| a >= b), "{some:?}");
+        assert_eq!(decode(1 << 30), 0);
+    }
+    let (plan, text, framing) = workload(Workload::Logs, Layout::Compact);
+    let place: Arc<dyn Device> = Arc::new(ShimDevice::new(23).with_bytes_max(5000));
+    let error = DeviceText::upload(&place, text.clone()).unwrap_err();
+    assert!(error.to_string().contains("no room for 16"), "{error}");
+    // Batches that are to stay have to be there.
+    let room = Arc::new(ShimDevice::new(24).with_bytes_max((1 << 20) + 500));
+    let engine = GpuEngine::new(Arc::clone(&room) as Arc<dyn Device>, GpuOptions::default());
+    let mut decoder = engine.device_decoder(&plan, &DecodeOptions::default()).unwrap();
+    let error = decoder.decode(&Chunk::new(&text, framing)).unwrap_err();
+    assert!(error.to_string().contains("no room"), "{error}");
+    drop((decoder, engine));
+    assert_eq!(room.live(), 0);
+}
+
 #[test]
 fn nothing_is_held_after_faults() {
     let (plan, mut text, framing) = workload(Workload::Trip, Layout::Compact);

@@ -30,6 +30,11 @@ impl Progress {
         self.rows.load(Ordering::Relaxed)
     }
 
+    /// Counts rows of a reader that is no pipeline.
+    pub fn add_rows(&self, rows: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
     /// Records so far that were left out, or in which something became null.
     pub fn rejects(&self) -> u64 {
         self.rejects.load(Ordering::Relaxed)

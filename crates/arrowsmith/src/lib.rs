@@ -67,13 +67,12 @@ pub const ENGINES: &[&str] = &["cpu", "gpu", "rtl", "reference", "auto"];
 /// # Ok::<(), arrowsmith::Error>(())
 /// ```
 pub fn engine(name: &str) -> Result<Arc<dyn Engine>> {
+    let open = || gpu::GpuEngine::open(gpu::GpuOptions::default());
+    if let Some(gpu) = gpu::by_name(name, open)? {
+        return Ok(Arc::new(gpu));
+    }
     match name {
-        "cpu" => Ok(Arc::new(arrowsmith_engine_cpu::CpuEngine::default())),
-        "gpu" => Ok(Arc::new(gpu::GpuEngine::open(gpu::GpuOptions::default())?)),
-        "auto" => match engine("gpu") {
-            Err(Error::Config(_)) => engine("cpu"),
-            found => found,
-        },
+        "cpu" | "auto" => Ok(Arc::new(arrowsmith_engine_cpu::CpuEngine::default())),
         "reference" => Ok(Arc::new(arrowsmith_engine_reference::ReferenceEngine)),
         "rtl" => Ok(Arc::new(arrowsmith_engine_rtl::json::RtlEngine::new(engine("cpu")?))),
         other => {

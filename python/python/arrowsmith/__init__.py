@@ -63,6 +63,7 @@ def read_json(
     *,
     columns: Sequence[str] | None = None,
     engine: Engine = "cpu",
+    on_device: bool = False,
     threads: int | None = None,
     format: Format = "auto",  # noqa: A002
     compression: Compression = "auto",
@@ -89,6 +90,8 @@ def read_json(
             ``__arrow_c_schema__``, such as a ``pyarrow.Schema``; inferred if there is none.
         columns: paths of the columns to keep: ``["id", "user.name"]``.
         engine: what decodes.
+        on_device: leave the batches on the GPU, for ``Batch.__arrow_c_device_array__``; with
+            ``engine="gpu"``, or with ``"auto"`` where there is one.
         threads: threads that decode; one for each core if there is no number.
         format: how records follow one another; the first bytes say if ``"auto"``.
         compression: how the input is compressed; the first bytes say if ``"auto"``.
@@ -117,6 +120,7 @@ def read_json(
     options = {
         "columns": columns,
         "engine": engine,
+        "on_device": on_device,
         "threads": threads,
         "format": format,
         "compression": compression,
@@ -142,6 +146,7 @@ def open_json(
     *,
     columns: Sequence[str] | None = None,
     engine: Engine = "cpu",
+    on_device: bool = False,
     threads: int | None = None,
     format: Format = "auto",  # noqa: A002
     compression: Compression = "auto",
@@ -168,6 +173,7 @@ def open_json(
     options = {
         "columns": columns,
         "engine": engine,
+        "on_device": on_device,
         "threads": threads,
         "format": format,
         "compression": compression,
@@ -223,6 +229,7 @@ def read_parquet(
     row_groups: Sequence[int] | None = None,
     limit: int | None = None,
     engine: Engine = "cpu",
+    on_device: bool = False,
     threads: int | None = None,
     batch_rows: int | None = None,
     dictionary: bool | Sequence[str] = False,
@@ -248,6 +255,9 @@ def read_parquet(
         row_groups: numbers of the row groups to read, of a single file.
         limit: rows, at most.
         engine: what decodes; ``"reference"`` is the ``parquet`` crate.
+        on_device: leave the batches, one a row group, on the GPU, for
+            ``Batch.__arrow_c_device_array__``; with ``engine="gpu"``, or with ``"auto"`` where
+            there is one.
         threads: threads that decode; one for each core if there is no number.
         batch_rows: rows of a batch, at most.
         dictionary: string and binary columns to read as dictionaries: ``True`` for all, or paths.
@@ -270,6 +280,7 @@ def read_parquet(
         "row_groups": row_groups,
         "limit": limit,
         "engine": engine,
+        "on_device": on_device,
         "threads": threads,
         "batch_rows": batch_rows,
         "dictionary": dictionary,
@@ -291,6 +302,7 @@ def open_parquet(
     row_groups: Sequence[int] | None = None,
     limit: int | None = None,
     engine: Engine = "cpu",
+    on_device: bool = False,
     threads: int | None = None,
     batch_rows: int | None = None,
     dictionary: bool | Sequence[str] = False,
@@ -313,6 +325,7 @@ def open_parquet(
         "row_groups": row_groups,
         "limit": limit,
         "engine": engine,
+        "on_device": on_device,
         "threads": threads,
         "batch_rows": batch_rows,
         "dictionary": dictionary,

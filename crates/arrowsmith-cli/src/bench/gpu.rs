@@ -147,8 +147,7 @@ impl Gpu for Device {
             return self.resident(sample, rounds);
         }
         let engine: Arc<dyn Engine> = Arc::new(self.0.clone());
-        let device = Arc::clone(self.0.device());
-        let columns = Arc::new(ColumnEngine::new(device, GpuOptions::default()));
+        let columns = Arc::new(ColumnEngine::of(&self.0));
         self.time(sample, rounds, || {
             let input = input(sample, way);
             let started = Instant::now();

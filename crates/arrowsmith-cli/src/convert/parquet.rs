@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use arrow_array::RecordBatchReader;
 use arrow_schema::{FieldRef, TimeUnit};
-use arrowsmith::gpu::GpuOptions;
+use arrowsmith::gpu::device::NoDevice;
 use arrowsmith::gpu::parquet::ColumnEngine;
+use arrowsmith::gpu::{GpuEngine, GpuOptions, by_name};
 use arrowsmith::parquet::{
     Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
 };
@@ -97,7 +98,7 @@ fn open(
                 arrowsmith::parquet::Engine::Cpu
             }
         })
-        .gpu(gpu(args.engine.engine)?)
+        .gpu(gpu(args)?)
         .rtl(circuits.cloned())
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
         .cancel(Arc::clone(interrupt.stop()));
@@ -105,16 +106,15 @@ fn open(
 }
 
 /// The device, where one is asked for and, for `auto`, there is one.
-fn gpu(engine: Engine) -> Outcome<Option<Arc<ColumnEngine>>> {
-    let open = || ColumnEngine::open(GpuOptions::default()).map(Arc::new);
-    match engine {
-        Engine::Cpu | Engine::Reference | Engine::Rtl => Ok(None),
-        Engine::Gpu => Ok(Some(open()?)),
-        Engine::Auto => match open() {
-            Err(arrowsmith::Error::Config(_)) => Ok(None),
-            found => Ok(Some(found?)),
-        },
+fn gpu(args: &ConvertArgs) -> Outcome<Option<Arc<ColumnEngine>>> {
+    let engine = args.engine.engine;
+    if args.explain && engine == Engine::Gpu {
+        // What a GPU would do can be said without one.
+        let columns = ColumnEngine::new(Arc::new(NoDevice), GpuOptions::default());
+        return Ok(Some(Arc::new(columns)));
     }
+    let found = by_name(engine.name(), || GpuEngine::open(GpuOptions::default()))?;
+    Ok(found.as_ref().map(ColumnEngine::of).map(Arc::new))
 }
 
 fn read_options(args: &ConvertArgs) -> ReadOptions {

@@ -13,6 +13,7 @@ mod convert;
 mod convert_parquet;
 mod data;
 mod generate;
+mod gpu;
 mod help;
 mod infer;
 mod inspect;

@@ -11,7 +11,7 @@ use crate::data::{read_file, whole};
 use crate::run::Folder;
 
 /// Numbers that a circuit takes, and a column that it does not.
-fn write(folder: &Folder) -> RecordBatch {
+pub fn write(folder: &Folder) -> RecordBatch {
     let ids = Int64Array::from_iter_values((0..3_000).map(|row| row * row));
     let even = BooleanArray::from_iter((0..3_000).map(|row| Some(row % 2 == 0)));
     let batch = RecordBatch::try_from_iter_with_nullable([

@@ -18,7 +18,7 @@ use cudarc::driver::sys;
 use cudarc::nvrtc::{self, CompileOptions};
 
 use super::nvml::{BUS_BYTES, Nvml};
-use super::{BLOCK, Device, Event, Ptr, Stream, failure, host_len};
+use super::{BLOCK, Device, Event, Ptr, Stream, failure, host_len, no_room};
 use crate::kernel;
 
 /// The error of a driver call.
@@ -60,12 +60,32 @@ unsafe impl<T> Send for Handle<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Handle<T> {}
 
+/// The context that a thread gets back, if it had another, or none.
+struct Entered(Option<sys::CUcontext>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            // SAFETY: it was the context of this thread before, or is none.
+            let _ = unsafe { result::ctx::set_current(before) };
+        }
+    }
+}
+
 impl CudaDevice {
     /// The device of this number, with its kernels compiled, or taken from the cache.
     ///
     /// # Errors
-    /// [`Error::Config`] when there is no driver, no device, or no NVRTC and nothing in the cache.
+    /// [`Error::Config`] when there is no driver, no device, no NVRTC and nothing in the cache, or whatever else keeps it from
+    /// being used.
     pub fn open(number: i32) -> Result<Self> {
+        Self::ready(number).map_err(|error| match error {
+            Error::Config(_) => error,
+            other => absent(other.to_string().trim_start_matches("gpu: ")),
+        })
+    }
+
+    fn ready(number: i32) -> Result<Self> {
         // SAFETY: it only tries to load the library; the driver's constructors are CUDA's own.
         if !unsafe { sys::is_culib_present() } {
             return Err(absent("there is no CUDA driver (libcuda) on this machine"));
@@ -101,15 +121,22 @@ impl CudaDevice {
             module: Handle(std::ptr::null_mut()),
             kernels: HashMap::new(),
         };
-        opened.enter()?;
+        let _entered = opened.enter()?;
         opened.load(&format!("compute_{major}{minor}"))?;
         Ok(opened)
     }
 
-    /// Makes the context that of this thread.
-    fn enter(&self) -> Result<()> {
+    /// Makes the context that of this thread, until what comes back is dropped: the thread may be one of a consumer that
+    /// has another device in hand.
+    fn enter(&self) -> Result<Entered> {
+        let before = checked("cuCtxGetCurrent", result::ctx::get_current())?;
+        let before = before.unwrap_or(std::ptr::null_mut());
+        if before == self.context.0 {
+            return Ok(Entered(None));
+        }
         // SAFETY: the context is retained until `drop`.
-        checked("cuCtxSetCurrent", unsafe { result::ctx::set_current(self.context.0) })
+        checked("cuCtxSetCurrent", unsafe { result::ctx::set_current(self.context.0) })?;
+        Ok(Entered(Some(before)))
     }
 
     fn load(&mut self, arch: &str) -> Result<()> {
@@ -153,7 +180,9 @@ impl CudaDevice {
 
 impl Drop for CudaDevice {
     fn drop(&mut self) {
-        if self.enter().is_ok() && !self.module.0.is_null() {
+        if !self.module.0.is_null()
+            && let Ok(_entered) = self.enter()
+        {
             // SAFETY: streams hold the device, so that none is left; nothing runs in this module.
             let _ = unsafe { result::module::unload(self.module.0) };
         }
@@ -195,24 +224,24 @@ impl Device for CudaDevice {
         result::device::get_name(self.device).unwrap_or_else(|_| "a CUDA device".to_owned())
     }
 
-    fn memory_bytes_free(&self) -> Result<u64> {
-        self.enter()?;
-        Ok(checked("cuMemGetInfo", result::mem_get_info())?.0 as u64)
-    }
-
     fn arrow_device(&self) -> (i32, i64) {
         (2, i64::from(self.number))
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Ptr> {
-        self.enter()?;
+    fn allocate(&self, bytes: u64) -> Result<Option<Ptr>> {
+        let _entered = self.enter()?;
+        // The driver refuses to give nothing.
+        let bytes = host_len(bytes.max(1))?;
         // SAFETY: what is in fresh memory is never read before it is written; kernels are written so.
-        let at = unsafe { result::malloc_sync(host_len(bytes)?) };
-        Ok(Ptr(checked("cuMemAlloc", at)?))
+        match unsafe { result::malloc_sync(bytes) } {
+            // The one error of the driver after which it goes on as before.
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Ok(None),
+            at => Ok(Some(Ptr(checked("cuMemAlloc", at)?))),
+        }
     }
 
     fn free(&self, at: Ptr, _: u64) {
-        if self.enter().is_ok() {
+        if let Ok(_entered) = self.enter() {
             // SAFETY: `allocate` gave it, and callers give it back once. The driver waits for what uses it.
             let _ = unsafe { result::free_sync(at.0) };
         }
@@ -220,11 +249,12 @@ impl Device for CudaDevice {
 
     fn copy_seconds(&self, bytes: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>)> {
         let bytes = bytes.max(1);
-        self.enter()?;
+        let _entered = self.enter()?;
         let kind = result::stream::StreamKind::NonBlocking;
         let stream = checked("cuStreamCreate", result::stream::create(kind))?;
         let mut pinned = Pinned::EMPTY;
         let device = self.allocate(bytes as u64);
+        let device = device.and_then(|at| at.ok_or_else(|| no_room(bytes as u64)));
         let copies = device.as_ref().map_err(|error| failure(error.to_string())).and_then(|at| {
             pinned.grow(bytes)?;
             let (mut up, mut down) = (Vec::new(), Vec::new());
@@ -272,7 +302,7 @@ impl Device for CudaDevice {
     }
 
     fn stream(self: Arc<Self>) -> Result<Box<dyn Stream>> {
-        self.enter()?;
+        let _entered = self.enter()?;
         let kind = result::stream::StreamKind::NonBlocking;
         let stream = checked("cuStreamCreate", result::stream::create(kind))?;
         Ok(Box::new(CudaStream {
@@ -361,7 +391,7 @@ impl Event for CudaEvent {
     }
 
     fn wait(&self) -> Result<()> {
-        self.device.enter()?;
+        let _entered = self.device.enter()?;
         // SAFETY: the event lives until `drop`.
         checked("cuEventSynchronize", unsafe { result::event::synchronize(self.event.0) })
     }
@@ -369,7 +399,7 @@ impl Event for CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        let _ = self.device.enter();
+        let _entered = self.device.enter();
         // SAFETY: created in `record`; the driver keeps what is still to happen.
         let _ = unsafe { result::event::destroy(self.event.0) };
     }
@@ -380,7 +410,7 @@ impl Stream for CudaStream {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.device.enter()?;
+        let _entered = self.device.enter()?;
         if self.up.bytes - self.up.used < bytes.len() {
             self.wait()?;
             if self.up.bytes < bytes.len() {
@@ -401,7 +431,7 @@ impl Stream for CudaStream {
         if bytes == 0 {
             return Ok(());
         }
-        self.device.enter()?;
+        let _entered = self.device.enter()?;
         // SAFETY: callers name device memory of as many bytes, twice.
         let copied =
             unsafe { result::memcpy_dtod_async(to.0, from.0, host_len(bytes)?, self.stream.0) };
@@ -409,7 +439,7 @@ impl Stream for CudaStream {
     }
 
     fn record(&mut self) -> Result<Option<Box<dyn Event>>> {
-        self.device.enter()?;
+        let _entered = self.device.enter()?;
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
         let event = checked("cuEventCreate", result::event::create(flags))?;
         // From here on, so that `drop` destroys it whatever fails.
@@ -425,7 +455,7 @@ impl Stream for CudaStream {
         if bytes == 0 {
             return Ok(());
         }
-        self.device.enter()?;
+        let _entered = self.device.enter()?;
         // SAFETY: callers name device memory of as many bytes.
         let filled =
             unsafe { result::memset_d8_async(at.0, byte, host_len(bytes)?, self.stream.0) };
@@ -433,7 +463,7 @@ impl Stream for CudaStream {
     }
 
     fn launch(&mut self, kernel: &'static str, grid: u64, args: &[u64]) -> Result<()> {
-        self.device.enter()?;
+        let _entered = self.device.enter()?;
         let function = self.device.kernels.get(kernel).copied();
         let function =
             function.ok_or_else(|| failure(format!("gpu: there is no kernel {kernel}")))?;
@@ -458,7 +488,7 @@ impl Stream for CudaStream {
     }
 
     fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>> {
-        self.device.enter()?;
+        let _entered = self.device.enter()?;
         let mut bytes = 0;
         for part in parts {
             bytes += host_len(part.1.next_multiple_of(64))?;
@@ -496,7 +526,7 @@ impl Stream for CudaStream {
 
 impl Drop for CudaStream {
     fn drop(&mut self) {
-        let _ = self.device.enter();
+        let _entered = self.device.enter();
         let _ = self.wait();
         self.up.release();
         self.down.release();

@@ -17,7 +17,7 @@ const FENCE: u8 = 0xFD;
 /// Why memory was not handed out.
 #[derive(Debug)]
 pub enum Refused {
-    /// The bound would have been passed: the chunk has to be smaller.
+    /// The bound would have been passed, or the device is full: the chunk has to be smaller.
     Bound,
     /// The device failed.
     Device(arrowsmith_core::Error),
@@ -66,7 +66,7 @@ impl Arena {
             if self.held.saturating_add(size) > self.bytes_max {
                 return Err(Refused::Bound);
             }
-            let slab = self.device.allocate(size).map_err(Refused::Device)?;
+            let (slab, size) = self.slab(size, wanted)?;
             self.slabs.push((slab, size));
             self.held += size;
             self.used = 0;
@@ -79,6 +79,16 @@ impl Arena {
             self.fences.push(at.offset(bytes));
         }
         Ok(at)
+    }
+
+    /// Memory of the device: `bytes`, or, where it has no room for as much, only what is needed.
+    fn slab(&self, bytes: u64, needed: u64) -> Result<(Ptr, u64), Refused> {
+        for size in [bytes, needed] {
+            if let Some(at) = self.device.allocate(size).map_err(Refused::Device)? {
+                return Ok((at, size));
+            }
+        }
+        Err(Refused::Bound)
     }
 
     /// Writes the fences of what was handed out since the last call of `reset`.
@@ -108,7 +118,7 @@ impl Arena {
             let held = self.held;
             self.release();
             // Best effort: if it is not there in one piece, the next chunk takes pieces again.
-            if let Ok(slab) = self.device.allocate(held) {
+            if let Ok(Some(slab)) = self.device.allocate(held) {
                 self.slabs.push((slab, held));
                 self.held = held;
             }

@@ -42,12 +42,6 @@ pub trait Device: Send + Sync + Debug {
     /// What it is called, for people.
     fn name(&self) -> String;
 
-    /// Bytes of memory that are free now.
-    ///
-    /// # Errors
-    /// What the driver says.
-    fn memory_bytes_free(&self) -> Result<u64>;
-
     /// Whether memory that was handed out is fenced by bytes that must not change.
     fn fences(&self) -> bool {
         false
@@ -56,11 +50,11 @@ pub trait Device: Send + Sync + Debug {
     /// The device type and number of the Arrow C Device interface.
     fn arrow_device(&self) -> (i32, i64);
 
-    /// Takes memory, aligned to 256 bytes.
+    /// Takes memory, aligned to 256 bytes; nothing where there is no room for it, as others use the device too.
     ///
     /// # Errors
-    /// When there is none.
-    fn allocate(&self, bytes: u64) -> Result<Ptr>;
+    /// What the driver says else.
+    fn allocate(&self, bytes: u64) -> Result<Option<Ptr>>;
 
     /// Gives memory back that `allocate` gave.
     fn free(&self, at: Ptr, bytes: u64);
@@ -85,6 +79,40 @@ pub trait Device: Send + Sync + Debug {
     /// # Errors
     /// What the driver says.
     fn stream(self: Arc<Self>) -> Result<Box<dyn Stream>>;
+}
+
+/// No device: for what can be said of a file without one.
+#[derive(Debug)]
+pub struct NoDevice;
+
+impl NoDevice {
+    fn absent<T>() -> Result<T> {
+        Err(failure("gpu: there is no device"))
+    }
+}
+
+impl Device for NoDevice {
+    fn name(&self) -> String {
+        "no device".to_owned()
+    }
+
+    fn arrow_device(&self) -> (i32, i64) {
+        (1, 0)
+    }
+
+    fn allocate(&self, _: u64) -> Result<Option<Ptr>> {
+        Self::absent()
+    }
+
+    fn free(&self, _: Ptr, _: u64) {}
+
+    fn copy_seconds(&self, _: usize, _: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+        Self::absent()
+    }
+
+    fn stream(self: Arc<Self>) -> Result<Box<dyn Stream>> {
+        Self::absent()
+    }
 }
 
 /// Work that the device does in order.
@@ -152,6 +180,11 @@ pub trait Event: Send + Sync + Debug {
 /// The error of a device.
 pub(crate) fn failure(message: impl Into<String>) -> Error {
     Error::Io { path: None, source: io::Error::other(message.into()) }
+}
+
+/// The error of what has to be on the device as a whole.
+pub(crate) fn no_room(bytes: u64) -> Error {
+    failure(format!("gpu: the device has no room for {bytes} bytes"))
 }
 
 /// A number of bytes of the device as one of the host.

@@ -18,7 +18,7 @@ use arrow_data::{ArrayData, layout};
 use arrow_schema::{DataType, Field, SchemaRef};
 use arrowsmith_core::{Error, Result};
 
-use super::{Device, Event, Ptr, Stream, failure, host_len};
+use super::{Device, Event, Ptr, Stream, failure, host_len, no_room};
 
 /// Buffers begin at multiples of this.
 const ALIGN: u64 = 64;
@@ -137,6 +137,17 @@ pub struct FfiDeviceArray {
 
 // SAFETY: the array and its event may be used and released from any thread; the address is only handed on.
 unsafe impl Send for FfiDeviceArray {}
+
+/// `ARROW_DEVICE_CPU`.
+const HOST: i32 = 1;
+
+impl FfiDeviceArray {
+    /// An array whose buffers are on the host, which has no number.
+    pub fn on_host(array: FFI_ArrowArray) -> Self {
+        let sync_event = std::ptr::null_mut();
+        Self { array, device_id: -1, device_type: HOST, sync_event, reserved: [0; 3] }
+    }
+}
 
 /// Some consecutive rows, on a device.
 #[derive(Debug, Clone)]
@@ -264,7 +275,7 @@ fn reserve(device: &Arc<dyn Device>, parts: &[Part]) -> Result<Memory> {
     let bytes = parts
         .iter()
         .fold(ALIGN, |sum, part| sum.saturating_add(part.bytes.max(1).next_multiple_of(ALIGN)));
-    let at = device.allocate(bytes)?;
+    let at = device.allocate(bytes)?.ok_or_else(|| no_room(bytes))?;
     Ok(Memory { device: Arc::clone(device), at, bytes, event: None })
 }
 

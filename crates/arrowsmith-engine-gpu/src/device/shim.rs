@@ -27,14 +27,28 @@ unsafe extern "C" {
 #[derive(Debug)]
 pub struct ShimDevice {
     seed: AtomicU64,
-    /// Pieces of memory that were handed out and not given back.
+    /// Pieces of memory that were handed out and not given back, and their bytes.
     live: AtomicU64,
+    taken: AtomicU64,
+    bytes_max: u64,
 }
 
 impl ShimDevice {
     /// A device whose threads run in the order of this seed.
     pub fn new(seed: u64) -> Self {
-        Self { seed: AtomicU64::new(seed), live: AtomicU64::new(0) }
+        Self {
+            seed: AtomicU64::new(seed),
+            live: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            bytes_max: u64::MAX,
+        }
+    }
+
+    /// The same with room for so many bytes.
+    #[must_use]
+    pub fn with_bytes_max(mut self, bytes: u64) -> Self {
+        self.bytes_max = bytes;
+        self
     }
 
     /// Pieces of memory that were handed out and not given back.
@@ -53,10 +67,6 @@ impl Device for ShimDevice {
         "the CPU, in place of a GPU".to_owned()
     }
 
-    fn memory_bytes_free(&self) -> Result<u64> {
-        Ok(1 << 30)
-    }
-
     fn fences(&self) -> bool {
         true
     }
@@ -65,7 +75,11 @@ impl Device for ShimDevice {
         (1, 0)
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Ptr> {
+    fn allocate(&self, bytes: u64) -> Result<Option<Ptr>> {
+        let room = |taken: u64| taken.checked_add(bytes).filter(|taken| *taken <= self.bytes_max);
+        if self.taken.fetch_update(Ordering::SeqCst, Ordering::SeqCst, room).is_err() {
+            return Ok(None);
+        }
         // SAFETY: the layout is not of size 0.
         let at = unsafe { alloc(layout(bytes)?) };
         if at.is_null() {
@@ -74,7 +88,7 @@ impl Device for ShimDevice {
         // SAFETY: these bytes were just handed out.
         unsafe { at.write_bytes(0xA5, host_len(bytes)?) };
         self.live.fetch_add(1, Ordering::SeqCst);
-        Ok(Ptr(at as u64))
+        Ok(Some(Ptr(at as u64)))
     }
 
     fn free(&self, at: Ptr, bytes: u64) {
@@ -87,6 +101,7 @@ impl Device for ShimDevice {
             // SAFETY: `allocate` gave this address for this many bytes; callers give it back once.
             unsafe { dealloc(at.0 as *mut u8, layout) };
             self.live.fetch_sub(1, Ordering::SeqCst);
+            self.taken.fetch_sub(bytes, Ordering::SeqCst);
         }
     }
 

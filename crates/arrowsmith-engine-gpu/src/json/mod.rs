@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON → Arrow on a device. `program` is the plan as tables, `run` takes a text through the kernels,
 //! `assemble` makes arrays of what they leave, `decoder` drives it over chunks and asks the CPU engine
-//! where the kernels are not sure. With `resident` and `stay` batches, and the text, stay on the device.
+//! where the kernels are not sure. With `resident` and `stay` batches, and the text, stay on the device; with
+//! `stand_in` also those of readers.
 
 mod assemble;
 mod decoder;
 pub(crate) mod program;
 mod resident;
 mod run;
+mod stand_in;
 mod stay;
 
 pub(crate) use decoder::JsonDecoder;
 pub use resident::{DeviceDecoder, DeviceText};
+pub use stand_in::ResidentEngine;

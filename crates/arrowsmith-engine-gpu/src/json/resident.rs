@@ -11,7 +11,7 @@ use arrowsmith_core::{Chunk, Decoder, Framing, Report, Result};
 
 use super::JsonDecoder;
 use crate::device::resident::DeviceBatch;
-use crate::device::{Device, Ptr};
+use crate::device::{Device, Ptr, no_room};
 
 /// Decodes JSON into batches that stay on the device.
 pub struct DeviceDecoder(Inner);
@@ -107,7 +107,8 @@ impl DeviceText {
     /// # Errors
     /// What the device says.
     pub fn upload(device: &Arc<dyn Device>, text: Vec<u8>) -> Result<Self> {
-        let at = device.allocate(text.len() as u64)?;
+        let bytes = text.len() as u64;
+        let at = device.allocate(bytes)?.ok_or_else(|| no_room(bytes))?;
         // From here on, so that `drop` gives the memory back whatever fails.
         let text = Self { device: Arc::clone(device), at, host: text };
         let mut stream = Arc::clone(device).stream()?;

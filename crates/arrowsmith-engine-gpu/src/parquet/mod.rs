@@ -23,13 +23,14 @@ use arrow_array::{ArrayRef, new_empty_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_select::concat::concat;
 use arrowsmith_core::Result;
+use arrowsmith_engine_cpu::parquet::FieldDecoder as CpuDecoder;
 use arrowsmith_engine_cpu::parquet::nest::{self, Nest};
-use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder as CpuDecoder};
 use arrowsmith_parquet::{Column, File, RowSelection};
 
-use crate::GpuOptions;
 use crate::device::memory::Arena;
 use crate::device::{Device, Stream, failure};
+use crate::{GpuEngine, GpuOptions};
+pub use arrowsmith_engine_cpu::parquet::ColumnOptions;
 use chunk::Halt;
 use pages::{Host, Read};
 use shape::Shape;
@@ -65,13 +66,9 @@ impl ColumnEngine {
         }
     }
 
-    /// On the first device that CUDA shows, of this machine.
-    ///
-    /// # Errors
-    /// Why there is none, in words.
-    pub fn open(options: GpuOptions) -> Result<Self> {
-        let engine = crate::GpuEngine::open(options.clone())?;
-        Ok(Self::new(Arc::clone(engine.device()), options))
+    /// On the device of an engine, within the same bounds.
+    pub fn of(engine: &GpuEngine) -> Self {
+        Self::new(Arc::clone(&engine.device), engine.options.clone())
     }
 
     /// Windows of columns so far that the device decoded, and columns that the CPU engine did.

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver of CUDA (libcuda.so.1) whose device is the CPU, for tests of what calls the driver: as much of its interface as the
+// engine uses, with `shim.cpp` for the kernels.
+//
+// It is as strict and as late as a driver may be. What is queued on a stream is done when somebody waits for it, so that
+// memory of the host that is used again too early shows. Places and lengths are held to what was allocated, memory of the
+// host has to be pinned, a thread has to have a context, a kernel to be in the module that was loaded, with as many bytes
+// of parameters as there. It takes PTX and looks for the kernels' names in it; it never reads their code.
+//
+//   arrowsmith_driver_bytes(n) so many bytes of memory are on the device from now on
+//   arrowsmith_driver_fail(n)  the n-th call from now on, and all after it, fail as after a fault of a kernel; 0: none
+//   arrowsmith_driver_live()   what was taken and not given back: memory, streams, events, modules, contexts
+#include "shim.cpp"
+
+#include <stdio.h>
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace driver {
+
+enum Result {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    INVALID_PTX = 218,
+    INVALID_CONTEXT = 201,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    LAUNCH_FAILED = 719,
+};
+
+struct Stream {
+    std::vector<std::function<int()>> queue;
+};
+
+struct Event {
+    Stream *stream = nullptr;
+    // Work of the stream that comes before it.
+    size_t before = 0;
+};
+
+struct Function {
+    const Entry *entry;
+};
+
+struct Module {
+    std::string text;
+    std::map<std::string, Function> functions;
+};
+
+std::recursive_mutex lock;
+bool started = false;
+int fault = SUCCESS;
+uint64_t calls_left = 0, seed = 1, taken_bytes = 0, bytes_max = UINT64_MAX, contexts = 0;
+std::map<uint64_t, size_t> memory, pinned;
+std::map<Stream *, bool> streams;
+std::map<Event *, bool> events;
+std::map<Module *, bool> modules;
+int context;
+thread_local void *current = nullptr;
+
+// What every call begins with.
+int begin(bool needs_context = true) {
+    if (!started) return NOT_INITIALIZED;
+    if (calls_left > 0 && --calls_left == 0) fault = LAUNCH_FAILED;
+    if (fault) return fault;
+    return needs_context && (current != &context || contexts == 0) ? INVALID_CONTEXT : SUCCESS;
+}
+
+bool within(const std::map<uint64_t, size_t> &ranges, uint64_t at, size_t bytes) {
+    auto next = ranges.upper_bound(at);
+    if (next == ranges.begin()) return false;
+    --next;
+    return bytes <= next->second && at - next->first <= next->second - bytes;
+}
+
+// Does the first `count` things of a stream.
+int run(Stream *stream, size_t count) {
+    for (size_t i = 0; i < count && !fault; i++) fault = stream->queue[i]();
+    stream->queue.erase(stream->queue.begin(), stream->queue.begin() + (long)count);
+    for (auto &event : events)
+        if (event.first->stream == stream) event.first->before -= count < event.first->before ? count : event.first->before;
+    return fault;
+}
+
+int run_all() {
+    for (auto &stream : streams) run(stream.first, stream.first->queue.size());
+    return fault;
+}
+
+// Bytes of the parameters of a kernel, by its PTX; 0 where it is not there.
+size_t parameter_bytes(const std::string &text, const std::string &name) {
+    const size_t at = text.find(".entry " + name + "(");
+    if (at == std::string::npos) return 0;
+    const size_t open = text.find("_param_0[", at);
+    return open == std::string::npos ? 0 : strtoul(text.c_str() + open + 9, nullptr, 10);
+}
+
+} // namespace driver
+
+#define CALL extern "C" __attribute__((visibility("default"))) int
+#define BEGIN(...)                                                                                                         \
+    std::lock_guard<std::recursive_mutex> held(driver::lock);                                                              \
+    if (int status = driver::begin(__VA_ARGS__)) return status
+
+CALL cuInit(unsigned) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    driver::started = true;
+    return driver::begin(false);
+}
+
+CALL cuGetErrorName(int error, const char **name) {
+    *name = error == driver::OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : error == driver::LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED"
+                                             : "CUDA_ERROR_OF_THE_CALLER";
+    return driver::SUCCESS;
+}
+
+CALL cuGetErrorString(int error, const char **text) { return cuGetErrorName(error, text); }
+
+// NVRTC asks for what is not documented, and goes on without.
+CALL cuGetExportTable(const void **table, const void *) {
+    *table = nullptr;
+    return driver::NOT_FOUND;
+}
+
+CALL cuDeviceGetCount(int *count) {
+    BEGIN(false);
+    *count = 1;
+    return driver::SUCCESS;
+}
+
+CALL cuDeviceGet(int *device, int number) {
+    BEGIN(false);
+    *device = 7;
+    return number == 0 ? driver::SUCCESS : driver::INVALID_VALUE;
+}
+
+CALL cuDeviceGetName(char *name, int bytes, int device) {
+    BEGIN(false);
+    snprintf(name, (size_t)bytes, "the CPU, behind a driver");
+    return device == 7 ? driver::SUCCESS : driver::INVALID_VALUE;
+}
+
+CALL cuDeviceGetAttribute(int *value, int attribute, int device) {
+    BEGIN(false);
+    // Compute capability 9.0.
+    if (device != 7 || (attribute != 75 && attribute != 76)) return driver::INVALID_VALUE;
+    *value = attribute == 75 ? 9 : 0;
+    return driver::SUCCESS;
+}
+
+CALL cuDeviceGetPCIBusId(char *name, int bytes, int device) {
+    BEGIN(false);
+    snprintf(name, (size_t)bytes, "0000:07:00.0");
+    return device == 7 ? driver::SUCCESS : driver::INVALID_VALUE;
+}
+
+CALL cuDevicePrimaryCtxRetain(void **context, int device) {
+    BEGIN(false);
+    if (device != 7) return driver::INVALID_VALUE;
+    driver::contexts++;
+    *context = &driver::context;
+    return driver::SUCCESS;
+}
+
+CALL cuDevicePrimaryCtxRelease_v2(int device) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    if (device != 7 || driver::contexts == 0) return driver::INVALID_CONTEXT;
+    driver::contexts--;
+    return driver::SUCCESS;
+}
+
+CALL cuCtxGetCurrent(void **context) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    *context = driver::current;
+    return driver::started ? driver::SUCCESS : driver::NOT_INITIALIZED;
+}
+
+// After a fault too: what was taken has still to be given back.
+CALL cuCtxSetCurrent(void *context) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    if (context && (context != &driver::context || driver::contexts == 0)) return driver::INVALID_CONTEXT;
+    driver::current = context;
+    return driver::SUCCESS;
+}
+
+CALL cuModuleLoadData(driver::Module **module, const char *text) {
+    BEGIN();
+    if (!strstr(text, ".target sm_90")) return driver::INVALID_PTX;
+    *module = new driver::Module{text, {}};
+    driver::modules[*module] = true;
+    return driver::SUCCESS;
+}
+
+CALL cuModuleUnload(driver::Module *module) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    if (!driver::modules.erase(module)) return driver::INVALID_HANDLE;
+    delete module;
+    return driver::SUCCESS;
+}
+
+CALL cuModuleGetFunction(driver::Function **function, driver::Module *module, const char *name) {
+    BEGIN();
+    if (!driver::modules.count(module)) return driver::INVALID_HANDLE;
+    for (const Entry &entry : ENTRIES)
+        if (strcmp(entry.name, name) == 0 && driver::parameter_bytes(module->text, name) == entry.args * 8) {
+            *function = &(module->functions[name] = driver::Function{&entry});
+            return driver::SUCCESS;
+        }
+    return driver::NOT_FOUND;
+}
+
+CALL cuMemAlloc_v2(uint64_t *at, size_t bytes) {
+    BEGIN();
+    if (bytes == 0) return driver::INVALID_VALUE;
+    if (bytes > driver::bytes_max || driver::taken_bytes > driver::bytes_max - bytes) return driver::OUT_OF_MEMORY;
+    void *memory = aligned_alloc(512, (bytes + 511) / 512 * 512);
+    if (!memory) return driver::OUT_OF_MEMORY;
+    memset(memory, 0xA5, bytes);
+    *at = (uint64_t)memory;
+    driver::memory[*at] = bytes;
+    driver::taken_bytes += bytes;
+    return driver::SUCCESS;
+}
+
+CALL cuMemFree_v2(uint64_t at) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    auto found = driver::memory.find(at);
+    if (found == driver::memory.end()) return driver::INVALID_VALUE;
+    driver::run_all();
+    memset((void *)at, 0x5A, found->second);
+    driver::taken_bytes -= found->second;
+    driver::memory.erase(found);
+    free((void *)at);
+    return driver::SUCCESS;
+}
+
+CALL cuMemHostAlloc(void **at, size_t bytes, unsigned) {
+    BEGIN();
+    *at = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    if (!*at) return driver::OUT_OF_MEMORY;
+    memset(*at, 0xC3, bytes);
+    driver::pinned[(uint64_t)*at] = bytes;
+    return driver::SUCCESS;
+}
+
+CALL cuMemFreeHost(void *at) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    if (!driver::pinned.count((uint64_t)at)) return driver::INVALID_VALUE;
+    memset(at, 0x3C, driver::pinned[(uint64_t)at]);
+    driver::pinned.erase((uint64_t)at);
+    free(at);
+    return driver::SUCCESS;
+}
+
+CALL cuStreamCreate(driver::Stream **stream, unsigned) {
+    BEGIN();
+    *stream = new driver::Stream;
+    driver::streams[*stream] = true;
+    return driver::SUCCESS;
+}
+
+CALL cuStreamSynchronize(driver::Stream *stream) {
+    BEGIN();
+    if (!driver::streams.count(stream)) return driver::INVALID_HANDLE;
+    return driver::run(stream, stream->queue.size());
+}
+
+CALL cuStreamDestroy_v2(driver::Stream *stream) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    if (!driver::streams.count(stream)) return driver::INVALID_HANDLE;
+    driver::run(stream, stream->queue.size());
+    for (auto &event : driver::events)
+        if (event.first->stream == stream) event.first->stream = nullptr;
+    driver::streams.erase(stream);
+    delete stream;
+    return driver::SUCCESS;
+}
+
+CALL cuEventCreate(driver::Event **event, unsigned) {
+    BEGIN();
+    *event = new driver::Event;
+    driver::events[*event] = true;
+    return driver::SUCCESS;
+}
+
+CALL cuEventRecord(driver::Event *event, driver::Stream *stream) {
+    BEGIN();
+    if (!driver::events.count(event) || !driver::streams.count(stream)) return driver::INVALID_HANDLE;
+    *event = driver::Event{stream, stream->queue.size()};
+    return driver::SUCCESS;
+}
+
+CALL cuEventSynchronize(driver::Event *event) {
+    BEGIN();
+    if (!driver::events.count(event)) return driver::INVALID_HANDLE;
+    return event->stream ? driver::run(event->stream, event->before) : driver::SUCCESS;
+}
+
+CALL cuEventDestroy_v2(driver::Event *event) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    if (!driver::events.erase(event)) return driver::INVALID_HANDLE;
+    delete event;
+    return driver::SUCCESS;
+}
+
+// A copy between two places, each of them looked at when it is asked for and when it is done.
+static int copy(uint64_t to, bool to_host, uint64_t from, bool from_host, size_t bytes, driver::Stream *stream) {
+    BEGIN();
+    if (!driver::streams.count(stream)) return driver::INVALID_HANDLE;
+    auto sound = [=] {
+        return driver::within(to_host ? driver::pinned : driver::memory, to, bytes) &&
+               driver::within(from_host ? driver::pinned : driver::memory, from, bytes);
+    };
+    if (!sound()) return driver::INVALID_VALUE;
+    stream->queue.push_back([=] {
+        if (!sound()) return (int)driver::LAUNCH_FAILED;
+        memmove((void *)to, (const void *)from, bytes);
+        return (int)driver::SUCCESS;
+    });
+    return driver::SUCCESS;
+}
+
+CALL cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, driver::Stream *stream) {
+    return copy(to, false, (uint64_t)from, true, bytes, stream);
+}
+
+CALL cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, driver::Stream *stream) {
+    return copy((uint64_t)to, true, from, false, bytes, stream);
+}
+
+CALL cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, driver::Stream *stream) {
+    return copy(to, false, from, false, bytes, stream);
+}
+
+CALL cuMemsetD8Async(uint64_t at, unsigned char byte, size_t bytes, driver::Stream *stream) {
+    BEGIN();
+    if (!driver::streams.count(stream)) return driver::INVALID_HANDLE;
+    if (!driver::within(driver::memory, at, bytes)) return driver::INVALID_VALUE;
+    stream->queue.push_back([=] {
+        if (!driver::within(driver::memory, at, bytes)) return (int)driver::LAUNCH_FAILED;
+        memset((void *)at, byte, bytes);
+        return (int)driver::SUCCESS;
+    });
+    return driver::SUCCESS;
+}
+
+CALL cuLaunchKernel(driver::Function *function, unsigned grid, unsigned y, unsigned z, unsigned block, unsigned block_y,
+                    unsigned block_z, unsigned shared, driver::Stream *stream, void **params, void **extra) {
+    BEGIN();
+    if (!driver::streams.count(stream)) return driver::INVALID_HANDLE;
+    if (grid == 0 || block != BLOCK || y != 1 || z != 1 || block_y != 1 || block_z != 1 || shared || extra)
+        return driver::INVALID_VALUE;
+    const Entry *entry = function->entry;
+    const uint64_t *first = (const uint64_t *)params[0];
+    std::vector<uint64_t> args(first, first + entry->args);
+    const uint64_t order = driver::seed += 2;
+    stream->queue.push_back([=] {
+        const int status = arrowsmith_shim_launch(entry->name, grid, args.data(), args.size(), order);
+        if (status) fprintf(stderr, "kernel %s: error %d of the shim\n", entry->name, status);
+        return (int)(status ? driver::LAUNCH_FAILED : driver::SUCCESS);
+    });
+    return driver::SUCCESS;
+}
+
+extern "C" __attribute__((visibility("default"))) void arrowsmith_driver_fail(uint64_t calls) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    driver::calls_left = calls;
+    driver::fault = driver::SUCCESS;
+}
+
+extern "C" __attribute__((visibility("default"))) void arrowsmith_driver_bytes(uint64_t bytes) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    driver::bytes_max = bytes;
+}
+
+extern "C" __attribute__((visibility("default"))) uint64_t arrowsmith_driver_live() {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    return driver::memory.size() + driver::pinned.size() + driver::streams.size() + driver::events.size() +
+           driver::modules.size() + driver::contexts;
+}

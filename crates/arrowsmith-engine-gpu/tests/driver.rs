@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What calls CUDA's driver, on a GPU (`tools/gpu device`) or held to `kernels/shim/driver.cpp` (`tools/gpu driver`): a driver
+//! whose device is the CPU, and which is strict, late, and fails where it is told to.
+
+#![cfg(all(feature = "cuda", feature = "shim"))]
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use arrow_array::{Array, RecordBatch};
+use arrow_select::concat::concat_batches;
+use arrowsmith_core::{Chunk, DecodeOptions, Framing, Limits};
+use arrowsmith_engine_cpu::parquet::FieldDecoder as CpuDecoder;
+use arrowsmith_engine_gpu::parquet::{ColumnEngine, ColumnOptions, FieldDecoder};
+use arrowsmith_engine_gpu::{DeviceBatch, DeviceText, GpuEngine, GpuOptions};
+use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
+use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_testkit::oracle::OracleEngine;
+use arrowsmith_testkit::parquet::random;
+use arrowsmith_workload::{Generator, Workload};
+use libloading::Library;
+
+/// The driver, for one test at a time.
+struct Driver {
+    /// If it is the one of tests.
+    ours: Option<&'static Library>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Driver {
+    /// The driver that the environment asks for.
+    fn here() -> Option<Self> {
+        static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+        static ALONE: Mutex<()> = Mutex::new(());
+        let asked = std::env::var("ARROWSMITH_GPU_TESTS").is_ok_and(|asked| asked == "cuda");
+        if !asked {
+            eprintln!("ARROWSMITH_GPU_TESTS does not ask for it: nothing was tested");
+            return None;
+        }
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: it is CUDA's driver, or the one of tests.
+        let library = LIBRARY.get_or_init(|| unsafe { Library::new("libcuda.so.1") }.ok()).as_ref();
+        // SAFETY: the function takes a number.
+        let is_ours = |library: &&Library| unsafe { library.get::<Set>(FAIL.as_bytes()) }.is_ok();
+        Some(Self { ours: library.filter(is_ours), _alone })
+    }
+
+    /// The one of tests.
+    fn of_tests() -> Option<Self> {
+        let driver = Self::here()?;
+        if driver.ours.is_none() {
+            eprintln!("the driver is a real one: its calls do not fail at will");
+        }
+        driver.ours.is_some().then_some(driver)
+    }
+
+    fn set(&self, name: &str, value: u64) {
+        let library = self.ours.unwrap();
+        // SAFETY: both functions take a number.
+        unsafe { library.get::<Set>(name.as_bytes()).unwrap()(value) };
+    }
+
+    /// The n-th call from now on fails, and all after it; 0: none.
+    fn fail(&self, calls: u64) {
+        self.set(FAIL, calls);
+    }
+
+    fn bytes_max(&self, bytes: u64) {
+        self.set("arrowsmith_driver_bytes", bytes);
+    }
+
+    /// This thread has no context of the device any more: it may have been that of a consumer.
+    fn is_left(&self) {
+        let Some(library) = self.ours else { return };
+        let mut current = std::ptr::dangling_mut();
+        // SAFETY: the function writes a handle.
+        let status =
+            unsafe { library.get::<Current>(b"cuCtxGetCurrent").unwrap()(&raw mut current) };
+        assert!(status == 0 && current.is_null(), "{status} {current:?}");
+    }
+
+    /// What was taken and not given back; a real driver does not say.
+    fn live(&self) -> u64 {
+        self.ours.map_or(0, |library| {
+            // SAFETY: the function takes nothing.
+            unsafe { library.get::<Get>(b"arrowsmith_driver_live").unwrap()() }
+        })
+    }
+}
+
+const FAIL: &str = "arrowsmith_driver_fail";
+
+type Current = extern "C" fn(*mut *mut std::ffi::c_void) -> i32;
+type Get = extern "C" fn() -> u64;
+
+type Set = extern "C" fn(u64);
+
+fn engine() -> arrowsmith_core::Result<GpuEngine> {
+    GpuEngine::open(GpuOptions::default())
+}
+
+fn workload(kind: Workload, bytes: usize) -> (Arc<Plan>, Vec<u8>) {
+    let mut text = Vec::new();
+    Generator::new(kind, 11, 16).fill(bytes, &mut text);
+    (Arc::new(Plan::new(Arc::new(kind.schema())).unwrap()), text)
+}
+
+fn rows(
+    engine: &dyn Engine,
+    plan: &Arc<Plan>,
+    text: &[u8],
+) -> arrowsmith_core::Result<RecordBatch> {
+    let mut decoder = engine.decoder(plan, &DecodeOptions::default())?;
+    // Twice, so that memory is used again.
+    decoder.decode(&Chunk::new(text, Framing::Lines))?;
+    decoder.decode(&Chunk::new(text, Framing::Lines))?;
+    let mut batches = Vec::new();
+    while let Some(batch) = decoder.flush()? {
+        batches.push(batch);
+    }
+    Ok(concat_batches(plan.schema(), &batches).unwrap())
+}
+
+fn stays(
+    engine: &GpuEngine,
+    plan: &Arc<Plan>,
+    text: &[u8],
+) -> arrowsmith_core::Result<RecordBatch> {
+    let mut decoder = engine.device_decoder(plan, &DecodeOptions::default())?;
+    decoder.decode(&Chunk::new(text, Framing::Lines))?;
+    let there = DeviceText::upload(engine.device(), text.to_vec())?;
+    decoder.decode_resident(&there, Framing::Lines)?;
+    let kept = decoder.take();
+    // The batches outlive what made them.
+    drop((decoder, there));
+    let found =
+        kept.iter().map(DeviceBatch::to_host).collect::<arrowsmith_core::Result<Vec<_>>>()?;
+    Ok(concat_batches(plan.schema(), &found).unwrap())
+}
+
+#[test]
+fn json_is_read_through_a_driver() {
+    let Some(driver) = Driver::here() else { return };
+    let engine = engine().unwrap();
+    for kind in Workload::ALL {
+        let (plan, text) = workload(kind, 1 << 13);
+        let expected = rows(&OracleEngine, &plan, &text).unwrap();
+        assert_eq!(rows(&engine, &plan, &text).unwrap(), expected, "{kind:?}");
+        assert_eq!(stays(&engine, &plan, &text).unwrap(), expected, "{kind:?}");
+        assert_eq!(rows(&engine, &plan, b"").unwrap().num_rows(), 0, "{kind:?}");
+        assert_eq!(stays(&engine, &plan, b"").unwrap().num_rows(), 0, "{kind:?}");
+    }
+    assert_eq!(engine.counters().careful_bytes(), 0);
+    let (up, down) = engine.device().copy_seconds(1 << 20, 3).unwrap();
+    assert_eq!((up.len(), down.len()), (3, 3));
+    if driver.ours.is_some() {
+        assert!(engine.device().joules().unwrap_err().contains("NVML"));
+        assert!(driver.live() > 0);
+    }
+    drop(engine);
+    assert_eq!(driver.live(), 0);
+    driver.is_left();
+}
+
+/// A file, by the device and by the CPU engine.
+fn columns(engine: &GpuEngine, seed: u64) -> arrowsmith_core::Result<(u64, u64)> {
+    let file = File::open(random::file(seed).bytes, &Limits::default())?;
+    let plan = ReadPlan::new(&file, &ReadOptions::default())?;
+    let columns = Arc::new(ColumnEngine::of(engine));
+    let options = ColumnOptions::default();
+    for group in 0..file.row_groups() {
+        let rows = file.row_group_rows(group)?;
+        for column in &plan.fields {
+            let expected = CpuDecoder::new(&file, group, column, None, options)
+                .and_then(|mut decoder| decoder.next(rows));
+            let Ok(expected) = expected else { continue };
+            let decoder = FieldDecoder::new(&columns, &file, group, column, None, options);
+            let found = decoder?.next(rows)?;
+            assert_eq!(found.to_data(), expected.to_data(), "seed {seed}");
+        }
+        match columns.device_batch(&file, group, &plan, options) {
+            Ok(batch) => assert_eq!(batch.to_host()?.num_rows(), rows),
+            Err(error) if error.to_string().contains("views do not stay") => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(columns.chunks())
+}
+
+#[test]
+fn parquet_is_read_through_a_driver() {
+    let Some(driver) = Driver::here() else { return };
+    let engine = engine().unwrap();
+    let (mut device, mut cpu) = (0, 0);
+    for seed in 0..6 {
+        let counted = columns(&engine, seed).unwrap();
+        (device, cpu) = (device + counted.0, cpu + counted.1);
+    }
+    assert!(device > cpu, "{device} and {cpu}");
+    drop(engine);
+    assert_eq!(driver.live(), 0);
+}
+
+/// Whichever call fails, there is an error or the right rows, and nothing is held in the end.
+#[test]
+fn every_call_may_fail() {
+    let Some(driver) = Driver::of_tests() else { return };
+    let (plan, text) = workload(Workload::Logs, 700);
+    let expected = rows(&OracleEngine, &plan, &text).unwrap();
+    type Work<'w> = &'w dyn Fn(&GpuEngine) -> arrowsmith_core::Result<()>;
+    let tries: [(&str, u64, Work<'_>); 4] = [
+        // Each failure of the kernels that were kept costs compiling them anew.
+        ("opening", 1, &|_| engine().map(|_| ())),
+        ("rows", 8, &|engine| rows(engine, &plan, &text).map(|found| assert_eq!(found, expected))),
+        ("batches that stay", 8, &|engine| {
+            stays(engine, &plan, &text).map(|found| assert_eq!(found, expected))
+        }),
+        ("columns", 8, &|engine| columns(engine, 3).map(|_| ())),
+    ];
+    for (what, density, work) in tries {
+        let mut calls = 1;
+        loop {
+            let opened = engine().unwrap();
+            driver.fail(calls);
+            let outcome = work(&opened);
+            driver.fail(0);
+            drop(opened);
+            assert_eq!(driver.live(), 0, "{what}: call {calls} failed, {outcome:?}");
+            driver.is_left();
+            match outcome {
+                Ok(()) => break,
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(text.contains("gpu: ") || text.contains("engine gpu"), "{text}");
+                }
+            }
+            // Every call of the beginning, then fewer and fewer.
+            calls += 1 + calls / density;
+        }
+        assert!(calls > 20, "{what}: {calls} calls");
+    }
+}
+
+/// Others use the device too.
+#[test]
+fn a_device_without_room_changes_nothing() {
+    let Some(driver) = Driver::of_tests() else { return };
+    let (plan, text) = workload(Workload::Trip, 1 << 13);
+    let expected = rows(&OracleEngine, &plan, &text).unwrap();
+    let mut careful = Vec::new();
+    // Room for the tables of the plan and hardly more, for some of the text, for all of it.
+    for bytes in [4 << 10, 64 << 10, 1 << 30] {
+        driver.bytes_max((1 << 20) + bytes);
+        let engine = engine().unwrap();
+        let found = rows(&engine, &plan, &text);
+        driver.bytes_max(u64::MAX);
+        assert_eq!(found.unwrap(), expected, "{bytes}");
+        careful.push(engine.counters().careful_bytes());
+    }
+    assert!(careful[0] > 0 && careful[2] == 0, "{careful:?}");
+    assert_eq!(driver.live(), 0);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The GPU, and row groups of Parquet files that stay on it.
+//!
+//! A GPU is opened once a process: that takes a while, and memory of it. Built with the feature `shim`, and with
+//! `ARROWSMITH_GPU_TESTS=shim` in the environment, the kernels run on the CPU in its place, for tests.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_schema::SchemaRef;
+use arrowsmith::gpu::parquet::{ColumnEngine, ColumnOptions};
+use arrowsmith::gpu::{DeviceBatch, GpuEngine, GpuOptions, by_name};
+use arrowsmith::parquet::{File, ReadOptions, ReadPlan, open_file};
+use arrowsmith::{DataFile, Error, Limits, Progress, Result};
+
+static OPENED: Mutex<Option<GpuEngine>> = Mutex::new(None);
+
+/// The engine `gpu`, if this name asks for it; with `auto` only where there is a GPU.
+pub(crate) fn engine(name: &str) -> Result<Option<GpuEngine>> {
+    by_name(name, open)
+}
+
+fn open() -> Result<GpuEngine> {
+    #[cfg(feature = "shim")]
+    if let Some(device) = shim::device() {
+        return Ok(GpuEngine::new(device, GpuOptions::default()));
+    }
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(engine) = &*opened {
+        return Ok(engine.clone());
+    }
+    Ok(opened.insert(GpuEngine::open(GpuOptions::default())?).clone())
+}
+
+/// Refuses engines that have no device on which batches could stay.
+pub(crate) fn refuse_host(name: &str) -> Result<()> {
+    if matches!(name, "gpu" | "auto") {
+        return Ok(());
+    }
+    let message = format!("on_device: engine {name:?} has no device; \"gpu\" and \"auto\" have");
+    Err(Error::Config(message))
+}
+
+/// Refuses an option that has a value and that batches which stay on a device cannot heed.
+pub(crate) fn refuse(option: &str, given: bool) -> Result<()> {
+    if !given {
+        return Ok(());
+    }
+    let message = format!("{option}: not for batches that stay on a device");
+    Err(Error::Config(message))
+}
+
+/// Row groups as batches that stay on a device, file by file.
+pub(crate) struct RowGroups {
+    engine: Arc<ColumnEngine>,
+    read: ReadOptions,
+    options: ColumnOptions,
+    limits: Limits,
+    /// Those that were not opened yet.
+    files: VecDeque<DataFile>,
+    file: File,
+    plan: ReadPlan,
+    /// Of the file, those that are still to be read.
+    groups: VecDeque<usize>,
+    schema: SchemaRef,
+    progress: Arc<Progress>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl RowGroups {
+    /// Opens the first file, whose schema is that of all.
+    pub(crate) fn open(
+        engine: Arc<ColumnEngine>,
+        files: Vec<DataFile>,
+        row_groups: Option<Vec<usize>>,
+        read: ReadOptions,
+        limits: Limits,
+        cancel: Arc<AtomicBool>,
+    ) -> Result<Self> {
+        refuse("name=value folders", files.iter().any(|file| !file.partitions.is_empty()))?;
+        let mut files = VecDeque::from(files);
+        if row_groups.is_some() && files.len() > 1 {
+            let message = "row_groups: those of a single file are counted, and there are several";
+            return Err(Error::Config(message.to_owned()));
+        }
+        let first = files.pop_front();
+        let first = first.ok_or_else(|| Error::Config("there is no file to read".to_owned()))?;
+        let file = open_file(first.input, &limits)?;
+        let plan = ReadPlan::new(&file, &read)?;
+        let groups = match row_groups {
+            Some(groups) => groups.into(),
+            None => (0..file.row_groups()).collect(),
+        };
+        let schema = Arc::clone(&plan.schema);
+        let options =
+            ColumnOptions { verify_checksums: read.verify_checksums, ..ColumnOptions::default() };
+        let progress = Arc::default();
+        Ok(Self {
+            engine,
+            read,
+            options,
+            limits,
+            files,
+            file,
+            plan,
+            groups,
+            schema,
+            progress,
+            cancel,
+        })
+    }
+
+    /// The next row group; none at the end.
+    pub(crate) fn next_batch(&mut self) -> Result<Option<DeviceBatch>> {
+        loop {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            let Some(group) = self.groups.pop_front() else {
+                let Some(file) = self.files.pop_front() else { return Ok(None) };
+                self.advance(file)?;
+                continue;
+            };
+            let batch = self.engine.device_batch(&self.file, group, &self.plan, self.options)?;
+            self.progress.add_rows(batch.num_rows() as u64);
+            return Ok(Some(batch));
+        }
+    }
+
+    fn advance(&mut self, file: DataFile) -> Result<()> {
+        self.file = open_file(file.input, &self.limits)?;
+        self.plan = ReadPlan::new(&self.file, &self.read)?;
+        if self.plan.schema.fields() != self.schema.fields() {
+            let name = self.file.name().map_or("a file", |name| name.as_ref());
+            let message = format!(
+                "{name}: its columns are not those of the first file; on a device they have to be"
+            );
+            return Err(Error::Config(message));
+        }
+        self.groups = (0..self.file.row_groups()).collect();
+        Ok(())
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+}
+
+/// The kernels on the CPU.
+#[cfg(feature = "shim")]
+pub(crate) mod shim {
+    use std::sync::{Arc, LazyLock};
+
+    use arrowsmith::gpu::device::Device;
+    use arrowsmith::gpu::device::shim::ShimDevice;
+    use pyo3::prelude::*;
+
+    static SHIM: LazyLock<Arc<ShimDevice>> = LazyLock::new(|| Arc::new(ShimDevice::new(1)));
+
+    /// The device of tests, if the environment asks for it.
+    pub(super) fn device() -> Option<Arc<dyn Device>> {
+        let asked = std::env::var_os("ARROWSMITH_GPU_TESTS").is_some_and(|asked| asked == "shim");
+        asked.then(|| Arc::clone(&*SHIM) as Arc<dyn Device>)
+    }
+
+    /// Pieces of its memory that were not given back.
+    #[pyfunction]
+    pub(crate) fn shim_live() -> u64 {
+        SHIM.live()
+    }
+}
