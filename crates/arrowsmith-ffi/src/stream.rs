@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_no_more_is_held_than_said() {
         let (pipe, mut outlet) = pair();
-        let text: Vec<u8> = (0..5 * STREAM_BYTES_MAX + 7).map(|at| (at % 251) as u8).collect();
+        let text: Vec<u8> = (0..251_u8).cycle().take(5 * STREAM_BYTES_MAX + 7).collect();
         let expected = text.clone();
         let writer = Arc::clone(&pipe);
         let thread = thread::spawn(move || {
