@@ -82,6 +82,7 @@ struct ArrowArrayStream {
 #define ARROWSMITH_SOURCE_PATTERN 1 /* a path, or a pattern such as trips-?.json */
 #define ARROWSMITH_SOURCE_BYTES 2   /* bytes that are lent until `release` is called */
 #define ARROWSMITH_SOURCE_BUFFER 3  /* bytes in memory of arrowsmith_buffer_new, which is given away */
+#define ARROWSMITH_SOURCE_STREAM 4  /* of JSON: bytes that are written to the ArrowsmithStream that `data` points to */
 
 /* One of the inputs, which are read one after another. */
 typedef struct ArrowsmithSource {
@@ -127,6 +128,7 @@ typedef struct ArrowsmithError {
 
 typedef struct ArrowsmithReader ArrowsmithReader;
 typedef struct ArrowsmithMemory ArrowsmithMemory;
+typedef struct ArrowsmithStream ArrowsmithStream;
 
 /* The version, such as "0.1.0". It is never freed. */
 const char *arrowsmith_version(void);
@@ -183,6 +185,26 @@ void arrowsmith_error_free(ArrowsmithError *error);
 /* Memory to be filled and given away as a source. NULL if there is none. */
 uint8_t *arrowsmith_buffer_new(uint64_t bytes);
 void arrowsmith_buffer_free(uint8_t *buffer);
+
+/*
+ * A stream that is written while a reader reads it, in bounded memory; the source of one reader. Opening may wait for its first
+ * records, so that another thread writes:
+ *   ArrowsmithSource source = {ARROWSMITH_SOURCE_STREAM, (const uint8_t *)stream, 0, NULL, NULL};
+ *   there:  while ((count = read(socket, bytes, sizeof bytes)) > 0 && arrowsmith_stream_write(stream, bytes, count)) {}
+ *           arrowsmith_stream_end(stream, NULL, 0);
+ */
+ArrowsmithStream *arrowsmith_stream_new(void);
+
+/* Copies bytes to the stream, and waits while a MiB of them was not read yet: 1, or 0 if nobody will read them, because the reader
+ * was cancelled, closed, or could not be opened. */
+int64_t arrowsmith_stream_write(const ArrowsmithStream *stream, const uint8_t *bytes, uint64_t count);
+
+/* Says that there is no more; or, with an error of so many bytes of UTF-8, why not: the reader fails with that after the rows
+ * before it. The first call counts. */
+void arrowsmith_stream_end(const ArrowsmithStream *stream, const uint8_t *error, uint64_t error_bytes);
+
+/* Frees a stream that no call uses, arrowsmith_open included; the reader may be open. NULL is left alone. */
+void arrowsmith_stream_free(ArrowsmithStream *stream);
 
 /* Memory of the pool that batches come from, in huge pages, for columns that are written elsewhere; its address goes to
  * `*address`. NULL if there is none. */

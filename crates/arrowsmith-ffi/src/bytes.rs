@@ -9,6 +9,8 @@ use std::slice;
 
 use arrowsmith::{Error, Input};
 
+use crate::stream::{Outlet, outlet};
+
 /// A path, in UTF-8, of one file; for Parquet also of a folder.
 pub const SOURCE_PATH: i64 = 0;
 /// A path or a pattern such as `data/*.json`, in UTF-8.
@@ -17,6 +19,9 @@ pub const SOURCE_PATTERN: i64 = 1;
 pub const SOURCE_BYTES: i64 = 2;
 /// Bytes from [`arrowsmith_buffer_new`], which are given away: `bytes` is what that was called with.
 pub const SOURCE_BUFFER: i64 = 3;
+/// Bytes that are written to a stream of [`arrowsmith_stream_new`](crate::arrowsmith_stream_new), which `data` points to and which
+/// stays the caller's. Of JSON only.
+pub const SOURCE_STREAM: i64 = 4;
 
 /// One of the inputs, which are read one after another. All fields are eight bytes.
 #[repr(C)]
@@ -72,6 +77,7 @@ pub(crate) enum Given {
     Path(PathBuf),
     Pattern(String),
     Input(Input),
+    Stream(Outlet),
 }
 
 /// Takes all of `sources` over, in order. Lent bytes are released on failure too.
@@ -121,6 +127,8 @@ unsafe fn one(source: &Source) -> arrowsmith::Result<Given> {
         SOURCE_PATH => Ok(Given::Path(text(&lent)?.into())),
         SOURCE_PATTERN => Ok(Given::Pattern(text(&lent)?)),
         SOURCE_BYTES | SOURCE_BUFFER => Ok(Given::Input(Input::bytes(lent))),
+        // SAFETY: the caller's promise.
+        SOURCE_STREAM => Ok(Given::Stream(unsafe { outlet(source.data.cast()) }?)),
         other => Err(Error::Config(format!("there is no source of kind {other}"))),
     }
 }

@@ -10,6 +10,7 @@ use std::ptr;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
 
+use crate::stream::STREAM_BYTES_MAX;
 use crate::*;
 
 /// Options that are tried as they are; others come from the bytes.
@@ -51,7 +52,10 @@ pub fn drive(data: &[u8]) {
     };
     let format = if how & 1 == 0 { FORMAT_JSON } else { FORMAT_PARQUET };
     let mut count = 0_u32;
-    let lent = how & 2 == 0;
+    // Without another thread a stream takes what it holds.
+    let streamed = how & 64 != 0 && content.len() < STREAM_BYTES_MAX;
+    let lent = how & 2 == 0 && !streamed;
+    let mut streams = Vec::new();
     // SAFETY: what is given stays where it is until the readers are closed, which is in this function.
     unsafe {
         let mut source = || {
@@ -62,7 +66,22 @@ pub fn drive(data: &[u8]) {
                 release: Some(released),
                 context: (&raw mut count).cast(),
             };
-            if !lent {
+            if streamed {
+                let stream = arrowsmith_stream_new();
+                let taken = arrowsmith_stream_write(stream, content.as_ptr(), source.bytes);
+                assert_eq!(taken, 1, "a stream that nobody reads yet takes what it holds");
+                let why = b"cut \xff";
+                let text = if how & 128 == 0 { ptr::null() } else { why.as_ptr() };
+                arrowsmith_stream_end(stream, text, why.len() as u64);
+                streams.push(stream);
+                source = Source {
+                    kind: SOURCE_STREAM,
+                    data: stream.cast_const().cast(),
+                    release: None,
+                    context: ptr::null_mut(),
+                    ..source
+                };
+            } else if !lent {
                 let buffer = arrowsmith_buffer_new(source.bytes);
                 ptr::copy_nonoverlapping(content.as_ptr(), buffer, content.len());
                 source = Source {
@@ -118,6 +137,11 @@ pub fn drive(data: &[u8]) {
                     read(reader, *how);
                 }
             }
+        }
+        for stream in streams {
+            let written = arrowsmith_stream_write(stream, content.as_ptr(), 1);
+            assert_eq!(written, 0, "a stream takes nothing after its end");
+            arrowsmith_stream_free(stream);
         }
         assert_eq!(count, if lent { given } else { 0 }, "bytes are given back once");
     }
@@ -187,8 +211,8 @@ mod tests {
             b"",
         ];
         for text in texts {
-            for how in 0..64 {
-                for which in [0, 1, 2, 3, 4, 16, 200] {
+            for how in 0..=255 {
+                for which in [0, 1, 2, 3, 16] {
                     for end in [0, 1, text.len() / 2, text.len()] {
                         drive(&[&[how, which], &text[..end.min(text.len())]].concat());
                     }

@@ -10,6 +10,7 @@ use crate::bytes::{arrowsmith_buffer_free, arrowsmith_buffer_new};
 use crate::error::arrowsmith_error_free;
 use crate::memory::{arrowsmith_memory_free, arrowsmith_memory_new};
 use crate::reader;
+use crate::stream;
 
 /// `JNIEnv *`, `jclass`: given by the JVM, not used.
 type Unused = *mut c_void;
@@ -114,6 +115,22 @@ natives! {
     /// [`arrowsmith_memory_free`].
     Java_io_arrowsmith_internal_Jni_freeMemory(memory) {
         arrowsmith_memory_free(at(memory));
+    }
+    /// [`stream::arrowsmith_stream_new`].
+    Java_io_arrowsmith_internal_Jni_newStream() -> i64 {
+        address(stream::arrowsmith_stream_new())
+    }
+    /// [`stream::arrowsmith_stream_write`].
+    Java_io_arrowsmith_internal_Jni_writeStream(stream, bytes, bytes_count) -> i64 {
+        stream::arrowsmith_stream_write(at(stream), at(bytes), count(bytes_count))
+    }
+    /// [`stream::arrowsmith_stream_end`].
+    Java_io_arrowsmith_internal_Jni_endStream(stream, error, error_bytes) {
+        stream::arrowsmith_stream_end(at(stream), at(error), count(error_bytes));
+    }
+    /// [`stream::arrowsmith_stream_free`].
+    Java_io_arrowsmith_internal_Jni_freeStream(stream) {
+        stream::arrowsmith_stream_free(at(stream));
     }
     /// [`reader::arrowsmith_release_memory`].
     Java_io_arrowsmith_internal_Jni_releaseMemory() {

@@ -20,10 +20,11 @@ mod jni;
 mod memory;
 mod options;
 mod reader;
+mod stream;
 
 pub use bytes::{
-    SOURCE_BUFFER, SOURCE_BYTES, SOURCE_PATH, SOURCE_PATTERN, Source, arrowsmith_buffer_free,
-    arrowsmith_buffer_new,
+    SOURCE_BUFFER, SOURCE_BYTES, SOURCE_PATH, SOURCE_PATTERN, SOURCE_STREAM, Source,
+    arrowsmith_buffer_free, arrowsmith_buffer_new,
 };
 pub use error::{
     ERROR_CANCELLED, ERROR_CONFIG, ERROR_DATA, ERROR_FILE, ERROR_INTERNAL, ERROR_IO, ERROR_OTHER,
@@ -37,4 +38,8 @@ pub use reader::{
     arrowsmith_reader_next, arrowsmith_reader_reject, arrowsmith_reader_rejects,
     arrowsmith_reader_rows, arrowsmith_reader_schema, arrowsmith_reader_stream,
     arrowsmith_release_memory, arrowsmith_version,
+};
+pub use stream::{
+    Stream, arrowsmith_stream_end, arrowsmith_stream_free, arrowsmith_stream_new,
+    arrowsmith_stream_write,
 };

@@ -19,6 +19,7 @@ use crate::bytes::{Given, Source, take};
 use crate::error::{ErrorInfo, guarded};
 use crate::export;
 use crate::options::{JsonOptions, ParquetOptions, parse};
+use crate::stream::{Valve, Valves};
 
 /// The sources are JSON.
 pub const FORMAT_JSON: i64 = 0;
@@ -29,7 +30,11 @@ pub const FORMAT_PARQUET: i64 = 1;
 const REJECTS_MAX: usize = 1 << 16;
 
 enum Batches {
-    Json(Box<JsonReader>),
+    Json {
+        /// Dropped before the reader, since a thread of it may wait for a stream.
+        _streams: Valves,
+        reader: Box<JsonReader>,
+    },
     Parquet(Box<ParquetReader>),
     /// Given away as a stream.
     Taken,
@@ -38,7 +43,7 @@ enum Batches {
 impl Batches {
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         match self {
-            Self::Json(reader) => reader.next_batch(),
+            Self::Json { reader, .. } => reader.next_batch(),
             Self::Parquet(reader) => reader.next_batch(),
             Self::Taken => Err(Error::Config("the reader was given away as a stream".to_owned())),
         }
@@ -52,6 +57,7 @@ pub struct Reader {
     progress: Arc<Progress>,
     cancel: Arc<AtomicBool>,
     rejects: Arc<Mutex<VecDeque<Reject>>>,
+    streams: Vec<Valve>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -74,13 +80,18 @@ fn json(given: Vec<Given>, schema: Option<SchemaRef>, options: &[u8]) -> Result<
             kept.push_back(reject);
         });
     }
-    let reader = builder.open(inputs(given)?)?;
+    let (inputs, streams) = inputs(given)?;
+    let reader = builder.open(inputs)?;
     Ok(Reader {
         schema: reader.schema(),
         progress: Arc::clone(reader.progress()),
-        batches: Mutex::new(Batches::Json(Box::new(reader))),
+        batches: Mutex::new(Batches::Json {
+            _streams: Valves(streams.clone()),
+            reader: Box::new(reader),
+        }),
         cancel,
         rejects,
+        streams,
     })
 }
 
@@ -94,19 +105,26 @@ fn parquet(given: Vec<Given>, partitions: Option<SchemaRef>, options: &[u8]) -> 
         batches: Mutex::new(Batches::Parquet(Box::new(reader))),
         cancel,
         rejects: Arc::default(),
+        streams: Vec::new(),
     })
 }
 
-fn inputs(given: Vec<Given>) -> Result<Vec<Input>> {
+/// The inputs, and what closes those of them that are streams.
+fn inputs(given: Vec<Given>) -> Result<(Vec<Input>, Vec<Valve>)> {
     let mut inputs = Vec::with_capacity(given.len());
+    let mut streams = Vec::new();
     for one in given {
         match one {
             Given::Path(path) => inputs.push(Input::Path(path)),
             Given::Pattern(pattern) => inputs.extend(arrowsmith::expand(pattern)?),
             Given::Input(input) => inputs.push(input),
+            Given::Stream(outlet) => {
+                streams.push(outlet.valve());
+                inputs.push(Input::reader(outlet));
+            }
         }
     }
-    Ok(inputs)
+    Ok((inputs, streams))
 }
 
 fn files(given: Vec<Given>) -> Result<Vec<DataFile>> {
@@ -122,6 +140,10 @@ fn files(given: Vec<Given>) -> Result<Vec<DataFile>> {
                 files.extend(arrowsmith::expand_dataset(pattern, EXTENSIONS)?);
             }
             Given::Input(input) => files.push(input.into()),
+            Given::Stream(_) => {
+                let message = "a Parquet file is read from its end, which a stream does not have";
+                return Err(Error::Config(message.to_owned()));
+            }
         }
     }
     Ok(files)
@@ -212,7 +234,7 @@ pub unsafe extern "C" fn arrowsmith_infer_schema(
             (take(sources, count)?, lent(options, options_bytes))
         };
         let options: JsonOptions = parse(options)?;
-        let found = json::infer_schema(inputs(given)?, &options.sampling())?;
+        let found = json::infer_schema(inputs(given)?.0, &options.sampling())?;
         // SAFETY: the caller's promise.
         unsafe { out.write(export::schema(&found.schema)?) };
         Ok(0)
@@ -342,7 +364,9 @@ pub unsafe extern "C" fn arrowsmith_reader_rejects(reader: *const Reader) -> u64
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_reader_cancel(reader: *const Reader) {
     // SAFETY: the caller's promise.
-    unsafe { (*reader).cancel.store(true, Ordering::SeqCst) };
+    let reader = unsafe { &*reader };
+    reader.cancel.store(true, Ordering::SeqCst);
+    reader.streams.iter().for_each(Valve::close);
 }
 
 /// Ends the work and frees the reader; a stream that was taken goes on. Null is left alone.

@@ -110,6 +110,43 @@ static void rejects(void) {
     arrowsmith_reader_close(reader);
 }
 
+static void streams(void) {
+    static const char text[] = "{\"a\":1}\n{\"a\":2}\n{\"a\":3";
+    ArrowsmithError *error = NULL;
+    ArrowsmithStream *stream = arrowsmith_stream_new();
+    CHECK(stream);
+    ArrowsmithSource source = {ARROWSMITH_SOURCE_STREAM, (const uint8_t *)stream, 0, NULL, NULL};
+    CHECK(arrowsmith_stream_write(stream, (const uint8_t *)text, sizeof text - 1) == 1);
+    arrowsmith_stream_end(stream, (const uint8_t *)"cut off", 7);
+    const char *options = "{\"schema\":\"a: int64\",\"threads\":1}";
+    ArrowsmithReader *reader = arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, (const uint8_t *)options,
+                                               strlen(options), &error);
+    CHECK(reader && !error);
+    /* It is the source of one reader. */
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, NULL, 0, NULL));
+    struct ArrowArray batch;
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == 1 && batch.length == 2);
+    batch.release(&batch);
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == -1);
+    CHECK(error->error_class == ARROWSMITH_ERROR_IO && strcmp(error->message, "cut off") == 0);
+    arrowsmith_error_free(error);
+    error = NULL;
+    arrowsmith_reader_close(reader);
+    CHECK(arrowsmith_stream_write(stream, (const uint8_t *)text, 1) == 0);
+    arrowsmith_stream_free(stream);
+    arrowsmith_stream_free(NULL);
+
+    stream = arrowsmith_stream_new();
+    source.data = (const uint8_t *)stream;
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_PARQUET, &source, 1, NULL, NULL, 0, &error));
+    CHECK(error->error_class == ARROWSMITH_ERROR_CONFIG);
+    arrowsmith_error_free(error);
+    CHECK(arrowsmith_stream_write(stream, (const uint8_t *)text, 1) == 0);
+    arrowsmith_stream_free(stream);
+    source.data = NULL;
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, NULL, 0, NULL));
+}
+
 static void memory(void) {
     uint8_t *buffer = arrowsmith_buffer_new(8), *address = NULL;
     CHECK(buffer);
@@ -141,6 +178,7 @@ int main(void) {
     batches();
     errors();
     rejects();
+    streams();
     memory();
     /* Every text that was lent was given back. */
     CHECK(released == 7);

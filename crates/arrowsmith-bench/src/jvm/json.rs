@@ -36,7 +36,7 @@ pub(super) fn run(
     progress: &mut dyn FnMut(&str),
 ) {
     let folder = options.peers_dir.join("jvm/json");
-    let file = match input(&folder, options.size_bytes / 4) {
+    let file = match input(&folder, options.size_bytes / 2) {
         Ok(file) => file,
         Err(reason) => return report.miss("", "json", &reason),
     };

@@ -7,6 +7,7 @@
 //! approaches, so that the paper's question has a ratio for an answer. It stands beside the product and is
 //! never used by it.
 
+mod goals;
 mod json;
 mod page;
 mod plan;
@@ -19,6 +20,7 @@ use arrowsmith_jvm::{
 };
 use serde::Serialize;
 
+pub use self::goals::Goal;
 pub use self::page::html;
 use self::plan::{Figure, Point};
 use crate::error::BenchError;
@@ -44,7 +46,7 @@ pub struct Options {
     pub rounds: u32,
     /// Rounds before those.
     pub warmup: u32,
-    /// Bytes of the primitives of a collection, at most: the paper's counts of objects are cut to it.
+    /// Bytes of the primitives of a collection, at most: the paper's counts of objects are cut to it. Text of JSON is half as long.
     pub size_bytes: u64,
     /// Time of an iteration of single calls.
     pub iteration_ms: u32,
@@ -64,10 +66,11 @@ impl Default for Options {
             approaches: Vec::new(),
             jdks: Vec::new(),
             threads,
-            rounds: 7,
-            warmup: 5,
-            size_bytes: 256 << 20,
-            iteration_ms: 200,
+            rounds: 5,
+            warmup: 3,
+            // More than the caches hold.
+            size_bytes: 64 << 20,
+            iteration_ms: 60,
             peers_dir: PathBuf::from(".bench"),
         }
     }
@@ -101,6 +104,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// What was not, with the reason.
     pub not_measured: Vec<NotMeasured>,
+    /// Which goals that reaches.
+    pub goals: Vec<Goal>,
 }
 
 /// One point of a figure, JDK, approach and number of threads.
@@ -178,6 +183,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
         seed: SEED,
         rows: Vec::new(),
         not_measured: Vec::new(),
+        goals: Vec::new(),
     };
     progress("fetching libraries");
     let libraries = match Libraries::install(&options.peers_dir.join("jvm/libraries"), first) {
@@ -196,6 +202,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     if options.figures.is_empty() || options.figures.iter().any(|name| name == "json") {
         json::run(options, &jdks, &libraries, &mut report, progress);
     }
+    report.goals = goals::goals(&report);
     Ok(report)
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::{Report, Row};
+use super::{Goal, Report, Row};
 use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, text_table};
 
 /// What the figures of the paper are.
@@ -119,7 +119,12 @@ fn figures(report: &Report) -> String {
         if rows.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "<h3>{}</h3>\n<div class=\"panels\">", escape(title));
+        let _ = writeln!(
+            text,
+            "<h3>{}</h3>\n{}<div class=\"panels\">",
+            escape(title),
+            goals(report, figure)
+        );
         let by_threads = x_label == "threads";
         let one = rows.iter().all(|row| row.objects == 1);
         let place = |row: &Row| if by_threads { u64::from(row.threads) } else { row.x };
@@ -162,6 +167,37 @@ fn figures(report: &Report) -> String {
     text
 }
 
+/// Which goals a figure is about, and whether they were met.
+fn goals(report: &Report, figure: &str) -> String {
+    let here: Vec<&Goal> = report.goals.iter().filter(|goal| goal.workload == figure).collect();
+    if here.is_empty() {
+        return "<p>No goal is about this figure.</p>\n".to_owned();
+    }
+    let share = |goal: &Goal, value: f64| {
+        if goal.wanted < 1.0 { format!("{:.0} %", value * 100.0) } else { format!("{value:.1} ×") }
+    };
+    let mut text = String::from("<ul>\n");
+    for what in different(here.iter().map(|goal| &goal.what)) {
+        let mut wanted = String::new();
+        let mut found = Vec::new();
+        for goal in here.iter().filter(|goal| goal.what == *what) {
+            wanted = share(goal, goal.wanted);
+            found.push(format!(
+                "{} on JDK {} with {} {}: {}",
+                share(goal, goal.found),
+                goal.jdk,
+                goal.threads,
+                if goal.threads == 1 { "thread" } else { "threads" },
+                if goal.met { "met" } else { "not met" }
+            ));
+        }
+        let (what, found) = (escape(what), found.join("; "));
+        let _ = writeln!(text, "<li>Goal: {what}, {wanted} or more. {found}.</li>");
+    }
+    text.push_str("</ul>\n");
+    text
+}
+
 /// JSON into the JVM.
 fn json(report: &Report) -> String {
     let rows: Vec<&Row> = report.rows.iter().filter(|row| row.workload == "json").collect();
@@ -173,6 +209,7 @@ fn json(report: &Report) -> String {
          Arrowsmith's reader, and by Jackson into plain objects whose values are set one by one; and into rows by \
          Spark's own reader.</p>\n",
     );
+    text.push_str(&goals(report, "json"));
     let lines = rows.iter().map(|row| {
         let ours = rows.iter().find(|other| {
             other.engine == "json-arrowsmith"

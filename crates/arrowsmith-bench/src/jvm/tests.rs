@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn the_figures_are_the_papers() {
-    let all = plan::figures(&Options::default()).unwrap();
+    let all = plan::figures(&Options { size_bytes: 256 << 20, ..Options::default() }).unwrap();
     assert_eq!(all.len(), plan::NAMES.len());
     let small = all.iter().find(|figure| figure.name == "fig-4-small").unwrap();
     assert_eq!((small.points[0].layout.class_bytes(0), small.points[0].objects), (72, 1 << 20));
@@ -73,6 +73,7 @@ fn the_page_has_what_was_measured_and_says_what_was_not() {
         seed: 1,
         rows: Vec::new(),
         not_measured: Vec::new(),
+        goals: Vec::new(),
     };
     for jdk in [17, 25] {
         for threads in [1, 2] {
@@ -84,10 +85,49 @@ fn the_page_has_what_was_measured_and_says_what_was_not() {
     }
     report.miss("ffm (JDK 17)", "", "needs JDK 22");
     report.miss("ffm (JDK 17)", "", "needs JDK 22");
+    report.goals = goals::goals(&report);
     let page = html(&report);
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert_eq!(page.matches("<h3>JDK 17</h3>").count(), 1);
     assert!(page.contains("2.00 (1), 50 %") && page.contains("4.00 ×"));
     assert_eq!(page.matches("needs JDK 22").count(), 1);
+    assert!(page.contains("Goal: JSON read, beside Jackson and Arrow Java's setters, 5.0 × or more. 4.0 × on JDK 17 with 1 thread: not met;"), "{page}");
     assert!(page.contains("17.0 &lt;vm&gt;") && !page.contains("NaN"));
+}
+
+#[test]
+fn goals_are_held_to_the_same_threads_and_jdk() {
+    let mut report = Report {
+        suite: "jvm".to_owned(),
+        machine: machine::describe(),
+        commit: String::new(),
+        command: String::new(),
+        started_unix_s: 0,
+        seed: 1,
+        rows: vec![
+            row("fig-4-small", "columns", 17, 1, &[0.001]),
+            row("fig-4-small", "unsafe", 17, 1, &[0.002]),
+            row("fig-4-small", "jni", 17, 1, &[0.004]),
+            // Of another number of threads, another JDK, and wrong: none of them counts.
+            row("fig-4-small", "unsafe", 17, 2, &[0.0001]),
+            row("fig-4-small", "unsafe", 25, 1, &[0.0001]),
+            Row { valid: false, ..row("fig-4-small", "bytebuffer", 17, 1, &[0.0001]) },
+            row("fig-4-small", "arrow-java", 17, 1, &[0.0101]),
+            Row { vs_copy: Some(0.9), ..row("fig-4-large", "columns", 17, 1, &[0.001]) },
+            row("fig-4-large", "copy-bandwidth", 17, 1, &[0.0001]),
+            row("json", "json-arrowsmith", 25, 2, &[0.001]),
+            row("json", "json-spark", 17, 2, &[0.0101]),
+        ],
+        not_measured: Vec::new(),
+        goals: Vec::new(),
+    };
+    report.goals = goals::goals(&report);
+    let found: Vec<(&str, bool)> =
+        report.goals.iter().map(|goal| (goal.workload.as_str(), goal.met)).collect();
+    let expected =
+        [("fig-4-small", false), ("fig-4-small", true), ("fig-4-large", true), ("json", true)];
+    assert_eq!(found, expected);
+    assert!((report.goals[0].found - 2.0).abs() < 1e-9);
+    assert!((report.goals[2].found - 0.9).abs() < 1e-9);
+    assert!(html(&report).contains("Goal: columns handed over, beside copying memory, 85 % or more. 90 % on JDK 17 with 1 thread: met."));
 }

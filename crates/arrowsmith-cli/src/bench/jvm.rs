@@ -41,11 +41,11 @@ pub struct JvmBenchArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: Vec<u32>,
 
-    /// Timed rounds [default: 7]
+    /// Timed rounds [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
 
-    /// Primitives of a collection, at most [default: 256MiB]
+    /// Primitives of a collection, at most [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     size: Option<u64>,
 
@@ -83,6 +83,18 @@ pub fn run(args: &JvmBenchArgs) -> Outcome {
         eprintln!(
             "{:<13} {:>7} JDK {} {:<18} {:>2} threads {:>8.3} GB/s",
             row.workload, row.x, row.jdk, row.engine, row.threads, row.gb_per_s
+        );
+    }
+    for goal in &report.goals {
+        eprintln!(
+            "{}, {}, JDK {}, {} threads: {:.2} of {}, {}",
+            goal.workload,
+            goal.what,
+            goal.jdk,
+            goal.threads,
+            goal.found,
+            goal.wanted,
+            if goal.met { "met" } else { "not met" }
         );
     }
     for missing in &report.not_measured {

@@ -46,7 +46,7 @@ final class Ours implements Approach {
             if (end == objects.length && from == 0) {
                 parallel.encodeInto(objects, root);
             } else {
-                parallel.encodeInto(Arrays.asList(objects).subList(from, end), root);
+                parallel.encodeInto(Arrays.copyOfRange(objects, from, end), root);
             }
             sum += sum(root.getRowCount(), threads);
             from = end;

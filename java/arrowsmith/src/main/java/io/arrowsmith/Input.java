@@ -74,8 +74,15 @@ public final class Input {
   }
 
   /**
-   * Bytes of a stream, once. It is read to its end when the reader is opened, and stays open; what does not fit into memory belongs into a
-   * file.
+   * Bytes of a stream, once, without a name in errors. It stays open, also when the reader is closed.
+   *
+   * <p>JSON is read while batches are asked for, on a thread of its own, in bounded memory: about a MiB ahead of what is decoded. Opening
+   * waits for the records that a schema is inferred from. What the stream throws, {@code loadNextBatch} throws, after the rows before it. A
+   * reader that is closed leaves unread what it has not asked for; if the thread waits in {@code read} then, it ends when that returns.
+   *
+   * <p>A Parquet file is read from its end, so that a stream of one is read whole when the reader is opened: up to 4 MiB into memory, else
+   * into a temporary file, which only its owner may read, which errors name, and which is deleted when the reader is closed. {@link ParquetReader#streamBytesMax}
+   * says how long it may be.
    *
    * @param stream the stream
    * @return an input, for one reader

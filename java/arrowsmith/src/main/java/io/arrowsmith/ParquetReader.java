@@ -195,6 +195,18 @@ public final class ParquetReader {
   }
 
   /**
+   * The longest {@link Input#stream stream}, in bytes: 16 GiB if nothing is said.
+   *
+   * @param streamBytesMax the longest stream, in bytes
+   * @return this
+   * @throws IllegalArgumentException if it is below 0
+   */
+  public ParquetReader streamBytesMax(final Long streamBytesMax) {
+    options.setStreamBytesMax(streamBytesMax);
+    return this;
+  }
+
+  /**
    * Types of columns from the names of folders; those of the others are inferred.
    *
    * @param types the Arrow fields

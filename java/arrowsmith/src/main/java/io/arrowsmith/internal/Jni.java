@@ -37,5 +37,13 @@ final class Jni {
 
   static native void freeMemory(long memory);
 
+  static native long newStream();
+
+  static native long writeStream(long stream, long bytes, long count);
+
+  static native void endStream(long stream, long error, long errorBytes);
+
+  static native void freeStream(long stream);
+
   static native void releaseMemory();
 }

@@ -136,7 +136,8 @@ final class Library {
     }
   }
 
-  private static void discard(final Path path) {
+  /** Deletes a file that was made here, now or when the JVM ends. */
+  static void discard(final Path path) {
     try {
       Files.deleteIfExists(path);
     } catch (IOException e) {

@@ -4,6 +4,7 @@ package io.arrowsmith.internal;
 import io.arrowsmith.Input;
 import io.arrowsmith.Reject;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -36,15 +37,22 @@ public final class NativeReader extends ArrowReader {
   private final ReentrantLock lock = new ReentrantLock();
   private final CDataDictionaryProvider provider = new CDataDictionaryProvider();
   private final Consumer<Reject> onReject;
+  private final List<Pump> pumps;
+  private final List<Path> files;
   private volatile long reader;
   private volatile boolean closed;
   private boolean ended;
 
   private NativeReader(
-      final BufferAllocator allocator, final long reader, final Consumer<Reject> onReject) {
+      final BufferAllocator allocator,
+      final long reader,
+      final Request request,
+      final Consumer<Reject> onReject) {
     super(allocator);
     this.reader = reader;
     this.onReject = onReject;
+    this.pumps = request.pumps();
+    this.files = request.takeFiles();
   }
 
   /**
@@ -68,7 +76,7 @@ public final class NativeReader extends ArrowReader {
       final Consumer<Reject> onReject)
       throws IOException {
     options.set("rejects", onReject == null ? null : Boolean.TRUE);
-    try (Request request = new Request(allocator, inputs, options.json());
+    try (Request request = new Request(allocator, format, inputs, options);
         ArrowSchema exported = schema == null ? null : ArrowSchema.allocateNew(allocator)) {
       if (exported != null) {
         Data.exportSchema(allocator, schema, null, exported);
@@ -93,7 +101,7 @@ public final class NativeReader extends ArrowReader {
       if (reader == 0) {
         throw request.failure();
       }
-      return new NativeReader(allocator, reader, onReject);
+      return new NativeReader(allocator, reader, request, onReject);
     }
   }
 
@@ -109,7 +117,7 @@ public final class NativeReader extends ArrowReader {
   public static Schema infer(
       final BufferAllocator allocator, final List<Input> inputs, final Options options)
       throws IOException {
-    try (Request request = new Request(allocator, inputs, options.json());
+    try (Request request = new Request(allocator, Format.JSON, inputs, options);
         ArrowSchema out = ArrowSchema.allocateNew(allocator);
         CDataDictionaryProvider provider = new CDataDictionaryProvider()) {
       request.made();
@@ -142,7 +150,7 @@ public final class NativeReader extends ArrowReader {
 
   @Override
   protected Schema readSchema() throws IOException {
-    try (Request request = new Request(allocator, List.of(), "");
+    try (Request request = new Request(allocator);
         ArrowSchema schema = ArrowSchema.allocateNew(allocator)) {
       if (Natives.schema(open(), schema.memoryAddress(), request.error) < 0) {
         throw request.failure();
@@ -166,14 +174,14 @@ public final class NativeReader extends ArrowReader {
   }
 
   private boolean load(final VectorSchemaRoot root) throws IOException {
-    try (Request request = new Request(allocator, List.of(), "");
+    try (Request request = new Request(allocator);
         ArrowArray array = ArrowArray.allocateNew(allocator)) {
       final long given;
       try {
         given = Natives.next(reader, array.memoryAddress(), request.error);
         ended = given != 1;
         if (given < 0) {
-          throw request.failure();
+          throw Pump.cause(pumps, request.failure());
         }
       } finally {
         handOver();
@@ -239,6 +247,7 @@ public final class NativeReader extends ArrowReader {
     }
     if (open != 0) {
       Natives.close(open);
+      files.forEach(Library::discard);
     }
   }
 }

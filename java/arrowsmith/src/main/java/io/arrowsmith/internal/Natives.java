@@ -92,6 +92,26 @@ final class Natives {
     Jni.freeMemory(memory);
   }
 
+  /** A stream. */
+  static long newStream() {
+    return Jni.newStream();
+  }
+
+  /** Copies bytes to a stream, and waits while it is full; 0 if nobody reads it any more. */
+  static long writeStream(final long stream, final long bytes, final long count) {
+    return Jni.writeStream(stream, bytes, count);
+  }
+
+  /** Ends a stream: with the text of an error, or 0. */
+  static void endStream(final long stream, final long error, final long errorBytes) {
+    Jni.endStream(stream, error, errorBytes);
+  }
+
+  /** Frees a stream. */
+  static void freeStream(final long stream) {
+    Jni.freeStream(stream);
+  }
+
   /** Gives what the pool keeps back to the system. */
   static void releaseMemory() {
     Jni.releaseMemory();

@@ -5,9 +5,13 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Options of a reader, as the JSON text that the native library takes. It checks nothing: the library does. */
+/** Options of a reader: as the JSON text that the native library takes, which checks it; and what is decided on this side. */
 public final class Options {
+  /** Longest stream that is kept in a file, in bytes. */
+  private static final long STREAM_BYTES_MAX = 16L << 30;
+
   private final Map<String, Object> values = new LinkedHashMap<>();
+  private long streamBytesMax = STREAM_BYTES_MAX;
 
   /** No options. */
   public Options() {}
@@ -27,7 +31,25 @@ public final class Options {
   }
 
   /**
-   * All of them.
+   * Says how long a stream may be that has to be kept.
+   *
+   * @param bytes its length; null gives the default back
+   * @throws IllegalArgumentException if it is below 0
+   */
+  public void setStreamBytesMax(final Long bytes) {
+    if (bytes != null && bytes < 0) {
+      throw new IllegalArgumentException("streamBytesMax: expected 0 or more, found " + bytes);
+    }
+    streamBytesMax = bytes == null ? STREAM_BYTES_MAX : bytes;
+  }
+
+  /** How long a stream may be that has to be kept. */
+  long streamBytesMax() {
+    return streamBytesMax;
+  }
+
+  /**
+   * All of them but that.
    *
    * @return JSON text
    */

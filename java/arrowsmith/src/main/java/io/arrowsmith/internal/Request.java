@@ -3,9 +3,9 @@ package io.arrowsmith.internal;
 
 import io.arrowsmith.Input;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
@@ -14,13 +14,14 @@ import org.apache.arrow.memory.OutOfMemoryException;
 
 /**
  * What a call to the native library is told, in memory outside of the heap: inputs, options, and where the error goes. Bytes of inputs
- * are copied to buffers of the library, which it takes over when it is called.
+ * are copied to buffers of the library, which it takes over when it is called; streams are pumped from then on.
  */
 final class Request implements AutoCloseable {
   private static final int SOURCE_BYTES = 5 * Long.BYTES;
   private static final int PATH = 0;
   private static final int PATTERN = 1;
   private static final int BUFFER = 3;
+  private static final int STREAM = 4;
   private static final int PIECE_BYTES = 1 << 16;
 
   /** Where the call writes the address of its error. */
@@ -33,9 +34,21 @@ final class Request implements AutoCloseable {
 
   private final ArrowBuf memory;
   private final List<Long> buffers = new ArrayList<>();
+  private final List<Pump> pumps = new ArrayList<>();
+  private final List<Path> files = new ArrayList<>();
 
-  Request(final BufferAllocator allocator, final List<Input> inputs, final String json)
+  /** A call without inputs. */
+  Request(final BufferAllocator allocator) throws IOException {
+    this(allocator, null, List.of(), new Options());
+  }
+
+  Request(
+      final BufferAllocator allocator,
+      final NativeReader.Format format,
+      final List<Input> given,
+      final Options said)
       throws IOException {
+    final List<Input> inputs = format == NativeReader.Format.PARQUET ? kept(given, said) : given;
     final List<byte[]> texts = new ArrayList<>();
     long bytes = Long.BYTES;
     for (final Input input : inputs) {
@@ -44,8 +57,13 @@ final class Request implements AutoCloseable {
       texts.add(text);
       bytes += SOURCE_BYTES + text.length;
     }
-    final byte[] said = json.getBytes(StandardCharsets.UTF_8);
-    memory = allocator.buffer(bytes + said.length);
+    final byte[] json = said.json().getBytes(StandardCharsets.UTF_8);
+    try {
+      memory = allocator.buffer(bytes + json.length);
+    } catch (RuntimeException | Error e) {
+      forget();
+      throw e;
+    }
     try {
       error = memory.memoryAddress();
       Mem.putLong(error, 0);
@@ -59,8 +77,9 @@ final class Request implements AutoCloseable {
           final ByteBuffer content = input.content();
           put(source, BUFFER, copy(content), content.remaining());
         } else if (input.kind() == Input.Kind.STREAM) {
-          final long bytesRead = copy(input.source());
-          put(source, BUFFER, buffers.get(buffers.size() - 1), bytesRead);
+          final Pump pump = new Pump(input.source());
+          pumps.add(pump);
+          put(source, STREAM, pump.stream, 0);
         } else {
           final byte[] name = texts.get(i);
           Mem.copy(name, name.length, text);
@@ -69,9 +88,9 @@ final class Request implements AutoCloseable {
         }
       }
       options = text;
-      optionsBytes = said.length;
-      Mem.copy(said, said.length, text);
-    } catch (IOException | RuntimeException | Error e) {
+      optionsBytes = json.length;
+      Mem.copy(json, json.length, text);
+    } catch (RuntimeException | Error e) {
       close();
       throw e;
     }
@@ -94,24 +113,26 @@ final class Request implements AutoCloseable {
     return buffer;
   }
 
-  /** Copies what is left of a stream to a new buffer, the last one; gives its length. */
-  private long copy(final InputStream stream) throws IOException {
-    final byte[] piece = new byte[PIECE_BYTES];
-    long room = PIECE_BYTES;
-    long buffer = buffer(room);
-    long length = 0;
-    for (int read; (read = stream.read(piece)) >= 0; length += read) {
-      if (read > room - length) {
-        final long larger = buffer(Math.multiplyExact(room, 2));
-        Mem.move(buffer, larger, length);
-        buffers.remove(buffers.size() - 2);
-        Natives.freeBuffer(buffer);
-        buffer = larger;
-        room *= 2;
+  /** The inputs, with streams read to their ends. */
+  private List<Input> kept(final List<Input> inputs, final Options said) throws IOException {
+    final List<Input> kept = new ArrayList<>();
+    try {
+      for (final Input input : inputs) {
+        if (input.kind() != Input.Kind.STREAM) {
+          kept.add(input);
+          continue;
+        }
+        final Spill spill = Spill.of(input.source(), said.streamBytesMax());
+        if (spill.file != null) {
+          files.add(spill.file);
+        }
+        kept.add(spill.file == null ? Input.bytes(spill.bytes) : Input.path(spill.file));
       }
-      Mem.copy(piece, read, buffer + length);
+      return kept;
+    } catch (IOException | RuntimeException | Error e) {
+      forget();
+      throw e;
     }
-    return length;
   }
 
   private long copy(final ByteBuffer content) {
@@ -132,20 +153,46 @@ final class Request implements AutoCloseable {
     return buffer;
   }
 
-  /** Says that the call was made, which took the buffers over. */
+  /** Says that the call is made, which takes the buffers over, and starts the streams. */
   void made() {
+    try {
+      pumps.forEach(Pump::start);
+    } catch (Error e) {
+      pumps.forEach(Pump::abandon);
+      throw e;
+    }
     buffers.clear();
+  }
+
+  /** The streams that are carried to the library. */
+  List<Pump> pumps() {
+    return List.copyOf(pumps);
+  }
+
+  /** The files that the reader needs while it is open, and that whoever has it deletes. */
+  List<Path> takeFiles() {
+    final List<Path> taken = List.copyOf(files);
+    files.clear();
+    return taken;
   }
 
   /** The exception for the error that the call wrote. */
   IOException failure() {
-    return Failure.take(Mem.getLong(error));
+    return Pump.cause(pumps, Failure.take(Mem.getLong(error)));
   }
 
   @Override
   public void close() {
     buffers.forEach(Natives::freeBuffer);
     buffers.clear();
+    pumps.forEach(Pump::release);
+    pumps.clear();
+    forget();
     memory.close();
+  }
+
+  private void forget() {
+    files.forEach(Library::discard);
+    files.clear();
   }
 }

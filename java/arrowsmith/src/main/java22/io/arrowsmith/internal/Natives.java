@@ -35,6 +35,10 @@ final class Natives {
   private static final MethodHandle FREE_BUFFER = nothing("arrowsmith_buffer_free", 1);
   private static final MethodHandle NEW_MEMORY = number("arrowsmith_memory_new", 2);
   private static final MethodHandle FREE_MEMORY = nothing("arrowsmith_memory_free", 1);
+  private static final MethodHandle NEW_STREAM = number("arrowsmith_stream_new", 0);
+  private static final MethodHandle WRITE_STREAM = number("arrowsmith_stream_write", 3);
+  private static final MethodHandle END_STREAM = nothing("arrowsmith_stream_end", 3);
+  private static final MethodHandle FREE_STREAM = nothing("arrowsmith_stream_free", 1);
   private static final MethodHandle RELEASE_MEMORY = nothing("arrowsmith_release_memory", 0);
 
   private Natives() {}
@@ -204,6 +208,42 @@ final class Natives {
   static void freeMemory(final long memory) {
     try {
       FREE_MEMORY.invokeExact(memory);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** A stream. */
+  static long newStream() {
+    try {
+      return (long) NEW_STREAM.invokeExact();
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Copies bytes to a stream, and waits while it is full; 0 if nobody reads it any more. */
+  static long writeStream(final long stream, final long bytes, final long count) {
+    try {
+      return (long) WRITE_STREAM.invokeExact(stream, bytes, count);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Ends a stream: with the text of an error, or 0. */
+  static void endStream(final long stream, final long error, final long errorBytes) {
+    try {
+      END_STREAM.invokeExact(stream, error, errorBytes);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Frees a stream. */
+  static void freeStream(final long stream) {
+    try {
+      FREE_STREAM.invokeExact(stream);
     } catch (Throwable e) {
       throw impossible(e);
     }

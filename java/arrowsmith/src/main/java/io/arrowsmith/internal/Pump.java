@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.internal;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Carries the bytes of a Java stream to the native library, on a thread of its own: as many as the library takes, and a piece ahead. When nobody
+ * reads any more it ends with the read that it is in. It never closes the stream.
+ */
+final class Pump implements Runnable {
+  private static final int PIECE_BYTES = 1 << 16;
+
+  /** The library's end. */
+  final long stream;
+
+  private final InputStream from;
+  private int users = 1;
+  private volatile Throwable failure;
+
+  /** Makes the library's end, which {@link #release()} frees when the thread has ended too. */
+  Pump(final InputStream from) {
+    this.from = from;
+    this.stream = Natives.newStream();
+  }
+
+  /** Starts the thread. */
+  void start() {
+    synchronized (this) {
+      users++;
+    }
+    final Thread thread = new Thread(this, "arrowsmith-stream");
+    thread.setDaemon(true);
+    try {
+      thread.start();
+    } catch (Error e) {
+      release();
+      throw e;
+    }
+  }
+
+  /** Ends a thread whose bytes nobody is going to read. */
+  void abandon() {
+    Natives.endStream(stream, 0, 0);
+  }
+
+  /** Whoever made it, or its thread, needs the library's end no more. */
+  void release() {
+    synchronized (this) {
+      users--;
+      if (users > 0) {
+        return;
+      }
+    }
+    Natives.freeStream(stream);
+  }
+
+  @Override
+  public void run() {
+    final long piece = Natives.newBuffer(PIECE_BYTES);
+    try {
+      carry(piece);
+      Natives.endStream(stream, 0, 0);
+    } catch (Throwable e) {
+      // Before the library can say that there is one.
+      failure = e;
+      final byte[] why = e.toString().getBytes(StandardCharsets.UTF_8);
+      final int length = piece == 0 ? 0 : Math.min(why.length, PIECE_BYTES);
+      Mem.copy(why, length, piece);
+      // An address that is not null says that it failed, whatever the length.
+      Natives.endStream(stream, piece == 0 ? stream : piece, length);
+    } finally {
+      Natives.freeBuffer(piece);
+      release();
+    }
+  }
+
+  private void carry(final long piece) throws IOException {
+    if (piece == 0) {
+      throw new IOException("no memory for a piece of a stream");
+    }
+    final byte[] bytes = new byte[PIECE_BYTES];
+    for (int read; (read = from.read(bytes)) >= 0; ) {
+      Objects.checkFromIndexSize(0, read, bytes.length);
+      Mem.copy(bytes, read, piece);
+      if (Natives.writeStream(stream, piece, read) == 0) {
+        return;
+      }
+    }
+  }
+
+  /**
+   * What a reader fails with: what its stream threw, where the library only passes on that it did.
+   *
+   * @param pumps the reader's streams
+   * @param failed what the library said
+   */
+  static IOException cause(final List<Pump> pumps, final IOException failed) {
+    if (failed.getClass() != IOException.class) {
+      return failed;
+    }
+    for (final Pump pump : pumps) {
+      final Throwable failure = pump.failure;
+      if (failure instanceof IOException exception) {
+        // It says where the stream was read; this says where the batch was asked for.
+        exception.addSuppressed(failed);
+        return exception;
+      }
+      if (failure != null) {
+        return new IOException("the stream failed: " + failure, failure);
+      }
+    }
+    return failed;
+  }
+}
