@@ -25,9 +25,7 @@ module as_json_integer
 );
 
   // Cycle 1: digits that stand together at the end, and what stands before them. By distance from the end of the text.
-  // What is kept is on the slowest path, and is not to be taken apart for the sake of area.
-  logic [Digits:0] token, dash, zero;
-  (* keep *) logic [Digits:0] digit, digits;
+  logic [Digits:0] digit, token, dash, zero, digits;
   logic [Digits*4-1:0] nibbles;
   logic minus, sound;
   always_comb begin
