@@ -49,7 +49,7 @@ BENCHES = [
         [{"Width": 64}, {"Width": 32}],
     ),
     ("as_json_scan", "json/as_json_scan.sv", "test_json_scan", [{"W": 8}, {"W": 32}]),
-    ("as_json_integer", "json/as_json_integer.sv", "test_json_integer", [{}]),
+    ("as_json_integer", ["json/as_json_pkg.sv", "json/as_json_integer.sv"], "test_json_integer", [{}]),
     (
         "as_json_pack",
         "json/as_json_pack.sv",

@@ -30,6 +30,8 @@ module as_json_convert
     input logic [         L*8-1:0] lanes_i,
     // The beat of the step, behind the Window bytes before it.
     input logic [(Window+W)*8-1:0] bytes_i,
+    // What each of these is.
+    input logic [(Window+W)*4-1:0] classes_i,
 
     output logic                 valid_o,
     output step_t                step_o,
@@ -45,27 +47,41 @@ module as_json_convert
 
   localparam int unsigned Stages = ShortLatency + 1;
   localparam int unsigned Extra = Floats || Times || Decimals ? LongLatency - ShortLatency : 0;
+  // The stage that holds the step whose values come out of the converters.
+  localparam int unsigned Done = ShortLatency - 1;
   localparam int unsigned Short = 21;
+  localparam int unsigned LaneBits = $clog2(W);
+  // A string may begin that far before the beat.
+  localparam int unsigned Reach = W < Window ? W : Window;
+  localparam int unsigned ReachBits = $clog2(Reach + W);
 
   logic [Stages+Extra-1:0] valid_q;
   step_t step_q[Stages];
   // Stage 0: the text of each value, at the end of a window.
-  logic [L*Short*8-1:0] texts_q;
+  numeral_t [L-1:0][Short-1:0] texts_q;
   logic [Window*8-1:0] text_q;
+  logic [Window*4-1:0] classes_q;
   // Bytes of a string travel beside.
   logic [PieceBits-1:0] string_q[Stages-1];
 
-  // A string may begin before the beat.
-  logic [31:0] first;
-  assign first = 32'(Window) + {{24{step_i.first[7]}}, step_i.first};
+  localparam int unsigned NumeralBits = $bits(numeral_t);
+  logic [(Short+W)*NumeralBits-1:0] numerals;
+  logic [ReachBits-1:0] first;
+  always_comb begin
+    for (int unsigned i = 0; i < Short + W; i++) begin
+      numerals[i*NumeralBits+:NumeralBits] = {classes_i[(Window-Short+i)*4+2+:2], bytes_i[(Window-Short+i)*8+:4]};
+    end
+    first = ReachBits'(step_i.first + 8'(Reach));
+  end
 
   always_ff @(posedge clk_i) begin
     for (int unsigned j = 0; j < L; j++) begin
-      texts_q[j*Short*8+:Short*8] <= (Short * 8)'(bytes_i >> ((32'(lanes_i[j*8+:8]) + Window - Short) * 8));
+      texts_q[j] <= (Short * NumeralBits)'(numerals >> 32'(lanes_i[j*8+:LaneBits]) * NumeralBits);
     end
-    text_q <= (Window * 8)'(bytes_i >> (32'(lanes_i[7:0]) * 8));
-    string_q[0] <= PieceBits'(bytes_i >> (first * 8));
-    step_q[0] <= step_i;
+    text_q      <= (Window * 8)'(bytes_i >> {lanes_i[LaneBits-1:0], 3'b000});
+    classes_q   <= (Window * 4)'(classes_i >> {lanes_i[LaneBits-1:0], 2'b00});
+    string_q[0] <= PieceBits'(bytes_i[(Window+W)*8-1:(Window-Reach)*8] >> {first, 3'b000});
+    step_q[0]   <= step_i;
     for (int unsigned s = 1; s < Stages - 1; s++) begin
       step_q[s] <= step_q[s-1];
       string_q[s] <= string_q[s-1];
@@ -83,7 +99,7 @@ module as_json_convert
   for (genvar j = 0; j < L; j++) begin : gen_integer
     as_json_integer i_integer (
         .clk_i,
-        .text_i  (texts_q[j*Short*8+:Short*8]),
+        .text_i  (texts_q[j]),
         .signed_i(step_q[0].row.is_signed),
         .bits_i  (step_q[0].row.bits),
         .value_o (integers[j*64+:64]),
@@ -91,18 +107,29 @@ module as_json_convert
     );
   end
 
-  logic is_true, is_false, is_null, is_number, is_opened, is_long;
+  typedef struct packed {logic is_true, is_false, is_null, is_number, is_opened, is_long;} literal_t;
+  literal_t told, literal;
   as_json_literal #(
       .Window(Window)
   ) i_literal (
       .clk_i,
-      .text_i  (text_q),
-      .true_o  (is_true),
-      .false_o (is_false),
-      .null_o  (is_null),
-      .number_o(is_number),
-      .opened_o(is_opened),
-      .long_o  (is_long)
+      .classes_i(classes_q),
+      .text_i   (text_q[Window*8-1-:40]),
+      .true_o   (told.is_true),
+      .false_o  (told.is_false),
+      .null_o   (told.is_null),
+      .number_o (told.is_number),
+      .opened_o (told.is_opened),
+      .long_o   (told.is_long)
+  );
+  as_json_delay #(
+      .Width ($bits(literal_t)),
+      .Stages(IntegerLatency - LiteralLatency)
+  ) i_literal_wait (
+      .clk_i,
+      .advance_i(1'b1),
+      .data_i   (told),
+      .data_o   (literal)
   );
 
   // An escape to its bytes. Of a pair of surrogates the second one gives them all; the first gives none, and must be
@@ -111,9 +138,14 @@ module as_json_convert
   logic [3:0] hex_ok_q;
   logic [7:0] simple_q;
   logic simple_ok_q, first_half_q, second_half_q;
-  logic [31:0] escape_q;
-  logic [7:0] escape_bytes_q;
-  logic escape_ok_q, escape_first_q, escape_second_q, awaited_q;
+  typedef struct packed {
+    logic [31:0] bytes;
+    logic [2:0]  count;
+    // A half of a pair of surrogates.
+    logic        ok, first, second;
+  } escape_t;
+  escape_t escape_q, escape;
+  logic awaited_q;
   logic [15:0] unit, unit_before;
   logic [3:0] unit_ok;
 
@@ -149,36 +181,46 @@ module as_json_convert
     second_half_q <= step_q[0].unicode && unit[15:10] == 6'b110111;
     code_q        <= unit[15:10] == 6'b110111 ? {unit_before[9:0], unit[9:0]} : {4'd0, unit};
     // Bytes of UTF-8.
-    escape_ok_q     <= simple_ok_q || &hex_ok_q;
-    escape_first_q  <= first_half_q;
-    escape_second_q <= second_half_q;
+    escape_q.ok     <= simple_ok_q || &hex_ok_q;
+    escape_q.first  <= first_half_q;
+    escape_q.second <= second_half_q;
     if (simple_ok_q) begin
-      escape_q       <= 32'(simple_q);
-      escape_bytes_q <= 8'd1;
+      escape_q.bytes <= 32'(simple_q);
+      escape_q.count <= 3'd1;
     end else if (first_half_q) begin
-      escape_q       <= '0;
-      escape_bytes_q <= 8'd0;
+      escape_q.bytes <= '0;
+      escape_q.count <= 3'd0;
     end else if (second_half_q) begin
-      escape_q       <= {2'b10, code[5:0], 2'b10, code[11:6], 2'b10, plane[1:0], code[15:12], 5'b11110, plane[4:2]};
-      escape_bytes_q <= 8'd4;
+      escape_q.bytes <= {2'b10, code[5:0], 2'b10, code[11:6], 2'b10, plane[1:0], code[15:12], 5'b11110, plane[4:2]};
+      escape_q.count <= 3'd4;
     end else if (code[15:7] == '0) begin
-      escape_q       <= {24'd0, code[7:0]};
-      escape_bytes_q <= 8'd1;
+      escape_q.bytes <= {24'd0, code[7:0]};
+      escape_q.count <= 3'd1;
     end else if (code[15:11] == '0) begin
-      escape_q       <= {16'd0, 2'b10, code[5:0], 3'b110, code[10:6]};
-      escape_bytes_q <= 8'd2;
+      escape_q.bytes <= {16'd0, 2'b10, code[5:0], 3'b110, code[10:6]};
+      escape_q.count <= 3'd2;
     end else begin
-      escape_q       <= {8'd0, 2'b10, code[5:0], 2'b10, code[11:6], 4'b1110, code[15:12]};
-      escape_bytes_q <= 8'd3;
+      escape_q.bytes <= {8'd0, 2'b10, code[5:0], 2'b10, code[11:6], 4'b1110, code[15:12]};
+      escape_q.count <= 3'd3;
     end
   end
 
-  // Stage 2 holds the step whose values come out of the converters.
+  // Two cycles it takes.
+  as_json_delay #(
+      .Width ($bits(escape_t)),
+      .Stages(IntegerLatency - 2)
+  ) i_escape_wait (
+      .clk_i,
+      .advance_i(1'b1),
+      .data_i   (escape_q),
+      .data_o   (escape)
+  );
+
   step_t done;
   logic [PieceBits-1:0] elements;
   logic [L-1:0] wanted;
   fault_e fault;
-  assign done = step_q[2];
+  assign done = step_q[Done];
   always_comb begin
     elements = '0;
     wanted = '0;
@@ -193,28 +235,28 @@ module as_json_convert
         endcase
       end
     end
-    if (done.escape) elements = PieceBits'(escape_q);
-    else if (done.text) elements = string_q[2] & ~({PieceBits{1'b1}} << {24'd0, done.count, 3'b000});
+    if (done.escape) elements = PieceBits'(escape.bytes);
+    else if (done.text) elements = string_q[Done] & ~({PieceBits{1'b1}} << {24'd0, done.count, 3'b000});
     fault = FaultNone;
-    if (done.text && awaited_q && !(done.escape && escape_second_q)) fault = FaultString;
-    if (done.escape && (!escape_ok_q || (escape_second_q && !awaited_q))) fault = FaultString;
+    if (done.text && awaited_q && !(done.escape && escape.second)) fault = FaultString;
+    if (done.escape && (!escape.ok || (escape.second && !awaited_q))) fault = FaultString;
     if (done.values && !done.fill) begin
       // A list of integers stands for its items.
       unique case (done.row.bulk ? KindInt : done.row.kind)
         KindInt:  if ((wanted & ~integers_ok) != '0) fault = FaultNumber;
-        KindBool: if (!is_true && !is_false) fault = FaultType;
+        KindBool: if (!literal.is_true && !literal.is_false) fault = FaultType;
         KindSkip: begin
-          if (is_long) fault = FaultWindow;
-          else if (!is_true && !is_false && !is_null && !is_number) fault = FaultSyntax;
+          if (literal.is_long) fault = FaultWindow;
+          else if (!literal.is_true && !literal.is_false && !literal.is_null && !literal.is_number) fault = FaultSyntax;
         end
         KindFloat: begin
-          if (is_long) fault = FaultWindow;
-          else if (!is_number) fault = FaultNumber;
+          if (literal.is_long) fault = FaultWindow;
+          else if (!literal.is_number) fault = FaultNumber;
         end
         KindDecimal: begin
-          if (is_long) fault = FaultWindow;
-          else if (!is_number) fault = FaultNumber;
-          else if (done.quoted && !is_opened) fault = FaultValue;
+          if (literal.is_long) fault = FaultWindow;
+          else if (!literal.is_number) fault = FaultNumber;
+          else if (done.quoted && !literal.is_opened) fault = FaultValue;
         end
         // In quotes it is for later; else a number of days or units.
         KindTime: if (!done.quoted && !integers_ok[0]) fault = FaultNumber;
@@ -228,18 +270,18 @@ module as_json_convert
   fault_e fault_q;
   always_ff @(posedge clk_i) begin
     data_q  <= elements;
-    flag_q  <= is_true && !done.fill;
+    flag_q  <= literal.is_true && !done.fill;
     fault_q <= fault;
-    step_q[3] <= step_q[2];
+    step_q[ShortLatency] <= step_q[Done];
     if (done.escape) begin
-      step_q[3].count <= escape_bytes_q;
-      step_q[3].add   <= escape_bytes_q;
+      step_q[ShortLatency].count <= 8'(escape.count);
+      step_q[ShortLatency].add   <= 8'(escape.count);
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) awaited_q <= 1'b0;
     else if (clr_i) awaited_q <= 1'b0;
-    else if (valid_q[2] && done.text) awaited_q <= done.escape && escape_first_q;
+    else if (valid_q[Done] && done.text) awaited_q <= done.escape && escape.first;
   end
 
   // What is there after `ShortLatency` cycles waits for what is not.
@@ -250,7 +292,7 @@ module as_json_convert
     fault_e               fault;
   } made_t;
   made_t made, last;
-  assign made = '{step: step_q[3], data: data_q, flag: flag_q, fault: fault_q};
+  assign made = '{step: step_q[ShortLatency], data: data_q, flag: flag_q, fault: fault_q};
   if (Extra == 0) begin : gen_short
     assign last = made;
   end else begin : gen_long

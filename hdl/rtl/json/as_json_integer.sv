@@ -4,83 +4,99 @@
 // Takes what JSON calls a number without fraction and exponent, if it fits `bits_i` bits; all else is not `ok_o`. Twenty digits in
 // groups of four: sums within a group, then of groups by powers of ten thousand.
 //
-// Latency: 2 cycles. Throughput: one a cycle. No stalls: the user counts what is under way.
+// Latency: `IntegerLatency` cycles, a multiplication or an addition in each. Throughput: one a cycle. No stalls: the user counts what
+// is under way.
 //
 // Layer: json.
-module as_json_integer #(
+module as_json_integer
+  import as_json_pkg::*;
+#(
     localparam int unsigned Digits = 20
 ) (
     input logic clk_i,
 
-    input logic [(Digits+1)*8-1:0] text_i,
-    input logic                    signed_i,
-    input logic [             6:0] bits_i,
+    input numeral_t [Digits:0] text_i,
+    input logic                signed_i,
+    // 8, 16, 32 or 64.
+    input logic     [     6:0] bits_i,
 
     output logic [63:0] value_o,
     output logic        ok_o
 );
 
-  // By distance from the end of the text.
-  logic [Digits:0] digit, token, digits, tokens;
+  // Cycle 1: digits that stand together at the end, and what stands before them. By distance from the end of the text.
+  logic [Digits:0] digit, token, dash, zero, digits;
   logic [Digits*4-1:0] nibbles;
-  logic [Digits:0] first;
-  logic minus, zero, sound;
-
+  logic minus, sound;
   always_comb begin
     for (int unsigned i = 0; i <= Digits; i++) begin
-      logic [7:0] c;
-      c = text_i[(Digits-i)*8+:8];
-      digit[i] = c >= "0" && c <= "9";
-      token[i] = !(c == " " || c == 8'h09 || c == 8'h0d || c == 8'h0a || c == 8'h22 || c == "," || c == "[" ||
-                   c == "]" || c == "{" || c == "}" || c == ":");
-    end
-    // All the digits, and all the bytes, that stand together at the end.
-    for (int unsigned i = 0; i <= Digits; i++) begin
+      digit[i]  = text_i[Digits-i].coarse == CoarseDigit;
+      token[i]  = text_i[Digits-i].coarse != CoarseNone;
+      dash[i]   = text_i[Digits-i].coarse == CoarseMinus;
+      zero[i]   = digit[i] && text_i[Digits-i].nibble == '0;
       digits[i] = &(digit | ({(Digits + 1) {1'b1}} << (i + 1)));
-      tokens[i] = &(token | ({(Digits + 1) {1'b1}} << (i + 1)));
     end
-    // The first digit, and what stands before it.
-    first = digits & ~(digits >> 1);
-    first[Digits] = 1'b0;
-    minus = 1'b0;
-    zero = 1'b0;
     nibbles = '0;
+    minus   = 1'b0;
+    sound   = digits[0] && !digits[Digits];
     for (int unsigned i = 0; i < Digits; i++) begin
-      if (digits[i]) nibbles[i*4+:4] = text_i[(Digits-i)*8+:4];
-      if (first[i] && text_i[(Digits-i-1)*8+:8] == "-") minus = 1'b1;
-      if (first[i] && text_i[(Digits-i)*8+:8] == "0") zero = 1'b1;
+      if (digits[i]) nibbles[i*4+:4] = text_i[Digits-i].nibble;
+      // No zero before others.
+      if (i != 0 && digits[i] && !digit[i+1] && zero[i]) sound = 1'b0;
+      // Nothing but a minus before the first, and nothing before that.
+      if (digits[i] && dash[i+1]) minus = 1'b1;
+      if (digits[i] && token[i+1] && !digit[i+1]) begin
+        if (!dash[i+1] || i + 1 == Digits || token[(i+2)%(Digits+1)]) sound = 1'b0;
+      end
     end
-    // Nothing but digits, a minus at most before them, no zero before others.
-    sound = digits[0] && !digits[Digits] && !tokens[Digits] && !(zero && digits[1]) &&
-            (tokens == digits || (minus && tokens == {digits[Digits-1:0], 1'b1}));
   end
 
-  logic [13:0] group_q[5];
-  logic minus_q, sound_q, signed_q;
-  logic [6:0] bits_q;
+  // What travels beside, by the cycle that it comes out of.
+  logic [5:1] minus_q, sound_q, nought_q, signed_q;
+  logic [6:0] bits_q[1:5];
   always_ff @(posedge clk_i) begin
+    minus_q   <= {minus_q[4:1], minus};
+    sound_q   <= {sound_q[4:1], sound};
+    nought_q  <= {nought_q[4:1], zero[0] && !digit[1]};
+    signed_q  <= {signed_q[4:1], signed_i};
+    bits_q[1] <= bits_i;
+    for (int unsigned i = 2; i < 6; i++) bits_q[i] <= bits_q[i-1];
+  end
+
+  // Cycles 2 to 5: sums of groups of 4, 8, 20 digits, less one where a minus stands.
+  logic [Digits*4-1:0] nibbles_q;
+  logic [13:0] four_q[5], top_q;
+  logic [26:0] eight_q[2];
+  logic [27:0] low_q;
+  logic [53:0] middle_q;
+  logic [67:0] high_q, less_q;
+  function automatic logic [6:0] two(input logic [7:0] pair);
+    return 7'(pair[7:4]) * 7'd10 + 7'(pair[3:0]);
+  endfunction
+  always_ff @(posedge clk_i) begin
+    nibbles_q <= nibbles;
     for (int unsigned g = 0; g < 5; g++) begin
-      group_q[g] <= 14'(nibbles[g*16+:4]) + 14'(nibbles[g*16+4+:4]) * 14'd10 +
-          14'(nibbles[g*16+8+:4]) * 14'd100 + 14'(nibbles[g*16+12+:4]) * 14'd1000;
+      four_q[g] <= 14'(two(nibbles_q[g*16+8+:8])) * 14'd100 + 14'(two(nibbles_q[g*16+:8]));
     end
-    minus_q  <= minus;
-    sound_q  <= sound;
-    signed_q <= signed_i;
-    bits_q   <= bits_i;
+    for (int unsigned g = 0; g < 2; g++) eight_q[g] <= 27'(four_q[g*2+1]) * 27'd10000 + 27'(four_q[g*2]);
+    top_q    <= four_q[4];
+    low_q    <= 28'(eight_q[0]) - 28'(minus_q[3]);
+    middle_q <= 54'(eight_q[1]) * 54'd100000000;
+    high_q   <= 68'(top_q) * 68'd10000000000000000;
+    less_q   <= high_q + 68'(middle_q) + {{40{low_q[27]}}, low_q};
   end
 
-  logic [26:0] low, middle;
-  logic [67:0] sum;
-  logic [67:0] limit;
-  assign low    = 27'(group_q[1]) * 27'd10000 + 27'(group_q[0]);
-  assign middle = 27'(group_q[3]) * 27'd10000 + 27'(group_q[2]);
-  assign sum    = 68'(group_q[4]) * 68'd10000000000000000 + 68'(middle) * 68'd100000000 + 68'(low);
-  // One more than the largest.
-  assign limit  = (68'd1 << (bits_q - 7'(signed_q))) + 68'(minus_q);
-
+  // Cycle 6: what is less by one is the complement of what has the other sign. It fits when nothing of it lies above the bits of a value.
+  logic fits;
+  always_comb begin
+    fits = less_q[67:64] == '0 && !(signed_q[5] && less_q[63]);
+    if (bits_q[5] <= 7'd32 && (less_q[63:32] != '0 || (signed_q[5] && less_q[31]))) fits = 1'b0;
+    if (bits_q[5] <= 7'd16 && (less_q[31:16] != '0 || (signed_q[5] && less_q[15]))) fits = 1'b0;
+    if (bits_q[5] <= 7'd8 && (less_q[15:8] != '0 || (signed_q[5] && less_q[7]))) fits = 1'b0;
+  end
   always_ff @(posedge clk_i) begin
-    value_o <= minus_q ? -sum[63:0] : sum[63:0];
-    ok_o    <= sound_q && !(minus_q && !signed_q) && sum < limit;
+    value_o <= less_q[63:0] ^ {64{minus_q[5]}};
+    ok_o    <= sound_q[5] && !(minus_q[5] && !signed_q[5]) && (nought_q[5] || fits);
   end
 
 endmodule

@@ -237,10 +237,23 @@ module as_json_kernel
   // The beat of the step that the route has just made, behind the bytes before it.
   logic [Window*8-1:0] history_q;
   logic [(Window+W)*8-1:0] bytes_q;
+  // What these bytes are.
+  logic [W*4-1:0] classes;
+  logic [Window*4-1:0] past_q;
+  logic [(Window+W)*4-1:0] classes_q;
+  always_comb begin
+    for (int unsigned i = 0; i < W; i++) classes[i*4+:4] = classify(beat.data[i*8+:8]);
+  end
   always_ff @(posedge clk_i) begin
-    if (clr_i) history_q <= {Window{8'h20}};
-    else if (shift && valid_q[Stages-1]) history_q <= (Window * 8)'({beat.data, history_q} >> (W * 8));
-    bytes_q <= {beat.data, history_q};
+    if (clr_i) begin
+      history_q <= {Window{8'h20}};
+      past_q    <= {Window{ClassNone}};
+    end else if (shift && valid_q[Stages-1]) begin
+      history_q <= (Window * 8)'({beat.data, history_q} >> (W * 8));
+      past_q    <= (Window * 4)'({classes, past_q} >> (W * 4));
+    end
+    bytes_q   <= {beat.data, history_q};
+    classes_q <= {classes, past_q};
   end
 
   logic out_valid, out_flag, convert_busy, convert_fault;
@@ -264,6 +277,7 @@ module as_json_kernel
       .step_i        (step),
       .lanes_i       (lanes),
       .bytes_i       (bytes_q),
+      .classes_i     (classes_q),
       .valid_o       (out_valid),
       .step_o        (out),
       .data_o        (out_data),

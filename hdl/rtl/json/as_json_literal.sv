@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells `true`, `false`, `null` and the grammar of JSON's numbers apart from all other text. The text stands at the end of the window.
 //
-// Latency: 2 cycles. Throughput: one a cycle. No stalls.
+// Latency: `LiteralLatency` cycles. Throughput: one a cycle. No stalls.
 //
 // Layer: json.
-module as_json_literal #(
+module as_json_literal
+  import as_json_pkg::*;
+#(
+    // A power of two.
     parameter int unsigned Window = 32
 ) (
     input logic clk_i,
 
-    input logic [Window*8-1:0] text_i,
+    // What the bytes of the window are, and the last five of them.
+    input logic [Window*4-1:0] classes_i,
+    input logic [        39:0] text_i,
 
     output logic true_o,
     output logic false_o,
@@ -21,78 +26,90 @@ module as_json_literal #(
     output logic long_o
 );
 
-  // Bytes of the token, from its end; those before it are taken for spaces.
-  logic [Window-1:0] tokens, digits, zeros, minuses, pluses, points, letters;
+  // Cycle 1: whether each byte may stand between its neighbours, in a number that begins behind what is no part of a text.
+  logic [Window-1:0] token, quote, digit, zero, minus, plus, point, power, good;
   always_comb begin
     for (int unsigned i = 0; i < Window; i++) begin
-      logic [7:0] c;
-      c          = text_i[i*8+:8];
-      tokens[i]  = !(c == " " || c == 8'h09 || c == 8'h0d || c == 8'h0a || c == 8'h22 || c == "," || c == "[" ||
-                     c == "]" || c == "{" || c == "}" || c == ":");
-      digits[i]  = c >= "0" && c <= "9";
-      zeros[i]   = c == "0";
-      minuses[i] = c == "-";
-      pluses[i]  = c == "+";
-      points[i]  = c == ".";
-      letters[i] = c == "e" || c == "E";
+      class_e c;
+      c        = class_e'(classes_i[i*4+:4]);
+      token[i] = c[3:2] != CoarseNone;
+      quote[i] = c == ClassQuote;
+      digit[i] = c[3:2] == CoarseDigit;
+      zero[i]  = c == ClassZero;
+      minus[i] = c == ClassMinus;
+      plus[i]  = c == ClassPlus;
+      point[i] = c == ClassPoint;
+      power[i] = c == ClassPower;
     end
-    // Every byte needs all behind it; in as many steps as the window's size has bits.
+  end
+  // Bit i of a mask shifted left is about the byte before byte i, shifted right about the one behind.
+  logic [Window-1:0] first, sign;
+  always_comb begin
+    first = token & ~(token << 1);
+    sign  = minus | plus;
+    good  = digit;
+    good |= sign & (first & minus | power << 1) & digit >> 1;
+    good |= point & digit << 1 & digit >> 1;
+    good |= power & digit << 1 & (digit | sign) >> 1;
+    // No digit follows a zero that begins the number.
+    good &= ~(zero & (first | (first & minus) << 1) & digit >> 1);
+  end
+  logic [Window-1:0] token_q, bad_q, point_q, power_q, open_q;
+  logic ended_q, true_q, false_q, null_q;
+  always_ff @(posedge clk_i) begin
+    token_q <= token;
+    bad_q   <= ~good;
+    point_q <= point;
+    power_q <= power;
+    open_q  <= ~token & quote;
+    ended_q <= digit[Window-1];
+    true_q  <= text_i[39:8] == {"e", "u", "r", "t"} && !token[Window-5];
+    false_q <= text_i == {"e", "s", "l", "a", "f"} && !token[Window-6];
+    null_q  <= text_i[39:8] == {"l", "l", "u", "n"} && !token[Window-5];
+  end
+
+  // Cycle 2: what of all this stands together at the end. Every byte needs all behind it; in as many steps as the window's size has bits.
+  logic [Window-1:0] tokens;
+  always_comb begin
+    tokens = token_q;
     for (int unsigned step = 1; step < Window; step *= 2) begin
       tokens &= tokens >> step | ~({Window{1'b1}} >> step);
     end
   end
-  logic [Window-1:0] tokens_q, digits_q, zeros_q, minuses_q, pluses_q, points_q, letters_q;
-  logic [Window*8-1:0] text_q;
+  logic [Window-1:0] points_q, powers_q;
+  logic right_q, opened_q, long_q, true_more_q, false_more_q, null_more_q;
   always_ff @(posedge clk_i) begin
-    tokens_q  <= tokens;
-    digits_q  <= tokens & digits;
-    zeros_q   <= tokens & zeros;
-    minuses_q <= tokens & minuses;
-    pluses_q  <= tokens & pluses;
-    points_q  <= tokens & points;
-    letters_q <= tokens & letters;
-    text_q    <= text_i;
+    points_q     <= tokens & point_q;
+    powers_q     <= tokens & power_q;
+    right_q      <= ended_q && (tokens & bad_q) == '0;
+    opened_q     <= |(tokens & open_q << 1);
+    long_q       <= tokens[0];
+    true_more_q  <= true_q;
+    false_more_q <= false_q;
+    null_more_q  <= null_q;
   end
 
-  // The grammar of numbers, as what may stand beside each byte: no byte waits for what the one before it was found to be. Bit i of a mask
-  // shifted left is about the byte before byte i, shifted right about the one behind.
-  logic [Window-1:0] first, signs, marked, lettered, right;
-  logic is_number;
+  // Cycle 3: a point stands behind no point or letter, a letter behind no letter. A tree of halves, each put into the place of its first byte.
+  logic [Window-1:0] points, powers, twice;
   always_comb begin
-    first    = tokens_q & ~(tokens_q << 1);
-    signs    = minuses_q | pluses_q;
-    // A point or a letter stands before it; a letter does.
-    marked   = (points_q | letters_q) << 1;
-    lettered = letters_q << 1;
-    for (int unsigned step = 1; step < Window; step *= 2) begin
-      marked   |= marked << step;
-      lettered |= lettered << step;
-    end
-    right = digits_q;
-    right |= signs & (first & minuses_q | letters_q << 1) & digits_q >> 1;
-    right |= points_q & digits_q << 1 & digits_q >> 1 & ~marked;
-    right |= letters_q & digits_q << 1 & (digits_q | signs) >> 1 & ~lettered;
-    // No digit follows a zero that begins the number.
-    right &= ~(zeros_q & (first | (first & minuses_q) << 1) & digits_q >> 1);
-    is_number = digits_q[Window-1] && right == tokens_q;
-  end
-
-  logic opened;
-  always_comb begin
-    opened = 1'b0;
-    for (int unsigned i = 1; i < Window; i++) begin
-      if (tokens_q[i] && !tokens_q[i-1] && text_q[(i-1)*8+:8] == 8'h22) opened = 1'b1;
+    points = points_q;
+    powers = powers_q;
+    twice  = '0;
+    for (int unsigned half = 1; half < Window; half *= 2) begin
+      for (int unsigned i = 0; i < Window; i += half * 2) begin
+        twice[i] |= twice[i+half] || (points[i+half] && (points[i] || powers[i])) || (powers[i+half] && powers[i]);
+        points[i] |= points[i+half];
+        powers[i] |= powers[i+half];
+      end
     end
   end
-
-  localparam int unsigned End = Window * 8;
   always_ff @(posedge clk_i) begin
-    opened_o <= opened;
-    long_o   <= tokens_q[0];
-    true_o   <= text_q[End-32+:32] == {"e", "u", "r", "t"} && tokens_q[Window-4] && !tokens_q[Window-5];
-    false_o  <= text_q[End-40+:40] == {"e", "s", "l", "a", "f"} && tokens_q[Window-5] && !tokens_q[Window-6];
-    null_o   <= text_q[End-32+:32] == {"l", "l", "u", "n"} && tokens_q[Window-4] && !tokens_q[Window-5];
-    number_o <= is_number;
+    opened_o <= opened_q;
+    long_o   <= long_q;
+    true_o   <= true_more_q;
+    false_o  <= false_more_q;
+    null_o   <= null_more_q;
+    number_o <= right_q && !twice[0];
   end
 
 endmodule

@@ -49,8 +49,49 @@ package as_json_pkg;
     FaultWindow = 8'd27
   } fault_e;
 
-  // Cycles from the text of a value to the value: integers and literals; all others, which come out together.
-  localparam int unsigned ShortLatency = 3;
+  // What a byte is to the text of a number, and to what stands around it. Nothing in particular: it ends any text.
+  typedef enum logic [1:0] {
+    CoarseNone,
+    CoarseMinus,
+    CoarseOther,
+    CoarseDigit
+  } coarse_e;
+  typedef enum logic [3:0] {
+    ClassNone = {CoarseNone, 2'd0},
+    ClassQuote = {CoarseNone, 2'd1},
+    ClassMinus = {CoarseMinus, 2'd0},
+    ClassOther = {CoarseOther, 2'd0},
+    ClassPlus = {CoarseOther, 2'd1},
+    ClassPoint = {CoarseOther, 2'd2},
+    // `e` or `E`.
+    ClassPower = {CoarseOther, 2'd3},
+    ClassDigit = {CoarseDigit, 2'd0},
+    ClassZero = {CoarseDigit, 2'd1}
+  } class_e;
+  // As much of a byte as an integer needs.
+  typedef struct packed {
+    coarse_e    coarse;
+    logic [3:0] nibble;
+  } numeral_t;
+
+  function automatic class_e classify(input logic [7:0] c);
+    if (c == 8'h22) return ClassQuote;
+    if (c == " " || c == 8'h09 || c == 8'h0d || c == 8'h0a || c == "," || c == "[" || c == "]" || c == "{" || c == "}" ||
+        c == ":")
+      return ClassNone;
+    if (c == "0") return ClassZero;
+    if (c > "0" && c <= "9") return ClassDigit;
+    if (c == "-") return ClassMinus;
+    if (c == "+") return ClassPlus;
+    if (c == ".") return ClassPoint;
+    if (c == "e" || c == "E") return ClassPower;
+    return ClassOther;
+  endfunction
+
+  // Cycles from a text to what it says: of integers and literals; of all values that come out with these; of the others.
+  localparam int unsigned IntegerLatency = 6;
+  localparam int unsigned LiteralLatency = 3;
+  localparam int unsigned ShortLatency = IntegerLatency + 1;
   localparam int unsigned LongLatency = 13;
 
   // Texts of dates and times: what they name.
