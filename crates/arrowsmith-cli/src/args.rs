@@ -146,6 +146,10 @@ pub struct EngineArgs {
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size::parse_memory)]
     pub memory: usize,
 
+    /// Memory of the GPU for each thread that decodes; what needs more is cut, or left to the CPU
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = size::parse)]
+    pub gpu_memory: u64,
+
     /// Trust that the input is valid JSON: what no column takes is not validated
     #[arg(long)]
     pub trust: bool,

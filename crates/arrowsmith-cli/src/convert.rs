@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatchReader;
-use arrowsmith::gpu::{GpuEngine, GpuOptions};
+use arrowsmith::gpu::{GpuEngine, GpuOptions, by_name};
 use arrowsmith::json::{JsonReader, ReaderBuilder};
 use arrowsmith::plan::Engine as PlanEngine;
 use arrowsmith_core::sink::SinkSummary;
@@ -17,7 +17,7 @@ use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
 use arrowsmith_engine_rtl::json::{RtlEngine, Statistics};
 
 pub use self::target::Target;
-use crate::args::{ConvertArgs, Duplicates, Engine, OnBad, Unknown};
+use crate::args::{ConvertArgs, Duplicates, Engine, EngineArgs, OnBad, Unknown};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::interrupt::Interrupt;
@@ -37,7 +37,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     }
     parquet::refuse_options(&args.parquet)?;
     let rejects = Rejects::default();
-    let (engine, statistics) = engine(args.engine.engine, args.explain)?;
+    let (engine, statistics) = engine(&args.engine, args.explain)?;
     let reader = open(args, engine, interrupt, &rejects)?;
     let Some(target) = target.filter(|_| !args.explain) else {
         return print(&(reader.plan().to_string() + &engine_text(args.engine.engine, &reader)));
@@ -106,10 +106,14 @@ fn summary_text(summary: SinkSummary, bytes_in: u64, elapsed: Duration) -> Strin
 /// The engine, and what it counts if it is a circuit.
 type Chosen = (Arc<dyn PlanEngine>, Option<Arc<Statistics>>);
 
-fn engine(choice: Engine, explain: bool) -> Outcome<Chosen> {
-    Ok(match choice {
+fn engine(args: &EngineArgs, explain: bool) -> Outcome<Chosen> {
+    Ok(match args.engine {
         // What a GPU would do can be said without one.
         Engine::Gpu | Engine::Auto if explain => (arrowsmith::engine("cpu")?, None),
+        Engine::Gpu | Engine::Auto => match gpu(args)? {
+            Some(gpu) => (Arc::new(gpu), None),
+            None => (arrowsmith::engine("cpu")?, None),
+        },
         Engine::Rtl => {
             let engine = RtlEngine::new(arrowsmith::engine("cpu")?);
             let statistics = Arc::clone(engine.statistics());
@@ -117,6 +121,12 @@ fn engine(choice: Engine, explain: bool) -> Outcome<Chosen> {
         }
         choice => (arrowsmith::engine(choice.name())?, None),
     })
+}
+
+/// The GPU, if it is asked for and, for `auto`, there.
+fn gpu(args: &EngineArgs) -> Outcome<Option<GpuEngine>> {
+    let open = || GpuEngine::open(GpuOptions::default().with_memory_bytes_max(args.gpu_memory));
+    Ok(by_name(args.engine.name(), open)?)
 }
 
 fn open(

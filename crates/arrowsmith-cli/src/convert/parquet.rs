@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use arrow_array::RecordBatchReader;
 use arrow_schema::{FieldRef, TimeUnit};
+use arrowsmith::gpu::GpuOptions;
 use arrowsmith::gpu::device::NoDevice;
 use arrowsmith::gpu::parquet::ColumnEngine;
-use arrowsmith::gpu::{GpuEngine, GpuOptions, by_name};
 use arrowsmith::parquet::{
     Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
 };
@@ -107,14 +107,12 @@ fn open(
 
 /// The device, where one is asked for and, for `auto`, there is one.
 fn gpu(args: &ConvertArgs) -> Outcome<Option<Arc<ColumnEngine>>> {
-    let engine = args.engine.engine;
-    if args.explain && engine == Engine::Gpu {
+    if args.explain && args.engine.engine == Engine::Gpu {
         // What a GPU would do can be said without one.
         let columns = ColumnEngine::new(Arc::new(NoDevice), GpuOptions::default());
         return Ok(Some(Arc::new(columns)));
     }
-    let found = by_name(engine.name(), || GpuEngine::open(GpuOptions::default()))?;
-    Ok(found.as_ref().map(ColumnEngine::of).map(Arc::new))
+    Ok(super::gpu(&args.engine)?.as_ref().map(ColumnEngine::of).map(Arc::new))
 }
 
 fn read_options(args: &ConvertArgs) -> ReadOptions {
