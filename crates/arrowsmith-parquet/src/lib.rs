@@ -28,7 +28,7 @@ pub use filter::Filter;
 pub use header::{Encoding, LevelEncoding};
 pub use index::{PageLocation, page_locations};
 pub use options::{Columns, ListForm, ReadOptions, StringForm};
-pub use pages::{DataPage, DictionaryPage, Levels, Page, PageInfo, Pages, Stored};
+pub use pages::{DataPage, DictionaryPage, Levels, PackedPage, Page, PageInfo, Pages, Stored};
 pub use plan::{
     Column, Conversion, Leaf, List, ListKind, Map, Physical, ReadPlan, RepeatedLevels, Struct,
 };

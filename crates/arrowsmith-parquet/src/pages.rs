@@ -7,6 +7,8 @@
 //! them. A page lives until the next one is asked for, in the file's own bytes or in one buffer that all
 //! pages share. Of a file that is not in memory a window is read: a page, or as many small ones as it holds.
 
+mod packed;
+
 use std::fmt;
 
 use arrow_buffer::ArrowNativeType;
@@ -19,6 +21,8 @@ use crate::codec::{PageBuffers, SLACK_BYTES};
 use crate::file::File;
 use crate::header::{Encoding, HeaderError, LevelEncoding, PageHeader, PageKind};
 use crate::thrift::ThriftError;
+
+pub use packed::PackedPage;
 
 /// Bytes of a window over small pages, and of the first one over any: a part of a core's own cache.
 const WINDOW_BYTES: usize = if cfg!(test) { 256 } else { 128 << 10 };
@@ -562,7 +566,31 @@ impl Pages {
             self.pass(&header);
             return Ok(Some(Found { header, cuts, buffer: Buffer::Away, start, end }));
         }
-        self.load(&header)?;
+        let Body { start, end, levels, compressed } = self.body(&header)?;
+        let (buffer, start, end) = if compressed {
+            let bytes = header.uncompressed_bytes;
+            self.decompress(start, end, levels, bytes)?;
+            (Buffer::Own, 0, bytes)
+        } else {
+            (Buffer::File, start, end)
+        };
+        let body = match buffer {
+            Buffer::Own => &self.buffers.output()[start..end],
+            Buffer::File | Buffer::Away => &self.bytes[start..end],
+        };
+        let cuts = Cuts::find(&header, body, self.max_rep, self.max_def)?;
+        self.pass(&header);
+        if header.compressed_bytes <= ASK_BYTES_MAX {
+            // The page after this one is about as long, and no walk through this one gets the CPU to fetch it.
+            ask(&self.bytes, self.at, header.compressed_bytes + header.header_bytes);
+        }
+        Ok(Some(Found { header, cuts, buffer, start, end }))
+    }
+
+    /// Gets the page of `header`, which is the next one, and holds it to its checksum and to what it says of levels.
+    #[inline]
+    fn body(&mut self, header: &PageHeader) -> Result<Body> {
+        self.load(header)?;
         let start = self.at + header.header_bytes;
         let end = start + header.compressed_bytes;
         if self.verify_checksums
@@ -590,44 +618,33 @@ impl Pages {
             }
             _ => (0, self.compressed),
         };
-        let (buffer, start, end) = if compressed {
-            let bytes = header.uncompressed_bytes;
-            self.decompress(start, end, levels, bytes)?;
-            (Buffer::Own, 0, bytes)
-        } else {
-            (Buffer::File, start, end)
-        };
-        let body = match buffer {
-            Buffer::Own => &self.buffers.output()[start..end],
-            Buffer::File | Buffer::Away => &self.bytes[start..end],
-        };
-        let cuts = Cuts::find(&header, body, self.max_rep, self.max_def)?;
-        self.pass(&header);
-        if header.compressed_bytes <= ASK_BYTES_MAX {
-            // The page after this one is about as long, and no walk through this one gets the CPU to fetch it.
-            ask(&self.bytes, self.at, header.compressed_bytes + header.header_bytes);
-        }
-        Ok(Some(Found { header, cuts, buffer, start, end }))
+        Ok(Body { start, end, levels, compressed })
     }
 
     /// Decompresses `bytes[start + levels..end]` behind a copy of the levels.
     fn decompress(&mut self, start: usize, end: usize, levels: usize, bytes: usize) -> Result<()> {
-        if bytes > self.page_bytes_max {
-            return Err(self.too_large(bytes));
-        }
+        self.may_become(end - start - levels, levels, bytes)?;
         let input = &self.bytes[start + levels..end];
         let values = bytes - levels;
-        // A page of nulls only: some writers compress the nothing, some leave it out.
-        if values > 0 && !self.buffers.plausible(input.len(), values) {
-            return Err(corrupt(format!(
-                "{} bytes cannot decompress to the {values} that the page's header says",
-                input.len()
-            )));
-        }
         self.buffers.reserve(bytes);
         self.buffers.output_mut()[..levels].copy_from_slice(&self.bytes[start..start + levels]);
         if values > 0 {
             self.buffers.decompress(input, levels, values)?;
+        }
+        Ok(())
+    }
+
+    /// Whether `input` compressed bytes may become a page of `bytes`, levels before them included.
+    fn may_become(&self, input: usize, levels: usize, bytes: usize) -> Result<()> {
+        if bytes > self.page_bytes_max {
+            return Err(self.too_large(bytes));
+        }
+        let values = bytes - levels;
+        // A page of nulls only: some writers compress the nothing, some leave it out.
+        if values > 0 && !self.buffers.plausible(input, values) {
+            return Err(corrupt(format!(
+                "{input} bytes cannot decompress to the {values} that the page's header says"
+            )));
         }
         Ok(())
     }
@@ -694,6 +711,15 @@ impl Pages {
             stored,
         }
     }
+}
+
+/// Where a page is in the window: its levels first, where they are not compressed with the values.
+struct Body {
+    start: usize,
+    end: usize,
+    /// Bytes of levels that are never compressed.
+    levels: usize,
+    compressed: bool,
 }
 
 /// Where the bytes of a page are.

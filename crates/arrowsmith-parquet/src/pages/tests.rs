@@ -84,6 +84,55 @@ fn pages_come_one_by_one() {
     }
 }
 
+/// Pages that a reader decompresses by itself are those that the cursor decompresses.
+#[test]
+fn packed_pages_become_the_pages_that_are_read() {
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        let bytes = file(small_pages(version, Compression::SNAPPY));
+        for (file, leaf) in [(open(&bytes), 0), (open(&bytes), 1), (from_disk(&bytes).1, 1)] {
+            let mut packed = Pages::new(&file, 0, leaf).unwrap().verify_checksums(true);
+            let mut plain = Pages::new(&file, 0, leaf).unwrap();
+            let mut codec = crate::codec::decompressor(Compression::SNAPPY).unwrap();
+            let mut count = 0;
+            while let Some(expected) = plain.next().unwrap() {
+                // Nothing is passed over where the reader does not take it.
+                assert!(packed.next_packed(|_| false).unwrap().is_none());
+                let Some(page) = packed.next_packed(|bytes| !bytes.is_empty()).unwrap() else {
+                    // Pages of version 2 that became no shorter are stored as they are.
+                    packed.next().unwrap().unwrap();
+                    continue;
+                };
+                count += 1;
+                let mut unpacked = vec![0; page.unpacked_bytes];
+                codec.decompress(page.packed, &mut unpacked).unwrap();
+                match expected {
+                    Page::Dictionary(expected) => {
+                        assert!(page.dictionary && page.v1_levels.is_none());
+                        assert_eq!((page.count, &unpacked[..]), (expected.count, expected.values));
+                    }
+                    Page::Data(expected) => {
+                        assert_eq!((page.dictionary, page.count), (false, expected.count));
+                        assert_eq!(page.encoding, expected.encoding);
+                        assert!(unpacked.ends_with(expected.values));
+                        if version == WriterVersion::PARQUET_2_0 {
+                            assert_eq!(
+                                (page.rep, page.def),
+                                (expected.rep.bytes, expected.def.bytes)
+                            );
+                            assert_eq!(unpacked, expected.values);
+                        } else {
+                            let runs = Some(LevelEncoding::Rle);
+                            assert_eq!(page.v1_levels, Some((runs, runs)));
+                        }
+                    }
+                }
+            }
+            assert!(count > 5, "{count}");
+            assert!(packed.next_packed(|_| true).unwrap().is_none());
+        }
+    }
+}
+
 #[test]
 fn pages_are_skipped_and_sought() {
     let file = open(&file(small_pages(WriterVersion::PARQUET_1_0, Compression::SNAPPY)));

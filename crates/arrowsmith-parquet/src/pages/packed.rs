@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pages as the file has them, for readers that decompress by themselves: a GPU does.
+
+use arrowsmith_core::Result;
+
+use super::{Body, Pages};
+use crate::header::{Encoding, LevelEncoding, PageHeader, PageKind};
+
+/// A page that is still compressed.
+#[derive(Debug, Clone, Copy)]
+pub struct PackedPage<'a> {
+    /// Whether it is the dictionary, whose entries are PLAIN.
+    pub dictionary: bool,
+    /// Values, nulls included; entries of a dictionary.
+    pub count: usize,
+    /// How the values are encoded.
+    pub encoding: Encoding,
+    /// Of a data page of version 1, whose levels stand before the values in what is compressed: how repetition and
+    /// definition levels are encoded, where the page says one of the known ways.
+    pub v1_levels: Option<(Option<LevelEncoding>, Option<LevelEncoding>)>,
+    /// Repetition levels of a page of version 2, in runs.
+    pub rep: &'a [u8],
+    /// Definition levels of a page of version 2, in runs.
+    pub def: &'a [u8],
+    /// What is compressed.
+    pub packed: &'a [u8],
+    /// Bytes it becomes; with 0, `packed` may hold anything.
+    pub unpacked_bytes: usize,
+}
+
+impl Pages {
+    /// The next page as the file has it, for a reader that decompresses by itself what `takes` says of the compressed
+    /// bytes; none, and [`Pages::next`] reads it, at the end of the chunk, for other pages, and for those that are not
+    /// compressed.
+    ///
+    /// # Errors
+    /// As [`Pages::next`], but for what only decompression shows.
+    pub fn next_packed(
+        &mut self,
+        takes: impl FnOnce(&[u8]) -> bool,
+    ) -> Result<Option<PackedPage<'_>>> {
+        let found = self.pack(takes).map_err(|error| self.place(error))?;
+        Ok(found.map(|(header, Body { start, end, levels, .. })| {
+            let bytes = &self.bytes[start..end];
+            let (v1_levels, repetition_bytes) = match header.kind {
+                PageKind::DataV1 { definition, repetition } => (Some((repetition, definition)), 0),
+                PageKind::DataV2 { repetition_bytes, .. } => (None, repetition_bytes),
+                PageKind::Dictionary | PageKind::Other => (None, 0),
+            };
+            PackedPage {
+                dictionary: header.kind == PageKind::Dictionary,
+                count: header.count,
+                encoding: header.encoding,
+                v1_levels,
+                rep: &bytes[..repetition_bytes],
+                def: &bytes[repetition_bytes..levels],
+                packed: &bytes[levels..],
+                unpacked_bytes: header.uncompressed_bytes - levels,
+            }
+        }))
+    }
+
+    fn pack(&mut self, takes: impl FnOnce(&[u8]) -> bool) -> Result<Option<(PageHeader, Body)>> {
+        let Some(header) = self.header()? else { return Ok(None) };
+        self.current = None;
+        let body = self.body(&header)?;
+        let Body { start, end, levels, compressed } = body;
+        if !compressed || !takes(&self.bytes[start + levels..end]) {
+            return Ok(None);
+        }
+        self.may_become(end - start - levels, levels, header.uncompressed_bytes)?;
+        self.pass(&header);
+        Ok(Some((header, body)))
+    }
+}
