@@ -128,10 +128,12 @@ const INPUTS: [(&str, Workload, u32); 7] = [
 ];
 
 /// Parquet files: what they are called here, and the workload of `bench parquet` that they are.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 5] = [
     ("parquet-delta", "int64-delta"),
     ("parquet-strings", "string-delta-length"),
     ("parquet-taxi", "taxi-none"),
+    ("parquet-taxi-snappy", "taxi-snappy"),
+    ("parquet-taxi-zstd", "taxi-zstd"),
 ];
 
 /// What cuDF is run by: a format, a file and a number of rounds in, seconds out.

@@ -17,6 +17,10 @@ const FILES: &[&str] = &[
     include_str!("../kernels/parquet/column.cuh"),
     include_str!("../kernels/parquet/levels.cu"),
     include_str!("../kernels/parquet/values.cu"),
+    include_str!("../kernels/parquet/unpack.cuh"),
+    include_str!("../kernels/parquet/snappy.cu"),
+    include_str!("../kernels/parquet/zstd.cuh"),
+    include_str!("../kernels/parquet/zstd.cu"),
 ];
 
 /// What NVRTC is told beside the architecture: integers of 128 bits, and the dialect.

@@ -2,6 +2,7 @@
 //! One column chunk: its pages to the device, through the kernels, and back an array, and what is around its
 //! values.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
@@ -13,7 +14,7 @@ use arrow_schema::DataType;
 use arrowsmith_core::Result;
 use arrowsmith_engine_cpu::parquet::nest::Around;
 
-use super::pages::Host;
+use super::pages::{Host, Place};
 use super::shape::{Form, Shape};
 use crate::device::memory::{Arena, Refused};
 use crate::device::resident::{Part, Tree};
@@ -21,6 +22,9 @@ use crate::device::{Ptr, Stream};
 
 /// Words of a page in `PageDesc`.
 const DESC_WORDS: usize = 11;
+
+/// Words of an `UnpackTask`.
+const TASK_WORDS: usize = 7;
 
 /// A leaf, as the device has decoded it.
 pub(super) struct Decoded {
@@ -67,6 +71,11 @@ impl Run<'_> {
         let at = self.take(bytes.len())?;
         self.stream.copy_in(at, bytes).map_err(Refused::Device)?;
         Ok(at)
+    }
+
+    fn put_words(&mut self, words: &[u64]) -> Result<Ptr, Refused> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.put(&bytes)
     }
 
     fn zeros(&mut self, bytes: usize) -> Result<Ptr, Refused> {
@@ -282,21 +291,21 @@ struct Made {
 }
 
 fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
-    let text = run.put(&host.bytes)?;
+    let areas = Areas { sent: run.put(&host.bytes)?, unpacked: run.zeros(host.unpacked_bytes)? };
     let bad = run.zeros(4)?;
     let mut desc: Vec<u64> = Vec::with_capacity(host.pages.len() * DESC_WORDS);
     let mut first = 0;
     for page in &host.pages {
-        let at = |range: &std::ops::Range<usize>| [text.0 + range.start as u64, range.len() as u64];
-        desc.extend(at(&page.values));
+        let at = |range: &Range<usize>| [areas.sent.0 + range.start as u64, range.len() as u64];
+        desc.extend([areas.at(&page.values).0, page.values.len() as u64]);
         desc.extend(page.def.as_ref().map_or([0; 2], at));
         desc.extend(page.rep.as_ref().map_or([0; 2], at));
         desc.extend([page.count as u64, first, page.encoding, 0, 0]);
         first += page.count as u64;
     }
-    let desc: Vec<u8> = desc.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let pages = run.put(&desc)?;
+    let pages = run.put_words(&desc)?;
     let page_count = host.pages.len() as u64;
+    unpack(run, host, areas, pages, bad)?;
     let entries = host.entries;
     let levels = Levels {
         def: run.take(entries)?,
@@ -340,7 +349,7 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     let words = run.take(values * 8)?;
     let lens = run.take(if is_text { values * 8 } else { 0 })?;
     let totals = run.zeros(host.pages.len() * 8)?;
-    let dictionary = dictionary(run, shape, host, text, bad)?;
+    let dictionary = dictionary(run, shape, host, areas, bad)?;
     let mut args =
         [pages.0, page_count, words.0, lens.0, dictionary.count as u64, totals.0, 0, bad.0];
     run.launch("page_values", page_count, &args)?;
@@ -368,6 +377,51 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     Ok(Made { levels, rows: rows.count, parts })
 }
 
+/// Where on the device the bytes of pages are.
+#[derive(Clone, Copy)]
+struct Areas {
+    sent: Ptr,
+    unpacked: Ptr,
+}
+
+impl Areas {
+    fn at(self, place: &Place) -> Ptr {
+        match place {
+            Place::Sent(range) => self.sent.offset(range.start as u64),
+            Place::Unpacked(range) => self.unpacked.offset(range.start as u64),
+        }
+    }
+}
+
+/// Unpacks the pages that were sent compressed, and finds where their levels end.
+fn unpack(
+    run: &mut Run<'_>,
+    host: &Host,
+    areas: Areas,
+    pages: Ptr,
+    bad: Ptr,
+) -> Result<(), Refused> {
+    let Some(codec) = host.codec.filter(|_| !host.tasks.is_empty()) else { return Ok(()) };
+    let aside = run.take(host.aside_bytes)?;
+    let mut words = Vec::with_capacity(host.tasks.len() * TASK_WORDS);
+    for task in &host.tasks {
+        let desc = |page: usize| pages.offset((page * DESC_WORDS * 8) as u64).0;
+        words.extend([
+            areas.sent.offset(task.from.start as u64).0,
+            task.from.len() as u64,
+            areas.unpacked.offset(task.to.start as u64).0,
+            task.to.len() as u64,
+            aside.offset(task.aside as u64).0,
+            task.cuts,
+            task.page.map_or(0, desc),
+        ]);
+    }
+    let count = host.tasks.len() as u64;
+    let args = [run.put_words(&words)?.0, count, bad.0];
+    run.launch(codec.kernel(), count, &args)?;
+    run.launch("cut_pages", run.stream.blocks(count), &args)
+}
+
 /// The rows that come out.
 struct Rows {
     count: usize,
@@ -382,11 +436,11 @@ fn dictionary(
     run: &mut Run<'_>,
     shape: &Shape,
     host: &Host,
-    text: Ptr,
+    areas: Areas,
     bad: Ptr,
 ) -> Result<Dictionary, Halt> {
     let Some((at, count)) = host.dictionary.clone() else { return Ok(Dictionary::default()) };
-    let (bytes, len) = (text.offset(at.start as u64), at.len());
+    let (bytes, len) = (areas.at(&at), at.len());
     if shape.keys.is_some() {
         // Its entries are decoded by themselves; each has a byte at least.
         if count > len {
@@ -407,8 +461,7 @@ fn dictionary(
         dictionary.words = run.take(count * 8)?;
         dictionary.lens = run.take(count * 8)?;
         let desc = [bytes.0, len as u64, 0, 0, 0, 0, count as u64, 0, 0, 0, count as u64];
-        let desc: Vec<u8> = desc.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let page = run.put(&desc)?;
+        let page = run.put_words(&desc)?;
         let args = [page.0, 1, dictionary.words.0, dictionary.lens.0, 0, 0, 0, bad.0];
         run.launch("page_strings", 1, &args)?;
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet columns on a device: pages are found and decompressed on the host, everything a value costs is
+//! Parquet columns on a device: pages are found on the host, everything that a byte or a value of them costs is
 //! done by the kernels of `kernels/parquet`.
 //!
 //! The device decodes a column chunk as a whole, the pages of it that hold wanted rows, or, where there is no room
 //! for that or offsets of 32 bits do not number it, a window of rows at a time. What it does not
 //! hold, and every column from where it finds anything that is not sound, the CPU engine decodes: so errors
-//! are that engine's. Snappy, Zstandard and the other codecs run on the host.
+//! are that engine's. Codecs other than Snappy and Zstandard run on the host.
 
 mod chunk;
 mod pages;

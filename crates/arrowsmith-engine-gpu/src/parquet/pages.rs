@@ -1,15 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages of a column chunk on the host: found, decompressed, and laid one behind the other for the device.
+//! The pages of a column chunk on the host: found, laid one behind the other for the device, and decompressed where
+//! the device does not do that itself.
 
 use std::ops::Range;
 
 use arrowsmith_core::Result;
-use arrowsmith_parquet::{DataPage, Encoding, File, LevelEncoding, Levels, Page, Pages, Physical};
+use arrowsmith_parquet::{
+    DataPage, Encoding, File, LevelEncoding, Levels, PackedPage, Page, Pages, Physical,
+};
+use parquet::basic::Compression;
 
 use super::shape::Shape;
 
 /// Bytes behind every page that may be read.
 const SPARE: usize = 16;
+
+/// Literals of a block of Zstandard, at most.
+const ASIDE_BYTES_MAX: usize = 128 << 10;
+
+/// A codec of which the device has a decompressor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Codec {
+    Snappy,
+    Zstd,
+}
+
+impl Codec {
+    fn of(compression: Compression) -> Option<Self> {
+        match compression {
+            Compression::SNAPPY => Some(Self::Snappy),
+            Compression::ZSTD(_) => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// Its kernel.
+    pub fn kernel(self) -> &'static str {
+        match self {
+            Self::Snappy => "unpack_snappy",
+            Self::Zstd => "unpack_zstd",
+        }
+    }
+
+    /// Whether the kernel takes these bytes: frames with a checksum or a dictionary are for the host.
+    fn takes(self, packed: &[u8]) -> bool {
+        match self {
+            Self::Snappy => true,
+            Self::Zstd => packed.get(4).is_some_and(|descriptor| descriptor & 0x0F == 0),
+        }
+    }
+
+    /// Bytes that the kernel keeps aside for a page.
+    fn aside_bytes(self, unpacked: usize) -> usize {
+        match self {
+            Self::Snappy => 0,
+            Self::Zstd => unpacked.min(ASIDE_BYTES_MAX),
+        }
+    }
+}
+
+/// Where bytes of a page are.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// In what is sent.
+    Sent(Range<usize>),
+    /// In what the device unpacks.
+    Unpacked(Range<usize>),
+}
+
+impl Place {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Sent(range) | Self::Unpacked(range) => range.len(),
+        }
+    }
+}
+
+/// A page that the device unpacks.
+pub(super) struct Task {
+    /// In what is sent.
+    pub from: Range<usize>,
+    /// In what is unpacked.
+    pub to: Range<usize>,
+    /// Where in the memory for it what the kernel keeps aside begins.
+    pub aside: usize,
+    /// Whether it begins with repetition levels (1), with definition levels (2).
+    pub cuts: u64,
+    /// Number of the data page; none for the dictionary.
+    pub page: Option<usize>,
+}
 
 /// What became of reading pages.
 pub(super) enum Read {
@@ -21,21 +100,28 @@ pub(super) enum Read {
 }
 
 /// The pages of a chunk, on the host.
+#[derive(Default)]
 pub(super) struct Host {
     /// Dictionary, levels and values, one behind the other.
     pub bytes: Vec<u8>,
     /// Where the dictionary is, and how many entries it has.
-    pub dictionary: Option<(Range<usize>, usize)>,
+    pub dictionary: Option<(Place, usize)>,
     pub pages: Vec<HostPage>,
     /// The first row of the first page.
     pub first: usize,
     /// Levels, nulls included.
     pub entries: usize,
+    /// What the device unpacks, by what, into how many bytes, keeping how many aside.
+    pub codec: Option<Codec>,
+    pub tasks: Vec<Task>,
+    pub unpacked_bytes: usize,
+    pub aside_bytes: usize,
 }
 
 /// A data page.
 pub(super) struct HostPage {
-    pub values: Range<usize>,
+    /// Its values; where the device unpacks it, what of its levels is before them too.
+    pub values: Place,
     pub def: Option<Range<usize>>,
     pub rep: Option<Range<usize>>,
     pub count: usize,
@@ -43,7 +129,7 @@ pub(super) struct HostPage {
 }
 
 impl Host {
-    /// Reads and decompresses the pages that hold these rows; of a column of lists all pages.
+    /// Reads the pages that hold these rows; of a column of lists all pages.
     ///
     /// # Errors
     /// What the file says of a page.
@@ -55,8 +141,8 @@ impl Host {
         (bytes_max, entries_max): (u64, u64),
         verify_checksums: bool,
     ) -> Result<Read> {
-        let mut host =
-            Self { bytes: Vec::new(), dictionary: None, pages: Vec::new(), first: 0, entries: 0 };
+        let codec = Codec::of(file.chunk(row_group, shape.leaf)?.compression());
+        let mut host = Self { codec, ..Self::default() };
         let mut pages = Pages::new(file, row_group, shape.leaf)?.verify_checksums(verify_checksums);
         let mut row = 0;
         let repeats = shape.rep_max > 0;
@@ -72,18 +158,30 @@ impl Host {
                 host.first = row;
                 continue;
             }
-            let bytes = host.bytes.len().saturating_add(info.uncompressed_bytes) as u64;
+            let bytes = host.bytes.len().saturating_add(host.unpacked_bytes);
+            let bytes = bytes.saturating_add(info.uncompressed_bytes) as u64;
             let entries = host.entries.saturating_add(info.count) as u64;
             if bytes > bytes_max || (!info.dictionary && entries > entries_max) {
                 return Ok(Read::TooLarge);
             }
+            if !info.dictionary {
+                row += info.count;
+            }
+            // The entries of a dictionary array are decoded by themselves, from the host.
+            if let Some(codec) = codec.filter(|_| !(info.dictionary && shape.keys.is_some()))
+                && let Some(page) = pages.next_packed(|packed| codec.takes(packed))?
+            {
+                if !host.add_packed(shape, &page, codec) {
+                    return Ok(Read::Unsure);
+                }
+                continue;
+            }
             match pages.next()? {
                 None => return Ok(Read::Unsure),
                 Some(Page::Dictionary(page)) => {
-                    host.dictionary = Some((host.put(page.values), page.count));
+                    host.dictionary = Some((Place::Sent(host.put(page.values)), page.count));
                 }
                 Some(Page::Data(page)) => {
-                    row += page.count;
                     if !host.add(shape, &page) {
                         return Ok(Read::Unsure);
                     }
@@ -95,15 +193,10 @@ impl Host {
 
     /// The dictionary as a page of values.
     pub fn entries_of_dictionary(&self) -> Option<Self> {
-        let (values, count) = self.dictionary.clone()?;
-        let page = HostPage { values: 0..values.len(), def: None, rep: None, count, encoding: 0 };
-        let mut host = Self {
-            bytes: Vec::new(),
-            dictionary: None,
-            pages: vec![page],
-            first: 0,
-            entries: count,
-        };
+        let (Place::Sent(values), count) = self.dictionary.clone()? else { return None };
+        let place = Place::Sent(0..values.len());
+        let page = HostPage { values: place, def: None, rep: None, count, encoding: 0 };
+        let mut host = Self { pages: vec![page], entries: count, ..Self::default() };
         host.put(self.bytes.get(values)?);
         Some(host)
     }
@@ -116,9 +209,10 @@ impl Host {
         range
     }
 
-    fn add(&mut self, shape: &Shape, page: &DataPage<'_>) -> bool {
+    /// The number of an encoding in the kernels; none for what they do not hold.
+    fn encoding(&self, shape: &Shape, encoding: Encoding) -> Option<u64> {
         use Physical as P;
-        let encoding = match (page.encoding, shape.physical) {
+        let number = match (encoding, shape.physical) {
             (Encoding::Plain, _) => 0,
             (Encoding::Dictionary, kind) if kind != P::BOOLEAN => 1,
             (Encoding::Rle, P::BOOLEAN) => 2,
@@ -126,15 +220,15 @@ impl Host {
             (Encoding::DeltaLengthByteArray, P::BYTE_ARRAY) => 4,
             (Encoding::DeltaByteArray, P::BYTE_ARRAY) => 5,
             (Encoding::ByteStreamSplit, kind) if kind != P::BOOLEAN && kind != P::BYTE_ARRAY => 6,
-            _ => return false,
+            _ => return None,
         };
-        if encoding == 1 && self.dictionary.is_none() {
-            return false;
-        }
         // Dictionary arrays are made of dictionary pages; of others the CPU engine makes them.
-        if shape.keys.is_some() && encoding != 1 {
-            return false;
-        }
+        let keys = shape.keys.is_none() || number == 1;
+        (keys && (number != 1 || self.dictionary.is_some())).then_some(number)
+    }
+
+    fn add(&mut self, shape: &Shape, page: &DataPage<'_>) -> bool {
+        let Some(encoding) = self.encoding(shape, page.encoding) else { return false };
         let wanted = [(shape.def_max, &page.def), (shape.rep_max, &page.rep)];
         let is_runs = |levels: &Levels<'_>| levels.encoding == LevelEncoding::Rle;
         if wanted
@@ -144,9 +238,58 @@ impl Host {
             return false;
         }
         let [def, rep] = wanted.map(|(max, levels)| (max > 0).then(|| self.put(levels.bytes)));
-        let values = self.put(page.values);
+        let values = Place::Sent(self.put(page.values));
         self.entries += page.count;
         self.pages.push(HostPage { values, def, rep, count: page.count, encoding });
         true
+    }
+
+    fn add_packed(&mut self, shape: &Shape, page: &PackedPage<'_>, codec: Codec) -> bool {
+        let to = self.unpacked_bytes..self.unpacked_bytes + page.unpacked_bytes;
+        if page.dictionary {
+            self.dictionary = Some((Place::Unpacked(to.clone()), page.count));
+            self.unpack(page, codec, to, 0, None);
+            return true;
+        }
+        let Some(encoding) = self.encoding(shape, page.encoding) else { return false };
+        let (has_rep, has_def) = (shape.rep_max > 0, shape.def_max > 0);
+        let mut host_page = HostPage {
+            values: Place::Unpacked(to.clone()),
+            def: None,
+            rep: None,
+            count: page.count,
+            encoding,
+        };
+        let mut cuts = 0;
+        if let Some((rep, def)) = page.v1_levels {
+            let runs = Some(LevelEncoding::Rle);
+            if (has_rep && rep != runs) || (has_def && def != runs) {
+                return false;
+            }
+            cuts = u64::from(has_rep) | u64::from(has_def) << 1;
+        } else {
+            host_page.def = has_def.then(|| self.put(page.def));
+            host_page.rep = has_rep.then(|| self.put(page.rep));
+        }
+        self.unpack(page, codec, to, cuts, Some(self.pages.len()));
+        self.entries += page.count;
+        self.pages.push(host_page);
+        true
+    }
+
+    fn unpack(
+        &mut self,
+        page: &PackedPage<'_>,
+        codec: Codec,
+        to: Range<usize>,
+        cuts: u64,
+        number: Option<usize>,
+    ) {
+        self.unpacked_bytes = to.end + SPARE;
+        // A page of nothing may be stored as anything.
+        let from = if to.is_empty() { 0..0 } else { self.put(page.packed) };
+        let aside = self.aside_bytes;
+        self.aside_bytes += codec.aside_bytes(to.len());
+        self.tasks.push(Task { from, to, aside, cuts, page: number });
     }
 }

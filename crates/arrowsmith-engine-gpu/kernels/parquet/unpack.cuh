@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the decompressors share: pages as they are stored, and how a block makes bytes of literals and copies.
+//
+// A decompressor cuts its input into elements, as many at once as a block has threads: bytes that are there, or
+// a copy of what was made before. `emit` then makes all their bytes side by side; none waits for another.
+// Everything is held against its bounds: what is not sound marks the column, and the CPU engine decodes it anew.
+#ifndef ARROWSMITH_UNPACK_CUH
+#define ARROWSMITH_UNPACK_CUH
+#include "column.cuh"
+
+// Parts of a page of version 1 that its bytes begin with.
+enum Cuts : u64 { CUT_REPS = 1, CUT_LEVELS = 2 };
+
+struct UnpackTask {
+    const u8 *from;
+    u64 from_len;
+    // Less than 2^31 bytes, and as many as the page's header says.
+    u8 *to;
+    u64 to_len;
+    // For what a block keeps aside: the literals of Zstandard.
+    u8 *aside;
+    u64 cuts;
+    // The page of which these are the bytes; none: of the dictionary.
+    PageDesc *page;
+};
+
+struct UnpackArgs {
+    const UnpackTask *tasks;
+    u64 task_count;
+    u32 *bad;
+};
+
+// Elements, of which a block makes bytes. Those of `k` begin at `start[k]` in the output.
+struct Batch {
+    u32 start[BLOCK + 1];
+    // How far back a copy lies; 0 for bytes that are there.
+    u32 back[BLOCK];
+    // Where the bytes are; of a copy, where the first of the copies began that follow one another from this far back.
+    u64 from[BLOCK];
+};
+
+// Writes the bytes of the first `count` elements. A byte of a copy is looked for where it comes from, until that is
+// before the batch or among bytes that are there. Every thread of the block calls it, after the batch is whole.
+__device__ inline void emit(const Batch &batch, u32 count, u8 *out) {
+    const u32 first = batch.start[0], end = batch.start[count];
+    for (u32 at = first + threadIdx.x; at < end; at += BLOCK) {
+        u32 p = at, high = count;
+        for (;;) {
+            u32 low = 0;
+            while (high - low > 1) {
+                const u32 middle = (low + high) / 2;
+                if (batch.start[middle] <= p) low = middle;
+                else high = middle;
+            }
+            const u32 back = batch.back[low];
+            if (back == 0) {
+                out[at] = ((const u8 *)batch.from[low])[p - batch.start[low]];
+                break;
+            }
+            const u32 root = (u32)batch.from[low], m = p - root;
+            p = root - back + (m < back ? m : m % back);
+            if (p < first) {
+                out[at] = out[p];
+                break;
+            }
+            // Before the root, which is this element or one before it.
+            high = low;
+        }
+    }
+    // So that the next batch finds these bytes, and may take the place of this one.
+    __syncthreads();
+}
+
+// Levels of a page of version 1: behind their length in four bytes.
+__device__ inline bool cut(const u8 **p, u64 *len, const u8 **levels, u64 *levels_len) {
+    if (*len < 4) return false;
+    u64 bytes = 0;
+    for (u32 b = 0; b < 4; b++) bytes |= (u64)(*p)[b] << (8 * b);
+    if (bytes > *len - 4) return false;
+    *levels = *p + 4, *levels_len = bytes;
+    *p += 4 + bytes, *len -= 4 + bytes;
+    return true;
+}
+
+#endif

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Zstandard pages (RFC 8878), a block a page: one thread makes tables and reads sequences, four read literals, all make
+// the bytes. A page is one frame without a dictionary and without a checksum; the host decompresses others.
+#include "zstd.cuh"
+
+// Lengths of literals and of matches, by code: the least, and how many bits more.
+__constant__ u32 LENGTH_LEAST[36] = {0,  1,  2,  3,  4,  5,  6,  7,  8,   9,   10,  11,   12,   13,   14,   15,    16,    18,
+                                     20, 22, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
+__constant__ u8 LENGTH_BITS[36] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0,  0,  1,  1,
+                                   1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+__constant__ u32 MATCH_LEAST[53] = {3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,  15,  16,  17,   18,   19,   20,
+                                    21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,  33,  34,  35,   37,   39,   41,
+                                    43, 47, 51, 59, 67, 83, 99, 131, 259, 515, 1027, 2051, 4099, 8195, 16387, 32771, 65539};
+__constant__ u8 MATCH_BITS[53] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0,  0,  0,
+                                  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,  1,  1,  1,
+                                  2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+// Shares of the symbols where a block does not tell them.
+__constant__ signed char LENGTH_SHARES[36] = {4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1,  1,  2,  2,
+                                              2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1};
+__constant__ signed char OFFSET_SHARES[29] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1,
+                                              1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1};
+__constant__ signed char MATCH_SHARES[53] = {1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1,  1,  1,  1,
+                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,  1,  1,  1,
+                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1};
+
+enum Codes : u32 { OF_LENGTHS, OF_OFFSETS, OF_MATCHES };
+
+struct Zstd {
+    FseEntry lengths[1 << LENGTHS_LOG], offsets[1 << OFFSETS_LOG], matches[1 << LENGTHS_LOG];
+    u32 logs[3];
+    bool known[3];
+    Huffman tree;
+    bool has_tree;
+    Workshop shop;
+    Batch batch;
+    // The last three offsets.
+    u64 last[3];
+    // What the first thread tells the others.
+    u64 told;
+    u32 count;
+    bool more;
+    u32 fault;
+};
+
+// The sequences of a block, as the first thread reads them.
+struct Sequences {
+    Backward bits;
+    u32 state[3];
+    u64 left;
+};
+
+// What the first thread says, to all.
+__device__ inline u64 tell(Zstd &z, u64 word) {
+    __syncthreads();
+    if (threadIdx.x == 0) z.told = word;
+    __syncthreads();
+    return z.told;
+}
+
+__device__ inline u64 little(const u8 *p, u32 bytes) {
+    u64 word = 0;
+    for (u32 b = 0; b < bytes; b++) word |= (u64)p[b] << (8 * b);
+    return word;
+}
+
+// The header of a frame: where its blocks begin, and what is the most that one of them makes.
+__device__ inline bool zstd_frame(const UnpackTask &task, u64 *at, u64 *block_most) {
+    const u8 *p = task.from;
+    if (task.from_len < 6 || little(p, 4) != 0xFD2FB528) return false;
+    const u32 head = p[4];
+    const bool single = head & 0x20;
+    // A reserved bit, a checksum, a dictionary.
+    if (head & 0x0F) return false;
+    u64 window = 0;
+    *at = 5;
+    if (!single) {
+        const u32 log = 10 + (p[5] >> 3);
+        if (log > 31) return false;
+        window = ((u64)1 << log) + ((u64)1 << log >> 3) * (p[5] & 7);
+        *at = 6;
+    }
+    const u32 bytes = head >> 6 ? 1 << (head >> 6) : single;
+    if (bytes > task.from_len - *at) return false;
+    const u64 content = little(p + *at, bytes) + (bytes == 2 ? 256 : 0);
+    if (bytes && content != task.to_len) return false;
+    if (single) window = content;
+    *at += bytes;
+    *block_most = window < ZSTD_BLOCK_BYTES ? window : ZSTD_BLOCK_BYTES;
+    return true;
+}
+
+// The table of one kind of code, as its mode says. `*at` moves behind what tells it.
+__device__ inline bool zstd_table(Zstd &z, u32 kind, u32 mode, const u8 *p, u64 len, u64 *at) {
+    FseEntry *table = kind == OF_LENGTHS ? z.lengths : kind == OF_OFFSETS ? z.offsets : z.matches;
+    const u32 most = kind == OF_LENGTHS ? 35 : kind == OF_OFFSETS ? 31 : 52;
+    u32 symbols = 0;
+    if (mode == 3) return z.known[kind];
+    z.known[kind] = true;
+    if (mode == 1) {
+        if (*at >= len || p[*at] > most) return false;
+        table[0] = {p[(*at)++], 0, 0};
+        z.logs[kind] = 0;
+        return true;
+    }
+    if (mode == 0) {
+        const signed char *shares = kind == OF_LENGTHS ? LENGTH_SHARES : kind == OF_OFFSETS ? OFFSET_SHARES : MATCH_SHARES;
+        symbols = kind == OF_OFFSETS ? 29 : most + 1;
+        z.logs[kind] = kind == OF_OFFSETS ? 5 : 6;
+        for (u32 s = 0; s < symbols; s++) z.shop.shares[s] = shares[s];
+    } else {
+        const u32 log_most = kind == OF_OFFSETS ? OFFSETS_LOG : LENGTHS_LOG;
+        const u64 bytes = fse_shares(p + *at, len - *at, most, log_most, z.shop.shares, &symbols, &z.logs[kind]);
+        if (bytes == 0) return false;
+        *at += bytes;
+    }
+    return fse_table(z.shop.shares, symbols, z.logs[kind], table, z.shop.next);
+}
+
+// The head of a block's sequences.
+__device__ inline bool zstd_sequences(Zstd &z, const u8 *p, u64 len, Sequences &sequences) {
+    sequences.left = 0;
+    if (len == 0) return false;
+    u64 at = 1;
+    sequences.left = p[0];
+    if (p[0] == 0) return len == 1;
+    if (p[0] >= 128) {
+        const u32 bytes = p[0] == 255 ? 3 : 2;
+        if (len < bytes) return false;
+        sequences.left = p[0] == 255 ? little(p + 1, 2) + 0x7F00 : (((u64)p[0] - 128) << 8) + p[1];
+        at = bytes;
+    }
+    if (at >= len || p[at] & 3) return false;
+    const u32 modes = p[at++];
+    for (u32 kind = 0; kind < 3; kind++)
+        if (!zstd_table(z, kind, modes >> (6 - 2 * kind) & 3, p, len, &at)) return false;
+    if (!sequences.bits.open(p + at, len - at)) return false;
+    for (u32 kind = 0; kind < 3; kind++) sequences.state[kind] = sequences.bits.take(z.logs[kind]);
+    return sequences.bits.left >= 0;
+}
+
+// The offset that a value stands for: a new one, or one of the last three; 0 for none.
+__device__ inline u64 zstd_offset(u64 *last, u64 value, bool no_literals) {
+    u64 offset;
+    if (value > 3) {
+        offset = value - 3;
+    } else {
+        const u64 which = value - 1 + no_literals;
+        if (which == 0) return last[0];
+        offset = which == 3 ? last[0] - 1 : last[which];
+        if (which == 1) {
+            last[1] = last[0];
+            last[0] = offset;
+            return offset;
+        }
+    }
+    last[2] = last[1];
+    last[1] = last[0];
+    last[0] = offset;
+    return offset;
+}
+
+// A batch of elements, by the first thread: of the next sequences, and in the end of the literals that are left. `*made`
+// is where they go, `most` where they must have ended.
+__device__ inline bool zstd_batch(Zstd &z, Sequences &sequences, const u8 **literals, u64 *count, u64 *made, u64 most) {
+    Batch &batch = z.batch;
+    Backward &bits = sequences.bits;
+    u32 n = 0;
+    while (n + 2 <= BLOCK && sequences.left > 0) {
+        const FseEntry of_length = z.lengths[sequences.state[OF_LENGTHS]];
+        const FseEntry of_offset = z.offsets[sequences.state[OF_OFFSETS]];
+        const FseEntry of_match = z.matches[sequences.state[OF_MATCHES]];
+        const u64 value = ((u64)1 << of_offset.symbol) + bits.take(of_offset.symbol);
+        const u64 match = MATCH_LEAST[of_match.symbol] + bits.take(MATCH_BITS[of_match.symbol]);
+        const u64 length = LENGTH_LEAST[of_length.symbol] + bits.take(LENGTH_BITS[of_length.symbol]);
+        if (--sequences.left > 0) {
+            sequences.state[OF_LENGTHS] = of_length.base + bits.take(of_length.bits);
+            sequences.state[OF_MATCHES] = of_match.base + bits.take(of_match.bits);
+            sequences.state[OF_OFFSETS] = of_offset.base + bits.take(of_offset.bits);
+        }
+        const u64 offset = zstd_offset(z.last, value, length == 0);
+        if (bits.left < 0 || length > *count || length + match > most - *made) return false;
+        if (offset == 0 || offset > *made + length) return false;
+        if (length) {
+            batch.start[n] = (u32)*made, batch.back[n] = 0, batch.from[n++] = (u64)*literals;
+            *made += length, *literals += length, *count -= length;
+        }
+        // A copy from as far back as the one right before it is a part of that.
+        if (length || n == 0 || batch.back[n - 1] != offset)
+            batch.start[n] = (u32)*made, batch.back[n] = (u32)offset, batch.from[n++] = *made;
+        *made += match;
+    }
+    z.more = sequences.left > 0 || (*count && n == BLOCK);
+    if (!z.more && *count) {
+        if (*count > most - *made) return false;
+        batch.start[n] = (u32)*made, batch.back[n] = 0, batch.from[n++] = (u64)*literals;
+        *made += *count, *count = 0;
+    }
+    batch.start[n] = (u32)*made;
+    z.count = n;
+    return true;
+}
+
+// Literals: where they are and how many, and how many bytes of the block they take; 0 bytes for none that are sound.
+__device__ inline u64 zstd_literals(Zstd &z, const UnpackTask &task, const u8 *p, u64 len, u64 most, const u8 **literals,
+                                    u64 *count) {
+    const u32 kind = p[0] & 3, format = p[0] >> 2 & 3;
+    const u32 head = kind < 2 ? (format & 1 ? 1 + (format + 1) / 2 : 1) : format < 2 ? 3 : format + 2;
+    if (head > len) return 0;
+    const u64 word = little(p, head) >> 4;
+    u64 stored;
+    if (kind < 2) {
+        *count = format & 1 ? word : p[0] >> 3;
+        stored = kind == 0 ? *count : 1;
+    } else {
+        const u32 bits = format < 2 ? 10 : format == 2 ? 14 : 18;
+        *count = word & ((1 << bits) - 1);
+        stored = word >> bits;
+    }
+    if (stored > len - head || *count > most) return 0;
+    *literals = p + head;
+    if (kind == 0) return head + stored;
+    if (kind == 1) {
+        for (u64 i = threadIdx.x; i < *count; i += BLOCK) task.aside[i] = p[head];
+    } else {
+        u64 tree = 0;
+        if (threadIdx.x == 0 && kind == 2) {
+            tree = huffman_tree(p + head, stored, z.tree, z.shop);
+            z.has_tree = tree > 0;
+        }
+        const bool has_tree = threadIdx.x == 0 && z.has_tree;
+        tree = tell(z, has_tree ? tree : ~(u64)0);
+        if (tree > stored) return 0;
+        p += head + tree;
+        // One stream, or four behind the lengths of the first three: each thread finds its own.
+        const u32 streams = format == 0 ? 1 : 4;
+        const u64 left = stored - tree, each = format == 0 ? *count : (*count + 3) / 4;
+        if (format == 0 ? *count == 0 : *count < 6 || left < 10) return 0;
+        u64 from = format == 0 ? 0 : 6, bytes = left, mine = 0, mine_from = 0;
+        for (u32 stream = 0; stream < streams; stream++) {
+            bytes = stream + 1 < streams ? little(p + 2 * stream, 2) : left - from;
+            if (bytes > left - from) return 0;
+            if (stream == threadIdx.x) mine = bytes, mine_from = from;
+            from += bytes;
+        }
+        if (threadIdx.x < streams) {
+            const u64 first = threadIdx.x * each, some = threadIdx.x + 1 < streams ? each : *count - first;
+            if (!huffman_stream(p + mine_from, mine, z.tree, task.aside + first, some)) atomicOr(&z.fault, 1);
+        }
+        __syncthreads();
+        if (z.fault) return 0;
+    }
+    __syncthreads();
+    *literals = task.aside;
+    return head + stored;
+}
+
+// A compressed block: makes its bytes from `*done` on, `most` of them at most.
+__device__ inline bool zstd_block(Zstd &z, const UnpackTask &task, const u8 *p, u64 len, u64 most, u64 *done) {
+    if (len < 2) return false;
+    if (most > task.to_len - *done) most = task.to_len - *done;
+    const u8 *literals;
+    u64 count;
+    const u64 taken = zstd_literals(z, task, p, len, most, &literals, &count);
+    if (taken == 0) return false;
+    Sequences sequences;
+    bool good = threadIdx.x == 0 && zstd_sequences(z, p + taken, len - taken, sequences);
+    const bool any = threadIdx.x == 0 && sequences.left > 0;
+    if (!tell(z, good)) return false;
+    most += *done;
+    u64 made = *done;
+    for (bool more = true; more;) {
+        if (threadIdx.x == 0) good = zstd_batch(z, sequences, &literals, &count, &made, most);
+        // Every bit must have been for something.
+        if (threadIdx.x == 0 && good && !z.more && any) good = sequences.bits.left == 0;
+        if (!tell(z, good)) return false;
+        more = z.more;
+        const u32 elements = z.count;
+        emit(z.batch, elements, task.to);
+    }
+    *done = tell(z, made);
+    return true;
+}
+
+KERNEL(unpack_zstd, UnpackArgs) {
+    __shared__ Zstd z;
+    const UnpackTask task = a.tasks[blockIdx.x];
+    u64 at = 0, block_most = 0, done = 0;
+    if (task.to_len == 0) return;
+    bool good = zstd_frame(task, &at, &block_most), last = false;
+    if (threadIdx.x == 0) {
+        z.fault = 0;
+        z.has_tree = z.known[0] = z.known[1] = z.known[2] = false;
+        z.last[0] = 1, z.last[1] = 4, z.last[2] = 8;
+    }
+    while (good && !last) {
+        __syncthreads();
+        if (task.from_len - at < 3) {
+            good = false;
+            break;
+        }
+        const u8 *p = task.from + at + 3;
+        const u64 head = little(task.from + at, 3), size = head >> 3;
+        const u32 kind = head >> 1 & 3;
+        const u64 stored = kind == 1 ? 1 : size;
+        at += 3;
+        last = head & 1;
+        good = kind < 3 && size <= block_most && stored <= task.from_len - at;
+        if (!good) break;
+        if (kind == 2) {
+            good = zstd_block(z, task, p, size, block_most, &done);
+        } else {
+            good = size <= task.to_len - done;
+            for (u64 i = threadIdx.x; good && i < size; i += BLOCK) task.to[done + i] = kind ? p[0] : p[i];
+            if (good) done += size;
+        }
+        at += stored;
+    }
+    if (!good || at != task.from_len || done != task.to_len) *a.bad = 1;
+}

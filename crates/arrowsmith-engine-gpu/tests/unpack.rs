@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The decompressors of the device against the libraries of the host: texts of every kind at every level, and streams
+//! that are broken, of which the device may make nothing that the host would not.
+
+#![cfg(feature = "shim")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may")]
+
+mod common;
+
+use std::sync::Arc;
+
+use arrowsmith_engine_gpu::device::memory::Arena;
+use arrowsmith_engine_gpu::device::{Device, Ptr, Stream};
+use arrowsmith_parquet::codec::decompressor;
+use arrowsmith_workload::{Generator, Workload};
+use parquet::basic::{Compression, ZstdLevel};
+
+/// Numbers by chance (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, most: usize) -> usize {
+        usize::try_from(self.next() % most.max(1) as u64).unwrap()
+    }
+
+    fn of<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.next().to_le_bytes()[0]
+    }
+}
+
+/// Up to `most` bytes: literals from alphabets of all sizes, runs, copies from near and far, and pieces of JSON.
+fn text(chance: &mut Chance, most: usize) -> Vec<u8> {
+    let mut json = Vec::new();
+    Generator::new(chance.of(&Workload::ALL), chance.next(), 64).fill(4096, &mut json);
+    let len = chance.below(most) + 1;
+    let mut out = Vec::with_capacity(len);
+    while out.len() < len {
+        let most = chance.of(&[4, 20, 300, 5000]);
+        let some = chance.below(most) + 1;
+        match chance.below(5) {
+            0 => {
+                let mask = chance.of(&[0, 1, 7, 31, 255]);
+                out.extend((0..some).map(|_| chance.byte() & mask));
+            }
+            1 => {
+                let byte = chance.byte();
+                out.resize(out.len() + some, byte);
+            }
+            2 if !out.is_empty() => {
+                let back = chance.of(&[1, 2, 7, 64, 4000, out.len()]).min(out.len());
+                let back = chance.below(back) + 1;
+                for _ in 0..some {
+                    out.push(out[out.len() - back]);
+                }
+            }
+            _ => {
+                let from = chance.below(json.len());
+                out.extend_from_slice(&json[from..(from + some).min(json.len())]);
+            }
+        }
+    }
+    out.truncate(len);
+    out
+}
+
+const SNAPPY: Compression = Compression::SNAPPY;
+
+fn zstd() -> Compression {
+    Compression::ZSTD(ZstdLevel::default())
+}
+
+/// What the device makes of pages, all of them in one launch; nothing where it says that one is not sound.
+fn unpack(codec: Compression, pages: &[(&[u8], usize)], seed: u64) -> Option<Vec<Vec<u8>>> {
+    const ASIDE: usize = 128 << 10;
+    let device: Arc<dyn Device> = common::device(seed);
+    let mut stream = Arc::clone(&device).stream().unwrap();
+    let mut arena = Arena::new(device, 1 << 30);
+    let mut take = |stream: &mut dyn Stream, bytes: usize| -> Ptr {
+        let at = arena.take(bytes as u64).unwrap();
+        arena.fence(stream, at, bytes as u64).unwrap();
+        stream.fill(at, 0, bytes as u64).unwrap();
+        at
+    };
+    let mut words = Vec::new();
+    let mut wanted = Vec::new();
+    for (packed, len) in pages {
+        let from = take(stream.as_mut(), packed.len());
+        stream.copy_in(from, packed).unwrap();
+        let to = take(stream.as_mut(), *len);
+        let aside = take(stream.as_mut(), ASIDE.min(*len));
+        words.extend([from.0, packed.len() as u64, to.0, *len as u64, aside.0, 0, 0]);
+        wanted.push((to, *len as u64));
+    }
+    let tasks = take(stream.as_mut(), words.len() * 8);
+    let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    stream.copy_in(tasks, &words).unwrap();
+    let bad = take(stream.as_mut(), 4);
+    let kernel = if codec == SNAPPY { "unpack_snappy" } else { "unpack_zstd" };
+    let args = [tasks.0, pages.len() as u64, bad.0];
+    stream.launch(kernel, pages.len() as u64, &args).unwrap();
+    stream.launch("cut_pages", stream.blocks(pages.len() as u64), &args).unwrap();
+    wanted.push((bad, 4));
+    let mut fetched = stream.fetch(&wanted).unwrap();
+    arena.reset(stream.as_mut()).unwrap();
+    let sound = fetched.pop().unwrap().iter().all(|byte| *byte == 0);
+    sound.then(|| fetched.iter().map(|bytes| bytes.to_vec()).collect())
+}
+
+fn pack(codec: Compression, text: &[u8], chance: &mut Chance) -> Vec<u8> {
+    if codec == SNAPPY {
+        return snap::raw::Encoder::new().compress_vec(text).unwrap();
+    }
+    let level = chance.of(&[1, 3, 6, 12, 19, -7]);
+    if chance.below(3) > 0 {
+        return zstd::bulk::compress(text, level).unwrap();
+    }
+    // Without the length of the whole, as streams are; flushed here and there, for more blocks.
+    let mut encoder = zstd::Encoder::new(Vec::new(), level).unwrap();
+    for part in text.chunks(chance.below(text.len()) + 1) {
+        std::io::Write::write_all(&mut encoder, part).unwrap();
+        std::io::Write::flush(&mut encoder).unwrap();
+    }
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn pages_become_what_they_were() {
+    for codec in [SNAPPY, zstd()] {
+        for seed in 0..common::seeds(40) {
+            let mut chance = Chance(seed);
+            let most = chance.of(&[60, 3000, 40_000, 300_000]);
+            let texts: Vec<_> = (0..=chance.below(3)).map(|_| text(&mut chance, most)).collect();
+            let packed: Vec<_> = texts.iter().map(|text| pack(codec, text, &mut chance)).collect();
+            let pages: Vec<_> =
+                packed.iter().zip(&texts).map(|(packed, text)| (&packed[..], text.len())).collect();
+            let found = unpack(codec, &pages, seed);
+            assert!(found == Some(texts), "{codec:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn broken_pages_become_nothing_that_the_host_would_not_make_of_them() {
+    let mut sound = 0;
+    for codec in [SNAPPY, zstd()] {
+        let mut host = decompressor(codec).unwrap();
+        for seed in 0..common::seeds(400) {
+            let mut chance = Chance(seed ^ 0xB0B);
+            let most = chance.of(&[12, 60, 3000]);
+            let text = text(&mut chance, most);
+            let mut packed = pack(codec, &text, &mut chance);
+            let mut len = text.len();
+            for _ in 0..=chance.below(3) {
+                let at = chance.below(packed.len());
+                match chance.below(6) {
+                    0 => packed.truncate(at),
+                    1 => drop(packed.remove(at.min(packed.len().saturating_sub(1)))),
+                    2 => len = (len + chance.below(5)).saturating_sub(2),
+                    3 => packed.push(chance.byte()),
+                    _ => packed[at] ^= 1 << chance.below(8),
+                }
+                if packed.is_empty() {
+                    break;
+                }
+            }
+            let mut expected = vec![0; len];
+            let host = host.decompress(&packed, &mut expected);
+            if let Some(found) = unpack(codec, &[(&packed, len)], seed)
+                && len > 0
+            {
+                sound += 1;
+                assert!(host.is_ok(), "{codec:?}, seed {seed}: the host says {host:?}");
+                assert!(found == [expected], "{codec:?}, seed {seed}");
+            }
+        }
+    }
+    // A byte of a literal may become any other.
+    assert!(sound > 20, "{sound}");
+}
