@@ -73,7 +73,7 @@ fn engine_text(engine: Engine, reader: &JsonReader) -> String {
     if engine == Engine::Auto
         && let Err(absent) = GpuEngine::open(GpuOptions::default())
     {
-        return format!("engine cpu, for engine auto has none else here: {absent}\n");
+        return format!("engine cpu, as engine auto finds no GPU that will do: {absent}\n");
     }
     match arrowsmith::gpu::supports(reader.plan()) {
         Ok(()) => {

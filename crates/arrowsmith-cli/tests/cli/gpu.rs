@@ -22,7 +22,11 @@ fn what_a_gpu_would_do_is_said_without_one() {
     let text = explain("x.parquet", "gpu");
     assert!(text.contains("id: Int64 by the gpu engine\n"), "{text}");
     for (file, by_gpu, by_cpu) in [
-        ("x.jsonl", "engine gpu: every column", "engine cpu, for engine auto has none else here"),
+        (
+            "x.jsonl",
+            "engine gpu: every column",
+            "engine cpu, as engine auto finds no GPU that will do",
+        ),
         ("x.parquet", "id: Int64 by the gpu engine", "id: Int64 by the cpu engine"),
     ] {
         let text = explain(file, "auto");
