@@ -9,28 +9,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
+use arrowsmith::gpu::device::Device;
 use arrowsmith::gpu::parquet::{ColumnEngine, ColumnOptions};
 use arrowsmith::gpu::{DeviceBatch, GpuEngine, GpuOptions, by_name};
 use arrowsmith::parquet::{File, ReadOptions, ReadPlan, open_file};
 use arrowsmith::{DataFile, Error, Limits, Progress, Result};
 
-static OPENED: Mutex<Option<GpuEngine>> = Mutex::new(None);
+static OPENED: Mutex<Option<Arc<dyn Device>>> = Mutex::new(None);
 
-/// The engine `gpu`, if this name asks for it; with `auto` only where there is a GPU.
-pub(crate) fn engine(name: &str) -> Result<Option<GpuEngine>> {
-    by_name(name, open)
+/// The engine `gpu`, if this name asks for it; with `auto` only where there is a GPU. Each of its decoders takes so many
+/// bytes of device memory at most.
+pub(crate) fn engine(name: &str, memory_bytes_max: u64) -> Result<Option<GpuEngine>> {
+    let options = GpuOptions::default().with_memory_bytes_max(memory_bytes_max);
+    by_name(name, || Ok(GpuEngine::new(device()?, options)))
 }
 
-fn open() -> Result<GpuEngine> {
+fn device() -> Result<Arc<dyn Device>> {
     #[cfg(feature = "shim")]
     if let Some(device) = shim::device() {
-        return Ok(GpuEngine::new(device, GpuOptions::default()));
+        return Ok(device);
     }
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(engine) = &*opened {
-        return Ok(engine.clone());
+    if let Some(device) = &*opened {
+        return Ok(Arc::clone(device));
     }
-    Ok(opened.insert(GpuEngine::open(GpuOptions::default())?).clone())
+    let engine = GpuEngine::open(GpuOptions::default())?;
+    Ok(Arc::clone(opened.insert(Arc::clone(engine.device()))))
 }
 
 /// Refuses engines that have no device on which batches could stay.

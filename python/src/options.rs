@@ -129,7 +129,8 @@ impl ReadOptions {
                 })
                 .map_err(|error| raised(py, error))?;
         }
-        let opened = py.detach(|| engine(&name, on_device));
+        let memory = get(options, "gpu_memory_bytes_max")?;
+        let opened = py.detach(|| engine(&name, memory, on_device));
         let (engine, resident) = opened.map_err(|error| raised(py, error))?;
         let (columns, threads) = (get(options, "columns")?, threads(options)?);
         Ok(Self { infer, columns, engine, resident, threads, batch_rows, batch_bytes, decode })
@@ -161,9 +162,10 @@ impl ReadOptions {
 /// The engine of a name, and itself once more if batches stay on its device.
 fn engine(
     name: &str,
+    gpu_memory_bytes_max: u64,
     on_device: bool,
 ) -> arrowsmith::Result<(Arc<dyn Engine>, Option<ResidentEngine>)> {
-    Ok(match (gpu::engine(name)?, name) {
+    Ok(match (gpu::engine(name, gpu_memory_bytes_max)?, name) {
         (Some(gpu), _) if on_device => {
             let resident = ResidentEngine::new(gpu);
             (Arc::new(resident.clone()), Some(resident))

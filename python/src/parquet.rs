@@ -60,7 +60,8 @@ pub(crate) fn open(
         ("reference", Engine::Reference),
     ];
     let engine = choice(options, "engine", engine)?;
-    let gpu = py.detach(|| gpu::engine(&name)).map_err(|error| raised(py, error))?;
+    let memory = get(options, "gpu_memory_bytes_max")?;
+    let gpu = py.detach(|| gpu::engine(&name, memory)).map_err(|error| raised(py, error))?;
     let gpu = gpu.as_ref().map(ColumnEngine::of).map(Arc::new);
     let (read, row_groups) = (read_options(options)?, get(options, "row_groups")?);
     if let Some(gpu) = gpu.clone().filter(|_| on_device) {

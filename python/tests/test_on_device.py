@@ -198,6 +198,17 @@ def test_parquet_stays(live: Live) -> None:
         arrowsmith.read_parquet(file.getvalue()[:-9], engine="gpu", on_device=True)
 
 
+def test_memory_of_the_device_is_bounded(live: Live) -> None:
+    with pytest.raises(arrowsmith.ConfigError, match="larger than memory_bytes_max of the device"):
+        arrowsmith.read_parquet(_text_file(), engine="gpu", on_device=True, gpu_memory_bytes_max=1)
+    # What comes to the host is made by the CPU then.
+    read = arrowsmith.read_parquet(_text_file(), engine="gpu", gpu_memory_bytes_max=1)
+    assert pa.table(read)["a"].to_pylist() == ["x", "y"]
+    read = arrowsmith.read_json(TEXT, engine="gpu", gpu_memory_bytes_max=1 << 20)
+    assert pa.table(read).equals(pa.table(arrowsmith.read_json(TEXT)))
+    assert live() == 0
+
+
 def test_files_have_to_be_alike(live: Live) -> None:
     first, second = io.BytesIO(), io.BytesIO()
     pq.write_table(pa.table({"a": [1, 2]}), first)

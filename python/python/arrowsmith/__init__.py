@@ -78,6 +78,7 @@ def read_json(
     depth_max: int = 128,
     record_bytes_max: int = 128 << 20,
     memory_bytes_max: int = 256 << 20,
+    gpu_memory_bytes_max: int = 2 << 30,
     infer_records: int | Literal["all"] = 10_000,
     infer_timestamps: bool = False,
 ) -> Table:
@@ -108,6 +109,7 @@ def read_json(
         depth_max: deepest nesting of a record.
         record_bytes_max: longest record, in bytes.
         memory_bytes_max: working memory beyond mapped input and batches, in bytes.
+        gpu_memory_bytes_max: memory of the GPU for each thread that decodes on it, in bytes.
         infer_records: records to infer the schema from, or ``"all"``.
         infer_timestamps: take strings that are all ISO 8601 dates or timestamps as such.
 
@@ -134,6 +136,7 @@ def read_json(
         "depth_max": depth_max,
         "record_bytes_max": record_bytes_max,
         "memory_bytes_max": memory_bytes_max,
+        "gpu_memory_bytes_max": gpu_memory_bytes_max,
         "infer_records": infer_records,
         "infer_timestamps": infer_timestamps,
     }
@@ -161,6 +164,7 @@ def open_json(
     depth_max: int = 128,
     record_bytes_max: int = 128 << 20,
     memory_bytes_max: int = 256 << 20,
+    gpu_memory_bytes_max: int = 2 << 30,
     infer_records: int | Literal["all"] = 10_000,
     infer_timestamps: bool = False,
 ) -> Reader:
@@ -187,6 +191,7 @@ def open_json(
         "depth_max": depth_max,
         "record_bytes_max": record_bytes_max,
         "memory_bytes_max": memory_bytes_max,
+        "gpu_memory_bytes_max": gpu_memory_bytes_max,
         "infer_records": infer_records,
         "infer_timestamps": infer_timestamps,
     }
@@ -239,6 +244,7 @@ def read_parquet(
     partitions: SchemaLike | None = None,
     verify_checksums: bool = False,
     memory_bytes_max: int = 256 << 20,
+    gpu_memory_bytes_max: int = 2 << 30,
 ) -> Table:
     """Read Parquet: all of ``source``, or what is asked for.
 
@@ -268,6 +274,7 @@ def read_parquet(
         partitions: types of columns from folders' names; those of the others are inferred.
         verify_checksums: hold pages to their checksums.
         memory_bytes_max: working memory beyond mapped input and batches, in bytes.
+        gpu_memory_bytes_max: memory of the GPU for each thread that decodes on it, in bytes.
 
     Raises:
         FileError: a file is not sound, or holds what cannot be read.
@@ -290,6 +297,7 @@ def read_parquet(
         "partitions": partitions,
         "verify_checksums": verify_checksums,
         "memory_bytes_max": memory_bytes_max,
+        "gpu_memory_bytes_max": gpu_memory_bytes_max,
     }
     return _lib.read_parquet(source, options)
 
@@ -312,6 +320,7 @@ def open_parquet(
     partitions: SchemaLike | None = None,
     verify_checksums: bool = False,
     memory_bytes_max: int = 256 << 20,
+    gpu_memory_bytes_max: int = 2 << 30,
 ) -> Reader:
     """Read Parquet batch by batch, in bounded memory.
 
@@ -335,6 +344,7 @@ def open_parquet(
         "partitions": partitions,
         "verify_checksums": verify_checksums,
         "memory_bytes_max": memory_bytes_max,
+        "gpu_memory_bytes_max": gpu_memory_bytes_max,
     }
     return _lib.open_parquet(source, options)
 
