@@ -43,7 +43,7 @@ const fn library() -> [(&'static str, &'static str); 15] {
 }
 
 /// What JSON parsers are made of, in the same order.
-pub const LIBRARY_JSON: [(&str, &str); 23] = [
+pub const LIBRARY_JSON: [(&str, &str); 30] = [
     hdl!("stream/as_stream_pkg.sv"),
     hdl!("json/as_json_pkg.sv"),
     hdl!("prim/as_skid_buffer.sv"),
@@ -52,6 +52,13 @@ pub const LIBRARY_JSON: [(&str, &str); 23] = [
     hdl!("axi/as_axi_reader.sv"),
     hdl!("json/as_json_scan.sv"),
     hdl!("json/as_json_delay.sv"),
+    hdl!("json/as_json_region.sv"),
+    hdl!("json/as_json_values.sv"),
+    hdl!("json/as_json_predict.sv"),
+    hdl!("json/as_json_walk.sv"),
+    hdl!("json/as_json_items.sv"),
+    hdl!("json/as_json_fill.sv"),
+    hdl!("json/as_json_account.sv"),
     hdl!("json/as_json_route.sv"),
     hdl!("json/as_json_integer.sv"),
     hdl!("json/as_json_literal.sv"),

@@ -17,18 +17,9 @@ module battery_map
     output logic [7:0] missing_last_o,
     input  logic begin_i,
     input  logic [7:0] behind_i,
-    output logic slot_valid_o,
-    output logic [7:0] slot_o,
-    output logic [7:0] slot_length_o,
-    output logic [7:0] slot_node_o,
-    output logic [7:0] slot_parent_o,
-    output kind_e slot_kind_o,
-    output logic [3:0] slot_level_o,
-    output logic slot_newline_o,
+    output slot_t slot_o,
     output logic [2:0] slot_clears_o,
-    output logic [2:0] slot_sets_o,
-    output logic slot_outer_o,
-    output logic [7:0] slot_outer_buffer_o
+    output logic [2:0] slot_sets_o
 );
 
   function automatic row_t row(input logic [7:0] node);
@@ -118,56 +109,46 @@ module battery_map
     endcase
   end
 
-  // What is predicted behind each value.
+  // What is predicted at a record's begin, and behind each value.
   always_comb begin
-    slot_valid_o = 1'b1;
-    slot_o       = '0;
-    if (begin_i) slot_o = 8'd0;
-    else begin
-      unique case (behind_i)
-        8'd1: slot_o = 8'd1;
-        default: slot_valid_o = 1'b0;
-      endcase
-    end
-  end
-
-  always_comb begin
-    slot_length_o       = '0;
-    slot_node_o         = '0;
-    slot_newline_o      = 1'b0;
-    slot_clears_o       = '0;
-    slot_sets_o         = '0;
-    slot_outer_o        = 1'b0;
-    slot_outer_buffer_o = '0;
-    slot_parent_o       = '0;
-    slot_kind_o         = KindStruct;
-    slot_level_o        = '0;
-    unique case (slot_o)
+    slot_o        = '0;
+    slot_o.kind   = KindStruct;
+    slot_clears_o = '0;
+    slot_sets_o   = '0;
+    unique case ({begin_i, begin_i ? 8'd0 : behind_i})
       // {"voltage":[
-      8'd0: begin
-        slot_length_o = 8'd12;
-        slot_node_o = 8'd1;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindList;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'h100: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd0,
+            length: 8'd12,
+            node: 8'd1,
+            parent: 8'd0,
+            kind: KindList,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 3'b000;
         slot_sets_o = 3'b010;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ]}.{"voltage":[
-      8'd1: begin
-        slot_length_o = 8'd15;
-        slot_node_o = 8'd1;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindList;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b1;
+      9'd1: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd1,
+            length: 8'd15,
+            node: 8'd1,
+            parent: 8'd0,
+            kind: KindList,
+            level: 4'd0,
+            newline: 1'b1,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 3'b010;
         slot_sets_o = 3'b010;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       default: ;
     endcase

@@ -37,7 +37,6 @@ module battery_parser
   logic [0:0] key;
   logic [7:0] map_context;
   logic [7:0] map_lane;
-  logic [7:0] map_slot_outer_buffer;
   logic map_known_said;
   logic [7:0] map_node_said;
   logic [7:0] map_row_node_asked;
@@ -50,17 +49,9 @@ module battery_parser
   logic [7:0] map_missing_last_said;
   logic map_begin_asked;
   logic [7:0] map_behind_asked;
-  logic map_slot_valid_said;
-  logic [7:0] map_slot_said;
-  logic [7:0] map_slot_length_said;
-  logic [7:0] map_slot_node_said;
-  logic [7:0] map_slot_parent_said;
-  kind_e map_slot_kind_said;
-  logic [3:0] map_slot_level_said;
-  logic map_slot_newline_said;
+  slot_t map_slot_said;
   logic [2:0] map_slot_clears_said;
   logic [2:0] map_slot_sets_said;
-  logic map_slot_outer_said;
 
   // The keys that end where the route looks.
   for (genvar k = 0; k < 1; k++) begin : gen_key
@@ -114,7 +105,6 @@ module battery_parser
       .match_slot_i(match_slot),
       .map_context_o(map_context),
       .map_lane_o(map_lane),
-      .map_slot_outer_buffer_i(map_slot_outer_buffer),
       .map_known_i(map_known_said),
       .map_node_i(map_node_said),
       .map_row_node_o(map_row_node_asked),
@@ -127,17 +117,9 @@ module battery_parser
       .map_missing_last_i(map_missing_last_said),
       .map_begin_o(map_begin_asked),
       .map_behind_o(map_behind_asked),
-      .map_slot_valid_i(map_slot_valid_said),
       .map_slot_i(map_slot_said),
-      .map_slot_length_i(map_slot_length_said),
-      .map_slot_node_i(map_slot_node_said),
-      .map_slot_parent_i(map_slot_parent_said),
-      .map_slot_kind_i(map_slot_kind_said),
-      .map_slot_level_i(map_slot_level_said),
-      .map_slot_newline_i(map_slot_newline_said),
       .map_slot_clears_i(map_slot_clears_said),
-      .map_slot_sets_i(map_slot_sets_said),
-      .map_slot_outer_i(map_slot_outer_said)
+      .map_slot_sets_i(map_slot_sets_said)
   );
 
   battery_match i_match (
@@ -151,7 +133,6 @@ module battery_parser
   battery_map i_map (
       .context_i(map_context),
       .key_i(key),
-      .slot_outer_buffer_o(map_slot_outer_buffer),
       .known_o(map_known_said),
       .node_o(map_node_said),
       .row_node_i(map_row_node_asked),
@@ -164,17 +145,9 @@ module battery_parser
       .missing_last_o(map_missing_last_said),
       .begin_i(map_begin_asked),
       .behind_i(map_behind_asked),
-      .slot_valid_o(map_slot_valid_said),
       .slot_o(map_slot_said),
-      .slot_length_o(map_slot_length_said),
-      .slot_node_o(map_slot_node_said),
-      .slot_parent_o(map_slot_parent_said),
-      .slot_kind_o(map_slot_kind_said),
-      .slot_level_o(map_slot_level_said),
-      .slot_newline_o(map_slot_newline_said),
       .slot_clears_o(map_slot_clears_said),
-      .slot_sets_o(map_slot_sets_said),
-      .slot_outer_o(map_slot_outer_said)
+      .slot_sets_o(map_slot_sets_said)
   );
 
 endmodule

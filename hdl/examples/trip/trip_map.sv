@@ -17,18 +17,9 @@ module trip_map
     output logic [7:0] missing_last_o,
     input  logic begin_i,
     input  logic [7:0] behind_i,
-    output logic slot_valid_o,
-    output logic [7:0] slot_o,
-    output logic [7:0] slot_length_o,
-    output logic [7:0] slot_node_o,
-    output logic [7:0] slot_parent_o,
-    output kind_e slot_kind_o,
-    output logic [3:0] slot_level_o,
-    output logic slot_newline_o,
+    output slot_t slot_o,
     output logic [16:0] slot_clears_o,
-    output logic [16:0] slot_sets_o,
-    output logic slot_outer_o,
-    output logic [7:0] slot_outer_buffer_o
+    output logic [16:0] slot_sets_o
 );
 
   function automatic row_t row(input logic [7:0] node);
@@ -432,196 +423,216 @@ module trip_map
     endcase
   end
 
-  // What is predicted behind each value.
+  // What is predicted at a record's begin, and behind each value.
   always_comb begin
-    slot_valid_o = 1'b1;
-    slot_o       = '0;
-    if (begin_i) slot_o = 8'd0;
-    else begin
-      unique case (behind_i)
-        8'd1: slot_o = 8'd1;
-        8'd2: slot_o = 8'd2;
-        8'd3: slot_o = 8'd3;
-        8'd4: slot_o = 8'd4;
-        8'd5: slot_o = 8'd5;
-        8'd6: slot_o = 8'd6;
-        8'd8: slot_o = 8'd7;
-        8'd10: slot_o = 8'd8;
-        8'd12: slot_o = 8'd9;
-        8'd13: slot_o = 8'd10;
-        8'd15: slot_o = 8'd11;
-        default: slot_valid_o = 1'b0;
-      endcase
-    end
-  end
-
-  always_comb begin
-    slot_length_o       = '0;
-    slot_node_o         = '0;
-    slot_newline_o      = 1'b0;
-    slot_clears_o       = '0;
-    slot_sets_o         = '0;
-    slot_outer_o        = 1'b0;
-    slot_outer_buffer_o = '0;
-    slot_parent_o       = '0;
-    slot_kind_o         = KindStruct;
-    slot_level_o        = '0;
-    unique case (slot_o)
+    slot_o        = '0;
+    slot_o.kind   = KindStruct;
+    slot_clears_o = '0;
+    slot_sets_o   = '0;
+    unique case ({begin_i, begin_i ? 8'd0 : behind_i})
       // {"timestamp":"
-      8'd0: begin
-        slot_length_o = 8'd14;
-        slot_node_o = 8'd1;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindText;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'h100: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd0,
+            length: 8'd14,
+            node: 8'd1,
+            parent: 8'd0,
+            kind: KindText,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00000000000000010;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ","timezone":
-      8'd1: begin
-        slot_length_o = 8'd13;
-        slot_node_o = 8'd2;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindInt;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd1: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd1,
+            length: 8'd13,
+            node: 8'd2,
+            parent: 8'd0,
+            kind: KindInt,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00000000000000100;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ,"odometer":
-      8'd2: begin
-        slot_length_o = 8'd12;
-        slot_node_o = 8'd3;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindInt;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd2: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd2,
+            length: 8'd12,
+            node: 8'd3,
+            parent: 8'd0,
+            kind: KindInt,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00000000000001000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ,"hypermiling":
-      8'd3: begin
-        slot_length_o = 8'd15;
-        slot_node_o = 8'd4;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindBool;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd3: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd3,
+            length: 8'd15,
+            node: 8'd4,
+            parent: 8'd0,
+            kind: KindBool,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00000000000010000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ,"avgspeed":
-      8'd4: begin
-        slot_length_o = 8'd12;
-        slot_node_o = 8'd5;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindInt;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd4: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd4,
+            length: 8'd12,
+            node: 8'd5,
+            parent: 8'd0,
+            kind: KindInt,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00000000000100000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ,"sec_in_band":[
-      8'd5: begin
-        slot_length_o = 8'd16;
-        slot_node_o = 8'd6;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindFixed;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd5: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd5,
+            length: 8'd16,
+            node: 8'd6,
+            parent: 8'd0,
+            kind: KindFixed,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00000000001000000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ],"braking":[
-      8'd6: begin
-        slot_length_o = 8'd13;
-        slot_node_o = 8'd8;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindFixed;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd6: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd6,
+            length: 8'd13,
+            node: 8'd8,
+            parent: 8'd0,
+            kind: KindFixed,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00000000100000000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ],"accel":[
-      8'd7: begin
-        slot_length_o = 8'd11;
-        slot_node_o = 8'd10;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindFixed;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd8: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd7,
+            length: 8'd11,
+            node: 8'd10,
+            parent: 8'd0,
+            kind: KindFixed,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00000010000000000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ],"orientation":
-      8'd8: begin
-        slot_length_o = 8'd16;
-        slot_node_o = 8'd12;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindBool;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd10: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd8,
+            length: 8'd16,
+            node: 8'd12,
+            parent: 8'd0,
+            kind: KindBool,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00001000000000000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ,"small_speed_var":[
-      8'd9: begin
-        slot_length_o = 8'd20;
-        slot_node_o = 8'd13;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindFixed;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd12: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd9,
+            length: 8'd20,
+            node: 8'd13,
+            parent: 8'd0,
+            kind: KindFixed,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b00010000000000000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ],"large_speed_var":[
-      8'd10: begin
-        slot_length_o = 8'd21;
-        slot_node_o = 8'd15;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindFixed;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b0;
+      9'd13: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd10,
+            length: 8'd21,
+            node: 8'd15,
+            parent: 8'd0,
+            kind: KindFixed,
+            level: 4'd0,
+            newline: 1'b0,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b00000000000000000;
         slot_sets_o = 17'b01000000000000000;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       // ]}.{"timestamp":"
-      8'd11: begin
-        slot_length_o = 8'd17;
-        slot_node_o = 8'd1;
-        slot_parent_o = 8'd0;
-        slot_kind_o = KindText;
-        slot_level_o = 4'd0;
-        slot_newline_o = 1'b1;
+      9'd15: begin
+        slot_o = '{
+            valid: 1'b1,
+            number: 8'd11,
+            length: 8'd17,
+            node: 8'd1,
+            parent: 8'd0,
+            kind: KindText,
+            level: 4'd0,
+            newline: 1'b1,
+            outer: 1'b0,
+            outer_buffer: 8'd0
+        };
         slot_clears_o = 17'b01011010101111110;
         slot_sets_o = 17'b00000000000000010;
-        slot_outer_o = 1'b0;
-        slot_outer_buffer_o = 8'd0;
       end
       default: ;
     endcase

@@ -3,7 +3,7 @@
 //
 // A piece is up to PieceGranules granules for one buffer. What a buffer has that does not fill a beat waits in a RAM with a row a
 // buffer, so that another column costs a row and no logic. `flush_i` sends out what is left, padded with zeros, and counts
-// as granules all the same; `clr_i` forgets everything. With Lead, each buffer begins with a granule of zeros: the first offset.
+// as granules all the same; no piece may come with it; `clr_i` forgets everything. With Lead, each buffer begins with a granule of zeros: the first offset.
 //
 // Latency: 1 cycle. Throughput: a piece a cycle. `ready_o` depends on `ready_i` within the cycle.
 //
@@ -55,8 +55,9 @@ module as_json_pack #(
   logic [FillBits+1:0] sum;
   logic step, flushing, take, emit, full;
 
-  assign flushing  = flush_i && !valid_i && flush_q != (BufferBits + 1)'(Buffers);
-  assign buffer    = flushing ? flush_q[BufferBits-1:0] : BufferBits'(buffer_i);
+  // What `valid_i` hangs on is slow: nothing but `flush_i` says whose turn it is.
+  assign flushing  = flush_i && flush_q != (BufferBits + 1)'(Buffers);
+  assign buffer    = flush_i ? flush_q[BufferBits-1:0] : BufferBits'(buffer_i);
   assign part_now  = touched_q[buffer] ? part[buffer] : '0;
   assign fill_now  = touched_q[buffer] ? fill[buffer] : FillBits'(Lead);
   assign beats_now = touched_q[buffer] ? beats[buffer] : '0;
@@ -94,7 +95,7 @@ module as_json_pack #(
       beats[buffer] <= beats_now + 32'(full);
     end
     if (step) begin
-      data_o   <= take ? placed[BeatBits-1:0] : part_now;
+      data_o   <= flush_i ? part_now : placed[BeatBits-1:0];
       buffer_o <= 8'(buffer);
       beat_o   <= beats_now;
     end

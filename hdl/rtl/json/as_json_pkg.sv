@@ -153,6 +153,92 @@ package as_json_pkg;
     logic [7:0]  form;
   } row_t;
 
+  // A prediction: the text that is expected behind a value, and where it leads.
+  typedef struct packed {
+    logic       valid;
+    logic [7:0] number;
+    logic [7:0] length;
+    logic [7:0] node;
+    logic [7:0] parent;
+    kind_e      kind;
+    logic [3:0] level;
+    // It ends a record.
+    logic       newline;
+    // Validity of what it opens.
+    logic       outer;
+    logic [7:0] outer_buffer;
+  } slot_t;
+
+  // How the route reads.
+  typedef enum logic [3:0] {
+    // Between records.
+    ModeRecord,
+    // Token by token.
+    ModeWalk,
+    // In a list of integers, a scalar, a string.
+    ModeRun,
+    ModeScalar,
+    ModeText,
+    // Behind a backslash in a string that is kept; behind an escape.
+    ModeEscape,
+    ModeEscaped,
+    // Writes nulls for a node and all below.
+    ModeFill
+  } mode_e;
+
+  // What token may come.
+  typedef enum logic [2:0] {
+    WalkKeyOrClose,
+    WalkKey,
+    WalkColon,
+    WalkValue,
+    WalkValueOrClose,
+    WalkNext,
+    WalkEnd
+  } walk_e;
+
+  // Where the next step begins, when no text is jumped over: here, at the end of the region, behind it, behind an escape of four
+  // digits, behind the last value that was taken.
+  typedef enum logic [2:0] {
+    MoveNone,
+    MoveEnd,
+    MoveBehind,
+    MoveUnicode,
+    MoveValue
+  } move_e;
+
+  // What stands at the end of the region.
+  typedef struct packed {logic object_begin, object_end, list_begin, list_end, comma, colon, quote, unicode, scalar, newline;} mark_t;
+
+  // What a token makes of the route.
+  typedef struct packed {
+    mode_e      mode;
+    walk_e      walk;
+    logic [7:0] node;
+    logic [7:0] above;
+    move_e      move;
+    fault_e     fault;
+    // The string that begins is a key; one that a column keeps.
+    logic       key;
+    logic       kept;
+    // Of a value that the schema does not have: one opens, an object; one closes.
+    logic       push;
+    logic       push_object;
+    logic       pop;
+    // The list that is closed next has no item behind its last comma.
+    logic       empty;
+    // An object ends: its fields are not seen any more; one that is missing is filled first.
+    logic       forget;
+    logic       fill;
+    logic       record_end;
+    logic       clear_items;
+    logic       add_items;
+    // For the writers.
+    logic       outer;
+    logic       adds;
+    logic       closes;
+  } token_t;
+
   // What the route asks of the writers in a step, besides where values are.
   typedef struct packed {
     // Values of node `row`; none of them, when `fill` says that they are nulls or defaults.

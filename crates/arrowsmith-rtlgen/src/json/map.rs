@@ -24,18 +24,9 @@ const PORTS: &str = "    input  logic [7:0] context_i,
     output logic [7:0] missing_last_o,
     input  logic begin_i,
     input  logic [7:0] behind_i,
-    output logic slot_valid_o,
-    output logic [7:0] slot_o,
-    output logic [7:0] slot_length_o,
-    output logic [7:0] slot_node_o,
-    output logic [7:0] slot_parent_o,
-    output kind_e slot_kind_o,
-    output logic [3:0] slot_level_o,
-    output logic slot_newline_o,
+    output slot_t slot_o,
     output logic [NODES:0] slot_clears_o,
-    output logic [NODES:0] slot_sets_o,
-    output logic slot_outer_o,
-    output logic [7:0] slot_outer_buffer_o
+    output logic [NODES:0] slot_sets_o
 ";
 
 /// The module `NAME_map`.
@@ -101,47 +92,39 @@ pub(super) fn text(layout: &Layout, name: &str) -> String {
 
 fn slots(out: &mut String, layout: &Layout) {
     let nodes = layout.rows.len();
-    out.push_str("  // What is predicted behind each value.\n  always_comb begin\n    slot_valid_o = 1'b1;\n    slot_o       = '0;\n");
-    let Some(first) = layout.first_slot else {
-        out.push_str("    if (begin_i) slot_valid_o = 1'b0;\n    else begin\n");
-        return slots_behind(out, layout, nodes);
-    };
-    let _ = writeln!(out, "    if (begin_i) slot_o = 8'd{first};\n    else begin");
-    slots_behind(out, layout, nodes);
-}
-
-fn slots_behind(out: &mut String, layout: &Layout, nodes: usize) {
-    out.push_str("      unique case (behind_i)\n");
-    for (number, row) in layout.rows.iter().enumerate() {
-        if let Some(slot) = row.slot {
-            let _ = writeln!(out, "        8'd{number}: slot_o = 8'd{slot};");
-        }
-    }
-    out.push_str("        default: slot_valid_o = 1'b0;\n      endcase\n    end\n  end\n\n");
+    let behind = |node: usize| layout.rows.iter().position(|row| row.slot == Some(node));
     out.push_str(
-        "  always_comb begin\n    slot_length_o       = '0;\n    slot_node_o         = '0;\n    slot_newline_o      = 1'b0;\n    \
-         slot_clears_o       = '0;\n    slot_sets_o         = '0;\n    slot_outer_o        = 1'b0;\n    slot_outer_buffer_o = '0;\n    \
-         slot_parent_o       = '0;\n    slot_kind_o         = KindStruct;\n    slot_level_o        = '0;\n    unique case (slot_o)\n",
+        "  // What is predicted at a record's begin, and behind each value.\n  always_comb begin\n    slot_o        = '0;\n    slot_o.kind   = KindStruct;\n    \
+         slot_clears_o = '0;\n    slot_sets_o   = '0;\n    unique case ({begin_i, begin_i ? 8'd0 : behind_i})\n",
     );
     for (number, slot) in layout.slots.iter().enumerate() {
+        let place = match behind(number) {
+            _ if layout.first_slot == Some(number) => "9'h100".to_owned(),
+            Some(node) => format!("9'd{node}"),
+            None => continue,
+        };
         let next = &layout.rows[slot.next];
         let shown = comment(&String::from_utf8_lossy(&slot.text));
         let _ = writeln!(out, "      // {shown}");
-        let _ = writeln!(out, "      8'd{number}: begin");
-        for (port, value) in [
+        let _ = writeln!(out, "      {place}: begin");
+        let _ = writeln!(out, "        slot_o = '{{");
+        for (field, value) in [
+            ("valid", "1'b1".to_owned()),
+            ("number", format!("8'd{number}")),
             ("length", format!("8'd{}", slot.text.len())),
             ("node", format!("8'd{}", slot.next)),
             ("parent", format!("8'd{}", next.parent)),
             ("kind", kind_name(next.kind).to_owned()),
             ("level", format!("4'd{}", next.level)),
             ("newline", format!("1'b{}", u8::from(slot.newline))),
-            ("clears", mask(nodes, &slot.clears)),
-            ("sets", mask(nodes, &slot.sets)),
             ("outer", format!("1'b{}", u8::from(slot.outer.is_some()))),
-            ("outer_buffer", format!("8'd{}", slot.outer.unwrap_or(0))),
         ] {
-            let _ = writeln!(out, "        slot_{port}_o = {value};");
+            let _ = writeln!(out, "            {field}: {value},");
         }
+        let _ = writeln!(out, "            outer_buffer: 8'd{}", slot.outer.unwrap_or(0));
+        out.push_str("        };\n");
+        let _ = writeln!(out, "        slot_clears_o = {};", mask(nodes, &slot.clears));
+        let _ = writeln!(out, "        slot_sets_o = {};", mask(nodes, &slot.sets));
         out.push_str("      end\n");
     }
     out.push_str("      default: ;\n    endcase\n  end\n\n");

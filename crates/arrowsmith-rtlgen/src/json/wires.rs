@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::{Shape, WINDOW_BYTES, matcher};
 
 /// Wires between kernel and map: width, kernel's port, map's port, whether the kernel drives it. `N` is a bit a node.
-const MAP_WIRES: [(&str, &str, &str, bool); 23] = [
+const MAP_WIRES: [(&str, &str, &str, bool); 15] = [
     ("1", "map_known", "known", false),
     ("8", "map_node", "node", false),
     ("8", "map_row_node", "row_node", true),
@@ -21,17 +21,9 @@ const MAP_WIRES: [(&str, &str, &str, bool); 23] = [
     ("8", "map_missing_last", "missing_last", false),
     ("1", "map_begin", "begin", true),
     ("8", "map_behind", "behind", true),
-    ("1", "map_slot_valid", "slot_valid", false),
-    ("8", "map_slot", "slot", false),
-    ("8", "map_slot_length", "slot_length", false),
-    ("8", "map_slot_node", "slot_node", false),
-    ("8", "map_slot_parent", "slot_parent", false),
-    ("kind_e", "map_slot_kind", "slot_kind", false),
-    ("4", "map_slot_level", "slot_level", false),
-    ("1", "map_slot_newline", "slot_newline", false),
+    ("slot_t", "map_slot", "slot", false),
     ("N", "map_slot_clears", "slot_clears", false),
     ("N", "map_slot_sets", "slot_sets", false),
-    ("1", "map_slot_outer", "slot_outer", false),
 ];
 
 /// Ports of a parser to the device, a slice of which each parser has: direction, width, name. `B` bits of a beat, `W` bits of a
@@ -107,7 +99,7 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
     let _ = write!(
         out,
         "\n);\n\n  logic match_advance;\n  logic [{}:0] match_data;\n  logic [{}:0] match_slot;\n  logic [{}:0] key_end;\n  \
-         logic [{}:0] key;\n  logic [7:0] map_context;\n  logic [{}:0] map_lane;\n  logic [7:0] map_slot_outer_buffer;\n",
+         logic [{}:0] key;\n  logic [7:0] map_context;\n  logic [{}:0] map_lane;\n",
         w * 8 - 1,
         slots * w - 1,
         keys * w - 1,
@@ -117,7 +109,7 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
     for (width, wire, _, driven) in MAP_WIRES {
         let kind = match width {
             "N" => format!("logic [{}:0]", nodes - 1),
-            "row_t" | "kind_e" => width.to_owned(),
+            "row_t" | "slot_t" => width.to_owned(),
             number => format!("logic {}", range(bits(number, shape))).trim_end().to_owned(),
         };
         let _ = writeln!(out, "  {kind} {wire}_{};", if driven { "asked" } else { "said" });
@@ -157,7 +149,7 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
     }
     out.push_str(
         "      .match_advance_o(match_advance),\n      .match_data_o(match_data),\n      .match_slot_i(match_slot),\n      \
-         .map_context_o(map_context),\n      .map_lane_o(map_lane),\n      .map_slot_outer_buffer_i(map_slot_outer_buffer)",
+         .map_context_o(map_context),\n      .map_lane_o(map_lane)",
     );
     for (_, wire, _, driven) in MAP_WIRES {
         let (way, end) = if driven { ("o", "asked") } else { ("i", "said") };
@@ -167,7 +159,7 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
         out,
         "\n  );\n\n  {name}_match i_match (\n      .clk_i,\n      .advance_i(match_advance),\n      .data_i(match_data),\n      \
          .slot_start_o(match_slot),\n      .key_end_o(key_end)\n  );\n\n  {name}_map i_map (\n      .context_i(map_context),\n      \
-         .key_i(key),\n      .slot_outer_buffer_o(map_slot_outer_buffer)"
+         .key_i(key)"
     );
     for (_, wire, port, driven) in MAP_WIRES {
         let (way, end) = if driven { ("i", "asked") } else { ("o", "said") };
