@@ -31,7 +31,7 @@ struct MemoryProfile {
     uint64_t write_latency = 2;  // cycles from the last beat to the answer
     uint64_t read_rate = 0;      // bytes in 1000 cycles, 0 as many as the port takes
     uint64_t write_rate = 0;
-    uint64_t outstanding = 64;   // bursts each way
+    uint64_t outstanding = 64;   // bursts each way of a port
     uint64_t stall_percent = 0;  // of the cycles in which a channel pauses, each by chance
     uint64_t seed = 1;
 
@@ -44,9 +44,15 @@ struct MemoryProfile {
     }
 };
 
+// Ports to memory of the circuit, side by side in its signals. They share the bandwidth.
+#ifndef ARROWSMITH_PORTS
+#define ARROWSMITH_PORTS 1
+#endif
+
 class MemoryModel {
 public:
-    static constexpr uint32_t kBeatBytes = sizeof(Vobjects::mem_r_data_i);
+    static constexpr uint32_t kPorts = ARROWSMITH_PORTS;
+    static constexpr uint32_t kBeatBytes = sizeof(Vobjects::mem_r_data_i) / kPorts;
 
     explicit MemoryModel(const MemoryProfile& profile = {})
         : profile_(profile), random_(profile.seed * 2 + 1), context_(std::make_unique<VerilatedContext>()),
@@ -140,6 +146,11 @@ private:
         bool writable;
         uint64_t end() const { return address + bytes; }
     };
+    struct Address {
+        uint64_t address;
+        uint8_t length;
+        bool operator==(const Address&) const = default;
+    };
     struct Burst {
         uint64_t address;
         uint32_t beats;
@@ -163,6 +174,20 @@ private:
         Payload payload{};
     };
     using Place = typename std::vector<Window>::iterator;
+    // A port, and what is on its way there.
+    struct Port {
+        std::deque<Burst> reads;
+        std::deque<Burst> writes;
+        std::deque<Beat> beats;
+        std::deque<Answer> answers;
+        bool read_offered = false;
+        bool answer_offered = false;
+        bool write_refused = false;
+        Offered<Address> ar, aw;
+        Offered<Beat> w;
+    };
+    // Beats that wait at a port for memory to take them.
+    static constexpr size_t kBeatsMax = 64;
 
     void settle() { top_->eval(); }
 
@@ -178,8 +203,30 @@ private:
 
     // Bandwidth is a bucket of thousandths of bytes that fills every cycle and holds at most one burst; a rate of 0 has none.
     static void fill(uint64_t& bucket, uint64_t rate) { bucket = std::min(bucket + rate, uint64_t{4096} * 1000); }
-    static bool enough(uint64_t bucket, uint64_t rate) { return rate == 0 || bucket >= uint64_t{kBeatBytes} * 1000; }
-    static void spend(uint64_t& bucket) { bucket -= std::min(bucket, uint64_t{kBeatBytes} * 1000); }
+    // Takes a beat out of it, if there is one.
+    static bool spend(uint64_t& bucket, uint64_t rate) {
+        if (rate == 0) return true;
+        if (bucket < uint64_t{kBeatBytes} * 1000) return false;
+        bucket -= uint64_t{kBeatBytes} * 1000;
+        return true;
+    }
+
+    // A field of a port in a signal that holds those of all ports, the first one lowest.
+    template <class Field, class Signal>
+    static Field get(const Signal& signal, uint32_t port) {
+        Field field;
+        std::memcpy(&field, reinterpret_cast<const uint8_t*>(&signal) + port * sizeof field, sizeof field);
+        return field;
+    }
+    template <class Signal>
+    static bool bit(const Signal& signal, uint32_t port) {
+        return signal >> port & 1;
+    }
+    template <class Signal>
+    static void set(Signal& signal, uint32_t port, uint32_t bits, uint32_t value) {
+        const uint32_t mask = ((1u << bits) - 1) << (port * bits);
+        signal = static_cast<Signal>((signal & ~mask) | value << (port * bits));
+    }
 
     // The first window that ends behind an address: they are in order.
     Place behind(uint64_t address) {
@@ -189,27 +236,37 @@ private:
 
     // The memory's outputs of this cycle, which depend on nothing that the circuit does in it.
     void drive() {
-        const uint64_t pause = profile_.stall_percent;
         fill(read_bucket_, profile_.read_rate);
         fill(write_bucket_, profile_.write_rate);
-        top_->mem_ar_ready_i = reads_.size() < profile_.outstanding && !chance(pause);
-        top_->mem_aw_ready_i = writes_.size() + answers_.size() < profile_.outstanding && !chance(pause);
-        top_->mem_w_ready_i = beats_.size() < 64 && enough(write_bucket_, profile_.write_rate) && !chance(pause);
-        // An answer that is offered stays.
-        if (!read_offered_) {
-            read_offered_ = !reads_.empty() && reads_.front().due <= cycles_ && enough(read_bucket_, profile_.read_rate) &&
-                            !chance(pause);
-            if (read_offered_) fetch(reads_.front().address);
-        }
-        top_->mem_r_valid_i = read_offered_;
-        if (!answer_offered_) {
-            answer_offered_ = !answers_.empty() && answers_.front().due <= cycles_ && !chance(pause);
-            if (answer_offered_) top_->mem_b_resp_i = answers_.front().refused ? 2 : 0;
-        }
-        top_->mem_b_valid_i = answer_offered_;
+        // The port behind the last one that had of the bandwidth comes first to it.
+        for (uint32_t i = 0, first = read_turn_; i < kPorts; i++) drive((first + i) % kPorts);
     }
 
-    void fetch(uint64_t address) {
+    void drive(uint32_t number) {
+        const uint64_t pause = profile_.stall_percent;
+        Port& port = ports_[number];
+        set(top_->mem_ar_ready_i, number, 1, port.reads.size() < profile_.outstanding && !chance(pause));
+        set(top_->mem_aw_ready_i, number, 1,
+            port.writes.size() + port.answers.size() < profile_.outstanding && !chance(pause));
+        set(top_->mem_w_ready_i, number, 1, port.beats.size() < kBeatsMax && !chance(pause));
+        // An answer that is offered stays.
+        if (!port.read_offered) {
+            port.read_offered = !port.reads.empty() && port.reads.front().due <= cycles_ && !chance(pause) &&
+                                spend(read_bucket_, profile_.read_rate);
+            if (port.read_offered) {
+                fetch(number, port.reads.front().address);
+                read_turn_ = (number + 1) % kPorts;
+            }
+        }
+        set(top_->mem_r_valid_i, number, 1, port.read_offered);
+        if (!port.answer_offered) {
+            port.answer_offered = !port.answers.empty() && port.answers.front().due <= cycles_ && !chance(pause);
+            if (port.answer_offered) set(top_->mem_b_resp_i, number, 2, port.answers.front().refused ? 2 : 0);
+        }
+        set(top_->mem_b_valid_i, number, 1, port.answer_offered);
+    }
+
+    void fetch(uint32_t number, uint64_t address) {
         std::array<uint8_t, kBeatBytes> beat;
         beat.fill(0xa5);
         bool any = false;
@@ -221,68 +278,66 @@ private:
         }
         // A beat of which nothing was lent is a stray; bytes around an input that is not aligned are not.
         if (!any) stray("reads", address);
-        std::memcpy(&top_->mem_r_data_i, beat.data(), kBeatBytes);
-        top_->mem_r_resp_i = any ? 0 : 2;
+        std::memcpy(reinterpret_cast<uint8_t*>(&top_->mem_r_data_i) + number * kBeatBytes, beat.data(), kBeatBytes);
+        set(top_->mem_r_resp_i, number, 2, any ? 0 : 2);
     }
 
     void sample() {
         if (!top_->rst_ni) return;
-        const uint64_t ar = top_->mem_ar_addr_o * 256 + top_->mem_ar_len_o;
-        const uint64_t aw = top_->mem_aw_addr_o * 256 + top_->mem_aw_len_o;
-        hold(ar_, top_->mem_ar_valid_o, top_->mem_ar_ready_i, [&] { return ar; }, "AR");
-        hold(aw_, top_->mem_aw_valid_o, top_->mem_aw_ready_i, [&] { return aw; }, "AW");
-        hold(w_, top_->mem_w_valid_o, top_->mem_w_ready_i, [&] { return beat(); }, "W");
-        if (top_->mem_ar_valid_o && top_->mem_ar_ready_i) {
-            last_transfer_ = cycles_;
-            reads_.push_back(burst(top_->mem_ar_addr_o, top_->mem_ar_len_o + 1u, cycles_ + profile_.read_latency));
-        }
-        if (top_->mem_r_valid_i && top_->mem_r_ready_o) {
-            last_transfer_ = cycles_;
-            read_offered_ = false;
-            spend(read_bucket_);
-            Burst& burst = reads_.front();
+        for (uint32_t number = 0; number < kPorts; number++) sample(number);
+        for (uint32_t i = 0, first = write_turn_; i < kPorts; i++) drain((first + i) % kPorts);
+    }
+
+    void sample(uint32_t number) {
+        Port& port = ports_[number];
+        const Address ar{get<uint64_t>(top_->mem_ar_addr_o, number), get<uint8_t>(top_->mem_ar_len_o, number)};
+        const Address aw{get<uint64_t>(top_->mem_aw_addr_o, number), get<uint8_t>(top_->mem_aw_len_o, number)};
+        const bool ar_taken = hold(port.ar, bit(top_->mem_ar_valid_o, number), bit(top_->mem_ar_ready_i, number), [&] { return ar; }, "AR");
+        const bool aw_taken = hold(port.aw, bit(top_->mem_aw_valid_o, number), bit(top_->mem_aw_ready_i, number), [&] { return aw; }, "AW");
+        const bool w_taken =
+            hold(port.w, bit(top_->mem_w_valid_o, number), bit(top_->mem_w_ready_i, number), [&] { return beat(number); }, "W");
+        const bool r_taken = port.read_offered && bit(top_->mem_r_ready_o, number);
+        if (ar_taken) port.reads.push_back(burst(ar, cycles_ + profile_.read_latency));
+        if (r_taken) {
+            port.read_offered = false;
+            Burst& burst = port.reads.front();
             burst.address += kBeatBytes;
-            if (--burst.beats == 0) reads_.pop_front();
+            if (--burst.beats == 0) port.reads.pop_front();
         }
-        if (top_->mem_aw_valid_o && top_->mem_aw_ready_i) {
-            last_transfer_ = cycles_;
-            writes_.push_back(burst(top_->mem_aw_addr_o, top_->mem_aw_len_o + 1u, 0));
-        }
-        if (top_->mem_w_valid_o && top_->mem_w_ready_i) {
-            last_transfer_ = cycles_;
-            spend(write_bucket_);
-            beats_.push_back(beat());
-        }
-        drain();
-        if (top_->mem_b_valid_i && top_->mem_b_ready_o) {
-            answer_offered_ = false;
-            answers_.pop_front();
+        if (aw_taken) port.writes.push_back(burst(aw, 0));
+        if (w_taken) port.beats.push_back(beat(number));
+        if (ar_taken || r_taken || aw_taken || w_taken) last_transfer_ = cycles_;
+        if (port.answer_offered && bit(top_->mem_b_ready_o, number)) {
+            port.answer_offered = false;
+            port.answers.pop_front();
         }
     }
 
-    Beat beat() const {
+    Beat beat(uint32_t number) const {
         Beat beat;
-        std::memcpy(beat.data.data(), &top_->mem_w_data_o, kBeatBytes);
-        std::memcpy(beat.strobe.data(), &top_->mem_w_strb_o, beat.strobe.size());
-        beat.last = top_->mem_w_last_o;
+        beat.data = get<decltype(beat.data)>(top_->mem_w_data_o, number);
+        beat.strobe = get<decltype(beat.strobe)>(top_->mem_w_strb_o, number);
+        beat.last = bit(top_->mem_w_last_o, number);
         return beat;
     }
 
-    // Beats may come before the address of their burst; both are needed.
-    void drain() {
-        while (!beats_.empty() && !writes_.empty()) {
-            const Beat& beat = beats_.front();
-            Burst& burst = writes_.front();
-            if (!store(burst.address, beat)) write_refused_ = true;
+    // Beats may come before the address of their burst; both are needed, and bandwidth.
+    void drain(uint32_t number) {
+        Port& port = ports_[number];
+        while (!port.beats.empty() && !port.writes.empty() && spend(write_bucket_, profile_.write_rate)) {
+            const Beat& beat = port.beats.front();
+            Burst& burst = port.writes.front();
+            if (!store(burst.address, beat)) port.write_refused = true;
             burst.address += kBeatBytes;
             burst.beats--;
             if (beat.last != (burst.beats == 0)) breach("W: last is wrong");
             if (burst.beats == 0) {
-                writes_.pop_front();
-                answers_.push_back({cycles_ + profile_.write_latency, write_refused_});
-                write_refused_ = false;
+                port.writes.pop_front();
+                port.answers.push_back({cycles_ + profile_.write_latency, port.write_refused});
+                port.write_refused = false;
             }
-            beats_.pop_front();
+            port.beats.pop_front();
+            write_turn_ = (number + 1) % kPorts;
         }
     }
 
@@ -302,18 +357,20 @@ private:
         return true;
     }
 
-    Burst burst(uint64_t address, uint32_t beats, uint64_t due) {
-        if (address % kBeatBytes != 0) breach("a burst is not aligned");
-        if ((address & 4095) + static_cast<uint64_t>(beats) * kBeatBytes > 4096) breach("a burst crosses 4 KiB");
-        return {address, beats, due};
+    Burst burst(const Address& at, uint64_t due) {
+        const uint32_t beats = at.length + 1u;
+        if (at.address % kBeatBytes != 0) breach("a burst is not aligned");
+        if ((at.address & 4095) + static_cast<uint64_t>(beats) * kBeatBytes > 4096) breach("a burst crosses 4 KiB");
+        return {at.address, beats, due};
     }
 
-    // Payloads are looked at only where they have to stay.
+    // Whether a channel's payload is taken now. Payloads are looked at only where they have to stay.
     template <class Payload, class Look>
-    void hold(Offered<Payload>& offered, bool valid, bool ready, Look&& look, const char* channel) {
+    bool hold(Offered<Payload>& offered, bool valid, bool ready, Look&& look, const char* channel) {
         if (offered.held && (!valid || !(look() == offered.payload))) breach(std::string(channel) + ": what was offered changed");
         offered.held = valid && !ready;
         if (offered.held) offered.payload = look();
+        return valid && ready;
     }
 
     void stray(const char* does, uint64_t address) {
@@ -331,16 +388,10 @@ private:
     uint64_t last_transfer_ = 0;
     uint64_t read_bucket_ = 0;
     uint64_t write_bucket_ = 0;
+    uint32_t read_turn_ = 0;
+    uint32_t write_turn_ = 0;
     std::vector<Window> windows_;
-    std::deque<Burst> reads_;
-    std::deque<Burst> writes_;
-    std::deque<Beat> beats_;
-    std::deque<Answer> answers_;
-    bool read_offered_ = false;
-    bool answer_offered_ = false;
-    bool write_refused_ = false;
-    Offered<uint64_t> ar_, aw_;
-    Offered<Beat> w_;
+    std::array<Port, kPorts> ports_;
     std::string stray_;
     std::vector<std::string> breaches_;
 };

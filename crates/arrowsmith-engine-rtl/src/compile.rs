@@ -28,6 +28,8 @@ pub(crate) struct Sources {
     pub cpp: Vec<(String, String)>,
     /// For the C++ compiler and its linker.
     pub flags: Vec<String>,
+    /// Modules that are there many times: each is compiled once, and not anew for every place where it is.
+    pub blocks: Vec<String>,
 }
 
 /// Where programs and other results of tools are kept: `ARROWSMITH_RTL_CACHE`, or else the user's cache folder.
@@ -115,6 +117,9 @@ impl Verilator {
         for (name, text) in sources.rtl.iter().chain(&sources.cpp) {
             write(name, text)?;
         }
+        let block = |module: &String| format!("hier_block -module \"{module}\"\n");
+        let blocks: String = sources.blocks.iter().map(block).collect();
+        write("blocks.vlt", &format!("`verilator_config\n{blocks}"))?;
         let mut command = self.command();
         command
             .current_dir(folder)
@@ -133,6 +138,10 @@ impl Verilator {
             })
             .args(sources.rtl.iter().map(|(name, _)| name))
             .args(sources.cpp.iter().map(|(name, _)| name).filter(|name| name.ends_with(".cpp")));
+        if !sources.blocks.is_empty() {
+            // Ready and valid of a block meet outside of it: what looks like a loop from there is none.
+            command.args(["--hierarchical", "blocks.vlt", "-Wno-UNOPTFLAT"]);
+        }
         if !sources.flags.is_empty() {
             command.args(["-LDFLAGS", &sources.flags.join(" ")]);
         }
@@ -151,7 +160,7 @@ impl Sources {
     /// 64-bit FNV-1a of all names and texts.
     fn hash(&self) -> u64 {
         let files = self.rtl.iter().chain(&self.cpp);
-        let flags = self.flags.iter().chain([&self.top]);
+        let flags = self.flags.iter().chain(&self.blocks).chain([&self.top]);
         let named = files.map(|(name, text)| (name.as_str(), text.as_str()));
         let all = named.chain(flags.map(|flag| (flag.as_str(), "")));
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

@@ -101,7 +101,7 @@ impl Converter {
             top: top.to_owned(),
             rtl: files.to_vec(),
             cpp: CPP.iter().map(owned).collect(),
-            flags: Vec::new(),
+            ..Sources::default()
         };
         Ok(Self { program: verilator.compile(&sources)?, schema_hash })
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How the simulated memory behaves: latency, bandwidth and pauses, or those of the interfaces that the papers name.
+//! How the simulated memory behaves: latency, bandwidth and pauses, or those of the interfaces that the papers name. Ports of a circuit
+//! share the bandwidth.
 //!
 //! A profile is a model, not a measurement: rates are those of the link less its framing, latencies are typical of the link.
 
@@ -14,7 +15,7 @@ pub struct MemoryProfile {
     pub read_rate: u32,
     /// Bytes that can be written in 1000 cycles; 0: as many as the port takes.
     pub write_rate: u32,
-    /// Bursts on the way, each way.
+    /// Bursts on the way, each way of a port.
     pub outstanding: u32,
     /// Of the cycles in which a channel pauses, each by chance.
     pub stall_percent: u32,
@@ -59,6 +60,13 @@ impl Interface {
     };
     /// All of them.
     pub const ALL: [Self; 3] = [Self::PCIE3_X8, Self::OPENCAPI3, Self::PCIE5_X16];
+
+    /// GB a second of reading that it lets through, where so much is written for what is read.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a figure to be shown")]
+    pub fn gb_per_s(&self, read: u64, written: u64) -> f64 {
+        f64::from(self.megabytes_per_second) / 1e3 * (read as f64 / written.max(1) as f64).min(1.0)
+    }
 
     /// The memory behind it, at a clock in MHz.
     pub fn at(&self, megahertz: u32) -> MemoryProfile {

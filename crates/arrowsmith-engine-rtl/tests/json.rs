@@ -306,7 +306,7 @@ fn several_parsers_keep_the_order() {
     }
     let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
     let rtl = RtlEngine::new(Arc::new(CpuEngine::default()))
-        .with_shape(Shape { width: 8, parsers: 3 })
+        .with_shape(Shape { parsers: 3, ..Shape::default() })
         .with_memory(memory(20, 4));
     let mut options = DecodeOptions::default();
     options.on_error = OnError::Skip;

@@ -14,12 +14,17 @@ use arrowsmith_workload::Workload;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
     let [workload, folder, rest @ ..] = args.as_slice() else {
-        return Err("usage: json_gen WORKLOAD FOLDER [WIDTH [PARSERS]]".into());
+        return Err("usage: json_gen WORKLOAD FOLDER [WIDTH [PARSERS [PORTS [READ_AHEAD]]]]".into());
     };
     let workload: Workload = workload.parse()?;
     let plan = Plan::new(Arc::new(workload.schema()))?;
     let number = |at: usize| rest.get(at).map(|text| text.parse()).transpose();
-    let shape = Shape { width: number(0)?.unwrap_or(8), parsers: number(1)?.unwrap_or(1) };
+    let shape = Shape {
+        width: number(0)?.unwrap_or(8),
+        parsers: number(1)?.unwrap_or(1),
+        ports: number(2)?.unwrap_or(1),
+        read_ahead: number(3)?.unwrap_or(64),
+    };
     let design = generate(&plan, workload.name(), shape)?;
     let mut list = String::new();
     let library = arrowsmith_rtlgen::LIBRARY_JSON.iter();

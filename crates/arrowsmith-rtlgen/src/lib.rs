@@ -43,7 +43,7 @@ const fn library() -> [(&'static str, &'static str); 15] {
 }
 
 /// What JSON parsers are made of, in the same order.
-pub const LIBRARY_JSON: [(&str, &str); 30] = [
+pub const LIBRARY_JSON: [(&str, &str); 32] = [
     hdl!("stream/as_stream_pkg.sv"),
     hdl!("json/as_json_pkg.sv"),
     hdl!("prim/as_skid_buffer.sv"),
@@ -73,5 +73,7 @@ pub const LIBRARY_JSON: [(&str, &str); 30] = [
     hdl!("json/as_json_feed.sv"),
     hdl!("json/as_json_fetch.sv"),
     hdl!("json/as_json_store.sv"),
+    hdl!("json/as_json_merge.sv"),
+    hdl!("json/as_json_port.sv"),
     hdl!("json/as_json_device.sv"),
 ];

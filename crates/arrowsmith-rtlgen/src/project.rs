@@ -46,8 +46,9 @@ pub(crate) struct Project<'a> {
     pub format: &'a str,
     /// What it is, a line.
     pub description: &'a str,
-    /// Its memory port.
+    /// A memory port, and how many there are.
     pub memory: &'a [Port],
+    pub memory_ports: usize,
     /// Sources, users behind what they use.
     pub paths: Vec<&'a str>,
 }
@@ -113,15 +114,31 @@ impl Project<'_> {
             shell.to_lowercase()
         );
         let mut wires = String::new();
-        let control_ports =
-            CTL_PORTS.iter().map(|(way, bits, port)| (control, *way, u64::from(*bits), *port));
-        let memory_ports = self.memory.iter().map(|(way, bits, port)| (memory, *way, *bits, *port));
-        for (theirs, way, bits, port) in control_ports.chain(memory_ports) {
-            // `ctl_aw_valid_i` is `s_axi_control_awvalid` there.
+        // `ctl_aw_valid_i` is `s_axi_control_awvalid` there.
+        let theirs = |prefix: &str, port: &str| {
             let channel: String = port.split('_').skip(1).collect();
-            let shown = format!("{theirs}_{}", &channel[..channel.len().saturating_sub(1)]);
-            let _ = write!(out, ",\n    {way:<6} {} {shown}", logic(bits));
+            format!("{prefix}_{}", &channel[..channel.len().saturating_sub(1)])
+        };
+        for (way, bits, port) in CTL_PORTS {
+            let shown = theirs(control, port);
+            let _ = write!(out, ",\n    {way:<6} {} {shown}", logic(bits.into()));
             let _ = write!(wires, ",\n      .{port}({shown})");
+        }
+        // Several memory ports are side by side in the circuit's, the first one lowest.
+        let prefixes: Vec<String> = match self.memory_ports {
+            1 => vec![memory.to_owned()],
+            several => (0..several).map(|number| format!("{memory}{number}")).collect(),
+        };
+        for (way, bits, port) in self.memory {
+            let mut shown: Vec<String> =
+                prefixes.iter().map(|prefix| theirs(prefix, port)).collect();
+            for name in &shown {
+                let _ = write!(out, ",\n    {way:<6} {} {name}", logic(*bits));
+            }
+            shown.reverse();
+            let joined = shown.join(", ");
+            let joined = if shown.len() == 1 { joined } else { format!("{{{joined}}}") };
+            let _ = write!(wires, ",\n      .{port}({joined})");
         }
         let _ = write!(
             out,

@@ -71,6 +71,8 @@ module battery_top (
       .W(8),
       .Bytes(16),
       .Parsers(1),
+      .Ports(1),
+      .QueueBeats(64),
       .Buffers(2),
       .SchemaHash(64'hc343f71495365423),
       .First({8'd2, 8'd2, 8'd2, 8'd1, 8'd0})

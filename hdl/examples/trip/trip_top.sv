@@ -71,6 +71,8 @@ module trip_top (
       .W(8),
       .Bytes(16),
       .Parsers(1),
+      .Ports(1),
+      .QueueBeats(64),
       .Buffers(12),
       .SchemaHash(64'h85f829eecaa87d4b),
       .First({8'd10, 8'd10, 8'd10, 8'd9, 8'd0})

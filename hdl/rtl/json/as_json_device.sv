@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is around the parsers: memory, registers, the order of a run.
+// What is around the parsers: ports to memory, registers, the order of a run.
 //
 // A run: the host sets a text for each parser and the buffers, then `start`. Parsers read, make beats, stop at the end or at a
 // record that they do not take; what is left in the packers goes out; when memory has answered every write, the run is done.
@@ -13,11 +13,14 @@ module as_json_device
     parameter int unsigned W = 8,
     parameter int unsigned Bytes = 16,
     parameter int unsigned Parsers = 1,
+    // Parsers and buffers belong to ports in equal shares, in order.
+    parameter int unsigned Ports = 1,
+    parameter int unsigned QueueBeats = 64,
     parameter int unsigned Buffers = 1,
     parameter logic [63:0] SchemaHash = '0,
-    parameter logic [Parsers*5*8-1:0] First = '0,
-    localparam int unsigned Sources = 5,
-    localparam int unsigned OffsetBits = $clog2(Bytes)
+    // As as_json_port has it; the same for each.
+    parameter logic [Parsers/Ports*5*8-1:0] First = '0,
+    localparam int unsigned Sources = 5
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -39,26 +42,26 @@ module as_json_device
     output logic [31:0] ctl_r_data_o,
     output logic [ 1:0] ctl_r_resp_o,
 
-    output logic               mem_ar_valid_o,
-    input  logic               mem_ar_ready_i,
-    output logic [       63:0] mem_ar_addr_o,
-    output logic [        7:0] mem_ar_len_o,
-    input  logic               mem_r_valid_i,
-    output logic               mem_r_ready_o,
-    input  logic [Bytes*8-1:0] mem_r_data_i,
-    input  logic [        1:0] mem_r_resp_i,
-    output logic               mem_aw_valid_o,
-    input  logic               mem_aw_ready_i,
-    output logic [       63:0] mem_aw_addr_o,
-    output logic [        7:0] mem_aw_len_o,
-    output logic               mem_w_valid_o,
-    input  logic               mem_w_ready_i,
-    output logic [Bytes*8-1:0] mem_w_data_o,
-    output logic [  Bytes-1:0] mem_w_strb_o,
-    output logic               mem_w_last_o,
-    input  logic               mem_b_valid_i,
-    output logic               mem_b_ready_o,
-    input  logic [        1:0] mem_b_resp_i,
+    output logic [        Ports-1:0] mem_ar_valid_o,
+    input  logic [        Ports-1:0] mem_ar_ready_i,
+    output logic [     Ports*64-1:0] mem_ar_addr_o,
+    output logic [      Ports*8-1:0] mem_ar_len_o,
+    input  logic [        Ports-1:0] mem_r_valid_i,
+    output logic [        Ports-1:0] mem_r_ready_o,
+    input  logic [Ports*Bytes*8-1:0] mem_r_data_i,
+    input  logic [      Ports*2-1:0] mem_r_resp_i,
+    output logic [        Ports-1:0] mem_aw_valid_o,
+    input  logic [        Ports-1:0] mem_aw_ready_i,
+    output logic [     Ports*64-1:0] mem_aw_addr_o,
+    output logic [      Ports*8-1:0] mem_aw_len_o,
+    output logic [        Ports-1:0] mem_w_valid_o,
+    input  logic [        Ports-1:0] mem_w_ready_i,
+    output logic [Ports*Bytes*8-1:0] mem_w_data_o,
+    output logic [  Ports*Bytes-1:0] mem_w_strb_o,
+    output logic [        Ports-1:0] mem_w_last_o,
+    input  logic [        Ports-1:0] mem_b_valid_i,
+    output logic [        Ports-1:0] mem_b_ready_o,
+    input  logic [      Ports*2-1:0] mem_b_resp_i,
 
     output logic        clr_o,
     output logic        unknown_refused_o,
@@ -99,7 +102,8 @@ module as_json_device
   logic write, read;
   logic [15:0] write_address, read_address;
   logic [31:0] write_data, read_data;
-  logic start, fetch_idle, fetch_error, store_idle, store_full, store_error, done_q;
+  logic start, done_q;
+  logic [Ports-1:0] idle, refused, full;
   logic [Parsers*64-1:0] address_q;
   logic [Parsers*32-1:0] length_q;
   logic [63:0] cycles_q, starved_q, blocked_q;
@@ -170,7 +174,7 @@ module as_json_device
         Work:    if (&done_i) phase_q <= Flush;
         Flush:   if (&flushed_i) phase_q <= Drain;
         default: begin
-          if (store_idle && fetch_idle) begin
+          if (&idle) begin
             phase_q <= Idle;
             done_q  <= 1'b1;
           end
@@ -201,7 +205,7 @@ module as_json_device
   logic [7:0] status_code;
   always_comb begin
     // Faults are told parser by parser; here, what ended the run as a whole.
-    status_code = fetch_error || store_error ? 8'd1 : store_full ? 8'd2 : '0;
+    status_code = |refused ? 8'd1 : |full ? 8'd2 : '0;
     unique case (read_address_q)
       16'h0000: read_data = 32'h4d53_5241;
       16'h0004: read_data = 32'd1;
@@ -228,87 +232,68 @@ module as_json_device
   end
   always_ff @(posedge clk_i) if (read) read_address_q <= read_address;
 
-  logic [Parsers-1:0] beat_valid, beat_ready;
-  logic [Parsers*Bytes*8-1:0] beat;
-  as_json_fetch #(
-      .Parsers(Parsers),
-      .Bytes  (Bytes)
-  ) i_fetch (
-      .clk_i,
-      .rst_ni,
-      .start_i   (phase_q == Clear),
-      .address_i (address_q),
-      .length_i  (length_q),
-      .abort_i   (fault_i & {Parsers{phase_q != Clear}}),
-      .idle_o    (fetch_idle),
-      .error_o   (fetch_error),
-      .valid_o   (beat_valid),
-      .ready_i   (beat_ready),
-      .data_o    (beat),
-      .ar_valid_o(mem_ar_valid_o),
-      .ar_ready_i(mem_ar_ready_i),
-      .ar_addr_o (mem_ar_addr_o),
-      .ar_len_o  (mem_ar_len_o),
-      .r_valid_i (mem_r_valid_i),
-      .r_ready_o (mem_r_ready_o),
-      .r_data_i  (mem_r_data_i),
-      .r_resp_i  (mem_r_resp_i)
-  );
-  for (genvar p = 0; p < Parsers; p++) begin : gen_feed
-    logic valid;
-    as_json_feed #(
-        .W    (W),
-        .Bytes(Bytes)
-    ) i_feed (
+  // A buffer has a block of 32 bytes of registers: address low and high, capacity.
+  localparam int unsigned Each = Parsers / Ports;
+  localparam int unsigned EachBuffers = Buffers / Ports;
+  logic [15:0] block;
+  assign block = write_address - 16'h2000;
+  for (genvar q = 0; q < Ports; q++) begin : gen_port
+    logic mine;
+    logic [10:0] number;
+    assign number = block[15:5] - 11'(q * EachBuffers);
+    assign mine   = write && write_address >= 16'h2000 && number < 11'(EachBuffers);
+    as_json_port #(
+        .W         (W),
+        .Bytes     (Bytes),
+        .Parsers   (Each),
+        .QueueBeats(QueueBeats),
+        .Buffers   (EachBuffers),
+        .First     (First)
+    ) i_port (
         .clk_i,
         .rst_ni,
-        .start_i  (phase_q == Clear),
-        .offset_i (address_q[p*64+:OffsetBits]),
-        .length_i (length_q[p*32+:32]),
-        .valid_i  (beat_valid[p]),
-        .ready_o  (beat_ready[p]),
-        .data_i   (beat[p*Bytes*8+:Bytes*8]),
-        .valid_o  (valid),
-        .ended_o  (feed_ended_o[p]),
-        .advance_i(feed_advance_i[p]),
-        .data_o   (feed_data_o[p*W*8+:W*8])
+        .clear_i       (phase_q == Clear),
+        .work_i        (phase_q == Work),
+        .address_i     (address_q[q*Each*64+:Each*64]),
+        .length_i      (length_q[q*Each*32+:Each*32]),
+        .abort_i       (fault_i[q*Each+:Each] & {Each{phase_q != Clear}}),
+        .set_i         (mine),
+        .set_buffer_i  (number[7:0]),
+        .set_word_i    (write_address[4] ? 2'd3 : write_address[3:2]),
+        .set_value_i   (write_data),
+        .idle_o        (idle[q]),
+        .error_o       (refused[q]),
+        .full_o        (full[q]),
+        .feed_valid_o  (feed_valid_o[q*Each+:Each]),
+        .feed_ended_o  (feed_ended_o[q*Each+:Each]),
+        .feed_advance_i(feed_advance_i[q*Each+:Each]),
+        .feed_data_o   (feed_data_o[q*Each*W*8+:Each*W*8]),
+        .beat_valid_i  (beat_valid_i[q*Each*Sources+:Each*Sources]),
+        .beat_ready_o  (beat_ready_o[q*Each*Sources+:Each*Sources]),
+        .beat_buffer_i (beat_buffer_i[q*Each*Sources*8+:Each*Sources*8]),
+        .beat_number_i (beat_number_i[q*Each*Sources*32+:Each*Sources*32]),
+        .beat_data_i   (beat_data_i[q*Each*Sources*Bytes*8+:Each*Sources*Bytes*8]),
+        .mem_ar_valid_o (mem_ar_valid_o[q]),
+        .mem_ar_ready_i (mem_ar_ready_i[q]),
+        .mem_ar_addr_o  (mem_ar_addr_o[q*64+:64]),
+        .mem_ar_len_o   (mem_ar_len_o[q*8+:8]),
+        .mem_r_valid_i  (mem_r_valid_i[q]),
+        .mem_r_ready_o  (mem_r_ready_o[q]),
+        .mem_r_data_i   (mem_r_data_i[q*Bytes*8+:Bytes*8]),
+        .mem_r_resp_i   (mem_r_resp_i[q*2+:2]),
+        .mem_aw_valid_o (mem_aw_valid_o[q]),
+        .mem_aw_ready_i (mem_aw_ready_i[q]),
+        .mem_aw_addr_o  (mem_aw_addr_o[q*64+:64]),
+        .mem_aw_len_o   (mem_aw_len_o[q*8+:8]),
+        .mem_w_valid_o  (mem_w_valid_o[q]),
+        .mem_w_ready_i  (mem_w_ready_i[q]),
+        .mem_w_data_o   (mem_w_data_o[q*Bytes*8+:Bytes*8]),
+        .mem_w_strb_o   (mem_w_strb_o[q*Bytes+:Bytes]),
+        .mem_w_last_o   (mem_w_last_o[q]),
+        .mem_b_valid_i  (mem_b_valid_i[q]),
+        .mem_b_ready_o  (mem_b_ready_o[q]),
+        .mem_b_resp_i   (mem_b_resp_i[q*2+:2])
     );
-    assign feed_valid_o[p] = valid && phase_q == Work;
   end
-
-  as_json_store #(
-      .Bytes  (Bytes),
-      .Sources(Parsers * Sources),
-      .Buffers(Buffers),
-      .First  (First)
-  ) i_store (
-      .clk_i,
-      .rst_ni,
-      .clr_i       (phase_q == Clear),
-      .set_i       (write && write_address[15:13] == 3'b001),
-      .set_buffer_i(write_address[12:5]),
-      .set_word_i  (write_address[4] ? 2'd3 : write_address[3:2]),
-      .set_value_i (write_data),
-      .valid_i     (beat_valid_i),
-      .ready_o     (beat_ready_o),
-      .buffer_i    (beat_buffer_i),
-      .beat_i      (beat_number_i),
-      .data_i      (beat_data_i),
-      .idle_o      (store_idle),
-      .full_o      (store_full),
-      .error_o     (store_error),
-      .aw_valid_o  (mem_aw_valid_o),
-      .aw_ready_i  (mem_aw_ready_i),
-      .aw_addr_o   (mem_aw_addr_o),
-      .aw_len_o    (mem_aw_len_o),
-      .w_valid_o   (mem_w_valid_o),
-      .w_ready_i   (mem_w_ready_i),
-      .w_data_o    (mem_w_data_o),
-      .w_strb_o    (mem_w_strb_o),
-      .w_last_o    (mem_w_last_o),
-      .b_valid_i   (mem_b_valid_i),
-      .b_ready_o   (mem_b_ready_o),
-      .b_resp_i    (mem_b_resp_i)
-  );
 
 endmodule

@@ -103,10 +103,10 @@ module as_json_fetch #(
       .beat_error_o   (beat_error)
   );
 
-  // Whose beats come next, and how many.
+  // Whose beats come next, and how many: as many as there is room for in the queues.
   as_fifo #(
       .Width(IndexBits + SegmentBits),
-      .Depth(16)
+      .Depth(1 << $clog2(Parsers * QueueBeats / SegmentBeats))
   ) i_order (
       .clk_i,
       .rst_ni,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beats for many buffers to memory: takes them from several packers in turn, and writes each where its buffer goes on.
+// Beats for many buffers to memory: writes each where its buffer goes on.
 //
 // Where buffers begin and how much they hold is set by the host before a run. A beat behind the end of a buffer is not written and
 // raises `full_o`. Every beat is a burst of one: neighbours in time belong to different columns.
@@ -9,10 +9,7 @@
 // Layer: json.
 module as_json_store #(
     parameter int unsigned Bytes = 16,
-    parameter int unsigned Sources = 5,
     parameter int unsigned Buffers = 1,
-    // The number of the first buffer of each source.
-    parameter logic [Sources*8-1:0] First = '0,
     localparam int unsigned BufferBits = as_stream_pkg::index_bits(Buffers),
     localparam int unsigned OffsetBits = $clog2(Bytes)
 ) (
@@ -26,11 +23,11 @@ module as_json_store #(
     input logic [ 1:0] set_word_i,
     input logic [31:0] set_value_i,
 
-    input  logic [        Sources-1:0] valid_i,
-    output logic [        Sources-1:0] ready_o,
-    input  logic [      Sources*8-1:0] buffer_i,
-    input  logic [     Sources*32-1:0] beat_i,
-    input  logic [Sources*Bytes*8-1:0] data_i,
+    input  logic               valid_i,
+    output logic               ready_o,
+    input  logic [        7:0] buffer_i,
+    input  logic [       31:0] beat_i,
+    input  logic [Bytes*8-1:0] data_i,
 
     output logic idle_o,
     output logic full_o,
@@ -54,33 +51,15 @@ module as_json_store #(
   logic [31:0] high[Buffers];
   logic [31:0] capacity[Buffers];
 
-  logic [Sources-1:0] turn_q, pick, late;
   logic [BufferBits-1:0] buffer;
-  logic [31:0] beat;
-  logic [Bytes*8-1:0] data;
-  logic step, any, fits;
+  logic step, fits;
   logic aw_valid_q, w_valid_q;
   logic [15:0] open_q;
 
-  // The first in line behind the one that was last.
-  assign late = valid_i & turn_q;
-  assign pick = late != '0 ? late & (~late + 1'b1) : valid_i & (~valid_i + 1'b1);
-  assign any  = valid_i != '0;
-  always_comb begin
-    buffer = '0;
-    beat = '0;
-    data = '0;
-    for (int unsigned s = 0; s < Sources; s++) begin
-      if (pick[s]) begin
-        buffer |= BufferBits'(buffer_i[s*8+:8] + First[s*8+:8]);
-        beat |= beat_i[s*32+:32];
-        data |= data_i[s*Bytes*8+:Bytes*8];
-      end
-    end
-  end
-  assign step    = (!aw_valid_q || aw_ready_i) && (!w_valid_q || w_ready_i) && open_q[15:12] == '0;
-  assign ready_o = step ? pick : '0;
-  assign fits    = 36'(beat) < 36'(capacity[buffer] >> OffsetBits);
+  assign buffer  = BufferBits'(buffer_i);
+  assign ready_o = (!aw_valid_q || aw_ready_i) && (!w_valid_q || w_ready_i) && open_q[15:12] == '0;
+  assign step    = valid_i && ready_o;
+  assign fits    = 36'(beat_i) < 36'(capacity[buffer] >> OffsetBits);
 
   assign aw_valid_o = aw_valid_q;
   assign aw_len_o   = '0;
@@ -99,32 +78,30 @@ module as_json_store #(
       aw_valid_q <= 1'b0;
       w_valid_q  <= 1'b0;
       open_q     <= '0;
-      turn_q     <= '0;
       full_o     <= 1'b0;
       error_o    <= 1'b0;
     end else begin
       if (aw_ready_i) aw_valid_q <= 1'b0;
       if (w_ready_i) w_valid_q <= 1'b0;
-      if (step && any) begin
+      if (step) begin
         aw_valid_q <= fits;
         w_valid_q  <= fits;
-        turn_q     <= ~(pick | (pick - 1'b1));
       end
-      open_q <= open_q + 16'(step && any && fits) - 16'(b_valid_i);
+      open_q <= open_q + 16'(step && fits) - 16'(b_valid_i);
       if (clr_i) begin
         full_o  <= 1'b0;
         error_o <= 1'b0;
       end else begin
-        if (step && any && !fits) full_o <= 1'b1;
+        if (step && !fits) full_o <= 1'b1;
         if (b_valid_i && b_resp_i[1]) error_o <= 1'b1;
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (step && any) begin
-      aw_addr_o <= {high[buffer], low[buffer]} + (64'(beat) << OffsetBits);
-      w_data_o  <= data;
+    if (step) begin
+      aw_addr_o <= {high[buffer], low[buffer]} + (64'(beat_i) << OffsetBits);
+      w_data_o  <= data_i;
     end
     if (set_i) begin
       unique case (set_word_i)

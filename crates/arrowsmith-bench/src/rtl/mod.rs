@@ -213,7 +213,11 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
         for (workload, width, parsers) in END_TO_END {
             let named = options.schemas.iter().any(|(name, _)| name == workload.name());
             if named && options.widths.contains(&width) {
-                maker.end_to_end(workload, Shape { width, parsers }, options.bytes * parsers);
+                maker.end_to_end(
+                    workload,
+                    Shape { width, parsers, ..Shape::default() },
+                    options.bytes * parsers,
+                );
             }
         }
     }
@@ -264,7 +268,7 @@ impl Maker<'_> {
         let of = format!("{name}, {width} bytes");
         let sources = self.note(&of, "circuit", |_| {
             let plan = Plan::new(Arc::clone(schema)).map_err(|error| error.to_string())?;
-            json_sources(&plan, Shape { width, parsers: 1 })
+            json_sources(&plan, Shape { width, ..Shape::default() })
         });
         let [parser, device] = sources?;
         let circuit = Circuit::new(name, "json", width);
@@ -287,7 +291,7 @@ impl Maker<'_> {
             None => {
                 let workload: Workload =
                     name.parse().map_err(|_| "no records are generated for it")?;
-                let shape = Shape { width: *width, parsers: 1 };
+                let shape = Shape { width: *width, ..Shape::default() };
                 run_json(workload, shape, MemoryProfile::IDEAL, bytes)
             }
         });

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use arrowsmith_engine_rtl::Interface;
 use clap::{Args, Subcommand, ValueEnum};
 
 /// Circuits: SystemVerilog for a schema, and its simulation
@@ -28,6 +29,31 @@ pub enum RtlFormat {
     Parquet,
 }
 
+/// A link to host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RtlInterface {
+    /// PCI Express 3.0, 8 lanes
+    #[value(name = "pcie3-x8")]
+    Pcie3X8,
+    /// OpenCAPI 3.0
+    #[value(name = "opencapi3")]
+    OpenCapi3,
+    /// PCI Express 5.0, 16 lanes
+    #[value(name = "pcie5-x16")]
+    Pcie5X16,
+}
+
+impl RtlInterface {
+    /// Its model.
+    pub fn model(self) -> Interface {
+        match self {
+            Self::Pcie3X8 => Interface::PCIE3_X8,
+            Self::OpenCapi3 => Interface::OPENCAPI3,
+            Self::Pcie5X16 => Interface::PCIE5_X16,
+        }
+    }
+}
+
 /// Which circuit.
 #[derive(Debug, Args)]
 pub struct CircuitArgs {
@@ -42,9 +68,19 @@ pub struct CircuitArgs {
     #[arg(long, value_enum, default_value_t = RtlFormat::Json, value_name = "FORMAT")]
     pub format: RtlFormat,
 
-    /// Parsers of JSON side by side, which share the way to memory
+    /// Parsers of JSON side by side
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub parsers: usize,
+
+    /// Ports to memory, which the parsers share evenly
+    ///
+    /// A port moves twice the width of a parser in a cycle, each way: two parsers or three fill it.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub ports: usize,
+
+    /// Cycles of a read from memory that parsers read ahead for: the latency of the interface, in cycles
+    #[arg(long, value_name = "CYCLES", default_value_t = 64)]
+    pub read_ahead: usize,
 
     /// Bytes that a parser takes in a cycle: 8 [default], 16, 32 or 64; for Parquet always 64
     #[arg(long, value_name = "BYTES")]
@@ -85,6 +121,14 @@ pub struct SimulateArgs {
     /// Of the cycles, how many per cent a memory channel pauses, by chance
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..95))]
     pub stalls: u32,
+
+    /// Put the model of an interface behind the circuit of JSON, and say what it lets through
+    #[arg(long, value_enum, value_name = "INTERFACE", conflicts_with = "read_latency")]
+    pub interface: Option<RtlInterface>,
+
+    /// The clock, for an interface
+    #[arg(long, value_name = "MHZ", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=2000))]
+    pub clock: u32,
 
     /// A file of records, one a line, or a Parquet file
     #[arg(value_name = "INPUT")]

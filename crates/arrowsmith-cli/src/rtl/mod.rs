@@ -36,7 +36,13 @@ pub fn run(args: &RtlArgs) -> Outcome {
 
 fn plan(args: &CircuitArgs) -> Outcome<(Arc<Plan>, Shape)> {
     let plan = Plan::new(schema::load(required(args)?)?)?;
-    Ok((Arc::new(plan), Shape { width: args.width.unwrap_or(8), parsers: args.parsers }))
+    let shape = Shape {
+        width: args.width.unwrap_or(8),
+        parsers: args.parsers,
+        ports: args.ports,
+        read_ahead: args.read_ahead,
+    };
+    Ok((Arc::new(plan), shape))
 }
 
 fn required(args: &CircuitArgs) -> Outcome<&str> {
@@ -71,11 +77,11 @@ fn write_files(top: &str, files: Vec<(String, String)>, args: &GenerateArgs) -> 
 
 /// The memory that was asked for.
 fn memory(args: &SimulateArgs) -> MemoryProfile {
-    MemoryProfile {
-        read_latency: args.read_latency,
-        stall_percent: args.stalls,
-        ..MemoryProfile::IDEAL
-    }
+    let behind = match args.interface {
+        Some(interface) => interface.model().at(args.clock),
+        None => MemoryProfile { read_latency: args.read_latency, ..MemoryProfile::IDEAL },
+    };
+    MemoryProfile { stall_percent: args.stalls, ..behind }
 }
 
 fn simulate(args: &SimulateArgs) -> Outcome {
@@ -96,7 +102,20 @@ fn simulate(args: &SimulateArgs) -> Outcome {
     let (found, said) = decode(&circuit)?;
     let same = (found, said.clone()) == decode(host.as_ref())?;
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{}", circuit.statistics().counts()).map_err(Failure::stdout)?;
+    let counts = circuit.statistics().counts();
+    writeln!(stdout, "{counts}").map_err(Failure::stdout)?;
+    if let Some(interface) = args.interface {
+        let (model, clock) = (interface.model(), args.clock);
+        #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+        let rate = counts.bytes as f64 / counts.cycles.max(1) as f64 * f64::from(clock) / 1e3;
+        let limit = model.gb_per_s(counts.bytes, counts.written);
+        writeln!(
+            stdout,
+            "at {clock} MHz behind {}: {rate:.2} GB/s of JSON, {} bytes to {} of Arrow; {limit:.2} are let through",
+            model.name, counts.bytes, counts.written
+        )
+        .map_err(Failure::stdout)?;
+    }
     if let Err(error) = said {
         writeln!(stdout, "stopped: {error}").map_err(Failure::stdout)?;
     }

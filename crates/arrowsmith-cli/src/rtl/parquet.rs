@@ -102,8 +102,8 @@ fn check(args: &CircuitArgs) -> Outcome {
     if args.width.is_some_and(|width| width != 64) {
         return refuse("--width: a circuit of Parquet has 64 bytes a cycle");
     }
-    if args.parsers != 1 {
-        return refuse("--parsers is for JSON; of Parquet every column has a decoder");
+    if args.parsers != 1 || args.ports != 1 {
+        return refuse("--parsers and --ports are for JSON; of Parquet every column has a decoder");
     }
     Ok(())
 }

@@ -90,6 +90,7 @@ impl Verilator {
             rtl: library.chain(design.files.clone()).collect(),
             cpp: HEADERS.iter().chain(files).copied().map(owned).collect(),
             flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
+            ..Sources::default()
         })
     }
 }

@@ -16,8 +16,9 @@ use super::assemble::{Assemble, broken};
 use super::process::{Limits, Session};
 use super::{Counts, Statistics};
 
-/// Bytes of text in one run, about: buffers are sized for it.
+/// Bytes of text in one run, about: buffers are sized for it. For each parser that may be more than its share of it.
 const RUN_BYTES: usize = 4 << 20;
+const PARSER_BYTES: usize = 1 << 20;
 
 /// Deepest nesting that the circuit's skipper can hold.
 const SKIP_DEPTH: usize = 63;
@@ -100,6 +101,7 @@ impl RtlDecoder {
                 cycles: outcome.cycles,
                 starved: outcome.starved,
                 blocked: outcome.blocked,
+                written: outcome.buffers.iter().map(|buffer| buffer.len() as u64).sum(),
                 runs: 1,
                 ..Counts::default()
             });
@@ -248,7 +250,8 @@ impl Decoder for RtlDecoder {
         let first = at;
         let mut line = chunk.position.line;
         while at < data.len() {
-            let most = (at + RUN_BYTES).min(data.len());
+            let run = RUN_BYTES.max(PARSER_BYTES * self.session.parsers);
+            let most = (at + run).min(data.len());
             let end = if most == data.len() {
                 most
             } else {

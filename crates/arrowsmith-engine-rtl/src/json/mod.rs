@@ -36,6 +36,7 @@ const SERVE: [(&str, &str); 2] =
 pub struct Statistics {
     cycles: AtomicU64,
     bytes: AtomicU64,
+    written: AtomicU64,
     starved: AtomicU64,
     blocked: AtomicU64,
     rows: AtomicU64,
@@ -50,6 +51,8 @@ pub struct Counts {
     pub cycles: u64,
     /// Bytes of JSON in these runs that the circuits took.
     pub bytes: u64,
+    /// Bytes of Arrow buffers that they wrote, whole beats.
+    pub written: u64,
     /// Cycles in which a parser had no input.
     pub starved: u64,
     /// Cycles in which a parser had no room for values.
@@ -79,6 +82,7 @@ impl Statistics {
         for (counter, value) in [
             (&self.cycles, counts.cycles),
             (&self.bytes, counts.bytes),
+            (&self.written, counts.written),
             (&self.starved, counts.starved),
             (&self.blocked, counts.blocked),
             (&self.rows, counts.rows),
@@ -91,9 +95,10 @@ impl Statistics {
 
     /// The counts so far.
     pub fn counts(&self) -> Counts {
-        let [cycles, bytes, starved, blocked, rows, runs, handed_back] = [
+        let [cycles, bytes, written, starved, blocked, rows, runs, handed_back] = [
             &self.cycles,
             &self.bytes,
+            &self.written,
             &self.starved,
             &self.blocked,
             &self.rows,
@@ -101,7 +106,7 @@ impl Statistics {
             &self.handed_back,
         ]
         .map(|counter| counter.load(Ordering::Relaxed));
-        Counts { cycles, bytes, starved, blocked, rows, runs, handed_back }
+        Counts { cycles, bytes, written, starved, blocked, rows, runs, handed_back }
     }
 }
 
@@ -190,7 +195,9 @@ impl Verilator {
             top: design.top.clone(),
             rtl: library.chain(design.files.clone()).collect(),
             cpp: HEADERS.into_iter().chain(SERVE).map(owned).collect(),
-            flags: Vec::new(),
+            flags: vec![format!("-DARROWSMITH_PORTS={}", design.shape.ports)],
+            // For a few, one program of all of it is faster than what it saves.
+            blocks: if design.shape.parsers > 3 { vec![design.parser.clone()] } else { Vec::new() },
         })
     }
 }

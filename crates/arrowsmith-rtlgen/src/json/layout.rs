@@ -11,6 +11,7 @@ use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
 use arrowsmith_plan::plan::{Node, Op};
 
+use super::Shape;
 use super::kind::{Kind, is_outer};
 
 /// Nodes that a circuit can have: their numbers are bytes.
@@ -112,6 +113,11 @@ impl Layout {
     /// Lists around the deepest node.
     pub fn levels(&self) -> usize {
         self.rows.iter().map(|row| row.level).max().unwrap_or(0) + 1
+    }
+
+    /// Buffers of a circuit. One without columns has a buffer all the same at each port: of none there is no table.
+    pub fn buffers(&self, shape: Shape) -> usize {
+        (self.counts.iter().sum::<usize>() * shape.parsers).max(shape.ports)
     }
 
     /// 1 where a column is of such a kind, else 0.

@@ -14,6 +14,8 @@ mod wires;
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
 
+use crate::registers::BUFFERS_MAX;
+
 pub use kind::{Kind, TimeForm, is_outer};
 pub use layout::{Layout, Row, Slot};
 pub use project::project;
@@ -23,13 +25,17 @@ pub use project::project;
 pub struct Shape {
     /// Bytes a cycle that a parser takes: 8, 16, 32 or 64.
     pub width: usize,
-    /// Parsers that share the way to memory.
+    /// Parsers side by side.
     pub parsers: usize,
+    /// AXI4 ports to memory, which the parsers share evenly.
+    pub ports: usize,
+    /// Cycles of a read from memory that parsers read ahead for: latency times bandwidth is what their queues hold.
+    pub read_ahead: usize,
 }
 
 impl Default for Shape {
     fn default() -> Self {
-        Self { width: 8, parsers: 1 }
+        Self { width: 8, parsers: 1, ports: 1, read_ahead: 64 }
     }
 }
 
@@ -39,17 +45,33 @@ impl Shape {
         self.width * 2
     }
 
+    /// Beats that a parser's queue of text holds: what comes in while a read is on its way, and a segment that waits for room
+    /// before and behind it (16 beats, as `as_json_fetch` has it).
+    pub fn queue_beats(&self) -> usize {
+        let flight = (self.read_ahead * self.width).div_ceil(self.beat_bytes());
+        (flight + 2 * SEGMENT_BEATS).next_power_of_two()
+    }
+
     /// Integers of a list that a step takes, at most.
     pub fn lanes(&self) -> usize {
         (self.width / 4).max(2)
     }
 }
 
+/// Beats that `as_json_fetch` asks for at once.
+const SEGMENT_BEATS: usize = 16;
+/// Ports to memory, at most.
+const PORTS_MAX: usize = 16;
+/// Cycles that can be read ahead, at most: as far as the queues are worth their area.
+const READ_AHEAD_MAX: usize = 4096;
+
 /// A generated circuit.
 #[derive(Debug, Clone)]
 pub struct Design {
     /// The top module.
     pub top: String,
+    /// The module of a parser.
+    pub parser: String,
     /// Generated files: name and text, users behind what they use.
     pub files: Vec<(String, String)>,
     /// What the circuit decodes and where it puts it.
@@ -66,18 +88,29 @@ pub const WINDOW_BYTES: usize = 32;
 /// Generates the circuit of a plan.
 ///
 /// # Errors
-/// [`Error::Schema`] names the first field that the circuit cannot decode, [`Error::Config`] a width or number of parsers
+/// [`Error::Schema`] names the first field that the circuit cannot decode, [`Error::Config`] a width or number of parsers or ports
 /// that there is not.
 pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
     if ![8, 16, 32, 64].contains(&shape.width) {
         return Err(Error::Config(format!("width {}: there are 8, 16, 32 and 64", shape.width)));
     }
     let layout = Layout::new(plan)?;
-    let buffers = layout.counts.iter().sum::<usize>() * shape.parsers;
-    if shape.parsers == 0 || shape.parsers > 64 || buffers > 256 {
+    let buffers = layout.buffers(shape);
+    let (parsers, ports) = (shape.parsers, shape.ports);
+    if ports == 0 || ports > PORTS_MAX || parsers % ports != 0 {
         return Err(Error::Config(format!(
-            "{} parsers: there can be 1 to 64, and 256 buffers in all, not {buffers}",
-            shape.parsers
+            "{ports} ports of {parsers} parsers: there can be 1 to {PORTS_MAX}, each with as many parsers"
+        )));
+    }
+    if parsers == 0 || parsers > 64 || buffers / ports > 256 || buffers > BUFFERS_MAX {
+        return Err(Error::Config(format!(
+            "{parsers} parsers: there can be 1 to 64, and {BUFFERS_MAX} buffers in all, 256 at a port, not {buffers}"
+        )));
+    }
+    if shape.read_ahead > READ_AHEAD_MAX {
+        return Err(Error::Config(format!(
+            "{} cycles to read ahead: at most {READ_AHEAD_MAX}",
+            shape.read_ahead
         )));
     }
     let name = identifier(name);
@@ -87,7 +120,8 @@ pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
         (format!("{name}_parser.sv"), wires::parser(&layout, &name, shape)),
         (format!("{name}_top.sv"), wires::top(&layout, &name, shape, plan.hash())),
     ];
-    Ok(Design { top: format!("{name}_top"), files, layout, shape, hash: plan.hash() })
+    let (top, parser) = (format!("{name}_top"), format!("{name}_parser"));
+    Ok(Design { top, parser, files, layout, shape, hash: plan.hash() })
 }
 
 /// A name that SystemVerilog takes.

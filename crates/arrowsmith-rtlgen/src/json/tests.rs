@@ -38,7 +38,7 @@ fn examples_are_fresh() {
 
 #[test]
 fn equal_schemas_give_equal_text() {
-    let shape = Shape { width: 32, parsers: 2 };
+    let shape = Shape { width: 32, parsers: 2, ..Shape::default() };
     let schema = "a: list<int8>, b: struct<c: utf8 not null>";
     let one = generate(&plan(schema), "x", shape).unwrap();
     assert_eq!(one.files, generate(&plan(schema), "x", shape).unwrap().files);
@@ -67,14 +67,16 @@ fn what_cannot_be_done_is_refused_by_name() {
         let error = generate(&plan(schema), "x", Shape::default()).unwrap_err().to_string();
         assert!(error.contains(field), "{error}");
     }
-    let error = generate(&plan("a: int8"), "x", Shape { width: 12, parsers: 1 }).unwrap_err();
-    assert!(error.to_string().contains("width 12"));
+    let error = generate(&plan("a: int8"), "x", Shape { width: 12, ..Shape::default() });
+    assert!(error.unwrap_err().to_string().contains("width 12"));
+    let error = generate(&plan("a: int8"), "x", Shape { parsers: 3, ports: 2, ..Shape::default() });
+    assert!(error.unwrap_err().to_string().contains("2 ports of 3 parsers"));
 }
 
 #[test]
 fn a_project_has_what_tools_expect() {
     let plan = plan("voltage: list<uint64 not null> not null");
-    let design = generate(&plan, "battery", Shape { width: 8, parsers: 8 }).unwrap();
+    let design = generate(&plan, "battery", Shape { parsers: 8, ..Shape::default() }).unwrap();
     let files = project(&design, &plan);
     for wanted in [
         "README.md",

@@ -45,6 +45,7 @@ pub fn project(design: &Design) -> Vec<(String, String)> {
         format: "parquet",
         description: "Column chunks of Parquet to Arrow buffers",
         memory: &MEM_PORTS,
+        memory_ports: 1,
         paths: sources.iter().map(|(path, _)| path.as_str()).collect(),
     };
     let mut out = vec![
