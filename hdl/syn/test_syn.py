@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the scripts in this folder: paths on netlists made by hand, and one small module synthesized for real.
+"""Tests of the scripts in this folder: paths on netlists made by hand, and one small module synthesized for real. And of the library:
+every module of it synthesizes without a latch.
 
     tools/hdl run python hdl/syn/test_syn.py
 """
@@ -114,6 +115,47 @@ class Tools(unittest.TestCase):
         self.assertEqual((found["latches"], found["path"]["in_loops"]), (0, 0))
         self.assertIn(found["path"]["levels"], (1, 2))
         self.assertLess(found["luts_all"], 40)
+
+
+# Elaborates a design with all of the library at hand, makes registers of its processes, which is where a latch shows, prints its modules.
+LATCHES = """
+import sys
+from pyosys import libyosys as ys
+import report
+design = ys.Design()
+with report.quiet():
+    ys.run_pass("read_slang --allow-use-before-declare --keep-hierarchy --top " + " ".join(sys.argv[1:]), design)
+    ys.run_pass("proc -noopt", design)
+    ys.run_pass("select -assert-none t:$dlatch t:$adlatch t:$dlatchsr", design)
+print(*(str(name).split("$")[0].lstrip(chr(92)) for name in design.modules_))
+"""
+
+
+class Latches(unittest.TestCase):
+    def elaborate(self, top, files):
+        """Fails where there is a latch; the modules that the design has."""
+        command = [sys.executable, "-c", LATCHES, top, *map(str, files)]
+        done = subprocess.run(command, cwd=HERE, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0, f"{top}: {done.stderr}")
+        return set(done.stdout.split())
+
+    def test_no_module_has_a_latch(self):
+        hdl = HERE.parent
+        sources = sorted(hdl.glob("rtl/*/*.sv"), key=lambda path: (not path.stem.endswith("_pkg"), path))
+        left = {path.stem for path in sources if not path.stem.endswith("_pkg")}
+        for example in sorted(path for path in (hdl / "examples").iterdir() if path.is_dir()):
+            left -= self.elaborate(f"{example.name}_top", sources + sorted(example.glob("*.sv")))
+        # What no example has, each for itself with the parameters that it begins with.
+        for module in sorted(left):
+            left -= self.elaborate(module, sources)
+        self.assertEqual(left, set())
+
+    def test_a_latch_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "held.sv"
+            source.write_text("module held(input logic a_i, input logic b_i, output logic c_o);\n  always @* if (a_i) c_o = b_i;\nendmodule\n")
+            with self.assertRaises(AssertionError):
+                self.elaborate("held", [source])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ module battery_match (
     output logic [7:0] key_end_o
 );
 
-  //  
+  // 0x0a
   logic [31:0] is_0a;
   logic [23:0] is_0a_q;
   // "

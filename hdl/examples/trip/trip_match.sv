@@ -13,7 +13,7 @@ module trip_match (
     output logic [87:0] key_end_o
 );
 
-  //  
+  // 0x0a
   logic [47:0] is_0a;
   logic [39:0] is_0a_q;
   // "

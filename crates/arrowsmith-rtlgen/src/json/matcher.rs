@@ -45,7 +45,11 @@ pub(super) fn text(layout: &Layout, name: &str, shape: Shape) -> String {
         bytes.insert(b'"');
     }
     for byte in &bytes {
-        let shown = if byte.is_ascii_graphic() { char::from(*byte) } else { ' ' };
+        let shown = if byte.is_ascii_graphic() {
+            char::from(*byte).to_string()
+        } else {
+            format!("0x{byte:02x}")
+        };
         let _ = write!(out, "  // {shown}\n  logic [{}:0] is_{byte:02x};\n", lanes - 1);
         if lanes > w {
             let _ = writeln!(out, "  logic [{}:0] is_{byte:02x}_q;", lanes - w - 1);
