@@ -17,11 +17,12 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 RTL = HERE.parent / "rtl"
-COMMON = [RTL / "stream/as_stream_pkg.sv", HERE / "as_stream_rules.sv"]
+COMMON = [RTL / "stream/as_stream_pkg.sv", HERE / "as_stream_rules.sv", HERE / "as_stream_source.sv"]
 
 # Name, top, parameters, files, cycles: more than it takes to reach every state of a queue and every position of a window; and the
 # cycles that `--deep` looks at, where more means more.
 QUEUES = ["prim/as_skid_buffer.sv", "prim/as_fifo.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv"]
+ARROW = ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"]
 PROOFS = [
     ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, 10, 16),
     ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, 12, 20),
@@ -35,6 +36,12 @@ PROOFS = [
     ("as_axi_writer", "as_writer_proof", "", ["prim/as_fifo.sv", "axi/as_axi_writer.sv"], 9, 16),
     ("as_axi_read_mux", "as_read_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_read_mux.sv"], 8, 12),
     ("as_axi_write_mux", "as_write_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_write_mux.sv"], 7, 12),
+    ("as_arrow_values", "as_arrow_proof", "-G Offsets=0", ARROW, 8, 14),
+    ("as_arrow_offsets", "as_arrow_proof", "-G Offsets=1", ["stream/as_prefix_sum.sv", *ARROW, "arrow/as_arrow_offsets.sv"], 9, 14),
+    ("as_json_store", "as_json_store_proof", "", ["json/as_json_store.sv"], 10, 16),
+    ("as_json_fetch", "as_json_fetch_proof", "", ["prim/as_fifo.sv", "axi/as_axi_reader.sv", "json/as_json_fetch.sv"], 8, 12),
+    ("as_parquet_levels", "as_levels_proof", "", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], 7, 10),
+    ("as_parquet_expand", "as_expand_proof", "", ["arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"], 9, 12),
     ("as_json_pack", "as_json_pack_proof", "", ["json/as_json_pack.sv"], 8, 12),
     ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], 9, 14),
 ]
