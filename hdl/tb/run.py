@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cocotb benches of the components, each at several widths, under Verilator.
 
-    tools/hdl run python hdl/tb/run.py [--coverage] [MODULE...]
+    tools/hdl run python hdl/tb/run.py [--coverage [--add FOLDER]] [MODULE...]
 
 `--coverage` also says of each file of `hdl/rtl` how many per cent of its lines the benches ran: lines of procedures, as Verilator counts them
-(`--coverage-line`), over all sizes of all benches together. Files that only whole circuits run, in tests of `arrowsmith-engine-rtl`, have none.
+(`--coverage-line`), over all sizes of all benches together. `--add` adds what whole circuits ran in tests of `arrowsmith-engine-rtl`;
+`hdl/coverage.sh` does all of it.
 """
 
 import argparse
+import json
 import pathlib
 import re
 import sys
@@ -48,6 +50,10 @@ BENCHES = [
         "test_delta",
         [{"Width": 64}, {"Width": 32}],
     ),
+    *[
+        (f"as_json_{module}", [f"json/as_json_{name}.sv" for name in ("pkg", "delay", *parts, module)], f"test_json_{module}", [{}])
+        for module, parts in (("float", ("number", "powers")), ("decimal", ("number",)), ("time", ()))
+    ],
     ("as_json_scan", "json/as_json_scan.sv", "test_json_scan", [{"W": 8}, {"W": 32}]),
     ("as_json_integer", ["json/as_json_pkg.sv", "json/as_json_integer.sv"], "test_json_integer", [{}]),
     (
@@ -70,7 +76,9 @@ def add_coverage(written, lines):
         if not point:
             continue
         path, ranges, times = point.groups()
-        of_file = lines.setdefault(pathlib.Path(path).resolve(), {})
+        # Whole circuits are compiled from copies of the library.
+        path = path[path.rfind("rtl/") + 4 :]
+        of_file = lines.setdefault(path, {})
         for part in filter(None, ranges.split(",")):
             first, _, last = part.partition("-")
             for line in range(int(first), int(last or first) + 1):
@@ -80,25 +88,31 @@ def add_coverage(written, lines):
 def print_coverage(lines):
     ran = known = 0
     for file in sorted(RTL.glob("*/*.sv")):
-        of_file = lines.get(file.resolve())
         name = file.relative_to(RTL)
+        of_file = lines.get(str(name))
         if of_file is None:
-            print(f"{name}: no bench, or no procedures")
+            print(f"{name}: no lines of procedures, or nothing ran it")
             continue
         missed = [str(line) for line in sorted(of_file) if not of_file[line]]
         ran, known = ran + len(of_file) - len(missed), known + len(of_file)
         percent = 100 * (len(of_file) - len(missed)) / len(of_file)
         print(f"{name}: {percent:.0f} % of {len(of_file)} lines" + (f", not {' '.join(missed)}" if missed else ""))
-    print(f"coverage: {100 * ran / max(known, 1):.1f} % of {known} lines")
+    percent = 100 * ran / max(known, 1)
+    print(f"coverage: {percent:.1f} % of {known} lines")
+    return percent
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--coverage", action="store_true", help="per cent of the lines of each file that ran")
+    parser.add_argument("--add", type=pathlib.Path, metavar="FOLDER", help="what circuits wrote to ARROWSMITH_RTL_COVERAGE counts too")
+    parser.add_argument("--at-least", type=float, default=0, metavar="PERCENT", help="fails if fewer lines ran")
     parser.add_argument("modules", nargs="*")
     options = parser.parse_args()
-    failed = passed = 0
+    failed = passed = points = hit = 0
     lines = {}
+    for written in sorted(options.add.glob("*.dat")) if options.add else []:
+        add_coverage(written, lines)
     sys.path.insert(0, str(HERE))
     for module, source, bench, sizes in BENCHES:
         if options.modules and module not in options.modules:
@@ -131,15 +145,18 @@ def main():
                 tests, failures = get_results(results)
                 if options.coverage:
                     add_coverage(pathlib.Path(f"{folder}/coverage.dat"), lines)
+                counted = pathlib.Path(f"{folder}/points.json")
+                if counted.exists():
+                    counts = json.loads(counted.read_text()).values()
+                    points, hit = points + len(counts), hit + sum(times > 0 for times in counts)
                 passed += tests - failures
                 failed += failures
                 print(f"{module} {parameters}: {tests - failures} passed, {failures} failed")
                 if failures:
                     print(pathlib.Path(f"{folder}/test.log").read_text()[-4000:])
-    if options.coverage:
-        print_coverage(lines)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    enough = not options.coverage or print_coverage(lines) >= options.at_least
+    print(f"{passed} passed, {failed} failed; {hit} of {points} points of functional coverage")
+    sys.exit(0 if enough and not failed else 1)
 
 
 if __name__ == "__main__":
