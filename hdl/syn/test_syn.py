@@ -116,6 +116,19 @@ class Tools(unittest.TestCase):
         self.assertIn(found["path"]["levels"], (1, 2))
         self.assertLess(found["luts_all"], 40)
 
+    def test_a_skid_buffer_is_placed_and_routed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rtl = HERE.parent / "rtl"
+            files = pathlib.Path(folder) / "files.f"
+            files.write_text(f"{rtl}/stream/as_stream_pkg.sv\n{rtl}/prim/as_skid_buffer.sv\n")
+            command = [sys.executable, str(HERE / "place.py"), str(files), "as_skid_buffer", "--set", "Width=9"]
+            found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        # Around it: registers of 13 inputs and one more, two for each of 11 outputs and one more.
+        self.assertEqual(found["harness"], {"luts": 11, "flip_flops": 37})
+        self.assertGreaterEqual(found["flip_flops"], 20 + 33)
+        self.assertGreater(found["megahertz"], 150)
+        self.assertLess(found["path"]["routing_ns"], found["path"]["ns"])
+
 
 # Elaborates a design with all of the library at hand, makes registers of its processes, which is where a latch shows, prints its modules.
 LATCHES = """

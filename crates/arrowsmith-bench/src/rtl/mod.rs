@@ -2,7 +2,8 @@
 //! `arrowsmith rtl report`: what generated circuits take of an FPGA and how fast they are, beside the papers' tables.
 //!
 //! Measured here: cycles, by simulation in which every value is compared with the engine `cpu`, on an ideal memory and behind models of the
-//! papers' interfaces; cells, by synthesis. Nothing is placed or routed. Everything else is derived from those by [`model`] and marked so. It never runs in tests with the tools: they take minutes.
+//! papers' interfaces; cells, by synthesis; if asked for, a clock, by placing and routing on an FPGA that open tools do that for. Everything else is
+//! derived from those by [`model`] and marked so. It never runs in tests with the tools: they take minutes.
 
 mod circuits;
 pub mod model;
@@ -29,7 +30,7 @@ use synthesis::{Sources, Tools};
 
 pub use model::Run;
 pub use page::html;
-pub use synthesis::{LongestPath, Module, Resources};
+pub use synthesis::{Harness, LongestPath, Module, Placed, PlacedPath, Resources};
 
 /// The clocks of the papers, in MHz: JSON, Parquet.
 pub const CLOCKS: [u32; 2] = [200, 250];
@@ -45,6 +46,8 @@ pub struct Options {
     pub parquet: bool,
     /// Whether circuits are run behind interfaces.
     pub end_to_end: bool,
+    /// Whether circuits are placed and routed.
+    pub place: bool,
     /// Bytes of JSON of a run.
     pub bytes: usize,
     /// Seconds that one run of a tool may take.
@@ -64,6 +67,7 @@ impl Options {
             widths: vec![8, 16, 32, 64],
             parquet: true,
             end_to_end: true,
+            place: false,
             bytes: 400 << 10,
             limit_s: 900,
             cache,
@@ -107,6 +111,8 @@ pub struct Circuit {
     pub parts: Vec<Part>,
     /// What its modules take, each for itself, UltraScale+.
     pub modules: Vec<Module>,
+    /// Placed and routed: of JSON the parser, of Parquet the device.
+    pub placed: Option<Placed>,
 }
 
 /// A part of a circuit on a family of FPGAs.
@@ -144,8 +150,8 @@ pub struct EndToEnd {
 
 impl Circuit {
     fn new(name: &str, format: &'static str, width: usize) -> Self {
-        let (run, parts, modules) = (None, Vec::new(), Vec::new());
-        Self { name: name.to_owned(), format, width, run, parts, modules }
+        let (run, parts, modules, placed) = (None, Vec::new(), Vec::new(), None);
+        Self { name: name.to_owned(), format, width, run, parts, modules, placed }
     }
 
     /// A part on a family.
@@ -208,6 +214,9 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     cases.iter_mut().for_each(|case| maker.modules(case));
     cases.iter_mut().for_each(|case| maker.part(case, "parser", "xcup"));
     cases.iter_mut().for_each(|case| maker.part(case, "device", "xc7"));
+    if options.place {
+        cases.iter_mut().for_each(|case| maker.place(case));
+    }
     maker.report.circuits = cases.into_iter().map(|case| case.circuit).collect();
     if options.end_to_end {
         for (workload, width, parsers) in END_TO_END {
@@ -228,11 +237,16 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     });
     report.not_measured.push(NotMeasured {
         workload: "every circuit".into(),
-        engine: "clock after placing and routing".into(),
-        reason:
-            "no open tool places on these families; nextpnr, for others, is not among the tools yet"
-                .into(),
+        engine: "clock after placing and routing on the papers' families".into(),
+        reason: "no open tool places on them".into(),
     });
+    if !options.place {
+        report.not_measured.push(NotMeasured {
+            workload: "every circuit".into(),
+            engine: "clock after placing and routing on another family".into(),
+            reason: "takes long; --place does it".into(),
+        });
+    }
     report
 }
 
@@ -308,6 +322,12 @@ impl Maker<'_> {
     fn modules(&mut self, case: &mut Case) {
         let found = self.note(&case.of, "modules", |tools| tools.modules(&case.device, "xcup"));
         case.circuit.modules = found.unwrap_or_default();
+    }
+
+    /// The part that can be had of every format without its way to memory.
+    fn place(&mut self, case: &mut Case) {
+        let sources = case.parser.as_ref().unwrap_or(&case.device);
+        case.circuit.placed = self.note(&case.of, "place and route", |tools| tools.placed(sources));
     }
 
     fn end_to_end(&mut self, workload: Workload, shape: Shape, bytes: usize) {

@@ -224,3 +224,9 @@ pub fn joules_per_gb(luts: u64, block_ram_36: u64, input_per_cycle: f64) -> f64 
         luts as f64 * LUT_WATTS_PER_MHZ + block_ram_36 as f64 * BLOCK_RAM_WATTS_PER_MHZ;
     watts_per_mhz * 1e3 / input_per_cycle
 }
+
+/// Joules of a GB (10^9 bytes) where a joule moves so many MiB.
+#[must_use]
+pub fn joules_of(mib_per_joule: f64) -> f64 {
+    1e9 / (mib_per_joule * f64::from(1 << 20))
+}

@@ -2,19 +2,18 @@
 //! The page of the report: circuits beside the papers' tables. Figures are *measured* (simulated cycles, mapped cells),
 //! *derived* from measured ones, or an *estimate*, and every table says which.
 
+mod resources;
+
 use std::fmt::Write;
 
 use arrowsmith_engine_rtl::Interface;
 
 use super::model::{
-    Device, JSON_PAPER, LX110T, PARQUET_PAPER, VU9P, VU37P, fit_half, joules_per_gb,
-    luts_per_gb_per_s, megahertz, per_cent,
+    JSON_PAPER, PARQUET_PAPER, VU9P, VU37P, fit_half, joules_of, joules_per_gb, luts_per_gb_per_s,
+    per_cent,
 };
 use super::{CLOCKS, Circuit, Report};
 use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, number_table};
-
-/// Modules of a circuit that are listed.
-const MODULES_SHOWN: usize = 12;
 
 /// Makes one self-contained page.
 #[must_use]
@@ -29,7 +28,15 @@ pub fn html(report: &Report) -> String {
          </header>\n",
         escape(&report.commit)
     );
-    for section in [json, parquet, end_to_end, resources, modules, method] {
+    for section in [
+        json,
+        parquet,
+        end_to_end,
+        resources::resources,
+        resources::placed,
+        resources::modules,
+        method,
+    ] {
         page.push_str(&section(report));
     }
     page.push_str("</main>\n</body>\n</html>\n");
@@ -147,6 +154,7 @@ fn json_paper(report: &Report) -> String {
             format!("{} %", paper.logic_per_cent),
             format!("{} %", paper.block_ram_per_cent),
             format!("{}, measured", paper.peak_gb_per_s),
+            format!("{}, measured, whole system", number(joules_of(paper.mib_per_joule))),
             String::new(),
         ]);
     }
@@ -155,6 +163,7 @@ fn json_paper(report: &Report) -> String {
             continue;
         };
         let fit = fit_half(&VU37P, found.luts_all, found.block_ram_36);
+        let joules = joules_per_gb(found.luts_all, found.block_ram_36, run.input_per_cycle());
         #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
         let all = run.gb_per_s(fit as f64, CLOCKS[0]);
         for interface in Interface::ALL {
@@ -176,6 +185,7 @@ fn json_paper(report: &Report) -> String {
                     100.0 * all.min(limit) / limit,
                     interface.name
                 ),
+                format!("{}, estimate, fabric alone", number(joules)),
                 format!(
                     "{} lets {} through, {} GB/s of {:.2} B of Arrow a byte",
                     interface.name,
@@ -186,7 +196,7 @@ fn json_paper(report: &Report) -> String {
             ]);
         }
     }
-    let head = ["System", "Parsers", "Logic", "Block RAM", "GB/s, end to end", "Limit"];
+    let head = ["System", "Parsers", "Logic", "Block RAM", "GB/s, end to end", "J/GB", "Limit"];
     format!(
         "<h3>Beside Table I of the JSON paper</h3>\n<p>The paper's rows are measured on boards and include its shell (per cent of ALMs or CLBs). Ours are \
          derived: as many devices, each with its own port to memory, as the interface needs, if half of a VU37P holds them. \
@@ -211,14 +221,18 @@ fn parquet(report: &Report) -> String {
             share(|found| found.flip_flops, VU9P.flip_flops),
             share(|found| found.block_ram_36, VU9P.block_ram_36),
             shown(circuit.run, |run| number(run.output_per_cycle())),
+            shown(circuit.gb_per_s(CLOCKS[0]), number),
             shown(circuit.gb_per_s(CLOCKS[1]), number),
+            shown(found.zip(circuit.run), |(found, run)| {
+                number(joules_per_gb(found.luts_all, found.block_ram_36, run.output_per_cycle()))
+            }),
         ]
     });
     let theirs = PARQUET_PAPER.iter().map(|paper| {
         let shares = [paper.luts, paper.flip_flops, paper.block_ram];
         let mut row = vec![format!("the paper's, {}", paper.what), paper.input_bits.to_string()];
         row.extend(shares.map(|share| format!("{share:.2} %")));
-        row.extend(["–".to_owned(), "–".to_owned()]);
+        row.resize(row.len() + 4, "–".to_owned());
         row
     });
     let head = [
@@ -228,12 +242,36 @@ fn parquet(report: &Report) -> String {
         "Registers",
         "Block RAM",
         "Bytes of Arrow a cycle, measured",
+        "GB/s at 200 MHz, derived",
         "GB/s at 250 MHz, derived",
+        "J/GB, estimate",
     ];
     format!(
         "<section>\n<h2>Parquet</h2>\n<p>One converter with memory interface and registers, per cent of a VU9P, beside Table I of the paper. Ours: after \
-         Yosys's mapping, neither placed nor routed. The paper's: placed and routed, without the shell.</p>\n{}</section>\n",
-        number_table(&head, ours.chain(theirs))
+         Yosys's mapping, neither placed nor routed. The paper's: placed and routed, without the shell.</p>\n{}{}</section>\n",
+        number_table(&head, ours.chain(theirs)),
+        parquet_interfaces(report)
+    )
+}
+
+/// What an interface leaves of a converter at its clock.
+fn parquet_interfaces(report: &Report) -> String {
+    let rows = of(report, "parquet").filter_map(|circuit| {
+        let (run, alone) = (circuit.run?, circuit.gb_per_s(CLOCKS[1])?);
+        let behind = Interface::ALL.map(|interface| {
+            // The interface's limit is of what is read; `alone` is of what is written.
+            let limit = run.limit_gb_per_s(&interface) * run.expansion();
+            let kept = alone.min(limit);
+            format!("{}, {:.0} % of what it lets through", number(kept), 100.0 * kept / limit)
+        });
+        Some([vec![circuit.name.clone(), number(alone)], behind.into()].concat())
+    });
+    let mut head = vec!["Converter", "GB/s at 250 MHz alone"];
+    head.extend(Interface::ALL.iter().map(|interface| interface.name));
+    format!(
+        "<h3>Behind the interfaces</h3>\n<p>Derived: GB of Arrow a second, the less of the converter and of what the interface moves each way, Parquet in and \
+         Arrow out.</p>\n{}",
+        number_table(&head, rows)
     )
 }
 
@@ -268,98 +306,6 @@ fn end_to_end(report: &Report) -> String {
          way). The interface's figure is for JSON: what its slower direction lets through.</p>\n{}</section>\n",
         number_table(&head, rows)
     )
-}
-
-fn resources(report: &Report) -> String {
-    let rows = report.circuits.iter().flat_map(|circuit| {
-        circuit.parts.iter().map(move |part| {
-            let found = &part.resources;
-            let share = |device: &Device| {
-                let fits = device.family == part.family;
-                if fits {
-                    format!("{:.2}", per_cent(found.luts_all, device.luts))
-                } else {
-                    "–".into()
-                }
-            };
-            vec![
-                format!("{}, {} bytes", circuit.name, circuit.width),
-                part.part.to_owned(),
-                part.family.to_owned(),
-                found.luts_all.to_string(),
-                found.luts_as_memory.to_string(),
-                found.flip_flops.to_string(),
-                found.block_ram_36.to_string(),
-                found.dsp.to_string(),
-                found.latches.to_string(),
-                share(&VU37P),
-                share(&VU9P),
-                found.path.levels.to_string(),
-                number(found.path.ns),
-                number(megahertz(found.path.ns)),
-                format!("{} → {}", found.path.from, found.path.to),
-            ]
-        })
-    });
-    let head = [
-        "Circuit",
-        "Part",
-        "Family",
-        "LUT",
-        "of them memory",
-        "FF",
-        "BRAM36",
-        "DSP",
-        "Latches",
-        "% of VU37P",
-        "% of VU9P",
-        "LUTs in a path",
-        "ns, model",
-        "MHz, model",
-        "Slowest path",
-    ];
-    format!(
-        "<section>\n<h2>Resources and depth</h2>\n<p>Measured after technology mapping by Yosys. The model of time knows cells and a typical net behind each, \
-         not places: {} MHz need a path of {} ns. It is of UltraScale+ in every row. The Virtex-5 {} ({} LUT) is the object paper's: `arrowsmith bench objects`.</p>\n{}</section>\n",
-        CLOCKS[1],
-        number(1e3 / f64::from(CLOCKS[1])),
-        LX110T.name,
-        LX110T.luts,
-        number_table(&head, rows)
-    )
-}
-
-fn modules(report: &Report) -> String {
-    let mut text = String::from(
-        "<section>\n<h2>Where look-up tables go</h2>\n<p>Modules of a device synthesized each for itself, without what is inside them: nothing is shared or \
-         dropped across their edges, so that the sum is more than the whole.</p>\n",
-    );
-    for circuit in report.circuits.iter().filter(|circuit| !circuit.modules.is_empty()) {
-        let _ = writeln!(text, "<h3>{}, {} bytes</h3>", escape(&circuit.name), circuit.width);
-        let rows = circuit.modules.iter().take(MODULES_SHOWN).map(|module| {
-            vec![
-                module.name.clone(),
-                module.copies.to_string(),
-                (module.copies * module.luts_all).to_string(),
-                (module.copies * module.flip_flops).to_string(),
-                module.levels.to_string(),
-                number(module.ns),
-            ]
-        });
-        text.push_str(&number_table(
-            &[
-                "Module",
-                "Copies",
-                "LUT, all copies",
-                "FF, all copies",
-                "LUTs in a path",
-                "ns, model",
-            ],
-            rows,
-        ));
-    }
-    text.push_str("</section>\n");
-    text
 }
 
 fn method(report: &Report) -> String {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Yosys, through the scripts of `hdl/syn`: a design's files in, what it takes of an FPGA out.
+//! Yosys and nextpnr, through the scripts of `hdl/syn`: a design's files in, what it takes of an FPGA out.
 //!
 //! What was found once is kept by a hash of scripts, sources and arguments. A tool that is missing, fails or takes longer than
 //! it may gives a reason, never a figure.
@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::peer::last_line;
 
-const SCRIPTS: [(&str, &str); 2] = [
+const SCRIPTS: [(&str, &str); 3] = [
     ("report.py", include_str!("../../../../hdl/syn/report.py")),
     ("paths.py", include_str!("../../../../hdl/syn/paths.py")),
+    ("place.py", include_str!("../../../../hdl/syn/place.py")),
 ];
 
 /// A design for a tool: its top module and its files in order.
@@ -79,6 +80,53 @@ pub struct Module {
     pub ns: f64,
 }
 
+/// What a design takes of an FPGA that open tools place and route on, and the clock that its wires allow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Placed {
+    /// The FPGA.
+    pub device: String,
+    /// Look-up tables of four inputs, those around the ports included.
+    pub luts: u64,
+    /// Flip-flops, likewise.
+    pub flip_flops: u64,
+    /// Block RAMs of 18 Kbit.
+    pub block_ram: u64,
+    /// Multipliers of 18 bits.
+    pub multipliers: u64,
+    /// What is around the ports in place of pins.
+    pub harness: Harness,
+    /// Look-up tables of the device.
+    pub luts_of_device: u64,
+    /// The clock that it can have, by the timing of the routed design.
+    pub megahertz: f64,
+    /// What that clock is the clock of.
+    pub path: PlacedPath,
+}
+
+/// Registers that stand for pins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Harness {
+    /// Look-up tables.
+    pub luts: u64,
+    /// Flip-flops.
+    pub flip_flops: u64,
+}
+
+/// The slowest path between registers of a routed design.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlacedPath {
+    /// Nanoseconds, registers included.
+    pub ns: f64,
+    /// Of them, those of wires.
+    pub routing_ns: f64,
+    /// Cells between the registers.
+    pub cells: u32,
+    /// The register where it begins.
+    pub from: String,
+    /// The register where it ends.
+    pub to: String,
+}
+
 /// The tools, how long one run of them may take, and where results are kept.
 #[derive(Debug, Clone)]
 pub(crate) struct Tools {
@@ -109,6 +157,11 @@ impl Tools {
         Ok(modules)
     }
 
+    /// The whole design, placed and routed.
+    pub(crate) fn placed(&self, sources: &Sources) -> Result<Placed, String> {
+        self.ask("place.py", sources, &[])
+    }
+
     fn ask<T: DeserializeOwned>(
         &self,
         script: &str,
@@ -131,7 +184,8 @@ impl Tools {
 
     /// The name under which a result is kept.
     pub(crate) fn key(&self, script: &str, sources: &Sources, arguments: &[&str]) -> String {
-        let texts = SCRIPTS.iter().filter(|(name, _)| *name == script || *name == "paths.py");
+        let used = if script == "place.py" { "report.py" } else { "paths.py" };
+        let texts = SCRIPTS.iter().filter(|(name, _)| *name == script || *name == used);
         let said = texts.map(|(_, text)| *text).chain(arguments.iter().copied());
         let files = sources.files.iter().flat_map(|(name, text)| [&name[..], &text[..]]);
         format!("{:016x}.json", hash(said.chain([&*sources.top]).chain(files)))

@@ -37,6 +37,8 @@ fn figures_follow_from_cycles_and_cells() {
     close(model::megahertz(4.0), 250.0);
     // 10,000 LUTs at 200 MHz: 0.2 W; 1.6 GB/s.
     close(model::joules_per_gb(10_000, 0, 8.0), 0.125);
+    // 200 MiB for a joule.
+    close(model::joules_of(200.0), 4.76837158203125);
     close(model::per_cent(1, 0), 100.0);
     assert_eq!(model::fit_half(&VU37P, 10_000, 0), 65);
     assert_eq!(model::fit_half(&VU37P, 10_000, 100), 10);
@@ -67,6 +69,15 @@ fn what_was_found_once_is_kept_by_its_sources() {
     assert_ne!(kept.file_name().unwrap(), &*tools.key("report.py", &sources, &["--family", "xc7"]));
 }
 
+fn placed() -> Placed {
+    let printed = json!({
+        "top": "t", "device": "ECP5-85F", "luts": 20_910, "flip_flops": 9_000, "block_ram": 0, "multipliers": 47,
+        "harness": {"luts": 955, "flip_flops": 2_035}, "luts_of_device": 83_640, "megahertz": 65.3,
+        "path": {"ns": 15.31, "routing_ns": 12.25, "cells": 21, "from": "i_kernel.beat", "to": "i_scan.stop_o"},
+    });
+    serde_json::from_value(printed).unwrap()
+}
+
 fn report() -> Report {
     let part = |part, luts| Part { part, family: "xcup", resources: resources(luts) };
     let circuit = |name: &str, format, width| Circuit {
@@ -83,6 +94,7 @@ fn report() -> Report {
             levels: 6,
             ns: 2.75,
         }],
+        placed: Some(placed()),
     };
     let mut unrun = circuit("my<schema>", "json", 16);
     unrun.run = None;
@@ -120,9 +132,18 @@ fn report() -> Report {
 fn the_page_says_what_is_measured_and_what_is_derived() {
     let page = html(&report());
     // 9,600 LUTs at 1.6 GB/s; the same of a VU9P; Table I of both papers.
-    for text in
-        ["6000", "0.81 %", "the paper&#39;s, int64, delta", "19.42", "97.9 %", "3000", "2.75"]
-    {
+    for text in [
+        "6000",
+        "0.81 %",
+        "the paper&#39;s, int64, delta",
+        "19.42",
+        "97.9 %",
+        "3000",
+        "2.75",
+        "65.3",
+        "25 %",
+        "80 %",
+    ] {
         assert!(page.contains(&text.replace("&#39;", "'")), "{text}");
     }
     for text in

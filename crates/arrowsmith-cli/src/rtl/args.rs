@@ -137,9 +137,9 @@ pub struct SimulateArgs {
 
 /// Say what circuits take of an FPGA and how fast they are, beside the papers' tables
 ///
-/// Simulates, synthesizes (Yosys, for UltraScale+ and 7-series), and derives the rest. Takes hours for all widths; what tools found is kept, so that
-/// only changed circuits are done again. Needs what `tools/hdl` installs in the path: `tools/hdl run arrowsmith rtl report`. What cannot be had is listed as not measured. Without --json and --html the figures go to
-/// standard output as JSON.
+/// Simulates, synthesizes (Yosys, for UltraScale+ and 7-series), places and routes (nextpnr, for ECP5), and derives the rest. Takes hours for all widths;
+/// what tools found is kept, so that only changed circuits are done again. Needs what `tools/hdl` installs in the path: `tools/hdl run arrowsmith rtl report`.
+/// What cannot be had is listed as not measured. Without --json and --html the figures go to standard output as JSON.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// A schema of JSON, as --schema of the others; may be repeated [default: battery, battery-u64, trip]
@@ -157,6 +157,10 @@ pub struct ReportArgs {
     /// Leave the runs of several parsers behind interfaces out
     #[arg(long)]
     pub no_end_to_end: bool,
+
+    /// Also place and route each circuit that fits an ECP5-85F, for the clock that its wires allow; minutes for each
+    #[arg(long)]
+    pub place: bool,
 
     /// Seconds that one run of a tool may take
     #[arg(long, value_name = "SECONDS", default_value_t = 900)]

@@ -130,6 +130,7 @@ fn write_figures(args: &ReportArgs) -> Outcome {
     let mut options = report::Options {
         parquet: !args.no_parquet,
         end_to_end: !args.no_end_to_end,
+        place: args.place,
         limit_s: args.limit,
         ..report::Options::new(cache_folder().join("report"))
     };
