@@ -50,6 +50,14 @@ BENCHES = [
         "test_delta",
         [{"Width": 64}, {"Width": 32}],
     ),
+    ("as_parquet_header", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_header.sv"], "test_header", [{}]),
+    ("as_parquet_levels", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], "test_levels", [{}]),
+    (
+        "as_parquet_expand",
+        ["arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"],
+        "test_expand",
+        [{"Width": 16, "Lanes": 4}, {"Width": 64, "Lanes": 8}],
+    ),
     *[
         (f"as_json_{module}", [f"json/as_json_{name}.sv" for name in ("pkg", "delay", *parts, module)], f"test_json_{module}", [{}])
         for module, parts in (("float", ("number", "powers")), ("decimal", ("number",)), ("time", ()))
