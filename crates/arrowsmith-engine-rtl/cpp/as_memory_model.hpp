@@ -22,6 +22,11 @@
 
 #include "Vobjects.h"
 #include "verilated.h"
+#if VM_COVERAGE
+#include <unistd.h>
+
+#include "verilated_cov.h"
+#endif
 
 namespace arrowsmith {
 
@@ -62,9 +67,21 @@ public:
         top_->rst_ni = 1;
         tick();
     }
-    ~MemoryModel() { top_->final(); }
+    ~MemoryModel() {
+        keep_coverage();
+        top_->final();
+    }
     MemoryModel(const MemoryModel&) = delete;
     MemoryModel& operator=(const MemoryModel&) = delete;
+
+    // Writes which lines of the circuit ran so far, if it was compiled to count them: whoever started the process may end it at any time.
+    void keep_coverage() const {
+#if VM_COVERAGE
+        if (const char* const folder = std::getenv("ARROWSMITH_RTL_COVERAGE")) {
+            context_->coveragep()->write((std::string(folder) + "/" + std::to_string(getpid()) + ".dat").c_str());
+        }
+#endif
+    }
 
     // Lends the circuit `bytes` at `host`, as `address`. Windows must not overlap; one of no bytes is none.
     void lend(uint64_t address, void* host, uint64_t bytes, bool writable) {

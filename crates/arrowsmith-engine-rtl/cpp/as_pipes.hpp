@@ -32,6 +32,7 @@ void give(const T& value) {
 
 // Stops if the circuit broke a rule of AXI, or used memory that it was not lent.
 inline void check(const MemoryModel& model) {
+    model.keep_coverage();
     if (!model.breaches().empty()) fail(model.breaches().front());
     if (!model.stray().empty()) fail(model.stray());
 }

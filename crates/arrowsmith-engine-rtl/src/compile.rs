@@ -17,7 +17,12 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 pub struct Verilator {
     program: PathBuf,
     cache: PathBuf,
+    /// Whether programs count which lines of a circuit run: they write them to the folder that this variable names.
+    coverage: bool,
 }
+
+/// Names the folder for what circuits covered.
+const COVERAGE: &str = "ARROWSMITH_RTL_COVERAGE";
 
 /// What is compiled: named texts; SystemVerilog in order, packages first.
 #[derive(Debug, Default, Clone)]
@@ -60,7 +65,7 @@ impl Verilator {
     ///
     /// It does not answer.
     pub fn at(program: PathBuf, cache: PathBuf) -> Result<Self, RtlError> {
-        let found = Self { program, cache };
+        let found = Self { program, cache, coverage: std::env::var_os(COVERAGE).is_some() };
         let said = found.command().arg("--version").output();
         match said {
             Ok(output) if output.status.success() => Ok(found),
@@ -85,7 +90,8 @@ impl Verilator {
 
     /// The program made of the sources, from the cache if it is there.
     pub(crate) fn compile(&self, sources: &Sources) -> Result<PathBuf, RtlError> {
-        let kept = self.cache.join(format!("{}-{:016x}", sources.top, sources.hash()));
+        let counting = if self.coverage { "-coverage" } else { "" };
+        let kept = self.cache.join(format!("{}-{:016x}{counting}", sources.top, sources.hash()));
         let program = kept.join("obj/run");
         if program.exists() {
             return Ok(program);
@@ -126,6 +132,7 @@ impl Verilator {
             .args(["--cc", "--exe", "--build", "-j", "2", "-O3", "--prefix", "Vobjects"])
             // One file: the precompiled header that several would share does not work with every compiler.
             .args(["--output-split", "0"])
+            .args(self.coverage.then_some("--coverage-line"))
             .args(["--top-module", &sources.top, "--Mdir", "obj", "-o", "run", "-CFLAGS"])
             .arg({
                 let mut flags = OsString::from("-std=c++20 -O2 -I");
