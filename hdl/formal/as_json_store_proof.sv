@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_json_store that addresses and beats wait unchanged, that every beat of a source becomes one write at its place with its data or
+// Proves of as_json_store behind as_json_merge that addresses and beats wait unchanged, that every beat of a source becomes one write at its place with its data or
 // says that the buffer is full, that nothing else is written, and that it does not stop while memory takes what it offers.
 module as_json_store_proof (
     input logic        clk_i,
@@ -55,9 +55,29 @@ module as_json_store_proof (
   logic answer;
   assign answer = answer_i && answered_q != announced_q && answered_q != given_q;
 
+  logic merged_valid, merged_ready;
+  logic [7:0] merged_buffer;
+  logic [31:0] merged_beat, merged_data;
+  as_json_merge #(
+      .Bytes  (4),
+      .Sources(2)
+  ) i_merge (
+      .clk_i,
+      .rst_ni  (rst_n),
+      .valid_i (valid),
+      .ready_o (ready),
+      .buffer_i('0),
+      .beat_i  ({28'd0, beat[1][3:0], 28'd0, beat[0][3:0]}),
+      .data_i  ({24'd1, 1'b0, beat[1], 24'd0, 1'b0, beat[0]}),
+      .valid_o (merged_valid),
+      .ready_i (merged_ready),
+      .buffer_o(merged_buffer),
+      .beat_o  (merged_beat),
+      .data_o  (merged_data)
+  );
+
   as_json_store #(
       .Bytes  (4),
-      .Sources(2),
       .Buffers(1)
   ) i_store (
       .clk_i,
@@ -67,11 +87,11 @@ module as_json_store_proof (
       .set_buffer_i('0),
       .set_word_i  (set_q),
       .set_value_i (set_value),
-      .valid_i     (valid),
-      .ready_o     (ready),
-      .buffer_i    ('0),
-      .beat_i      ({28'd0, beat[1][3:0], 28'd0, beat[0][3:0]}),
-      .data_i      ({24'd1, 1'b0, beat[1], 24'd0, 1'b0, beat[0]}),
+      .valid_i     (merged_valid),
+      .ready_o     (merged_ready),
+      .buffer_i    (merged_buffer),
+      .beat_i      (merged_beat),
+      .data_i      (merged_data),
       .idle_o      (idle),
       .full_o      (full),
       .error_o     (error),

@@ -38,7 +38,7 @@ PROOFS = [
     ("as_axi_write_mux", "as_write_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_write_mux.sv"], 7, 12),
     ("as_arrow_values", "as_arrow_proof", "-G Offsets=0", ARROW, 8, 14),
     ("as_arrow_offsets", "as_arrow_proof", "-G Offsets=1", ["stream/as_prefix_sum.sv", *ARROW, "arrow/as_arrow_offsets.sv"], 9, 14),
-    ("as_json_store", "as_json_store_proof", "", ["json/as_json_store.sv"], 10, 16),
+    ("as_json_store", "as_json_store_proof", "", ["json/as_json_merge.sv", "json/as_json_store.sv"], 10, 16),
     ("as_json_fetch", "as_json_fetch_proof", "", ["prim/as_fifo.sv", "axi/as_axi_reader.sv", "json/as_json_fetch.sv"], 8, 12),
     ("as_parquet_levels", "as_levels_proof", "", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], 7, 10),
     ("as_parquet_expand", "as_expand_proof", "", ["arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"], 9, 12),
