@@ -27,7 +27,7 @@ PROOFS = [
     ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, 10, 16),
     ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, 12, 20),
     ("as_fifo_block", "as_queue_proof", "-G Queue=2", QUEUES, 10, 18),
-    ("as_stream_window", "as_window_proof", "", ["stream/as_stream_window.sv"], 12, 16),
+    ("as_stream_window", "as_window_proof", "", ["stream/as_funnel.sv", "stream/as_stream_window.sv"], 12, 16),
     ("as_stream_packer", "as_pack_proof", "-G Stream=1", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], 7, 14),
     ("as_arrow_pack", "as_pack_proof", "-G Stream=0", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], 8, 14),
     ("as_prefix_sum", "as_prefix_proof", "", ["stream/as_prefix_sum.sv"], 8, 12),

@@ -23,7 +23,7 @@ BENCHES = [
     ("as_skid_buffer", "prim/as_skid_buffer.sv", "test_queues", [{"Width": 8}, {"Width": 40}]),
     ("as_fifo", "prim/as_fifo.sv", "test_queues", [{"Width": 8, "Depth": 4}, {"Width": 33, "Depth": 16}]),
     ("as_fifo_block", ["prim/as_ram.sv", "prim/as_fifo_block.sv"], "test_queues", [{"Width": 33, "Depth": 16}]),
-    ("as_stream_window", "stream/as_stream_window.sv", "test_window", [{"Bytes": 8}, {"Bytes": 16}]),
+    ("as_stream_window", ["stream/as_funnel.sv", "stream/as_stream_window.sv"], "test_window", [{"Bytes": 8}, {"Bytes": 16}]),
     ("as_stream_packer", "stream/as_stream_packer.sv", "test_packer", [{"Bytes": 16}, {"Bytes": 32}]),
     (
         "as_arrow_values",
@@ -40,6 +40,7 @@ BENCHES = [
     (
         "delta_bench",
         [
+            "stream/as_funnel.sv",
             "stream/as_stream_window.sv",
             "stream/as_prefix_sum.sv",
             "parquet/as_parquet_pkg.sv",

@@ -20,15 +20,16 @@ mod project;
 pub mod registers;
 
 /// The hardware library, `hdl/rtl`: path below it and text of each file, packages first, users behind what they use.
-pub const LIBRARY: [(&str, &str); 15] = library();
+pub const LIBRARY: [(&str, &str); 16] = library();
 
-const fn library() -> [(&'static str, &'static str); 15] {
+const fn library() -> [(&'static str, &'static str); 16] {
     [
         hdl!("stream/as_stream_pkg.sv"),
         hdl!("graph/as_graph_pkg.sv"),
         hdl!("prim/as_skid_buffer.sv"),
         hdl!("prim/as_fifo.sv"),
         hdl!("prim/as_ram.sv"),
+        hdl!("stream/as_funnel.sv"),
         hdl!("stream/as_stream_window.sv"),
         hdl!("stream/as_stream_packer.sv"),
         hdl!("axi/as_axil_slave.sv"),

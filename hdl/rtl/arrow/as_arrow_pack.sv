@@ -5,7 +5,8 @@
 // word while `last_i` came later) to Slots; what is not counted is zero.
 //
 // First a piece is turned to where it belongs, then it is laid over what waits: two registers, no path longer than the
-// turn. Latency: 2 cycles. Throughput: a piece a cycle (a last piece that overflows a word takes two).
+// turn. A piece is turned within as many slots as it may have and then repeated: what lies beside it, and what of it is not counted, is overwritten by
+// the next piece, or is behind the end and made zero with the last word. Latency: 2 cycles. Throughput: a piece a cycle (a last piece that overflows a word takes two).
 //
 // Layer: arrow.
 module as_arrow_pack #(
@@ -36,14 +37,19 @@ module as_arrow_pack #(
   localparam int unsigned SumBits = as_stream_pkg::count_bits(2 * Slots);
   localparam int unsigned WordBits = Slots * ElementBits;
 
+  // Slots of a piece that is turned: those of a word are copies of it.
+  localparam int unsigned Turn = Lanes < Slots ? 1 << $clog2(Lanes) : Slots;
+
   // The piece, turned: slots from fill on belong to this word, what went round the end to the next.
-  logic                turned_valid_q;
-  logic [WordBits-1:0] turned_q;
-  logic [FillBits-1:0] fill_q;
-  logic [ SumBits-1:0] sum_q;
-  logic                last_q;
+  logic                        turned_valid_q;
+  logic [Turn*ElementBits-1:0] turned_q;
+  // Slots before the piece, and slots that are full behind it.
+  logic [           Slots-1:0] before_q;
+  logic [           Slots-1:0] counted_q;
+  logic [         SumBits-1:0] sum_q;
+  logic                        last_q;
   // Where the next piece goes.
-  logic [FillBits-1:0] next_q;
+  logic [        FillBits-1:0] next_q;
 
   logic                flush_q;
   logic [ OutBits-1:0] rest_count_q;
@@ -53,33 +59,24 @@ module as_arrow_pack #(
   logic [ OutBits-1:0] count_q;
   logic                out_last_q;
 
-  logic                step;
-  logic                take;
-  logic                full;
-  logic                over;
-  logic [ SumBits-1:0] sum;
-  logic [WordBits-1:0] masked;
-  logic [WordBits-1:0] turned;
-  logic [WordBits-1:0] word;
-  logic [WordBits-1:0] rest;
+  logic                        step;
+  logic                        take;
+  logic                        full;
+  logic                        over;
+  logic [         SumBits-1:0] sum;
+  logic [Turn*ElementBits-1:0] turned;
+  logic [           Slots-1:0] counted;
 
   assign step    = !valid_q || ready_i;
   assign take    = turned_valid_q && step && !flush_q;
   assign ready_o = !turned_valid_q || take;
 
+  // A turn by powers of two.
   always_comb begin
-    masked = '0;
-    for (int unsigned lane = 0; lane < Lanes; lane++) begin
-      if (CountBits'(lane) < count_i) masked[lane*ElementBits+:ElementBits] = data_i[lane*ElementBits+:ElementBits];
-    end
-  end
-
-  // A turn by powers of two: log2(Slots) levels of two-way choices.
-  always_comb begin
-    turned = masked;
-    for (int unsigned k = 0; k < $clog2(Slots); k++) begin
+    turned = (Turn * ElementBits)'(data_i);
+    for (int unsigned k = 0; 1 << k < Turn; k++) begin
       if (next_q[k]) begin
-        turned = (turned << ((1 << k) * ElementBits)) | (turned >> ((Slots - (1 << k)) * ElementBits));
+        turned = (turned << ((1 << k) * ElementBits)) | (turned >> ((Turn - (1 << k)) * ElementBits));
       end
     end
   end
@@ -89,11 +86,8 @@ module as_arrow_pack #(
   assign over = sum_q > SumBits'(Slots);
 
   always_comb begin
-    word = hold_q;
-    rest = '0;
     for (int unsigned slot = 0; slot < Slots; slot++) begin
-      if (FillBits'(slot) >= fill_q) word[slot*ElementBits+:ElementBits] = turned_q[slot*ElementBits+:ElementBits];
-      else rest[slot*ElementBits+:ElementBits] = turned_q[slot*ElementBits+:ElementBits];
+      counted[slot] = flush_q ? OutBits'(slot) < rest_count_q : counted_q[slot];
     end
   end
 
@@ -126,18 +120,26 @@ module as_arrow_pack #(
   always_ff @(posedge clk_i) begin
     if (ready_o) begin
       turned_q <= turned;
-      fill_q   <= Slots == 1 ? '0 : next_q;
-      sum_q    <= Slots == 1 ? SumBits'(count_i) : sum;
-      last_q   <= last_i;
+      for (int unsigned slot = 0; slot < Slots; slot++) begin
+        before_q[slot]  <= SumBits'(slot) < SumBits'(next_q);
+        counted_q[slot] <= SumBits'(slot) < sum;
+      end
+      sum_q  <= Slots == 1 ? SumBits'(count_i) : sum;
+      last_q <= last_i;
     end
     if (step) begin
-      data_q     <= flush_q ? hold_q : word;
+      for (int unsigned slot = 0; slot < Slots; slot++) begin
+        data_q[slot*ElementBits+:ElementBits] <=
+            {ElementBits{counted[slot]}} & (flush_q || before_q[slot] ? hold_q[slot*ElementBits+:ElementBits]
+                                                                      : turned_q[(slot%Turn)*ElementBits+:ElementBits]);
+        // What was laid into a full word is not needed any more.
+        if (take && (full || !before_q[slot])) begin
+          hold_q[slot*ElementBits+:ElementBits] <= turned_q[(slot%Turn)*ElementBits+:ElementBits];
+        end
+      end
       count_q    <= flush_q ? rest_count_q : full ? OutBits'(Slots) : OutBits'(sum_q);
       out_last_q <= flush_q || (last_q && !over);
-      if (take) begin
-        hold_q       <= full ? rest : word;
-        rest_count_q <= OutBits'(sum_q - SumBits'(Slots));
-      end
+      if (take) rest_count_q <= OutBits'(sum_q - SumBits'(Slots));
     end
   end
 

@@ -34,10 +34,11 @@ module as_bit_unpack #(
   // Before level k the data is in 2^k groups of Lanes / 2^k numbers.
   logic [       Levels:0] valid_q;
   logic [Lanes*Width-1:0] data_q [Levels+1];
-  logic [  ShiftBits-1:0] width_q[Levels+1];
+  logic [  ShiftBits-1:0] width_q[Levels];
   logic [   UserBits-1:0] user_q [Levels+1];
   logic [Lanes*Width-1:0] spread [Levels+1];
-  logic [      Width-1:0] mask;
+  // Of the last level.
+  logic [      Width-1:0] mask_q;
 
   assign spread[0] = data_i;
   for (genvar k = 1; k <= Levels; k++) begin : gen_level
@@ -48,15 +49,22 @@ module as_bit_unpack #(
       assign group = data_q[k-1][g*Group*Width+:Group*Width];
       // The lower numbers stay; their upper bits are masked at the end.
       assign spread[k][g*Group*Width+:Half*Width] = group[Half*Width-1:0];
-      assign spread[k][(g*Group+Half)*Width+:Half*Width] =
-          (Half * Width)'(group >> (32'(width_q[k-1]) * Half));
+      as_funnel #(
+          .Unit  (Half),
+          .In    (2 * Width),
+          .Out   (Width),
+          .AtBits(ShiftBits)
+      ) i_funnel (
+          .data_i(group),
+          .at_i  (width_q[k-1]),
+          .data_o(spread[k][(g*Group+Half)*Width+:Half*Width])
+      );
     end
   end
 
   always_comb begin
-    for (int unsigned b = 0; b < Width; b++) mask[b] = ShiftBits'(b) < width_q[Levels];
     for (int unsigned lane = 0; lane < Lanes; lane++) begin
-      data_o[lane*Width+:Width] = data_q[Levels][lane*Width+:Width] & mask;
+      data_o[lane*Width+:Width] = data_q[Levels][lane*Width+:Width] & mask_q;
     end
   end
 
@@ -76,10 +84,11 @@ module as_bit_unpack #(
       width_q[0] <= width_i;
       user_q[0]  <= user_i;
       for (int unsigned k = 1; k <= Levels; k++) begin
-        data_q[k]  <= spread[k];
-        width_q[k] <= width_q[k-1];
-        user_q[k]  <= user_q[k-1];
+        data_q[k] <= spread[k];
+        user_q[k] <= user_q[k-1];
       end
+      for (int unsigned k = 1; k < Levels; k++) width_q[k] <= width_q[k-1];
+      for (int unsigned b = 0; b < Width; b++) mask_q[b] <= ShiftBits'(b) < width_q[Levels-1];
     end
   end
 

@@ -173,6 +173,20 @@ module as_parquet_delta #(
   logic [ShiftBits-1:0] raw_width_q;
   logic [ UserBits-1:0] raw_user_q;
 
+  // A group behind a header is no longer than what the header leaves.
+  logic [511:0] raw;
+  assign raw[511:(64-HeaderBytes)*8] = raw_q[511:(64-HeaderBytes)*8];
+  as_funnel #(
+      .Unit  (8),
+      .In    (64),
+      .Out   (64 - HeaderBytes),
+      .AtBits(5)
+  ) i_skip (
+      .data_i(raw_q),
+      .at_i  (raw_skip_q),
+      .data_o(raw[(64-HeaderBytes)*8-1:0])
+  );
+
   as_bit_unpack #(
       .Width(Width),
       .Lanes(Lanes),
@@ -183,7 +197,7 @@ module as_parquet_delta #(
       .clr_i,
       .move_i (move),
       .valid_i(raw_valid_q),
-      .data_i (512'(raw_q >> {raw_skip_q, 3'b000})),
+      .data_i (raw),
       .width_i(raw_width_q),
       .user_i (raw_user_q),
       .valid_o(unpacked_valid),

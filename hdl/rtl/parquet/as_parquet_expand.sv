@@ -113,6 +113,17 @@ module as_parquet_expand #(
   assign token_ready_o = !busy_q || (work && left_q <= 32'(Lanes));
 
   // Values in front of the offset, and what to do with them.
+  logic [Lanes*Width-1:0] placed;
+  as_funnel #(
+      .Unit  (Width),
+      .In    (2 * Lanes),
+      .Out   (Lanes),
+      .AtBits(OffsetBits)
+  ) i_place (
+      .data_i({second_q, first_q}),
+      .at_i  (offset_q),
+      .data_o(placed)
+  );
   logic                   placed_valid_q;
   logic [Lanes*Width-1:0] placed_q;
   logic [      Lanes-1:0] placed_bits_q;
@@ -200,7 +211,7 @@ module as_parquet_expand #(
       second_q <= word;
     end
     if (step) begin
-      placed_q       <= (Lanes * Width)'({second_q, first_q} >> (32'(offset_q) * Width));
+      placed_q       <= placed;
       placed_bits_q  <= bits;
       placed_count_q <= rows;
       placed_last_q  <= end_q;

@@ -10,7 +10,7 @@
 // `ahead_o` shows bytes that are `ahead_i` further on, at most two windows, and with the help of the beat that is offered; `ahead_ready_o` says that all of them
 // that the message has are here.
 //
-// Latency: a beat can be seen one cycle after it was accepted. Throughput: Bytes bytes a cycle. `beat_ready_o` depends on
+// Latency: the first beat of a message can be seen two cycles after it was accepted, others one. Throughput: Bytes bytes a cycle. `beat_ready_o` depends on
 // `take_i` within the cycle; put an as_fifo before it.
 //
 // Layer: stream.
@@ -63,25 +63,46 @@ module as_stream_window #(
 
   logic [OffsetBits+1:0] sum;
   logic                  shift;
+  // Beats come in behind and go to the front from there, also the first of a message: the front has one source.
+  logic                  pull;
   logic                  accept;
   logic [LengthBits:0]   span;
 
   assign idle_o   = !active_q;
   assign left_o   = left_q;
-  // All that the message still has, or more than a window of it, is here.
-  assign ready_o  = active_q && !finish_q && (second_valid_q || all_here_q);
-  assign window_o = (Bytes * 8)'({second_q, first_q} >> {offset_q, 3'b000});
+  // All that the message still has, or more than a window of it, is here, and at its place.
+  assign ready_o  = active_q && !finish_q && (first_valid_q ? second_valid_q || all_here_q : all_here_q && !second_valid_q);
+
+  as_funnel #(
+      .Unit  (8),
+      .In    (2 * Bytes),
+      .Out   (Bytes),
+      .AtBits(OffsetBits)
+  ) i_window (
+      .data_i({second_q, first_q}),
+      .at_i  (offset_q),
+      .data_o(window_o)
+  );
 
   assign sum          = (OffsetBits + 2)'(offset_q) + (OffsetBits + 2)'(take_i);
   assign shift        = ready_o && move_i && sum >= (OffsetBits + 2)'(Bytes);
-  assign beat_ready_o = active_q && !all_here_q &&
-                        (finish_q || !first_valid_q || !second_valid_q || shift);
+  assign pull         = second_valid_q && (!first_valid_q || shift);
+  assign beat_ready_o = active_q && !all_here_q && (finish_q || !second_valid_q || pull);
   assign accept       = beat_valid_i && beat_ready_o;
   assign span         = (LengthBits + 1)'(length_i) + (LengthBits + 1)'(offset_i) + (LengthBits + 1)'(Bytes - 1);
 
   logic [TakeBits:0] ahead_at;
   assign ahead_at      = (TakeBits + 1)'(offset_q) + ahead_i;
-  assign ahead_o       = (AheadBytes * 8)'({beat_i, second_q, first_q} >> {ahead_at, 3'b000});
+  as_funnel #(
+      .Unit  (8),
+      .In    (3 * Bytes),
+      .Out   (AheadBytes),
+      .AtBits(TakeBits + 1)
+  ) i_ahead (
+      .data_i({beat_i, second_q, first_q}),
+      .at_i  (ahead_at),
+      .data_o(ahead_o)
+  );
   assign ahead_ready_o = ready_o && (all_here_q || 32'(ahead_at) <= (beat_valid_i ? 3 : 2) * Bytes - AheadBytes);
 
   // A message ends in a whole beat.
@@ -123,19 +144,13 @@ module as_stream_window #(
         offset_q <= sum[OffsetBits-1:0];
         left_q   <= left_q < LengthBits'(take_i) ? '0 : left_q - LengthBits'(take_i);
       end
-      if (shift) begin
-        first_valid_q  <= second_valid_q;
-        second_valid_q <= accept;
-      end else if (accept) begin
-        first_valid_q  <= 1'b1;
-        second_valid_q <= first_valid_q;
-      end
+      if (pull || shift) first_valid_q <= pull;
+      if (accept || pull) second_valid_q <= accept;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (shift) first_q <= second_q;
-    else if (accept && !first_valid_q) first_q <= beat_i;
+    if (pull) first_q <= second_q;
     if (accept) second_q <= beat_i;
   end
 

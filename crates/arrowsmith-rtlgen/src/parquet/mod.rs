@@ -29,6 +29,7 @@ pub const LIBRARY: &[(&str, &str)] = &[
     hdl!("prim/as_ram.sv"),
     hdl!("prim/as_ram_bytes.sv"),
     hdl!("prim/as_fifo_block.sv"),
+    hdl!("stream/as_funnel.sv"),
     hdl!("stream/as_stream_window.sv"),
     hdl!("stream/as_prefix_sum.sv"),
     hdl!("axi/as_axil_slave.sv"),
