@@ -47,16 +47,16 @@ module as_parquet_levels (
   logic  [31:0] bytes_q;
   logic  [31:0] ones_q;
   logic  [47:0] seen_q;
+  logic  [ 2:0] head_bytes_q;
+  // Of an RLE run.
+  logic  [31:0] run_count_q;
+  logic         run_value_q;
   // Levels of the bit-packed run.
   logic  [31:0] packed_q;
 
-  logic  [ 2:0] head_bytes;
   logic  [34:0] head;
   logic         head_bad;
   logic  [ 7:0] run_value;
-  logic  [31:0] run_count;
-  logic  [31:0] bits_count;
-  logic  [ 3:0] bits_bytes;
   logic  [63:0] bits;
   // What was put a cycle ago, to be counted.
   logic         counted_q;
@@ -64,54 +64,64 @@ module as_parquet_levels (
   logic  [63:0] counted_bits_q;
   logic  [ 6:0] ones;
 
-  always_comb begin
-    head_bytes = '0;
-    head       = '0;
+  // Bytes of a varint, 0 if it is too long.
+  function automatic logic [2:0] bytes_of(input logic [39:0] bytes);
+    bytes_of = '0;
     for (int unsigned k = 5; k > 0; k--) begin
-      if (!seen_q[(k-1)*8+7]) head_bytes = 3'(k);
+      if (!bytes[(k-1)*8+7]) bytes_of = 3'(k);
     end
+  endfunction
+
+  always_comb begin
+    head = '0;
     for (int unsigned k = 0; k < 5; k++) begin
-      if (3'(k) < head_bytes) head[k*7+:7] = seen_q[k*8+:7];
+      if (3'(k) < head_bytes_q) head[k*7+:7] = seen_q[k*8+:7];
     end
-    run_value = 8'(seen_q >> {head_bytes, 3'b000});
+    run_value = 8'(seen_q >> {head_bytes_q, 3'b000});
     // A run of nothing would go on for ever.
-    head_bad  = head_bytes == '0 || head[34:32] != '0 || head[31:1] == '0 ||
-                32'(head_bytes) + 32'(!head[0]) > bytes_q || (head[0] ? head[31:29] != '0 : run_value > 8'd1);
+    head_bad  = head_bytes_q == '0 || head[34:32] != '0 || head[31:1] == '0 ||
+                32'(head_bytes_q) + 32'(!head[0]) > bytes_q || (head[0] ? head[31:29] != '0 : run_value > 8'd1);
   end
 
-  assign run_count = {1'b0, head[31:1]} < left_q ? {1'b0, head[31:1]} : left_q;
+  // A step of bit-packed levels, known before it: how many levels, how many bytes, and whether the run and the page end with it.
+  logic [31:0] packed_behind;
+  logic [31:0] left_behind;
+  logic [31:0] bytes_behind;
+  logic [ 6:0] count_q;
+  logic [ 6:0] take_q;
+  logic        run_ends_q;
+  logic        page_ends_q;
 
   always_comb begin
-    bits_count = packed_q < 32'd64 ? packed_q : 32'd64;
-    if (left_q < bits_count) bits_count = left_q;
-    bits_bytes = packed_q < 32'd64 ? 4'(packed_q >> 3) : 4'd8;
-    ones = '0;
+    packed_behind = state_q == Head ? {head[28:1], 4'b0000} >> 1 : packed_q - 32'd64;
+    left_behind   = state_q == Head ? left_q : left_q - 32'(count_q);
+    bytes_behind  = bytes_q - 32'(take_o);
+    ones          = '0;
     for (int unsigned k = 0; k < 64; k++) begin
-      bits[k] = window_i[k] && 32'(k) < bits_count;
+      bits[k] = window_i[k] && 7'(k) < count_q;
       ones += 7'(counted_bits_q[k]);
     end
   end
 
-  logic short_bits;
+  // Whether a step has the bytes of its levels is looked at a cycle later: what came without is forgotten with the fault. The last bytes of a run
+  // may be missing if no level is in them.
+  logic short_q;
   logic put;
   assign put           = token_valid_o && token_ready_i;
-  assign token_valid_o = state_q == Run || (state_q == Bits && window_ready_i && left_q != '0 && !short_bits);
-  assign token_o       = state_q == Run ? {1'b1, run_count, 63'd0, run_value[0]} : {1'b0, bits_count, bits};
-
-  // The last bytes of a run may be missing if no level is in them.
-  assign short_bits = bytes_q < 32'(bits_bytes) && {bytes_q[28:0], 3'b000} < bits_count;
+  assign token_valid_o = state_q == Run || (state_q == Bits && window_ready_i);
+  assign token_o       = state_q == Run ? {1'b1, run_count_q, 63'd0, run_value_q} : {1'b0, 32'(count_q), bits};
 
   always_comb begin
-    take_o = 7'(head_bytes);
+    take_o = 7'(head_bytes_q);
     move_o = 1'b0;
     unique case (state_q)
       Run: begin
-        take_o = 7'(head_bytes) + 7'd1;
+        take_o = 7'(head_bytes_q) + 7'd1;
         move_o = put;
       end
-      Head: move_o = head[0] && !head_bad;
+      Head: move_o = seen_q[0];
       Bits: begin
-        take_o = bytes_q < 32'(bits_bytes) ? 7'(bytes_q) : 7'(bits_bytes);
+        take_o = take_q;
         move_o = put;
       end
       Rest: begin
@@ -144,18 +154,19 @@ module as_parquet_levels (
         end else begin
           state_q <= head[0] ? Bits : Run;
         end
-        Run:  if (put) state_q <= left_q == run_count ? Rest : See;
+        Run:  if (put) state_q <= page_ends_q ? Rest : See;
         Bits:
-        if (window_ready_i && short_bits) begin
-          state_q <= Idle;
-          fault_q <= FaultLevels;
-        end else if (put) begin
-          if (left_q == bits_count) state_q <= Rest;
-          else if (packed_q <= 32'd64) state_q <= See;
+        if (put) begin
+          if (page_ends_q) state_q <= Rest;
+          else if (run_ends_q) state_q <= See;
         end
         Rest: if (window_ready_i && bytes_q <= 32'd64) state_q <= Idle;
         default: ;
       endcase
+      if (short_q) begin
+        state_q <= Idle;
+        fault_q <= FaultLevels;
+      end
     end
   end
 
@@ -169,13 +180,27 @@ module as_parquet_levels (
       if (counted_q) ones_q <= ones_q + counted_run_q + 32'(ones);
     end
     counted_q      <= put;
-    counted_run_q  <= state_q == Run && run_value[0] ? run_count : '0;
+    counted_run_q  <= state_q == Run && run_value_q ? run_count_q : '0;
     counted_bits_q <= state_q == Run ? '0 : bits;
-    if (state_q == See) seen_q <= window_i[47:0];
-    if (state_q == Head) packed_q <= {head[28:1], 4'b0000} >> 1;
-    if (put) begin
-      left_q   <= left_q - (state_q == Run ? run_count : bits_count);
-      packed_q <= packed_q - 32'd64;
+    short_q        <= put && state_q == Bits && bytes_q[31:3] == '0 && 7'({bytes_q[2:0], 3'b000}) < count_q;
+    if (state_q == See) begin
+      seen_q       <= window_i[47:0];
+      head_bytes_q <= bytes_of(window_i[39:0]);
+    end
+    if (state_q == Head) begin
+      run_count_q <= {1'b0, head[31:1]} < left_q ? {1'b0, head[31:1]} : left_q;
+      run_value_q <= run_value[0];
+    end
+    if (state_q == Head || put) begin
+      packed_q    <= packed_behind;
+      left_q      <= state_q == Run ? left_q - run_count_q : left_behind;
+      count_q     <= packed_behind >= 32'd64 && left_behind >= 32'd64 ? 7'd64
+                     : packed_behind < left_behind ? 7'(packed_behind) : 7'(left_behind);
+      take_q      <= bytes_behind < 32'd8 && bytes_behind < packed_behind >> 3 ? 7'(bytes_behind)
+                     : packed_behind < 32'd64 ? 7'(packed_behind >> 3) : 7'd8;
+      run_ends_q  <= packed_behind <= 32'd64;
+      page_ends_q <= head[0] || state_q != Head ? left_behind <= 32'd64 && left_behind <= packed_behind
+                                                : left_q <= {1'b0, head[31:1]};
     end
   end
 

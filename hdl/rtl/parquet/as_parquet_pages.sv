@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a column chunk in memory to its pages: the ingester, the aligner and the metadata interpreter.
+// From a column chunk in memory to its pages: the ingester and the metadata interpreter.
 //
-// For each page a descriptor comes out, and the page's bytes, decompressed if `Snappy`, in beats that begin with the page. Kinds of pages
-// that nobody knows are passed over. The end is when the data pages have the values that were asked for, or the chunk ends; `done_o`
+// For each page a descriptor comes out, and the beats that its bytes are in: `offset` of the descriptor says where the first one begins. A beat
+// that two pages share goes out for both, so that nothing is shifted here. If `Snappy`, a page is decompressed and begins with its first beat. Kinds of
+// pages that nobody knows are passed over. The end is when the data pages have the values that were asked for, or the chunk ends; `done_o`
 // holds then, with the fault if there is one.
 //
-// Latency: a header takes as many cycles as it has bytes, and two; it overlaps with the decoding of the page before. Throughput: a beat a
-// cycle, less if Snappy.
+// Latency: a header takes as many cycles as it has bytes, one more in every beat, and four; it overlaps with the decoding of the page before.
+// Throughput: a beat a cycle, less if Snappy.
 //
 // Layer: parquet.
 module as_parquet_pages #(
@@ -60,52 +61,79 @@ module as_parquet_pages #(
   page_t              page_q;
   logic               page_valid_q;
 
-  logic               window_ready;
-  logic   [Bytes*8-1:0] window;
-  logic   [     31:0] left;
-  logic   [      6:0] take;
-  logic               move;
-  logic               window_idle;
-  logic               unused_ahead_ready;
-  logic   [      7:0] unused_ahead;
+  // The place of the next byte in the beat that is offered, that of the one behind, and what the chunk has from there on.
+  logic   [      5:0] at_q;
+  logic   [      5:0] behind_q;
+  logic   [     31:0] rest_q;
+  logic   [     26:0] beats_q;
+  logic   [     32:0] span;
+  logic               pop;
+  logic               swallow;
+  // A piece of a body: what of this beat is its.
+  logic   [      6:0] here;
+  logic   [      6:0] piece;
+  logic               body_beat;
+  logic               body_ready;
 
-  as_stream_window #(
-      .Bytes(Bytes),
-      .LengthBits(32)
-  ) i_window (
-      .clk_i,
-      .rst_ni,
-      .start_i,
-      .offset_i,
-      .length_i,
-      .finish_i    (state_q == Finish),
-      .idle_o      (window_idle),
-      .beat_valid_i,
-      .beat_ready_o,
-      .beat_i,
-      .ready_o     (window_ready),
-      .window_o    (window),
-      .left_o      (left),
-      .take_i      (take),
-      .move_i      (move),
-      .ahead_ready_o(unused_ahead_ready),
-      .ahead_o     (unused_ahead)
-  );
+  logic unused_span;
+  assign unused_span  = ^span[5:0];
+  assign span         = 33'(length_i) + 33'(offset_i) + 33'd63;
+  assign here         = 7'd64 - 7'(at_q);
+  assign piece        = left_q < 32'(here) ? 7'(left_q) : here;
+  assign swallow      = state_q == Finish && beats_q != '0;
+  assign body_beat    = state_q == Body && left_q != '0 && beat_valid_i;
+  assign beat_ready_o = pop || swallow;
 
   logic header_take, header_done, header_fault, header_other, header_compressed;
   page_e header_kind;
   logic [31:0] encoding, count, uncompressed, compressed, definition_bytes, repetition_bytes;
   logic header_byte;
-  // The byte at the front of the window, a register away from it.
+  // The next byte, a register away from its beat.
   logic       front_valid_q;
   logic [7:0] front_q;
+  logic [7:0] front;
 
-  assign header_byte = state_q == Header && window_ready && left != '0 && front_valid_q;
+  assign header_byte = state_q == Header && front_valid_q;
+
+  as_funnel #(
+      .Unit  (8),
+      .In    (64),
+      .Out   (1),
+      .AtBits(6)
+  ) i_front (
+      .data_i(beat_i),
+      .at_i  (header_byte && header_take ? behind_q : at_q),
+      .data_o(front)
+  );
+
+  always_comb begin
+    pop = 1'b0;
+    if (header_byte && header_take) pop = at_q == '1;
+    if (body_beat && (pass_q || body_ready)) pop = piece == here;
+  end
 
   always_ff @(posedge clk_i) begin
-    if (state_q != Header) front_valid_q <= 1'b0;
-    else if (window_ready) front_valid_q <= 1'b1;
-    if (window_ready) front_q <= header_byte && header_take ? window[15:8] : window[7:0];
+    front_valid_q <= state_q == Header && beat_valid_i &&
+                     (header_byte && header_take ? at_q != '1 && rest_q[31:1] != '0 : rest_q != '0);
+    front_q       <= front;
+    if (state_q == Finish && start_i) begin
+      at_q     <= offset_i;
+      behind_q <= offset_i + 6'd1;
+      rest_q   <= length_i;
+      beats_q  <= length_i == '0 ? '0 : span[32:6];
+    end else begin
+      if (header_byte && header_take) begin
+        at_q     <= behind_q;
+        behind_q <= behind_q + 6'd1;
+        rest_q   <= rest_q - 32'd1;
+      end
+      if (body_beat && (pass_q || body_ready)) begin
+        at_q     <= at_q + 6'(piece);
+        behind_q <= at_q + 6'(piece) + 6'd1;
+        rest_q   <= rest_q - 32'(piece);
+      end
+      if (beat_valid_i && beat_ready_o) beats_q <= beats_q - 27'd1;
+    end
   end
 
   as_parquet_header i_header (
@@ -132,24 +160,40 @@ module as_parquet_pages #(
   // A body goes on as it is, or through the decompressor; a page that is passed over goes nowhere.
   logic        pass_q;
   logic [31:0] stored;
-  logic [ 6:0] piece_bytes;
-  logic [ 6:0] body_take;
-  logic        body_move;
   logic        body_idle;
   logic [ 7:0] body_fault;
 
-  assign piece_bytes = left_q >= 32'd64 ? 7'd64 : 7'(left_q);
-
-  always_comb begin
-    take = 7'd1;
-    move = header_byte && header_take;
-    if (state_q == Body) begin
-      take = pass_q ? piece_bytes : body_take;
-      move = pass_q ? window_ready : body_move;
-    end
-  end
-
   if (Snappy) begin : gen_snappy
+    logic         window_idle, window_ready, snappy_idle, begun_q;
+    logic [511:0] window;
+    logic [ 31:0] window_left;
+    logic [  6:0] take;
+    logic         unused_ready;
+    logic [  7:0] unused_ahead;
+
+    as_stream_window #(
+        .Bytes     (64),
+        .LengthBits(32)
+    ) i_window (
+        .clk_i,
+        .rst_ni,
+        .clr_i,
+        .start_i      (goes && !passed_q),
+        .offset_i     (at_q),
+        .length_i     (compressed),
+        .finish_i     (begun_q && snappy_idle),
+        .idle_o       (window_idle),
+        .beat_valid_i (body_beat && !pass_q),
+        .beat_ready_o (body_ready),
+        .beat_i,
+        .ready_o      (window_ready),
+        .window_o     (window),
+        .left_o       (window_left),
+        .take_i       (take),
+        .ahead_ready_o(unused_ready),
+        .ahead_o      (unused_ahead)
+    );
+
     as_parquet_snappy #(
         .HistoryBytes(HistoryBytes)
     ) i_snappy (
@@ -160,21 +204,26 @@ module as_parquet_pages #(
         .bytes_i       (uncompressed),
         .stored_i      (stored),
         .left_i        (compressed),
-        .idle_o        (body_idle),
+        .idle_o        (snappy_idle),
         .fault_o       (body_fault),
-        .window_ready_i(window_ready && state_q == Body),
+        .window_ready_i(window_ready),
         .window_i      (window),
-        .take_o        (body_take),
+        .take_o        (take),
         .valid_o       (body_valid_o),
         .ready_i       (body_ready_i),
         .data_o        (body_o)
     );
-    assign body_move = 1'b1;
+
+    // The decompressor has begun too, a cycle after the window.
+    always_ff @(posedge clk_i) begun_q <= !window_idle;
+
+    assign body_idle = snappy_idle && window_idle;
+    logic unused;
+    assign unused = ^window_left;
   end else begin : gen_stored
-    assign body_valid_o = state_q == Body && window_ready && left_q != '0 && !pass_q;
-    assign body_o       = window;
-    assign body_take    = piece_bytes;
-    assign body_move    = body_valid_o && body_ready_i;
+    assign body_valid_o = body_beat && !pass_q;
+    assign body_o       = beat_i;
+    assign body_ready   = body_ready_i;
     assign body_idle    = 1'b1;
     assign body_fault   = FaultNone;
     logic unused;
@@ -186,7 +235,7 @@ module as_parquet_pages #(
   logic        bad_size;
   logic        passed;
   assign levels   = definition_bytes + repetition_bytes;
-  assign bad_size = compressed > left || uncompressed[31] ||
+  assign bad_size = compressed > rest_q || uncompressed[31] ||
                     (header_kind == PageV2 && ({1'b0, definition_bytes} + {1'b0, repetition_bytes} > {1'b0, compressed} ||
                                                levels > uncompressed)) ||
                     (!(Snappy && (header_kind != PageV2 || header_compressed)) && compressed != uncompressed);
@@ -220,10 +269,10 @@ module as_parquet_pages #(
   assign page_valid_o = page_valid_q;
   assign page_o       = page_q;
   assign done_o       = state_q == Finish;
-  assign idle_o       = window_idle && state_q == Finish;
+  assign idle_o       = state_q == Finish && beats_q == '0;
   assign fault_o      = fault_q;
   assign position_o   = position_q;
-  assign starved_o    = state_q inside {Header, Body} && !window_ready;
+  assign starved_o    = state_q inside {Header, Body} && !beat_valid_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -248,10 +297,10 @@ module as_parquet_pages #(
         Header:
         if (header_done) begin
           state_q <= Check;
-        end else if (window_ready && left == '0) begin
+        end else if (rest_q == '0) begin
           state_q <= Finish;
           // The chunk ends between pages, too early, or inside of a header.
-          fault_q <= left == 32'(length_q - position_q) ? FaultCount : FaultHeader;
+          fault_q <= position_q == length_q ? FaultCount : FaultHeader;
         end
         Check:
         if (checked_q && check_q != FaultNone) begin
@@ -282,7 +331,7 @@ module as_parquet_pages #(
         owed_q     <= values_i;
         position_q <= '0;
       end
-      Begin: position_q <= length_q - left;
+      Begin: position_q <= length_q - rest_q;
       // The descriptor before may still wait.
       Check:
       if (goes) begin
@@ -294,8 +343,9 @@ module as_parquet_pages #(
         page_q.bytes            <= uncompressed;
         page_q.definition_bytes <= definition_bytes;
         page_q.position         <= position_q;
+        page_q.offset           <= Snappy ? '0 : at_q;
       end
-      Body: if (move) left_q <= left_q - 32'(take);
+      Body: if (body_beat && (pass_q || body_ready)) left_q <= left_q - 32'(piece);
       default: ;
     endcase
     // A page is counted when it goes out.

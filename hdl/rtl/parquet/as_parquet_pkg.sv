@@ -44,6 +44,7 @@ package as_parquet_pkg;
     logic [31:0] bytes;             // of the page after decompression
     logic [31:0] definition_bytes;  // PageV2 only
     logic [31:0] position;          // of the page's header in the chunk
+    logic [5:0]  offset;            // of its first byte in its first beat
   } page_t;
 
 endpackage
