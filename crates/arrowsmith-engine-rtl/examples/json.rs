@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let number = |at: usize| rest.get(at).map(|text| text.parse::<usize>()).transpose();
     let workload: Workload = workload.parse()?;
-    let shape = Shape { width: width.parse()?, parsers: number(2)?.unwrap_or(1) };
+    let shape =
+        Shape { width: width.parse()?, parsers: number(2)?.unwrap_or(1), ..Shape::default() };
     let mut text = Vec::new();
     let values = u32::try_from(number(0)?.unwrap_or(64))?;
     Generator::new(workload, 1, values).fill(number(1)?.unwrap_or(1 << 20), &mut text);
