@@ -325,6 +325,8 @@ fn add(
 mod tests {
     use super::*;
 
+    const INPUTS_ALL: usize = INPUTS.len() + FILES.len();
+
     /// A device that takes as long as it likes.
     struct Clock;
 
@@ -363,7 +365,7 @@ mod tests {
         let report = run(&Options::default(), Err("there is no GPU"), &mut |_| ());
         assert!(report.rows.is_empty());
         // Ten inputs: the GPU in three ways, the CPU in two, cuDF in one; two copies; energy.
-        assert_eq!(report.not_measured.len(), 4 * (10 * 6 + 2) + 1);
+        assert_eq!(report.not_measured.len(), 4 * (INPUTS_ALL * 6 + 2) + 1);
         assert!(report.not_measured.iter().all(|one| one.reason == "there is no GPU"));
     }
 
@@ -371,7 +373,10 @@ mod tests {
     fn what_a_device_does_becomes_a_rate() {
         let options = Options { sizes_bytes: vec![1 << 18], rounds: 3 };
         let report = run(&options, Ok(&Clock), &mut |_| ());
-        assert_eq!(report.rows.iter().filter(|row| row.engine.contains("gpu")).count(), 10 * 2 + 2);
+        assert_eq!(
+            report.rows.iter().filter(|row| row.engine.contains("gpu")).count(),
+            INPUTS_ALL * 2 + 2
+        );
         let row = &report.rows[0];
         assert_eq!((row.workload.as_str(), row.seconds_median), ("battery-1, 0 MiB", 0.5));
         assert!((row.gb_per_s - row.bytes as f64 / 0.5 / 1e9).abs() < 1e-12);
