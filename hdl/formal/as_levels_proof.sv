@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_levels that tokens wait unchanged, are never of nothing, and are of all levels when it is idle again without a fault; that
-// it takes no more bytes than there are; and that it does not stop while the window has bytes and tokens are taken.
+// Proves of as_parquet_levels that tokens wait unchanged unless a fault takes them back, are never of nothing, and are of all levels when it is idle
+// again without a fault; that whoever takes more bytes than there are says so in the next cycle; and that it does not stop while the window has bytes
+// and tokens are taken.
 module as_levels_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -71,6 +72,7 @@ module as_levels_proof (
 
   logic [8:0] seen_q = '0;
   logic [2:0] waited_q = '0;
+  logic beyond_q = 1'b0;
   always_ff @(posedge clk_i) begin
     if (start) begin
       started_q <= 1'b1;
@@ -79,16 +81,17 @@ module as_levels_proof (
     end
     if (rst_n && valid && ready_i) seen_q <= seen_q + token[72:64];
     if (rst_n && move) left_q <= left_q - take;
+    beyond_q <= rst_n && move && take > left_q;
     waited_q <= idle || move || (valid && ready_i) || !window_ready || !ready_i ? '0 : waited_q == '1 ? '1 : waited_q + 1'b1;
   end
 
   always_comb begin
     if (rst_n) begin
-      assert (kept);
+      assert (kept || fault != '0);
       if (valid) assert (token[95:64] != '0 && token[95:73] == '0 && token[72:64] <= count_q - seen_q);
       // Of a packed run there are at most 64 levels.
       if (valid && !token[96]) assert (token[72:64] <= 9'd64);
-      if (move) assert (take <= left_q);
+      if (beyond_q) assert (fault != '0);
       if (started_q && idle && fault == '0) assert (seen_q == count_q && left_q == '0 && ones <= 32'(count_q));
       assert (waited_q < 3'd4);
     end

@@ -41,7 +41,7 @@ PROOFS = [
     ("as_json_store", "as_json_store_proof", "", ["json/as_json_merge.sv", "json/as_json_store.sv"], 10, 16),
     ("as_json_fetch", "as_json_fetch_proof", "", ["prim/as_fifo.sv", "axi/as_axi_reader.sv", "json/as_json_fetch.sv"], 8, 12),
     ("as_parquet_levels", "as_levels_proof", "", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], 7, 10),
-    ("as_parquet_expand", "as_expand_proof", "", ["arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"], 9, 12),
+    ("as_parquet_expand", "as_expand_proof", "", ["stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"], 9, 12),
     ("as_json_pack", "as_json_pack_proof", "", ["json/as_json_pack.sv"], 8, 12),
     ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], 9, 14),
 ]
