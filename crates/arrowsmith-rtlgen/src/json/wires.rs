@@ -173,7 +173,10 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
 fn outside(shape: Shape) -> Vec<(&'static str, usize, &'static str)> {
     let control = CTL_PORTS.iter().map(|&(way, bits, name)| (way, bits as usize, name));
     let memory = memory_ports(shape.beat_bytes() as u64);
-    let wide = |(way, bits, name): Port| (way, bits as usize * shape.ports, name);
+    let wide = |(way, bits, name): Port| {
+        let bits = usize::try_from(bits).unwrap_or(usize::MAX);
+        (way, bits.saturating_mul(shape.ports), name)
+    };
     control.chain(memory.into_iter().map(wide)).collect()
 }
 
