@@ -55,7 +55,7 @@ BENCHES = [
     ("as_parquet_levels", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], "test_levels", [{}]),
     (
         "as_parquet_expand",
-        ["arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"],
+        ["stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"],
         "test_expand",
         [{"Width": 16, "Lanes": 4}, {"Width": 64, "Lanes": 8}],
     ),
