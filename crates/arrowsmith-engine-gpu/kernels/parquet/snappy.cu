@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Snappy pages, a block a page. Where an element begins is known only from the one before it: so every thread looks
 // at one byte as if an element began there, and which do is found by following them all at once, in steps that
-// double. After "Massively-Parallel Lossless Data Decompression" (Sitaridi et al., ICPP 2016), which has the copies wait for
-// each other; here none does.
+// double.
 #include "unpack.cuh"
 
 struct Latest {
