@@ -281,7 +281,10 @@ fn end_to_end(report: &Report) -> String {
     }
     let rows = report.end_to_end.iter().map(|case| {
         vec![
-            format!("{}, {} parsers of {} bytes", case.name, case.parsers, case.width),
+            format!(
+                "{}, {} parsers of {} bytes, {} ports",
+                case.name, case.parsers, case.width, case.ports
+            ),
             case.interface.to_owned(),
             number(case.run.input_per_cycle()),
             number(case.gb_per_s),
@@ -302,7 +305,7 @@ fn end_to_end(report: &Report) -> String {
         "A parser had no room",
     ];
     format!(
-        "<section>\n<h2>End to end</h2>\n<p>Parsers that share one port to memory, simulated as a whole behind a model of the interface (latency and payload rate each \
+        "<section>\n<h2>End to end</h2>\n<p>Parsers that share ports to memory, simulated as a whole behind a model of the interface (latency and payload rate each \
          way). The interface's figure is for JSON: what its slower direction lets through.</p>\n{}</section>\n",
         number_table(&head, rows)
     )

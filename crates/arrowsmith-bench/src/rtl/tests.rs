@@ -114,6 +114,8 @@ fn report() -> Report {
             name: "battery".into(),
             width: 32,
             parsers: 2,
+            ports: 1,
+            read_ahead: 64,
             interface: Interface::PCIE3_X8.name,
             megahertz: 200,
             run: RUN,
