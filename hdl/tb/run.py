@@ -10,6 +10,7 @@
 
 import argparse
 import json
+import os
 import pathlib
 import re
 import sys
@@ -53,6 +54,12 @@ BENCHES = [
     ),
     ("as_parquet_header", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_header.sv"], "test_header", [{}]),
     ("as_parquet_levels", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], "test_levels", [{}]),
+    (
+        "as_parquet_snappy",
+        ["prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_pkg.sv", "parquet/as_parquet_snappy.sv"],
+        "test_snappy",
+        [{"HistoryBytes": 1024}],
+    ),
     (
         "as_parquet_expand",
         ["stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"],
@@ -123,6 +130,8 @@ def main():
     for written in sorted(options.add.glob("*.dat")) if options.add else []:
         add_coverage(written, lines)
     sys.path.insert(0, str(HERE))
+    once = tempfile.TemporaryDirectory()
+    os.environ |= {"OBJCACHE": f"{sys.executable} {HERE / 'once.py'}", "AS_ONCE": once.name}
     for module, source, bench, sizes in BENCHES:
         if options.modules and module not in options.modules:
             continue

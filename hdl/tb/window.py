@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What benches of decoders behind an as_stream_window share: a clock and reset, numbers as bytes, and the window itself."""
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+
+def varint(number):
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+async def reset(dut, *inputs):
+    for name in inputs:
+        getattr(dut, name).value = 0
+    dut.rst_ni.value = 0
+    cocotb.start_soon(Clock(dut.clk_i, 10, unit="ns").start())
+    for _ in range(3):
+        await FallingEdge(dut.clk_i)
+    dut.rst_ni.value = 1
+    await FallingEdge(dut.clk_i)
+
+
+class Window:
+    """The bytes of a message as the next ones of it, there in random cycles. What is there stays until it moves; past the end is anything."""
+
+    def __init__(self, chance, data, width, pauses):
+        self.chance, self.data, self.width, self.pauses = chance, data, width, pauses
+        self.at, self.ready = 0, False
+
+    @property
+    def left(self):
+        return len(self.data) - self.at
+
+    def show(self):
+        """Whether it is there in the next cycle, and its bits."""
+        self.ready = self.ready or self.chance.randrange(100) >= self.pauses
+        if not self.ready:
+            return 0, self.chance.getrandbits(self.width * 8)
+        shown = self.data[self.at : self.at + self.width]
+        return 1, int.from_bytes(shown + self.chance.randbytes(self.width - len(shown)), "little")
+
+    def take(self, count):
+        """Moves on, to the end at most."""
+        self.at, self.ready = min(self.at + count, len(self.data)), False
