@@ -56,7 +56,10 @@ BENCHES = [
     ("as_parquet_levels", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], "test_levels", [{}]),
     (
         "as_parquet_snappy",
-        ["prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_pkg.sv", "parquet/as_parquet_snappy.sv"],
+        [
+            *("prim/as_ram_bytes.sv", "stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_pkg.sv"),
+            *("parquet/as_parquet_history.sv", "parquet/as_parquet_snappy.sv"),
+        ],
         "test_snappy",
         [{"HistoryBytes": 1024}],
     ),

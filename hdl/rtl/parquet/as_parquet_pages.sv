@@ -168,6 +168,7 @@ module as_parquet_pages #(
     logic [511:0] window;
     logic [ 31:0] window_left;
     logic [  6:0] take;
+    logic         move;
     logic         unused_ready;
     logic [  7:0] unused_ahead;
 
@@ -190,6 +191,7 @@ module as_parquet_pages #(
         .window_o     (window),
         .left_o       (window_left),
         .take_i       (take),
+        .move_i       (move),
         .ahead_ready_o(unused_ready),
         .ahead_o      (unused_ahead)
     );
@@ -209,6 +211,7 @@ module as_parquet_pages #(
         .window_ready_i(window_ready),
         .window_i      (window),
         .take_o        (take),
+        .move_o        (move),
         .valid_o       (body_valid_o),
         .ready_i       (body_ready_i),
         .data_o        (body_o)

@@ -5,8 +5,10 @@
 // that is not compressed), then, if there are more, one Snappy block that must make exactly the rest of `bytes_i`. Beats that begin with the page
 // come out. Copies that reach back further than HistoryBytes, or before the page, are faults, as is everything malformed.
 //
-// A literal of up to 60 bytes takes 2 cycles, longer ones 2 more and 64 bytes a cycle, a copy 3 cycles for up to 64 bytes. A copy that overlaps
-// itself doubles its reach with every step.
+// Three stages: an element is taken with its bytes, while the window already shows the one behind it; a step of it is made, which reads the history; the step's
+// bytes are put, which writes the history. Throughput: an element a cycle, up to 64 bytes. A literal of more than 60 bytes takes 3 cycles and 64 bytes a
+// cycle. A copy of what is just being put waits a cycle; one that overlaps itself doubles its reach with every step, and one with the same offset behind it
+// begins with that reach.
 //
 // Layer: parquet.
 module as_parquet_snappy #(
@@ -27,6 +29,7 @@ module as_parquet_snappy #(
     input  logic         window_ready_i,
     input  logic [511:0] window_i,
     output logic [  6:0] take_o,
+    output logic         move_o,
 
     output logic         valid_o,
     input  logic         ready_i,
@@ -34,29 +37,27 @@ module as_parquet_snappy #(
 );
   import as_parquet_pkg::*;
 
-  typedef enum logic [3:0] {
+  typedef enum logic [2:0] {
     Idle,
     Stored,
     SeeLength,
     Length,
-    See,
-    Tag,
-    Literal,
-    Read,
-    Write,
-    End
+    Elements,
+    Close,
+    Drain
   } state_e;
 
   state_e      state_q;
   logic [ 7:0] fault_q;
+  // Bytes of the page that were not taken, or belong to elements that were.
   logic [31:0] left_q;
   logic [31:0] stored_q;
-  // Bytes that are still to be made, and how many this block has made.
+  // Bytes that no element that was taken makes, and how many those of this block make.
   logic [31:0] owed_q;
   logic [31:0] made_q;
+  // The length before the block, or the head of the next element.
   logic [39:0] seen_q;
-  logic [31:0] length_q;
-  logic [31:0] offset_q;
+  logic        seen_valid_q;
 
   // The length before the block.
   logic [ 2:0] varint_bytes;
@@ -118,59 +119,211 @@ module as_parquet_snappy #(
               (!is_literal && (offset == '0 || offset > made_q || offset > 32'(HistoryBytes)));
   end
 
-  // Bytes that come out in this cycle, and go into the history unless they were stored.
-  logic         put;
-  logic         put_ready;
-  logic         wants;
-  logic [511:0] piece;
-  logic [  6:0] count;
-  logic [  6:0] copy_count;
-  logic [511:0] copied;
+  // What is taken of it from the window, and the head of the element behind that, if it can be seen.
+  logic [ 6:0] whole;
+  logic [39:0] behind;
+  logic        behind_seen;
+  logic        element;
+
+  assign whole       = 7'(head_bytes) + (is_literal && is_short ? 7'(length) : '0);
+  assign behind_seen = whole <= 7'd59 && (!is_literal || is_short);
+  as_funnel #(
+      .Unit  (8),
+      .In    (64),
+      .Out   (5),
+      .AtBits(6)
+  ) i_behind (
+      .data_i(window_i),
+      .at_i  (whole[5:0]),
+      .data_o(behind)
+  );
+
+  // The element of which steps are made. One that is bad makes none.
+  logic         element_q;
+  logic         bad_q;
+  logic         literal_q;
+  // Its bytes are still in the window.
+  logic         long_q;
+  logic [ 31:0] length_q;
+  // As it was read, and with the reach that it has by now; that of a copy stays until the next element.
+  logic [ 16:0] offset_q;
+  logic [ 16:0] reach_q;
+  logic [511:0] literal_data_q;
+  // Where the bytes of the next step go.
+  logic [AddressBits-1:0] at_q;
+
+  logic [6:0] count;
+  logic       meets;
+  logic       step;
+  logic       step_last;
+
+  // The step whose bytes are put.
+  logic                   put_q;
+  logic                   put_copy_q;
+  logic                   put_keep_q;
+  logic                   put_last_q;
+  logic [            6:0] put_count_q;
+  logic [AddressBits-1:0] put_at_q;
+  logic [          511:0] put_data_q;
+  logic                   put_ready;
+  logic                   put_free;
+  logic [          511:0] copied;
+
+  assign put_free = !put_q || put_ready;
 
   always_comb begin
-    copy_count = length_q >= 32'd64 ? 7'd64 : 7'(length_q);
-    if (offset_q < 32'(copy_count)) copy_count = 7'(offset_q);
+    count = length_q >= 32'd64 ? 7'd64 : 7'(length_q);
+    if (!literal_q && reach_q < 17'(count)) count = 7'(reach_q);
   end
+  // It would copy what is being put in this cycle.
+  assign meets     = !literal_q && put_q && reach_q < 17'(count) + 17'(put_count_q);
+  assign step      = element_q && !bad_q && put_free && !meets && (!long_q || window_ready_i);
+  assign step_last = step && length_q == 32'(count);
+  assign element   = state_q == Elements && seen_valid_q && window_ready_i && owed_q != '0 && (!element_q || step_last);
+
+  logic [6:0] stored;
+  logic       stored_step;
+  assign stored      = stored_q >= 32'd64 ? 7'd64 : 7'(stored_q);
+  assign stored_step = state_q == Stored && window_ready_i && put_free;
 
   always_comb begin
-    wants = 1'b0;
-    piece = window_i;
-    count = '0;
     unique case (state_q)
-      Stored: begin
-        wants = window_ready_i;
-        count = stored_q >= 32'd64 ? 7'd64 : 7'(stored_q);
-      end
-      Tag: begin
-        wants = is_literal && is_short && !tag_bad;
-        piece = 512'(window_i[511:8]);
-        count = 7'(length);
-      end
-      Literal: begin
-        wants = window_ready_i;
-        count = length_q >= 32'd64 ? 7'd64 : 7'(length_q);
-      end
-      Write: begin
-        wants = 1'b1;
-        piece = copied;
-        count = copy_count;
-      end
-      End:     wants = 1'b1;
-      default: ;
+      Stored:  {move_o, take_o} = {stored_step, stored};
+      Length:  {move_o, take_o} = {1'b1, 7'(varint_bytes)};
+      default: {move_o, take_o} = long_q ? {step, count} : {element, whole};
     endcase
   end
 
-  assign put = wants && put_ready;
+  assign idle_o  = state_q == Idle;
+  assign fault_o = fault_q;
 
-  always_comb begin
-    take_o = '0;
+  task automatic fail;
+    fault_q <= FaultSnappy;
+    state_q <= Idle;
+  endtask
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= Idle;
+      fault_q <= FaultNone;
+    end else if (clr_i) begin
+      state_q <= Idle;
+      fault_q <= FaultNone;
+    end else begin
+      unique case (state_q)
+        Idle: if (start_i) begin
+          state_q <= stored_i != '0 ? Stored : left_i == '0 ? Close : SeeLength;
+          // A page of nothing may have nothing to decompress.
+          if (left_i == '0 && bytes_i != '0) fail();
+        end
+        Stored: if (stored_step && stored_q == 32'(stored)) begin
+          state_q <= left_q == stored_q ? Close : SeeLength;
+          if (left_q == stored_q && owed_q != stored_q) fail();
+        end
+        SeeLength: if (window_ready_i) state_q <= Length;
+        Length: begin
+          state_q <= Elements;
+          if (varint_bad) fail();
+        end
+        Elements: begin
+          if (element_q && bad_q) fail();
+          else if (owed_q == '0 && (!element_q || step_last)) state_q <= Close;
+        end
+        Close: begin
+          if (left_q != '0) fail();
+          else if (put_free) state_q <= Drain;
+        end
+        Drain: if (put_ready) state_q <= Idle;
+        default: ;
+      endcase
+    end
+  end
+
+  // Elements.
+  always_ff @(posedge clk_i) begin
     unique case (state_q)
-      Stored, Literal: if (put) take_o = count;
-      Length:          if (!varint_bad) take_o = 7'(varint_bytes);
-      Tag:             if (!tag_bad && (put || !(is_literal && is_short))) take_o = 7'(head_bytes) + (put ? count : '0);
-      default:         ;
+      Idle: begin
+        left_q       <= left_i;
+        stored_q     <= stored_i;
+        owed_q       <= bytes_i;
+        made_q       <= '0;
+        seen_valid_q <= 1'b0;
+      end
+      Stored: if (stored_step) begin
+        left_q   <= left_q - 32'(stored);
+        stored_q <= stored_q - 32'(stored);
+        owed_q   <= owed_q - 32'(stored);
+      end
+      SeeLength: seen_q <= window_i[39:0];
+      Length: left_q <= left_q - 32'(varint_bytes);
+      default: begin
+        if (element) begin
+          left_q       <= left_q - 32'(head_bytes) - (is_literal ? 32'(length) : '0);
+          owed_q       <= owed_q - 32'(length);
+          made_q       <= made_q + 32'(length);
+          seen_q       <= behind;
+          seen_valid_q <= behind_seen;
+        end else if (!seen_valid_q) begin
+          seen_q       <= window_i[39:0];
+          seen_valid_q <= window_ready_i && !long_q;
+        end
+      end
     endcase
   end
+
+  // Steps.
+  always_ff @(posedge clk_i) begin
+    if (state_q == Idle) begin
+      element_q <= 1'b0;
+      literal_q <= 1'b1;
+      long_q    <= 1'b0;
+      at_q      <= '0;
+    end else if (element) begin
+      element_q      <= 1'b1;
+      bad_q          <= tag_bad;
+      literal_q      <= is_literal;
+      long_q         <= is_literal && !is_short;
+      length_q       <= 32'(length);
+      offset_q       <= 17'(offset);
+      literal_data_q <= 512'(window_i[511:8]);
+      // Behind a copy with this offset, what that could reach repeats with it.
+      if (literal_q || offset_q != 17'(offset)) reach_q <= 17'(offset);
+    end else if (step) begin
+      element_q <= !step_last;
+      if (step_last) long_q <= 1'b0;
+      length_q <= length_q - 32'(count);
+      if (!literal_q && reach_q == 17'(count)) reach_q <= reach_q << 1;
+    end
+    if (step) at_q <= at_q + AddressBits'(count);
+  end
+
+  // Bytes.
+  always_ff @(posedge clk_i) begin
+    if (state_q == Idle) begin
+      put_q <= 1'b0;
+    end else if (put_free) begin
+      put_q       <= step || stored_step || (state_q == Close && left_q == '0);
+      put_copy_q  <= step && !literal_q;
+      put_keep_q  <= step;
+      put_last_q  <= state_q == Close;
+      put_count_q <= state_q == Close ? '0 : step ? count : stored;
+      put_at_q    <= at_q;
+      put_data_q  <= long_q || state_q == Stored ? window_i : literal_data_q;
+    end
+  end
+
+  as_parquet_history #(
+      .HistoryBytes(HistoryBytes)
+  ) i_history (
+      .clk_i,
+      .write_i   (put_q && put_keep_q && put_ready),
+      .write_at_i(put_at_q),
+      .data_i    (put_copy_q ? copied : put_data_q),
+      .count_i   (put_count_q),
+      .read_i    (step && !literal_q),
+      .read_at_i (at_q - AddressBits'(reach_q)),
+      .data_o    (copied)
+  );
 
   logic       packed_valid;
   logic [6:0] packed_count;
@@ -184,11 +337,11 @@ module as_parquet_snappy #(
       .clk_i,
       .rst_ni,
       .clr_i,
-      .valid_i(wants),
+      .valid_i(put_q),
       .ready_o(put_ready),
-      .data_i (piece),
-      .count_i(count),
-      .last_i (state_q == End),
+      .data_i (put_copy_q ? copied : put_data_q),
+      .count_i(put_count_q),
+      .last_i (put_last_q),
       .valid_o(packed_valid),
       .ready_i(packed_count == '0 || ready_i),
       .data_o,
@@ -197,144 +350,6 @@ module as_parquet_snappy #(
   );
   // A page of whole beats ends without one more.
   assign valid_o = packed_valid && packed_count != '0;
-
-  // The history: lines of 64 bytes at even and at odd places.
-  logic [AddressBits-1:0] at;
-  logic [AddressBits-1:0] from;
-  logic [         1023:0] placed;
-  logic [          127:0] enable;
-  logic [           63:0] low_enable, high_enable, even_enable, odd_enable;
-  logic [          511:0] even, odd, even_data, odd_data;
-  logic                   swap_q;
-  logic [            5:0] shift_q;
-  logic                   keep;
-
-  assign keep   = put && (state_q inside {Tag, Literal, Write});
-  assign at     = made_q[AddressBits-1:0];
-  assign from   = at - offset_q[AddressBits-1:0];
-  assign placed = 1024'(piece) << {at[5:0], 3'b000};
-  always_comb begin
-    for (int unsigned b = 0; b < 128; b++) enable[b] = keep && b >= 32'(at[5:0]) && b < 32'(at[5:0]) + 32'(count);
-  end
-  assign {high_enable, low_enable} = enable;
-  assign even_enable = at[6] ? high_enable : low_enable;
-  assign odd_enable  = at[6] ? low_enable : high_enable;
-  assign even_data   = at[6] ? placed[1023:512] : placed[511:0];
-  assign odd_data    = at[6] ? placed[511:0] : placed[1023:512];
-
-  as_ram_bytes #(
-      .Bytes(64),
-      .Depth(HistoryBytes / 128)
-  ) i_even (
-      .clk_i,
-      .write_i        (even_enable),
-      .write_address_i(at[AddressBits-1:7] + (AddressBits - 7)'(at[6])),
-      .write_data_i   (even_data),
-      .read_i         (state_q == Read),
-      .read_address_i (from[AddressBits-1:7] + (AddressBits - 7)'(from[6])),
-      .read_data_o    (even)
-  );
-  as_ram_bytes #(
-      .Bytes(64),
-      .Depth(HistoryBytes / 128)
-  ) i_odd (
-      .clk_i,
-      .write_i        (odd_enable),
-      .write_address_i(at[AddressBits-1:7]),
-      .write_data_i   (odd_data),
-      .read_i         (state_q == Read),
-      .read_address_i (from[AddressBits-1:7]),
-      .read_data_o    (odd)
-  );
-
-  assign copied  = 512'((swap_q ? {even, odd} : {odd, even}) >> {shift_q, 3'b000});
-  assign idle_o  = state_q == Idle;
-  assign fault_o = fault_q;
-
-  task automatic fail;
-    fault_q <= FaultSnappy;
-    state_q <= Idle;
-  endtask
-
-  // Where it goes on behind an element.
-  function automatic state_e behind(input logic [31:0] owed);
-    return owed == '0 ? End : See;
-  endfunction
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      state_q <= Idle;
-      fault_q <= FaultNone;
-    end else if (clr_i) begin
-      state_q <= Idle;
-      fault_q <= FaultNone;
-    end else begin
-      unique case (state_q)
-        Idle: if (start_i) begin
-          state_q <= stored_i != '0 ? Stored : left_i == '0 ? End : SeeLength;
-          // A page of nothing may have nothing to decompress.
-          if (left_i == '0 && bytes_i != '0) fail();
-        end
-        Stored: if (put && stored_q == 32'(count)) begin
-          state_q <= left_q == stored_q ? End : SeeLength;
-          if (left_q == stored_q && owed_q != stored_q) fail();
-        end
-        SeeLength: if (window_ready_i) state_q <= Length;
-        Length: begin
-          state_q <= behind(owed_q);
-          if (varint_bad) fail();
-        end
-        See: if (window_ready_i) begin
-          state_q <= Tag;
-          if (left_q == '0) fail();
-        end
-        Tag: begin
-          if (tag_bad) fail();
-          else if (!is_literal) state_q <= Read;
-          else if (!is_short) state_q <= Literal;
-          else if (put) state_q <= behind(owed_q - 32'(count));
-        end
-        Literal: if (put && length_q == 32'(count)) state_q <= behind(owed_q - 32'(count));
-        Read: state_q <= Write;
-        Write: if (put) begin
-          if (length_q != 32'(count)) state_q <= Read;
-          else state_q <= owed_q == 32'(count) ? End : window_ready_i && left_q != '0 ? Tag : See;
-        end
-        End: begin
-          if (left_q != '0) fail();
-          else if (put) state_q <= Idle;
-        end
-        default: ;
-      endcase
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (state_q == Idle) begin
-      left_q   <= left_i;
-      stored_q <= stored_i;
-      owed_q   <= bytes_i;
-      made_q   <= '0;
-    end else begin
-      left_q <= left_q - 32'(take_o);
-      if (put) owed_q <= owed_q - 32'(count);
-      if (put && state_q == Stored) stored_q <= stored_q - 32'(count);
-      if (keep) made_q <= made_q + 32'(count);
-    end
-    // The window shows what follows as soon as an element's own bytes were taken.
-    if (state_q inside {SeeLength, See, Write}) seen_q <= window_i[39:0];
-    if (state_q == Tag) begin
-      length_q <= 32'(length);
-      offset_q <= offset;
-    end
-    if (put && state_q inside {Literal, Write}) length_q <= length_q - 32'(count);
-    // What was copied is there to be copied again.
-    if (put && state_q == Write && offset_q == 32'(count)) offset_q <= offset_q << 1;
-    if (state_q == Read) begin
-      swap_q  <= from[6];
-      shift_q <= from[5:0];
-    end
-  end
 
   logic unused;
   assign unused = packed_last;

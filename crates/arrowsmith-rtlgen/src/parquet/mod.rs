@@ -41,6 +41,7 @@ pub const LIBRARY: &[(&str, &str)] = &[
     hdl!("arrow/as_arrow_offsets.sv"),
     hdl!("parquet/as_bit_unpack.sv"),
     hdl!("parquet/as_parquet_header.sv"),
+    hdl!("parquet/as_parquet_history.sv"),
     hdl!("parquet/as_parquet_snappy.sv"),
     hdl!("parquet/as_parquet_pages.sv"),
     hdl!("parquet/as_parquet_levels.sv"),
