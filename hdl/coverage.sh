@@ -10,6 +10,6 @@ folder="${1:-$(mktemp -d)}"
 mkdir -p "$folder"
 "$hdl/../tools/hdl" install
 verilator="$("$hdl/../tools/hdl" verilator)"
-(cd "$hdl/.." && ARROWSMITH_VERILATOR="$verilator" ARROWSMITH_RTL_COVERAGE="$(realpath "$folder")" \
+(cd "$hdl/.." && ARROWSMITH_VERILATOR="$verilator" ARROWSMITH_RTL_COVERAGE="$(realpath "$folder")" ARROWSMITH_RTL_OPTIMIZE=0 \
     cargo test --release -p arrowsmith-engine-rtl)
 exec "$hdl/../tools/hdl" run python "$hdl/tb/run.py" --coverage --add "$folder" --at-least 95

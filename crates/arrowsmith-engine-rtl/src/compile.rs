@@ -19,10 +19,14 @@ pub struct Verilator {
     cache: PathBuf,
     /// Whether programs count which lines of a circuit run: they write them to the folder that this variable names.
     coverage: bool,
+    /// How much the C++ compiler optimizes, 0 to 3.
+    optimize: u8,
 }
 
 /// Names the folder for what circuits covered.
 const COVERAGE: &str = "ARROWSMITH_RTL_COVERAGE";
+/// How much the C++ compiler optimizes, 0 to 3: what runs short texts through many circuits is done earlier with less.
+const OPTIMIZE: &str = "ARROWSMITH_RTL_OPTIMIZE";
 
 /// What is compiled: named texts; SystemVerilog in order, packages first.
 #[derive(Debug, Default, Clone)]
@@ -65,7 +69,14 @@ impl Verilator {
     ///
     /// It does not answer.
     pub fn at(program: PathBuf, cache: PathBuf) -> Result<Self, RtlError> {
-        let found = Self { program, cache, coverage: std::env::var_os(COVERAGE).is_some() };
+        let coverage = std::env::var_os(COVERAGE).is_some();
+        let optimize = match std::env::var(OPTIMIZE).as_deref() {
+            Ok("0") => 0,
+            Ok("1") => 1,
+            Ok("3") => 3,
+            _ => 2,
+        };
+        let found = Self { program, cache, coverage, optimize };
         let said = found.command().arg("--version").output();
         match said {
             Ok(output) if output.status.success() => Ok(found),
@@ -91,7 +102,8 @@ impl Verilator {
     /// The program made of the sources, from the cache if it is there.
     pub(crate) fn compile(&self, sources: &Sources) -> Result<PathBuf, RtlError> {
         let counting = if self.coverage { "-coverage" } else { "" };
-        let kept = self.cache.join(format!("{}-{:016x}{counting}", sources.top, sources.hash()));
+        let name = format!("{}-{:016x}-o{}{counting}", sources.top, sources.hash(), self.optimize);
+        let kept = self.cache.join(name);
         let program = kept.join("obj/run");
         if program.exists() {
             return Ok(program);
@@ -135,7 +147,7 @@ impl Verilator {
             .args(self.coverage.then_some("--coverage-line"))
             .args(["--top-module", &sources.top, "--Mdir", "obj", "-o", "run", "-CFLAGS"])
             .arg({
-                let mut flags = OsString::from("-std=c++20 -O2 -I");
+                let mut flags = OsString::from(format!("-std=c++20 -O{} -I", self.optimize));
                 flags.push(fs::canonicalize(folder).unwrap_or_else(|_| folder.into()));
                 for flag in &sources.flags {
                     flags.push(" ");
