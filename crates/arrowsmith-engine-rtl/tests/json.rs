@@ -15,7 +15,7 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::json::RtlEngine;
 use arrowsmith_plan::{Engine, Plan};
-use arrowsmith_rtlgen::json::Shape;
+use arrowsmith_rtlgen::json::{Shape, Writers};
 use arrowsmith_testkit::case::{Failed, load, run_case};
 use arrowsmith_testkit::random::{Rng, mutate};
 use arrowsmith_workload::{Generator, Workload};
@@ -312,6 +312,44 @@ fn several_parsers_keep_the_order() {
     options.on_error = OnError::Skip;
     check(&rtl, &plan, &options, &text, "three parsers");
     assert_eq!(rtl.statistics().counts().handed_back, 4);
+}
+
+/// Two parsers at each of two ports take turns at the writers; some stop at a record before the others are at their end.
+#[test]
+fn parsers_that_share_writers() {
+    if !there() {
+        return;
+    }
+    // Some of the kitchen's keys: a buffer of each kind for each parser, and rows of them in one RAM.
+    let plan = plan(
+        "id: uint64 not null, name: utf8, flag: bool, tags: list<utf8>, counts: list<int32 not null> not null, holes: list<uint16>, \
+         where: struct<x: int64 not null, y: int64>, last: utf8 not null",
+    );
+    let shape = Shape { parsers: 4, ports: 2, writers: Writers::Shared, ..Shape::default() };
+    let engines: Vec<RtlEngine> = [MemoryProfile::IDEAL, memory(40, 5)]
+        .into_iter()
+        .map(|memory| {
+            RtlEngine::new(Arc::new(CpuEngine::default())).with_shape(shape).with_memory(memory)
+        })
+        .collect();
+    for seed in 0..seeds() / 3 {
+        let rng = &mut Rng::new(seed ^ 0x5a5a);
+        let mut text = Vec::new();
+        for _ in 0..6 + rng.below(10) {
+            text.extend(kitchen_text(rng));
+            if !text.ends_with(b"\n") {
+                text.push(b'\n');
+            }
+        }
+        let options = options(rng);
+        if seed % 3 == 2 {
+            mutate(rng, &mut text);
+        }
+        check(&engines[rng.below(2)], &plan, &options, &text, &format!("seed {seed}, shared"));
+    }
+    let counts = engines.iter().map(|engine| engine.statistics().counts());
+    let (rows, back) = counts.fold((0, 0), |(rows, back), c| (rows + c.rows, back + c.handed_back));
+    assert!(rows > back && back > 0, "{rows} rows, {back} handed back");
 }
 
 /// Its circuit has a buffer that no column is behind; it hung.

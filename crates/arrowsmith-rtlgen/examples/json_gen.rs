@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         parsers: number(1)?.unwrap_or(1),
         ports: number(2)?.unwrap_or(1),
         read_ahead: number(3)?.unwrap_or(64),
+        ..Shape::default()
     };
     let design = generate(&plan, workload.name(), shape)?;
     let mut list = String::new();

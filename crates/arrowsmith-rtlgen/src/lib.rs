@@ -44,7 +44,7 @@ const fn library() -> [(&'static str, &'static str); 16] {
 }
 
 /// What JSON parsers are made of, in the same order.
-pub const LIBRARY_JSON: [(&str, &str); 32] = [
+pub const LIBRARY_JSON: [(&str, &str); 33] = [
     hdl!("stream/as_stream_pkg.sv"),
     hdl!("json/as_json_pkg.sv"),
     hdl!("prim/as_skid_buffer.sv"),
@@ -71,6 +71,7 @@ pub const LIBRARY_JSON: [(&str, &str); 32] = [
     hdl!("json/as_json_convert.sv"),
     hdl!("json/as_json_pack.sv"),
     hdl!("json/as_json_kernel.sv"),
+    hdl!("json/as_json_writers.sv"),
     hdl!("json/as_json_feed.sv"),
     hdl!("json/as_json_fetch.sv"),
     hdl!("json/as_json_store.sv"),

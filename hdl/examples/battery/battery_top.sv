@@ -53,29 +53,32 @@ module battery_top (
   logic [0:0] feed_advance;
   logic [63:0] feed_data;
   logic [0:0] done;
-  logic [0:0] flushed;
   logic [0:0] starved;
   logic [0:0] blocked;
   logic [0:0] fault;
   logic [7:0] fault_code;
   logic [63:0] fault_position;
   logic [31:0] rows;
+  logic [0:0] op_valid;
+  logic [0:0] op_ready;
+  as_json_pkg::op_t [0:0] op;
+  logic [127:0] op_data;
+  logic [0:0] flushed;
   logic [4:0] beat_valid;
   logic [4:0] beat_ready;
   logic [39:0] beat_buffer;
   logic [159:0] beat_number;
   logic [639:0] beat_data;
 
-  // Buffers are numbered parser by parser, and in each: data, offsets, validity of values, of lists and objects, flags.
   as_json_device #(
       .W(8),
       .Bytes(16),
       .Parsers(1),
       .Ports(1),
+      .Sets(1),
       .QueueBeats(64),
       .Buffers(2),
-      .SchemaHash(64'hc343f71495365423),
-      .First({8'd2, 8'd2, 8'd2, 8'd1, 8'd0})
+      .SchemaHash(64'hc343f71495365423)
   ) i_device (
       .clk_i,
       .rst_ni,
@@ -125,13 +128,13 @@ module battery_top (
       .feed_advance_i(feed_advance),
       .feed_data_o(feed_data),
       .done_i(done),
-      .flushed_i(flushed),
       .starved_i(starved),
       .blocked_i(blocked),
       .fault_i(fault),
       .fault_code_i(fault_code),
       .fault_position_i(fault_position),
       .rows_i(rows),
+      .flushed_i(flushed),
       .beat_valid_i(beat_valid),
       .beat_ready_o(beat_ready),
       .beat_buffer_i(beat_buffer),
@@ -149,24 +152,53 @@ module battery_top (
         .unknown_refused_i(unknown_refused),
         .record_bytes_max_i(record_bytes_max),
         .depth_max_i(depth_max),
-        .flush_i(flush),
         .feed_valid_i(feed_valid[p*1+:1]),
         .feed_ended_i(feed_ended[p*1+:1]),
         .feed_advance_o(feed_advance[p*1+:1]),
         .feed_data_i(feed_data[p*64+:64]),
         .done_o(done[p*1+:1]),
-        .flushed_o(flushed[p*1+:1]),
         .starved_o(starved[p*1+:1]),
         .blocked_o(blocked[p*1+:1]),
         .fault_o(fault[p*1+:1]),
         .fault_code_o(code),
         .fault_position_o(fault_position[p*64+:64]),
         .rows_o(rows[p*32+:32]),
-        .beat_valid_o(beat_valid[p*5+:5]),
-        .beat_ready_i(beat_ready[p*5+:5]),
-        .beat_buffer_o(beat_buffer[p*40+:40]),
-        .beat_number_o(beat_number[p*160+:160]),
-        .beat_data_o(beat_data[p*640+:640])
+        .op_valid_o(op_valid[p*1+:1]),
+        .op_ready_i(op_ready[p*1+:1]),
+        .op_o(op[p]),
+        .op_data_o(op_data[p*128+:128])
+    );
+  end
+
+  // Buffers are numbered parser by parser, and in each: data, offsets, validity of values, of lists and objects, flags. Where they begin
+  // for the parsers of a port, from the last one to the first:
+  localparam logic [39:0] First = {8'd2, 8'd2, 8'd2, 8'd1, 8'd0};
+  for (genvar s = 0; s < 1; s++) begin : gen_writers
+    as_json_writers #(
+        .L(2),
+        .Bytes(16),
+        .Parsers(1),
+        .DataBuffers(1),
+        .Counters(1),
+        .ValidBuffers(0),
+        .OuterBuffers(0),
+        .FlagBuffers(0),
+        .First(First)
+    ) i_writers (
+        .clk_i,
+        .rst_ni,
+        .clr_i(clr),
+        .flush_i(flush),
+        .op_valid_i(op_valid[s*1+:1]),
+        .op_ready_o(op_ready[s*1+:1]),
+        .op_i(op[s*1+:1]),
+        .op_data_i(op_data[s*128+:128]),
+        .flushed_o(flushed[s*1+:1]),
+        .beat_valid_o(beat_valid[s*5+:5]),
+        .beat_ready_i(beat_ready[s*5+:5]),
+        .beat_buffer_o(beat_buffer[s*40+:40]),
+        .beat_number_o(beat_number[s*160+:160]),
+        .beat_data_o(beat_data[s*640+:640])
     );
   end
 

@@ -15,11 +15,11 @@ module as_json_device
     parameter int unsigned Parsers = 1,
     // Parsers and buffers belong to ports in equal shares, in order.
     parameter int unsigned Ports = 1,
+    // Sets of writers, likewise.
+    parameter int unsigned Sets = 1,
     parameter int unsigned QueueBeats = 64,
     parameter int unsigned Buffers = 1,
     parameter logic [63:0] SchemaHash = '0,
-    // As as_json_port has it; the same for each.
-    parameter logic [Parsers/Ports*5*8-1:0] First = '0,
     localparam int unsigned Sources = 5
 ) (
     input logic clk_i,
@@ -75,7 +75,7 @@ module as_json_device
 
     output logic                  flush_o,
     input  logic [   Parsers-1:0] done_i,
-    input  logic [   Parsers-1:0] flushed_i,
+    input  logic [      Sets-1:0] flushed_i,
     input  logic [   Parsers-1:0] starved_i,
     input  logic [   Parsers-1:0] blocked_i,
     input  logic [   Parsers-1:0] fault_i,
@@ -83,11 +83,11 @@ module as_json_device
     input  logic [Parsers*64-1:0] fault_position_i,
     input  logic [Parsers*32-1:0] rows_i,
 
-    input  logic [        Parsers*Sources-1:0] beat_valid_i,
-    output logic [        Parsers*Sources-1:0] beat_ready_o,
-    input  logic [      Parsers*Sources*8-1:0] beat_buffer_i,
-    input  logic [     Parsers*Sources*32-1:0] beat_number_i,
-    input  logic [Parsers*Sources*Bytes*8-1:0] beat_data_i
+    input  logic [        Sets*Sources-1:0] beat_valid_i,
+    output logic [        Sets*Sources-1:0] beat_ready_o,
+    input  logic [      Sets*Sources*8-1:0] beat_buffer_i,
+    input  logic [     Sets*Sources*32-1:0] beat_number_i,
+    input  logic [Sets*Sources*Bytes*8-1:0] beat_data_i
 );
 
   typedef enum logic [2:0] {
@@ -234,6 +234,7 @@ module as_json_device
 
   // A buffer has a block of 32 bytes of registers: address low and high, capacity.
   localparam int unsigned Each = Parsers / Ports;
+  localparam int unsigned EachBeats = Sets / Ports * Sources;
   localparam int unsigned EachBuffers = Buffers / Ports;
   logic [15:0] block;
   assign block = write_address - 16'h2000;
@@ -246,9 +247,9 @@ module as_json_device
         .W         (W),
         .Bytes     (Bytes),
         .Parsers   (Each),
+        .Sets      (Sets / Ports),
         .QueueBeats(QueueBeats),
-        .Buffers   (EachBuffers),
-        .First     (First)
+        .Buffers   (EachBuffers)
     ) i_port (
         .clk_i,
         .rst_ni,
@@ -268,11 +269,11 @@ module as_json_device
         .feed_ended_o  (feed_ended_o[q*Each+:Each]),
         .feed_advance_i(feed_advance_i[q*Each+:Each]),
         .feed_data_o   (feed_data_o[q*Each*W*8+:Each*W*8]),
-        .beat_valid_i  (beat_valid_i[q*Each*Sources+:Each*Sources]),
-        .beat_ready_o  (beat_ready_o[q*Each*Sources+:Each*Sources]),
-        .beat_buffer_i (beat_buffer_i[q*Each*Sources*8+:Each*Sources*8]),
-        .beat_number_i (beat_number_i[q*Each*Sources*32+:Each*Sources*32]),
-        .beat_data_i   (beat_data_i[q*Each*Sources*Bytes*8+:Each*Sources*Bytes*8]),
+        .beat_valid_i  (beat_valid_i[q*EachBeats+:EachBeats]),
+        .beat_ready_o  (beat_ready_o[q*EachBeats+:EachBeats]),
+        .beat_buffer_i (beat_buffer_i[q*EachBeats*8+:EachBeats*8]),
+        .beat_number_i (beat_number_i[q*EachBeats*32+:EachBeats*32]),
+        .beat_data_i   (beat_data_i[q*EachBeats*Bytes*8+:EachBeats*Bytes*8]),
         .mem_ar_valid_o (mem_ar_valid_o[q]),
         .mem_ar_ready_i (mem_ar_ready_i[q]),
         .mem_ar_addr_o  (mem_ar_addr_o[q*64+:64]),

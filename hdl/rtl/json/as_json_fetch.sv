@@ -49,7 +49,7 @@ module as_json_fetch #(
   logic [63-OffsetBits:0] next_q[Parsers];
   logic [BeatBits-1:0] left_q[Parsers];
   logic [RoomBits-1:0] room_q[Parsers];
-  logic [Parsers-1:0] wants, late, pick, turn_q, queue_ready, pop;
+  logic [Parsers-1:0] wants, pick, turn_q, queue_ready, pop;
 
   logic request, request_ready, order_ready, order_valid;
   logic [63-OffsetBits:0] address;
@@ -62,8 +62,7 @@ module as_json_fetch #(
   for (genvar p = 0; p < Parsers; p++) begin : gen_wants
     assign wants[p] = left_q[p] != '0 && room_q[p] >= RoomBits'(SegmentBeats);
   end
-  assign late    = wants & turn_q;
-  assign pick    = late != '0 ? late & (~late + 1'b1) : wants & (~wants + 1'b1);
+  assign pick    = Parsers'(as_stream_pkg::in_turn(64'(wants), 64'(turn_q)));
   assign request = wants != '0 && order_ready && request_ready;
 
   always_comb begin
@@ -168,7 +167,7 @@ module as_json_fetch #(
       error_o <= 1'b0;
     end else begin
       if (beat_valid) taken_q <= beat_last ? '0 : taken_q + 1'b1;
-      if (request) turn_q <= ~(pick | (pick - 1'b1));
+      if (request) turn_q <= Parsers'(as_stream_pkg::behind(64'(pick)));
       if (start_i) error_o <= 1'b0;
       else if (beat_valid && beat_error) error_o <= 1'b1;
     end

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parser: bytes in, beats for Arrow buffers out. Everything but what is particular to a plan, which comes in by `match_*` and `map_*`.
+// A parser: bytes in, what to write into Arrow buffers out. Everything but what is particular to a plan, which comes in by `match_*` and `map_*`.
 //
-//   feed → scan → (matchers look ahead, the beat waits) → route → convert → queue → packers, one for each kind of buffer
+//   feed → scan → (matchers look ahead, the beat waits) → route → convert → queue → writers
 //
-// The queue is what back-pressure of the memory meets first; steps are made only while there is room in it for all under way.
+// The queue is what back-pressure of the writers meets first; steps are made only while there is room in it for all under way.
 //
 // Layer: json.
 module as_json_kernel
@@ -11,23 +11,17 @@ module as_json_kernel
 #(
     parameter int unsigned W = 8,
     parameter int unsigned L = 2,
-    parameter int unsigned Bytes = 16,
     parameter int unsigned Nodes = 2,
     parameter int unsigned Slots = 1,
     parameter int unsigned Levels = 1,
     parameter int unsigned Window = 32,
     // Beats by which the matchers look ahead.
     parameter int unsigned Ahead = 2,
-    parameter int unsigned Counters = 1,
-    parameter int unsigned DataBuffers = 1,
-    parameter int unsigned ValidBuffers = 1,
-    parameter int unsigned OuterBuffers = 1,
-    parameter int unsigned FlagBuffers = 1,
     // Whether there are such columns.
     parameter bit Floats = 1'b0,
     parameter bit Times = 1'b0,
     parameter bit Decimals = 1'b0,
-    localparam int unsigned Sources = 5
+    localparam int unsigned PieceBits = L * 64
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -65,11 +59,8 @@ module as_json_kernel
     input  logic [Nodes-1:0] map_slot_clears_i,
     input  logic [Nodes-1:0] map_slot_sets_i,
 
-    // High from the end of the text on, until the packers are empty.
-    input  logic flush_i,
-    // All that was fed is in the packers, or the rest is given up.
+    // All that was fed was taken by the writers, or the rest is given up.
     output logic done_o,
-    output logic flushed_o,
     // Bytes, or room for values, were missing in this cycle.
     output logic starved_o,
     output logic blocked_o,
@@ -79,14 +70,12 @@ module as_json_kernel
     output logic [63:0] fault_position_o,
     output logic [31:0] rows_o,
 
-    output logic [        Sources-1:0] beat_valid_o,
-    input  logic [        Sources-1:0] beat_ready_i,
-    output logic [      Sources*8-1:0] beat_buffer_o,
-    output logic [     Sources*32-1:0] beat_number_o,
-    output logic [Sources*Bytes*8-1:0] beat_data_o
+    output logic                 op_valid_o,
+    input  logic                 op_ready_i,
+    output op_t                  op_o,
+    output logic [PieceBits-1:0] op_data_o
 );
 
-  localparam int unsigned PieceBits = L * 64;
   // Scan, look-ahead, and the registers of the matchers.
   localparam int unsigned Stages = Ahead + 2;
   localparam int unsigned EndBits = as_stream_pkg::count_bits(Stages + 1);
@@ -271,27 +260,12 @@ module as_json_kernel
       .fault_record_o(convert_record)
   );
 
-  // What the packers need of a step.
-  typedef struct packed {
-    logic [PieceBits-1:0] data;
-    logic has_data;
-    logic [7:0] data_buffer, bytes;
-    logic has_flag, flag;
-    logic [7:0] flag_buffer;
-    logic has_valid, valid;
-    logic [7:0] valid_buffer, count;
-    logic has_outer, outer;
-    logic [7:0] outer_buffer, outer_count;
-    logic adds, closes;
-    logic [7:0] counter, add;
-  } op_t;
-  op_t made, op;
-  logic op_valid, op_ready, queue_ready;
+  op_t made;
+  logic queue_ready;
   logic [OpenBits-1:0] open_q;
 
   always_comb begin
     made              = '0;
-    made.data         = out_data;
     made.bytes        = out_bytes;
     made.has_data     = out.row.data && (out.text || out.values) && out_bytes != '0;
     made.data_buffer  = out.row.data_buffer;
@@ -313,7 +287,7 @@ module as_json_kernel
   end
 
   as_fifo #(
-      .Width($bits(op_t)),
+      .Width($bits(op_t) + PieceBits),
       .Depth(QueueDepth)
   ) i_queue (
       .clk_i,
@@ -321,10 +295,10 @@ module as_json_kernel
       .clr_i,
       .valid_i(out_valid),
       .ready_o(queue_ready),
-      .data_i (made),
-      .valid_o(op_valid),
-      .ready_i(op_ready),
-      .data_o (op)
+      .data_i ({made, out_data}),
+      .valid_o(op_valid_o),
+      .ready_i(op_ready_i),
+      .data_o ({op_o, op_data_o})
   );
   // Room for all that is under way was kept.
   logic unused;
@@ -332,153 +306,13 @@ module as_json_kernel
   // Two steps may have been made and not counted yet.
   assign room   = open_q < OpenBits'(QueueDepth - 3);
 
-  // Offsets: elements of a list, or bytes of a string, so far.
-  logic [31:0] sums[Counters];
-  logic [Counters-1:0] counted_q;
-  localparam int unsigned CounterBits = as_stream_pkg::index_bits(Counters);
-  logic [CounterBits-1:0] counter;
-  logic [31:0] sum;
-  assign counter = CounterBits'(op.counter);
-  assign sum     = (counted_q[counter] ? sums[counter] : '0) + (op.adds ? 32'(op.add) : '0);
-
-  logic [Sources-1:0] pack_valid, pack_ready, pack_idle;
-  assign pack_valid = {op.has_flag, op.has_outer, op.has_valid, op.closes, op.has_data} &
-                      {Sources{op_valid && op_ready}};
-  assign op_ready   = &pack_ready;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) counted_q <= '0;
-    else if (clr_i) counted_q <= '0;
-    else if (op_valid && op_ready && (op.adds || op.closes)) counted_q[counter] <= 1'b1;
-  end
-  always_ff @(posedge clk_i) begin
-    if (op_valid && op_ready && (op.adds || op.closes)) sums[counter] <= sum;
-  end
-
-  as_json_pack #(
-      .Bytes        (Bytes),
-      .GranuleBits  (8),
-      .PieceGranules(L * 8),
-      .Buffers      (DataBuffers)
-  ) i_data (
-      .clk_i,
-      .rst_ni,
-      .clr_i,
-      .valid_i (pack_valid[0]),
-      .ready_o (pack_ready[0]),
-      .buffer_i(op.data_buffer),
-      .data_i  (op.data),
-      .count_i (op.bytes),
-      .flush_i,
-      .idle_o  (pack_idle[0]),
-      .valid_o (beat_valid_o[0]),
-      .ready_i (beat_ready_i[0]),
-      .buffer_o(beat_buffer_o[0+:8]),
-      .beat_o  (beat_number_o[0+:32]),
-      .data_o  (beat_data_o[0+:Bytes*8])
-  );
-  as_json_pack #(
-      .Bytes        (Bytes),
-      .GranuleBits  (32),
-      .PieceGranules(1),
-      .Buffers      (Counters),
-      .Lead         (1'b1)
-  ) i_offsets (
-      .clk_i,
-      .rst_ni,
-      .clr_i,
-      .valid_i (pack_valid[1]),
-      .ready_o (pack_ready[1]),
-      .buffer_i(op.counter),
-      .data_i  (sum),
-      .count_i (8'd1),
-      .flush_i,
-      .idle_o  (pack_idle[1]),
-      .valid_o (beat_valid_o[1]),
-      .ready_i (beat_ready_i[1]),
-      .buffer_o(beat_buffer_o[8+:8]),
-      .beat_o  (beat_number_o[32+:32]),
-      .data_o  (beat_data_o[Bytes*8+:Bytes*8])
-  );
-  logic [L-1:0] valid_bits, outer_bits, flag_bits;
-  assign valid_bits = op.valid ? ~({L{1'b1}} << op.count) : '0;
-  assign outer_bits = op.outer ? ~({L{1'b1}} << op.outer_count) : '0;
-  assign flag_bits  = L'(op.flag);
-  as_json_pack #(
-      .Bytes        (Bytes),
-      .GranuleBits  (1),
-      .PieceGranules(L),
-      .Buffers      (ValidBuffers)
-  ) i_valid (
-      .clk_i,
-      .rst_ni,
-      .clr_i,
-      .valid_i (pack_valid[2]),
-      .ready_o (pack_ready[2]),
-      .buffer_i(op.valid_buffer),
-      .data_i  (valid_bits),
-      .count_i (op.count),
-      .flush_i,
-      .idle_o  (pack_idle[2]),
-      .valid_o (beat_valid_o[2]),
-      .ready_i (beat_ready_i[2]),
-      .buffer_o(beat_buffer_o[16+:8]),
-      .beat_o  (beat_number_o[64+:32]),
-      .data_o  (beat_data_o[2*Bytes*8+:Bytes*8])
-  );
-  as_json_pack #(
-      .Bytes        (Bytes),
-      .GranuleBits  (1),
-      .PieceGranules(L),
-      .Buffers      (OuterBuffers)
-  ) i_outer (
-      .clk_i,
-      .rst_ni,
-      .clr_i,
-      .valid_i (pack_valid[3]),
-      .ready_o (pack_ready[3]),
-      .buffer_i(op.outer_buffer),
-      .data_i  (outer_bits),
-      .count_i (op.outer_count),
-      .flush_i,
-      .idle_o  (pack_idle[3]),
-      .valid_o (beat_valid_o[3]),
-      .ready_i (beat_ready_i[3]),
-      .buffer_o(beat_buffer_o[24+:8]),
-      .beat_o  (beat_number_o[96+:32]),
-      .data_o  (beat_data_o[3*Bytes*8+:Bytes*8])
-  );
-  as_json_pack #(
-      .Bytes        (Bytes),
-      .GranuleBits  (1),
-      .PieceGranules(L),
-      .Buffers      (FlagBuffers)
-  ) i_flags (
-      .clk_i,
-      .rst_ni,
-      .clr_i,
-      .valid_i (pack_valid[4]),
-      .ready_o (pack_ready[4]),
-      .buffer_i(op.flag_buffer),
-      .data_i  (flag_bits),
-      .count_i (op.count),
-      .flush_i,
-      .idle_o  (pack_idle[4]),
-      .valid_o (beat_valid_o[4]),
-      .ready_i (beat_ready_i[4]),
-      .buffer_o(beat_buffer_o[32+:8]),
-      .beat_o  (beat_number_o[128+:32]),
-      .data_o  (beat_data_o[4*Bytes*8+:Bytes*8])
-  );
-
   // The first fault of the converters belongs to the record of the route or to one before it.
   logic        late_q;
   fault_e      late_code_q;
   logic [31:0] late_rows_q;
   logic        route_done;
   assign route_done   = route_fault || halted_q || (blanks_q == EndBits'(Stages + 1) && route_idle);
-  assign done_o       = route_done && !step_valid && !convert_busy && !op_valid;
-  assign flushed_o    = &pack_idle;
+  assign done_o       = route_done && !step_valid && !convert_busy && !op_valid_o;
   assign fault_o      = late_q || route_fault;
   assign fault_code_o = late_q ? late_code_q : route_fault_code;
   assign rows_o       = late_q ? late_rows_q : route_rows;
@@ -505,7 +339,7 @@ module as_json_kernel
         late_q   <= 1'b1;
         halted_q <= 1'b1;
       end
-      open_q <= open_q + OpenBits'(step_valid) - OpenBits'(op_valid && op_ready);
+      open_q <= open_q + OpenBits'(step_valid) - OpenBits'(op_valid_o && op_ready_i);
     end
   end
   always_ff @(posedge clk_i) begin

@@ -6,9 +6,7 @@
 // Layer: json.
 module as_json_merge #(
     parameter int unsigned Bytes = 16,
-    parameter int unsigned Sources = 5,
-    // The number of the first buffer of each source.
-    parameter logic [Sources*8-1:0] First = '0
+    parameter int unsigned Sources = 5
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -26,11 +24,9 @@ module as_json_merge #(
     output logic [Bytes*8-1:0] data_o
 );
 
-  logic [Sources-1:0] turn_q, pick, late;
+  logic [Sources-1:0] turn_q, pick;
 
-  // The first in line behind the one that was last.
-  assign late    = valid_i & turn_q;
-  assign pick    = late != '0 ? late & (~late + 1'b1) : valid_i & (~valid_i + 1'b1);
+  assign pick    = Sources'(as_stream_pkg::in_turn(64'(valid_i), 64'(turn_q)));
   assign valid_o = valid_i != '0;
   assign ready_o = ready_i ? pick : '0;
   always_comb begin
@@ -39,7 +35,7 @@ module as_json_merge #(
     data_o   = '0;
     for (int unsigned s = 0; s < Sources; s++) begin
       if (pick[s]) begin
-        buffer_o |= buffer_i[s*8+:8] + First[s*8+:8];
+        buffer_o |= buffer_i[s*8+:8];
         beat_o   |= beat_i[s*32+:32];
         data_o   |= data_i[s*Bytes*8+:Bytes*8];
       end
@@ -48,7 +44,7 @@ module as_json_merge #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) turn_q <= '0;
-    else if (valid_o && ready_i) turn_q <= ~(pick | (pick - 1'b1));
+    else if (valid_o && ready_i) turn_q <= Sources'(as_stream_pkg::behind(64'(pick)));
   end
 
 endmodule

@@ -272,4 +272,27 @@ package as_json_pkg;
     logic [7:0]  record;
   } step_t;
 
+  // What the writers make of a step; its values, or bytes of strings, go beside it.
+  typedef struct packed {
+    logic       has_data;
+    logic [7:0] data_buffer;
+    logic [7:0] bytes;
+    logic       has_flag;
+    logic       flag;
+    logic [7:0] flag_buffer;
+    logic       has_valid;
+    logic       valid;
+    logic [7:0] valid_buffer;
+    logic [7:0] count;
+    logic       has_outer;
+    logic       outer;
+    logic [7:0] outer_buffer;
+    logic [7:0] outer_count;
+    // Offsets: adds to a counter, and writes down what it then is.
+    logic       adds;
+    logic       closes;
+    logic [7:0] counter;
+    logic [7:0] add;
+  } op_t;
+
 endpackage

@@ -9,11 +9,11 @@ module as_json_port #(
     parameter int unsigned W = 8,
     parameter int unsigned Bytes = 16,
     parameter int unsigned Parsers = 1,
+    // Sets of writers that these parsers have: one each, or one in all.
+    parameter int unsigned Sets = 1,
     // Beats of text that may wait, or be on the way, for each parser.
     parameter int unsigned QueueBeats = 64,
     parameter int unsigned Buffers = 1,
-    // The number of the first buffer of each source, of those of this port.
-    parameter logic [Parsers*5*8-1:0] First = '0,
     localparam int unsigned Sources = 5,
     localparam int unsigned OffsetBits = $clog2(Bytes)
 ) (
@@ -43,11 +43,11 @@ module as_json_port #(
     input  logic [    Parsers-1:0] feed_advance_i,
     output logic [Parsers*W*8-1:0] feed_data_o,
 
-    input  logic [        Parsers*Sources-1:0] beat_valid_i,
-    output logic [        Parsers*Sources-1:0] beat_ready_o,
-    input  logic [      Parsers*Sources*8-1:0] beat_buffer_i,
-    input  logic [     Parsers*Sources*32-1:0] beat_number_i,
-    input  logic [Parsers*Sources*Bytes*8-1:0] beat_data_i,
+    input  logic [        Sets*Sources-1:0] beat_valid_i,
+    output logic [        Sets*Sources-1:0] beat_ready_o,
+    input  logic [      Sets*Sources*8-1:0] beat_buffer_i,
+    input  logic [     Sets*Sources*32-1:0] beat_number_i,
+    input  logic [Sets*Sources*Bytes*8-1:0] beat_data_i,
 
     output logic               mem_ar_valid_o,
     input  logic               mem_ar_ready_i,
@@ -74,10 +74,10 @@ module as_json_port #(
   logic [Parsers-1:0] beat_valid, beat_ready;
   logic [Parsers*Bytes*8-1:0] beat;
   logic fetch_idle, fetch_error, store_idle, store_error;
-  logic [Parsers-1:0] made_valid, made_ready;
-  logic [Parsers*8-1:0] made_buffer;
-  logic [Parsers*32-1:0] made_number;
-  logic [Parsers*Bytes*8-1:0] made_data;
+  logic [Sets-1:0] made_valid, made_ready;
+  logic [Sets*8-1:0] made_buffer;
+  logic [Sets*32-1:0] made_number;
+  logic [Sets*Bytes*8-1:0] made_data;
   logic store_valid, store_ready;
   logic [7:0] store_buffer;
   logic [31:0] store_number;
@@ -133,31 +133,30 @@ module as_json_port #(
     assign feed_valid_o[p] = valid && work_i;
   end
 
-  for (genvar p = 0; p < Parsers; p++) begin : gen_made
+  for (genvar s = 0; s < Sets; s++) begin : gen_made
     logic valid, ready;
     logic [7:0] buffer;
     logic [31:0] number;
     logic [Bytes*8-1:0] data;
     as_json_merge #(
         .Bytes  (Bytes),
-        .Sources(Sources),
-        .First  (First[p*Sources*8+:Sources*8])
+        .Sources(Sources)
     ) i_merge (
         .clk_i,
         .rst_ni,
-        .valid_i (beat_valid_i[p*Sources+:Sources]),
-        .ready_o (beat_ready_o[p*Sources+:Sources]),
-        .buffer_i(beat_buffer_i[p*Sources*8+:Sources*8]),
-        .beat_i  (beat_number_i[p*Sources*32+:Sources*32]),
-        .data_i  (beat_data_i[p*Sources*Bytes*8+:Sources*Bytes*8]),
+        .valid_i (beat_valid_i[s*Sources+:Sources]),
+        .ready_o (beat_ready_o[s*Sources+:Sources]),
+        .buffer_i(beat_buffer_i[s*Sources*8+:Sources*8]),
+        .beat_i  (beat_number_i[s*Sources*32+:Sources*32]),
+        .data_i  (beat_data_i[s*Sources*Bytes*8+:Sources*Bytes*8]),
         .valid_o (valid),
         .ready_i (ready),
         .buffer_o(buffer),
         .beat_o  (number),
         .data_o  (data)
     );
-    // A parser whose beat waits stands still, whatever comes next: where others have turns, its beats wait in a queue.
-    if (Parsers > 1) begin : gen_queue
+    // A set whose beat waits stands still, whatever comes next: where others have turns, its beats wait in a queue.
+    if (Sets > 1) begin : gen_queue
       as_fifo #(
           .Width(Bytes * 8 + 40),
           .Depth(32)
@@ -168,21 +167,21 @@ module as_json_port #(
           .valid_i(valid),
           .ready_o(ready),
           .data_i ({buffer, number, data}),
-          .valid_o(made_valid[p]),
-          .ready_i(made_ready[p]),
-          .data_o ({made_buffer[p*8+:8], made_number[p*32+:32], made_data[p*Bytes*8+:Bytes*8]})
+          .valid_o(made_valid[s]),
+          .ready_i(made_ready[s]),
+          .data_o ({made_buffer[s*8+:8], made_number[s*32+:32], made_data[s*Bytes*8+:Bytes*8]})
       );
     end else begin : gen_wires
-      assign made_valid[p]                 = valid;
-      assign ready                         = made_ready[p];
-      assign made_buffer[p*8+:8]           = buffer;
-      assign made_number[p*32+:32]         = number;
-      assign made_data[p*Bytes*8+:Bytes*8] = data;
+      assign made_valid[s]                 = valid;
+      assign ready                         = made_ready[s];
+      assign made_buffer[s*8+:8]           = buffer;
+      assign made_number[s*32+:32]         = number;
+      assign made_data[s*Bytes*8+:Bytes*8] = data;
     end
   end
   as_json_merge #(
       .Bytes  (Bytes),
-      .Sources(Parsers)
+      .Sources(Sets)
   ) i_merge (
       .clk_i,
       .rst_ni,

@@ -23,4 +23,17 @@ package as_stream_pkg;
     return $clog2(n + 1);
   endfunction
 
+  // Whose turn it is of those that want one, a bit each: the first of those whose turn is still to come in this round, else the first.
+  // Nobody waits for more than a turn of each of the others.
+  function automatic logic [63:0] in_turn(input logic [63:0] wants, input logic [63:0] to_come);
+    logic [63:0] late;
+    late = wants & to_come;
+    return late != '0 ? late & (~late + 1'b1) : wants & (~wants + 1'b1);
+  endfunction
+
+  // Whose turn is still to come behind that one.
+  function automatic logic [63:0] behind(input logic [63:0] one);
+    return ~(one | (one - 1'b1));
+  endfunction
+
 endpackage

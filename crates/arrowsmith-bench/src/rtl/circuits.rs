@@ -23,7 +23,7 @@ use super::synthesis::Sources;
 /// Values of a list, at most, in the JSON that is simulated.
 const VALUES_MAX: u32 = 64;
 
-/// The parts of a JSON circuit that are synthesized: one parser with its packers, and all of it with memory and registers.
+/// The parts of a JSON circuit that are synthesized: one parser up to its writers, and all of it with writers, memory and registers.
 pub(crate) fn json_sources(plan: &Plan, shape: Shape) -> Result<[Sources; 2], String> {
     let design = generate(plan, "records", shape).map_err(|error| error.to_string())?;
     let library = LIBRARY_JSON.iter();

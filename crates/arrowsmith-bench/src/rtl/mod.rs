@@ -118,7 +118,7 @@ pub struct Circuit {
 /// A part of a circuit on a family of FPGAs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Part {
-    /// `parser`: one parser with its packers; `device`: all of it, with memory and registers.
+    /// `parser`: one parser, up to its writers; `device`: all of it, with writers, memory and registers.
     pub part: &'static str,
     /// Yosys's name of the family.
     pub family: &'static str,

@@ -94,7 +94,7 @@ fn json(report: &Report) -> String {
     }
     let mut text = String::from(
         "<section>\n<h2>JSON</h2>\n<p>One parser. Measured: bytes of JSON a cycle on an ideal memory, look-up tables after mapping for \
-         UltraScale+. Derived: GB/s at 200 MHz and look-up tables for each. A parser includes its packers; a device has memory \
+         UltraScale+. Derived: GB/s at 200 MHz and look-up tables for each. A device has writers, memory \
          interfaces and registers too.</p>\n<div class=\"panels\">\n",
     );
     text.push_str(&chart(report, "Throughput", "bytes of JSON a cycle, measured", |circuit| {

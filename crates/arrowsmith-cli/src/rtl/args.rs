@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use arrowsmith_engine_rtl::Interface;
+use arrowsmith_rtlgen::json::Writers;
 use clap::{Args, Subcommand, ValueEnum};
 
 /// Circuits: SystemVerilog for a schema, and its simulation
@@ -27,6 +28,27 @@ pub enum RtlFormat {
     Json,
     /// Column chunks of Parquet files, a decoder a column
     Parquet,
+}
+
+/// Who has a set of writers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RtlWriters {
+    /// As a model says: shared where that is smaller and costs no time
+    Auto,
+    /// Each parser has its own
+    Own,
+    /// The parsers of a port share one
+    Shared,
+}
+
+impl From<RtlWriters> for Writers {
+    fn from(writers: RtlWriters) -> Self {
+        match writers {
+            RtlWriters::Auto => Self::Auto,
+            RtlWriters::Own => Self::Own,
+            RtlWriters::Shared => Self::Shared,
+        }
+    }
 }
 
 /// A link to host memory.
@@ -81,6 +103,10 @@ pub struct CircuitArgs {
     /// Cycles of a read from memory that parsers read ahead for: the latency of the interface, in cycles
     #[arg(long, value_name = "CYCLES", default_value_t = 64)]
     pub read_ahead: usize,
+
+    /// Whether the parsers of a port share a set of writers
+    #[arg(long, value_enum, default_value_t = RtlWriters::Auto, value_name = "WHO")]
+    pub writers: RtlWriters,
 
     /// Bytes that a parser takes in a cycle: 8 [default], 16, 32 or 64; for Parquet always 64
     #[arg(long, value_name = "BYTES")]

@@ -41,6 +41,7 @@ fn plan(args: &CircuitArgs) -> Outcome<(Arc<Plan>, Shape)> {
         parsers: args.parsers,
         ports: args.ports,
         read_ahead: args.read_ahead,
+        writers: args.writers.into(),
     };
     Ok((Arc::new(plan), shape))
 }

@@ -10,6 +10,7 @@ mod map;
 mod matcher;
 mod project;
 mod wires;
+mod writers;
 
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
@@ -19,6 +20,8 @@ use crate::registers::BUFFERS_MAX;
 pub use kind::{Kind, TimeForm, is_outer};
 pub use layout::{Layout, Row, Slot};
 pub use project::project;
+use writers::Choice;
+pub use writers::Writers;
 
 /// What a circuit is made like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +34,13 @@ pub struct Shape {
     pub ports: usize,
     /// Cycles of a read from memory that parsers read ahead for: latency times bandwidth is what their queues hold.
     pub read_ahead: usize,
+    /// Whether the parsers of a port share a set of writers.
+    pub writers: Writers,
 }
 
 impl Default for Shape {
     fn default() -> Self {
-        Self { width: 8, parsers: 1, ports: 1, read_ahead: 64 }
+        Self { width: 8, parsers: 1, ports: 1, read_ahead: 64, writers: Writers::Auto }
     }
 }
 
@@ -50,6 +55,11 @@ impl Shape {
     pub fn queue_beats(&self) -> usize {
         let flight = (self.read_ahead * self.width).div_ceil(self.beat_bytes());
         (flight + 2 * SEGMENT_BEATS).next_power_of_two()
+    }
+
+    /// Parsers that share a port.
+    fn parsers_at_port(&self) -> usize {
+        self.parsers / self.ports
     }
 
     /// Integers of a list that a step takes, at most.
@@ -78,6 +88,8 @@ pub struct Design {
     pub layout: Layout,
     /// Its width and number of parsers.
     pub shape: Shape,
+    /// Who shares writers, and why.
+    choice: Choice,
     /// The number that the circuit answers with when it is asked what it is.
     pub hash: u64,
 }
@@ -114,14 +126,15 @@ pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
         )));
     }
     let name = identifier(name);
+    let choice = Choice::new(&layout, shape);
     let files = vec![
         (format!("{name}_match.sv"), matcher::text(&layout, &name, shape)),
         (format!("{name}_map.sv"), map::text(&layout, &name)),
         (format!("{name}_parser.sv"), wires::parser(&layout, &name, shape)),
-        (format!("{name}_top.sv"), wires::top(&layout, &name, shape, plan.hash())),
+        (format!("{name}_top.sv"), wires::top(&layout, &name, shape, choice, plan.hash())),
     ];
     let (top, parser) = (format!("{name}_top"), format!("{name}_parser"));
-    Ok(Design { top, parser, files, layout, shape, hash: plan.hash() })
+    Ok(Design { top, parser, files, layout, shape, choice, hash: plan.hash() })
 }
 
 /// A name that SystemVerilog takes.

@@ -125,6 +125,9 @@ fn readme(design: &Design, plan: &Plan, name: &str) -> String {
         shape.read_ahead,
         shape.lanes(),
     );
+    if let Some(said) = design.choice.describe(shape) {
+        let _ = write!(out, "{said}\n\n");
+    }
     out.push_str("## Use\n\n1. Check `IDENTITY` and `SCHEMA_HASH`.\n2. Write address and length of a text for each parser (whole records, the last one ended by a line \
          feed) and address and capacity of each buffer, at multiples of a beat.\n3. Write 1 to `CONTROL`, wait for bit 1 of `STATUS`.\n4. A parser whose \
          fault code is 0 took all its records. Another one stopped at record number `rows` (from 0, blank lines not counted): the rows before are complete; \

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the parser (kernel, matchers, map) and the top (device, parsers): wiring only.
+//! Writes the parser (kernel, matchers, map) and the top (device, parsers, writers): wiring only.
 
 use std::fmt::Write as _;
 
 use super::kind::Kind;
 use super::layout::Layout;
+use super::writers::Choice;
 use super::{Shape, WINDOW_BYTES, matcher};
 use crate::project::{Port, memory_ports};
 use crate::registers::systemverilog::CTL_PORTS;
@@ -28,21 +29,32 @@ const MAP_WIRES: [(&str, &str, &str, bool); 15] = [
     ("N", "map_slot_sets", "slot_sets", false),
 ];
 
-/// Ports of a parser to the device, a slice of which each parser has: direction, width, name. `5B` bits of five beats, `W`
-/// bits of a transfer.
-const PARSER_PORTS: [(&str, &str, &str); 17] = [
+/// Ports of a parser, a slice of whose wires each parser has: direction, width, name. `W` bits of a transfer.
+const PARSER_PORTS: [(&str, &str, &str); 11] = [
     ("input", "1", "feed_valid_i"),
     ("input", "1", "feed_ended_i"),
     ("output", "1", "feed_advance_o"),
     ("input", "W", "feed_data_i"),
     ("output", "1", "done_o"),
-    ("output", "1", "flushed_o"),
     ("output", "1", "starved_o"),
     ("output", "1", "blocked_o"),
     ("output", "1", "fault_o"),
-    ("output", "8", "fault_code_o"),
+    ("output", "fault_e", "fault_code_o"),
     ("output", "64", "fault_position_o"),
     ("output", "32", "rows_o"),
+];
+
+/// From a parser to its writers: `L` bits of the values of a step.
+const OP_PORTS: [(&str, &str, &str); 4] = [
+    ("output", "1", "op_valid_o"),
+    ("input", "1", "op_ready_i"),
+    ("output", "op_t", "op_o"),
+    ("output", "L", "op_data_o"),
+];
+
+/// From a set of writers to the device: `5B` bits of five beats.
+const WRITER_PORTS: [(&str, &str, &str); 6] = [
+    ("output", "1", "flushed_o"),
     ("output", "5", "beat_valid_o"),
     ("input", "5", "beat_ready_i"),
     ("output", "40", "beat_buffer_o"),
@@ -51,18 +63,15 @@ const PARSER_PORTS: [(&str, &str, &str); 17] = [
 ];
 
 /// What all parsers share.
-const SHARED: [(&str, &str); 5] = [
-    ("1", "clr"),
-    ("1", "unknown_refused"),
-    ("32", "record_bytes_max"),
-    ("16", "depth_max"),
-    ("1", "flush"),
-];
+const SHARED: [(&str, &str); 4] =
+    [("1", "clr"), ("1", "unknown_refused"), ("32", "record_bytes_max"), ("16", "depth_max")];
 
 fn bits(width: &str, shape: Shape) -> usize {
     match width {
         "W" => shape.width * 8,
+        "L" => shape.lanes() * 64,
         "5B" => shape.beat_bytes() * 40,
+        "fault_e" => 8,
         number => number.parse().unwrap_or(1),
     }
 }
@@ -71,8 +80,9 @@ fn range(bits: usize) -> String {
     if bits == 1 { String::new() } else { format!("[{}:0] ", bits - 1) }
 }
 
-fn parser_ports() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
-    PARSER_PORTS.iter()
+/// A name without its direction.
+fn wire(port: &str) -> &str {
+    port.trim_end_matches(['i', 'o']).trim_end_matches('_')
 }
 
 /// The module `NAME_parser`.
@@ -88,9 +98,9 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
     for (width, port) in SHARED {
         let _ = write!(out, ",\n    input  logic {}{port}_i", range(bits(width, shape)));
     }
-    for (way, width, port) in parser_ports() {
-        let kind = if *port == "fault_code_o" {
-            "fault_e".to_owned()
+    for (way, width, port) in PARSER_PORTS.into_iter().chain(OP_PORTS) {
+        let kind = if width.ends_with("_e") || width.ends_with("_t") {
+            width.to_owned()
         } else {
             format!("logic {}", range(bits(width, shape)))
         };
@@ -119,32 +129,26 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
         "\n  // The keys that end where the route looks.\n  for (genvar k = 0; k < {keys}; k++) begin : gen_key\n    \
          assign key[k] = |(key_end[k*{w}+:{w}] & map_lane);\n  end\n\n  as_json_kernel #(\n"
     );
-    let [data, offsets, valid, outer, flags] = layout.counts.map(|count| count.max(1));
     for (parameter, value) in [
         ("W", w),
         ("L", shape.lanes()),
-        ("Bytes", shape.beat_bytes()),
         ("Nodes", nodes),
         ("Slots", slots),
         ("Levels", layout.levels()),
         ("Window", WINDOW_BYTES),
         ("Ahead", matcher::ahead(layout, shape)),
-        ("Counters", offsets),
-        ("DataBuffers", data),
-        ("ValidBuffers", valid),
-        ("OuterBuffers", outer),
         ("Floats", layout.has(|kind| matches!(kind, Kind::Float(_)))),
         ("Times", layout.has(|kind| matches!(kind, Kind::Time(_)))),
-        ("Decimals", layout.has(|kind| matches!(kind, Kind::Decimal(..)))),
     ] {
         let _ = writeln!(out, "      .{parameter}({value}),");
     }
+    let decimals = layout.has(|kind| matches!(kind, Kind::Decimal(..)));
     let _ =
-        writeln!(out, "      .FlagBuffers({flags})\n  ) i_kernel (\n      .clk_i,\n      .rst_ni,");
+        writeln!(out, "      .Decimals({decimals})\n  ) i_kernel (\n      .clk_i,\n      .rst_ni,");
     for (_, port) in SHARED {
         let _ = writeln!(out, "      .{port}_i,");
     }
-    for (_, _, port) in parser_ports() {
+    for (_, _, port) in PARSER_PORTS.into_iter().chain(OP_PORTS) {
         let _ = writeln!(out, "      .{port},");
     }
     out.push_str(
@@ -181,7 +185,7 @@ fn outside(shape: Shape) -> Vec<(&'static str, usize, &'static str)> {
 }
 
 /// The module `NAME_top`.
-pub(super) fn top(layout: &Layout, name: &str, shape: Shape, hash: u64) -> String {
+pub(super) fn top(layout: &Layout, name: &str, shape: Shape, choice: Choice, hash: u64) -> String {
     let Shape { parsers, ports, .. } = shape;
     let shown = if ports == 1 { String::new() } else { format!("{ports} times ") };
     let mut out = format!(
@@ -201,43 +205,17 @@ pub(super) fn top(layout: &Layout, name: &str, shape: Shape, hash: u64) -> Strin
     for (width, wire) in SHARED {
         let _ = writeln!(out, "  logic {}{wire};", range(bits(width, shape)));
     }
-    for (_, width, port) in parser_ports() {
-        let wire = port.trim_end_matches(['i', 'o']).trim_end_matches('_');
-        let _ = writeln!(out, "  logic [{}:0] {wire};", bits(width, shape) * parsers - 1);
+    out.push_str("  logic flush;\n");
+    let sets = choice.sets(shape);
+    let of_parsers = PARSER_PORTS.into_iter().chain(OP_PORTS).map(|port| (port, parsers));
+    for ((_, width, port), many) in of_parsers.chain(WRITER_PORTS.map(|port| (port, sets))) {
+        let (wire, last) = (wire(port), bits(width, shape) * many - 1);
+        let _ = match width {
+            "op_t" => writeln!(out, "  as_json_pkg::op_t [{last}:0] {wire};"),
+            _ => writeln!(out, "  logic [{last}:0] {wire};"),
+        };
     }
-    let per_parser: usize = layout.counts.iter().sum();
-    let mut first = Vec::new();
-    for parser in 0..parsers / ports {
-        let mut next = parser * per_parser;
-        for count in layout.counts {
-            first.push(format!("8'd{next}"));
-            next += count;
-        }
-    }
-    first.reverse();
-    let _ = write!(
-        out,
-        "\n  // Buffers are numbered parser by parser, and in each: data, offsets, validity of values, of lists and objects, flags.\n  \
-         as_json_device #(\n      .W({}),\n      .Bytes({}),\n      .Parsers({parsers}),\n      .Ports({ports}),\n      \
-         .QueueBeats({}),\n      .Buffers({}),\n      .SchemaHash(64'h{hash:016x}),\n      .First({{{}}})\n  ) i_device (\n      \
-         .clk_i,\n      .rst_ni",
-        shape.width,
-        shape.beat_bytes(),
-        shape.queue_beats(),
-        layout.buffers(shape),
-        first.join(", ")
-    );
-    for (_, _, port) in &outside {
-        let _ = write!(out, ",\n      .{port}");
-    }
-    for (_, wire) in SHARED {
-        let _ = write!(out, ",\n      .{wire}_o({wire})");
-    }
-    for (way, _, port) in parser_ports() {
-        let wire = port.trim_end_matches(['i', 'o']).trim_end_matches('_');
-        let end = if *way == "input" { "o" } else { "i" };
-        let _ = write!(out, ",\n      .{wire}_{end}({wire})");
-    }
+    device(layout, shape, sets, hash, &outside, &mut out);
     let _ = write!(
         out,
         "\n  );\n\n  for (genvar p = 0; p < {parsers}; p++) begin : gen_parser\n    as_json_pkg::fault_e code;\n    \
@@ -246,15 +224,100 @@ pub(super) fn top(layout: &Layout, name: &str, shape: Shape, hash: u64) -> Strin
     for (_, wire) in SHARED {
         let _ = write!(out, ",\n        .{wire}_i({wire})");
     }
-    for (_, width, port) in parser_ports() {
-        let wire = port.trim_end_matches(['i', 'o']).trim_end_matches('_');
-        let bits = bits(width, shape);
-        if wire == "fault_code" {
-            let _ = write!(out, ",\n        .{port}(code)");
-        } else {
-            let _ = write!(out, ",\n        .{port}({wire}[p*{bits}+:{bits}])");
+    for (_, width, port) in PARSER_PORTS.into_iter().chain(OP_PORTS) {
+        let _ = match width {
+            "fault_e" => write!(out, ",\n        .{port}(code)"),
+            "op_t" => write!(out, ",\n        .{port}(op[p])"),
+            _ => write!(out, ",\n        {}", slice(port, "p", bits(width, shape))),
+        };
+    }
+    out.push_str("\n    );\n  end\n\n");
+    writers(layout, shape, sets, &mut out);
+    out.push_str("endmodule\n");
+    out
+}
+
+/// A port on its slice of a wire.
+fn slice(port: &str, index: &str, bits: usize) -> String {
+    format!(".{port}({}[{index}*{bits}+:{bits}])", wire(port))
+}
+
+/// The device, up to the end of its ports.
+fn device(
+    layout: &Layout,
+    shape: Shape,
+    sets: usize,
+    hash: u64,
+    outside: &[(&'static str, usize, &'static str)],
+    out: &mut String,
+) {
+    let _ = write!(
+        out,
+        "\n  as_json_device #(\n      .W({}),\n      .Bytes({}),\n      .Parsers({}),\n      .Ports({}),\n      .Sets({}),\n      \
+         .QueueBeats({}),\n      .Buffers({}),\n      .SchemaHash(64'h{hash:016x})\n  ) i_device (\n      \
+         .clk_i,\n      .rst_ni",
+        shape.width,
+        shape.beat_bytes(),
+        shape.parsers,
+        shape.ports,
+        sets,
+        shape.queue_beats(),
+        layout.buffers(shape),
+    );
+    for (_, _, port) in outside {
+        let _ = write!(out, ",\n      .{port}");
+    }
+    for wire in SHARED.into_iter().map(|(_, wire)| wire).chain(["flush"]) {
+        let _ = write!(out, ",\n      .{wire}_o({wire})");
+    }
+    for (way, _, port) in PARSER_PORTS.into_iter().chain(WRITER_PORTS) {
+        let (wire, end) = (wire(port), if way == "input" { "o" } else { "i" });
+        let _ = write!(out, ",\n      .{wire}_{end}({wire})");
+    }
+}
+
+/// The sets of writers.
+fn writers(layout: &Layout, shape: Shape, sets: usize, out: &mut String) {
+    let at_port = shape.parsers_at_port();
+    let each = shape.parsers / sets;
+    let mut first = Vec::new();
+    let per_parser: usize = layout.counts.iter().sum();
+    for parser in 0..at_port {
+        let mut next = parser * per_parser;
+        for count in layout.counts {
+            first.push(format!("8'd{next}"));
+            next += count;
         }
     }
-    out.push_str("\n    );\n  end\n\nendmodule\n");
-    out
+    first.reverse();
+    let [data, offsets, valid, lists, flags] = layout.counts;
+    let of_set = if each == at_port {
+        "First".to_owned()
+    } else {
+        format!("First[s%{at_port}*{}+:{}]", each * 40, each * 40)
+    };
+    let _ = write!(
+        out,
+        "  // Buffers are numbered parser by parser, and in each: data, offsets, validity of values, of lists and objects, flags. Where they begin\n  \
+         // for the parsers of a port, from the last one to the first:\n  localparam logic [{}:0] First = {{{}}};\n  \
+         for (genvar s = 0; s < {sets}; s++) begin : gen_writers\n    as_json_writers #(\n        .L({}),\n        .Bytes({}),\n        \
+         .Parsers({each}),\n        .DataBuffers({data}),\n        .Counters({offsets}),\n        .ValidBuffers({valid}),\n        \
+         .OuterBuffers({lists}),\n        .FlagBuffers({flags}),\n        .First({of_set})\n    ) i_writers (\n        .clk_i,\n        \
+         .rst_ni,\n        .clr_i(clr),\n        .flush_i(flush)",
+        at_port * 40 - 1,
+        first.join(", "),
+        shape.lanes(),
+        shape.beat_bytes(),
+    );
+    for (way, width, port) in OP_PORTS {
+        let port = format!("{}_{}", wire(port), if way == "input" { "o" } else { "i" });
+        let _ = match width {
+            "op_t" => write!(out, ",\n        .{port}(op[s*{each}+:{each}])"),
+            _ => write!(out, ",\n        {}", slice(&port, "s", bits(width, shape) * each)),
+        };
+    }
+    for (_, width, port) in WRITER_PORTS {
+        let _ = write!(out, ",\n        {}", slice(port, "s", bits(width, shape)));
+    }
+    out.push_str("\n    );\n  end\n\n");
 }
