@@ -206,7 +206,7 @@ impl Layout {
 }
 
 /// Whether a key stands in JSON as it is.
-fn is_plain(key: &str) -> bool {
+pub(super) fn is_plain(key: &str) -> bool {
     key.len() < SLOT_BYTES_MAX && !key.bytes().any(|b| b == b'"' || b == b'\\' || b < 0x20)
 }
 

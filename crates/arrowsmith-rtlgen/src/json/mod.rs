@@ -4,6 +4,7 @@
 //! The library's modules are the parser; what is generated is what the plan knows: the texts that are predicted and the keys
 //! (`matcher`), a table of nodes (`map`), and the wires of parser and top.
 
+mod bench;
 mod kind;
 mod layout;
 mod map;

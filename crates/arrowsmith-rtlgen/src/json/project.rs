@@ -7,7 +7,7 @@ use arrowsmith_plan::Plan;
 
 use super::kind::{Kind, is_outer};
 use super::layout::{Layout, Row};
-use super::{Design, WINDOW_BYTES};
+use super::{Design, WINDOW_BYTES, bench};
 use crate::LIBRARY_JSON;
 use crate::project::{Project, escape, memory_ports};
 
@@ -76,6 +76,7 @@ pub fn project(design: &Design, plan: &Plan) -> Vec<(String, String)> {
         ),
     ];
     out.extend(described.files());
+    out.extend(bench::files(design));
     out.extend(sources);
     out
 }
@@ -155,7 +156,8 @@ fn readme(design: &Design, plan: &Plan, name: &str) -> String {
     );
     out.push_str("\n## Files\n\n`files.f` for Verilator and others, a FuseSoC core file, `vivado.tcl`, `quartus.tcl`; `driver/`: registers for C and Rust, a driver in C++. \
          `shell/` has starting points for an XRT kernel and an OPAE unit: ports and names as these shells want them, to be finished for a board. \
-         The self-checking bench is `arrowsmith rtl simulate`: it compiles this very circuit, runs a file through it and compares with software.\n");
+         `make -C bench` runs the self-checking bench: it compiles the circuit with Verilator, sends records of this schema through it and compares every \
+         buffer, with and without stalls. `arrowsmith rtl simulate` does it with a file of yours, and compares with software.\n");
     out
 }
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bench of a generated JSON circuit: runs the records of sample.jsonl through it and compares what it writes with expected.txt, on an ideal memory, on
+// one that is slow and stalls by chance, and with a record that is none at the end.
+//
+// Takes the folder of these files (`make` says it). expected.txt has for each parser a line with its bytes of the sample and its rows, and behind it a line for each of its
+// buffers: the bytes that must stand at its begin, in hexadecimal. Ends with status 1 at the first difference.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "as_json_driver.hpp"
+#include "as_memory_model.hpp"
+
+using namespace arrowsmith;
+
+namespace {
+
+struct Part {
+    uint32_t bytes = 0;
+    uint32_t rows = 0;
+    std::vector<std::vector<uint8_t>> buffers;
+};
+
+[[noreturn]] void fail(const std::string& what) {
+    std::printf("FAIL: %s\n", what.c_str());
+    std::exit(1);
+}
+
+std::vector<uint8_t> bytes_of(const std::string& hex) {
+    std::vector<uint8_t> bytes;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2) bytes.push_back(static_cast<uint8_t>(std::stoul(hex.substr(i, 2), nullptr, 16)));
+    return bytes;
+}
+
+std::vector<Part> read_parts(const std::string& path, uint32_t buffers) {
+    std::ifstream file(path);
+    std::vector<Part> parts;
+    for (Part part; file >> part.bytes >> part.rows; parts.push_back(part)) {
+        std::string line;
+        std::getline(file, line);
+        part.buffers.clear();
+        for (uint32_t b = 0; b < buffers; b++) {
+            if (!std::getline(file, line)) fail(path + " is cut");
+            part.buffers.push_back(bytes_of(line));
+        }
+    }
+    return parts;
+}
+
+// Windows lie far apart: the text's is the first, those of the buffers follow.
+constexpr uint64_t kText = uint64_t{1} << 40;
+constexpr uint64_t buffer_address(uint32_t buffer) { return uint64_t{2 + buffer} << 40; }
+
+// With `broken`, the last parser's records are followed by something else.
+void run(const char* name, const MemoryProfile& profile, std::string text, std::vector<Part> parts, bool broken) {
+    MemoryModel model(profile);
+    JsonDriver driver(model);
+    if (!driver.identify(ARROWSMITH_HASH)) fail("is not the circuit of this schema");
+    const std::string where = std::string(name) + ": ";
+    if (broken) {
+        text += "]\n";
+        parts.back().bytes += 2;
+    }
+    const size_t bytes = text.size();
+    text.resize(bytes + 2 * MemoryModel::kBeatBytes);
+    model.lend(kText, text.data(), text.size(), false);
+    uint64_t at = kText;
+    uint32_t rows = 0, number = 0;
+    std::vector<std::vector<uint8_t>> memory;
+    for (const Part& part : parts) {
+        for (const auto& buffer : part.buffers) {
+            memory.emplace_back((buffer.size() / MemoryModel::kBeatBytes + 2) * MemoryModel::kBeatBytes);
+        }
+    }
+    for (uint32_t p = 0; p < parts.size(); p++) {
+        driver.set_input(p, at, parts[p].bytes);
+        at += parts[p].bytes;
+        rows += parts[p].rows;
+    }
+    for (auto& buffer : memory) {
+        model.lend(buffer_address(number), buffer.data(), buffer.size(), true);
+        driver.set_buffer(number, buffer_address(number), static_cast<uint32_t>(buffer.size()));
+        number++;
+    }
+    driver.start();
+    const uint64_t patience = model.cycles() + 1000 * bytes + 1'000'000;
+    while (!driver.done()) {
+        for (int i = 0; i < 64; i++) model.tick();
+        if (model.cycles() > patience) fail(where + "hangs");
+    }
+    if (!model.stray().empty()) fail(where + model.stray());
+    if (!model.breaches().empty()) fail(where + model.breaches().front());
+    if (driver.error() != 0) fail(where + "error " + std::to_string(driver.error()));
+    number = 0;
+    for (uint32_t p = 0; p < parts.size(); p++) {
+        const std::string who = where + "parser " + std::to_string(p);
+        const auto answer = driver.answer(p);
+        const bool stops = broken && p + 1 == parts.size();
+        if ((answer.fault != 0) != stops) fail(who + ": fault " + std::to_string(answer.fault));
+        if (answer.rows != parts[p].rows) fail(who + ": " + std::to_string(answer.rows) + " rows, not " + std::to_string(parts[p].rows));
+        for (size_t b = 0; b < parts[p].buffers.size(); b++, number++) {
+            const auto& expected = parts[p].buffers[b];
+            for (size_t i = 0; i < expected.size(); i++) {
+                if (memory[number][i] != expected[i]) fail(who + ", buffer " + std::to_string(b) + ": byte " + std::to_string(i) + " differs");
+            }
+        }
+    }
+    std::printf("%s: %u rows, %zu bytes of JSON in %llu cycles, all buffers as expected\n", name, rows, bytes,
+                static_cast<unsigned long long>(driver.cycles()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string folder = argc > 1 ? argv[1] : ".";
+    std::ifstream file(folder + "/sample.jsonl", std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    uint32_t parsers = 0, buffers = 0;
+    {
+        MemoryModel model;
+        JsonDriver driver(model);
+        parsers = driver.parsers();
+        buffers = driver.buffers();
+    }
+    const auto parts = read_parts(folder + "/expected.txt", parsers == 0 ? 0 : buffers / parsers);
+    size_t bytes = 0;
+    for (const Part& part : parts) bytes += part.bytes;
+    if (parts.size() != parsers || parsers == 0 || bytes != text.size()) fail("sample and circuit do not belong together");
+    MemoryProfile slow;
+    slow.read_latency = 100;
+    slow.stall_percent = 30;
+    run("ideal memory", MemoryProfile{}, text, parts, false);
+    run("slow memory", slow, text, parts, false);
+    run("a record that is none", slow, text, parts, true);
+    std::printf("PASS\n");
+    return 0;
+}
