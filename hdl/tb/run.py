@@ -20,6 +20,7 @@ from cocotb_tools.runner import get_results, get_runner
 
 HERE = pathlib.Path(__file__).parent
 RTL = HERE.parent / "rtl"
+INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
 BENCHES = [
     ("as_skid_buffer", "prim/as_skid_buffer.sv", "test_queues", [{"Width": 8}, {"Width": 40}]),
     ("as_fifo", "prim/as_fifo.sv", "test_queues", [{"Width": 8, "Depth": 4}, {"Width": 33, "Depth": 16}]),
@@ -62,6 +63,16 @@ BENCHES = [
         ],
         "test_snappy",
         [{"HistoryBytes": 1024}],
+    ),
+    ("as_parquet_indices", INDICES, "test_indices", [{"Bits": 16}, {"Bits": 32}]),
+    (
+        "as_parquet_dictionary",
+        [
+            *("prim/as_ram.sv", "arrow/as_arrow_pack.sv", *INDICES),
+            *(f"parquet/as_parquet_{name}.sv" for name in ("entries", "entry_strings", "dictionary")),
+        ],
+        "test_dictionary",
+        [{"Width": 64, "Entries": 64}, {"Width": 32, "Strings": 1, "Entries": 64, "EntryBytes": 4096}],
     ),
     (
         "as_parquet_expand",

@@ -8,7 +8,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from points import Points
-from window import Window, reset, varint
+from window import Output, Window, reset, varint
 
 FAULT = 73
 BEAT = 64
@@ -98,14 +98,14 @@ async def decompress(dut, chance, data, size, stored, pauses, stalls):
     dut.bytes_i.value, dut.stored_i.value, dut.left_i.value = size, stored, len(data)
     await FallingEdge(dut.clk_i)
     dut.start_i.value = 0
-    window, out, spent, rest = Window(chance, data, BEAT, pauses), b"", 0, 12
+    window, beats, out, spent, rest = Window(chance, data, BEAT, pauses), Output(dut), b"", 0, 12
     for _ in range(200 + 40 * (len(data) + size // BEAT)):
         ready, bits = window.show()
         dut.window_ready_i.value, dut.window_i.value = ready, bits
         dut.ready_i.value = int(chance.randrange(100) >= stalls)
         await RisingEdge(dut.clk_i)
-        if dut.valid_o.value and dut.ready_i.value:
-            out += int(dut.data_o.value).to_bytes(BEAT, "little")
+        if (beat := beats.taken("data_o")) is not None:
+            out += beat[0].to_bytes(BEAT, "little")
         POINTS.hit("output waited", dut.valid_o.value and not dut.ready_i.value)
         POINTS.hit("window waited", not ready and window.left)
         # Of a malformed element more may be asked for than there is: a window goes to the end of its message.

@@ -47,3 +47,20 @@ class Window:
     def take(self, count):
         """Moves on, to the end at most."""
         self.at, self.ready = min(self.at + count, len(self.data)), False
+
+
+class Output:
+    """A stream that comes out: what is taken from it, and that what waits does not change unless a fault takes it back."""
+
+    def __init__(self, dut, valid="valid_o", ready="ready_i"):
+        self.dut, self.valid, self.ready, self.waits = dut, getattr(dut, valid), getattr(dut, ready), None
+
+    def taken(self, *names):
+        """Before a clock's edge: the payload if it is taken with it, as numbers."""
+        if not self.valid.value:
+            assert self.waits is None or int(self.dut.fault_o.value), "what was offered is gone"
+            return None
+        payload = [int(getattr(self.dut, name).value) for name in names]
+        assert self.waits in (None, payload), "what waited has changed"
+        self.waits = None if self.ready.value else payload
+        return payload if self.ready.value else None
