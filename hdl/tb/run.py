@@ -56,6 +56,15 @@ BENCHES = [
     ("as_parquet_header", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_header.sv"], "test_header", [{}]),
     ("as_parquet_levels", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], "test_levels", [{}]),
     (
+        "as_parquet_pages",
+        [
+            *("prim/as_ram_bytes.sv", "stream/as_funnel.sv", "stream/as_stream_window.sv", "arrow/as_arrow_pack.sv"),
+            *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "snappy", "pages")),
+        ],
+        "test_pages",
+        [{"Snappy": 0}, {"Snappy": 1, "HistoryBytes": 1024}],
+    ),
+    (
         "as_parquet_snappy",
         [
             *("prim/as_ram_bytes.sv", "stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_pkg.sv"),
@@ -64,6 +73,7 @@ BENCHES = [
         "test_snappy",
         [{"HistoryBytes": 1024}],
     ),
+    ("as_bit_unpack", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], "test_unpack", [{"Width": 20, "Lanes": 8, "UserBits": 5}]),
     ("as_parquet_indices", INDICES, "test_indices", [{"Bits": 16}, {"Bits": 32}]),
     (
         "as_parquet_dictionary",
@@ -91,6 +101,19 @@ BENCHES = [
         "json/as_json_pack.sv",
         "test_json_pack",
         [{"Bytes": 16, "Buffers": 5}, {"Bytes": 16, "GranuleBits": 32, "PieceGranules": 1, "Buffers": 3, "Lead": 1}],
+    ),
+    ("as_json_literal", ["json/as_json_pkg.sv", "json/as_json_literal.sv"], "test_json_literal", [{}]),
+    (
+        "as_graph_alloc",
+        ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"],
+        "test_alloc",
+        [{"Lanes": 4, "TypeBits": 3, "SizeBits": 7, "AlignBits": 3}],
+    ),
+    (
+        "as_axi_write_mux",
+        ["prim/as_fifo.sv", "axi/as_axi_write_mux.sv"],
+        "test_write_mux",
+        [{"Streams": 3, "Bytes": 16, "AddressBits": 32, "BurstBeats": 4, "FifoBeats": 8}],
     ),
 ]
 
