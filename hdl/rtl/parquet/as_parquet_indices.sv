@@ -9,7 +9,7 @@
 // Layer: parquet.
 module as_parquet_indices #(
     parameter int unsigned Look = 8,
-    // Bits of an index, at most; a page of wider ones does not fit.
+    // Bits of an index, at most, whole bytes of them; a page of wider ones does not fit.
     parameter int unsigned Bits = 16
 ) (
     input logic clk_i,
@@ -87,7 +87,6 @@ module as_parquet_indices #(
   logic [ 6:0] head_bytes_q;
   logic        head_packed_q;
   logic        head_bad_q;
-  logic        head_big_q;
 
   // A step of up to 8 indices: how many, and whether the run and the page end with it, is known before it.
   logic        put;
@@ -188,7 +187,6 @@ module as_parquet_indices #(
         Take: begin
           state_q <= head_packed_q ? Packed : Run;
           if (head_bad_q) fail(FaultValues);
-          else if (head_big_q) fail(FaultIndex);
         end
         Run, Packed: begin
           if (put) begin
@@ -214,7 +212,6 @@ module as_parquet_indices #(
         head_bytes_q  <= '0;
         head_packed_q <= 1'b0;
         head_bad_q    <= 1'b0;
-        head_big_q    <= 1'b0;
       end
       See: begin
         seen_q      <= window_i[71:0];
@@ -223,7 +220,6 @@ module as_parquet_indices #(
       Head: begin
         run_q         <= head[0] ? {head[29:1], 3'b000} : {1'b0, head[31:1]};
         run_index_q   <= Bits'(index);
-        head_big_q    <= !head[0] && 64'(index) >> Bits != '0;
         head_bytes_q  <= 7'(head_bytes) + (head[0] ? '0 : 7'(index_bytes));
         head_packed_q <= head[0];
         head_bad_q    <= head_bad;
