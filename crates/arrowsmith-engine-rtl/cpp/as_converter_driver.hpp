@@ -26,7 +26,9 @@ class ConverterDriver {
 public:
     explicit ConverterDriver(Bus& bus) : bus_(bus) {}
 
-    bool is_converter() { return bus_.read(AS_CONVERTER_IDENTITY) == 0x4d535241 && bus_.read(AS_CONVERTER_VERSION) == 1; }
+    bool is_converter() {
+        return bus_.read(AS_CONVERTER_IDENTITY) == AS_CONVERTER_IDENTITY_VALUE && bus_.read(AS_CONVERTER_VERSION) == AS_CONVERTER_VERSION_VALUE;
+    }
     uint64_t schema_hash() { return read64(AS_CONVERTER_SCHEMA_HASH); }
     uint32_t inputs() { return bus_.read(AS_CONVERTER_COUNTS) & 0xffff; }
     uint32_t buffers() { return bus_.read(AS_CONVERTER_COUNTS) >> 16; }

@@ -8,29 +8,9 @@
 
 #include <cstdint>
 
+#include "as_json_registers.hpp"
+
 namespace arrowsmith {
-
-// Registers, by byte address; what they mean is in the README that is generated with the circuit.
-enum JsonRegister : uint32_t {
-    kJsonIdentity = 0x000,
-    kJsonVersion = 0x004,
-    kJsonSchemaHash = 0x008,  // 64 bits
-    kJsonShape = 0x010,
-    kJsonCounts = 0x014,
-    kJsonControl = 0x018,
-    kJsonStatus = 0x01c,
-    kJsonErrorCode = 0x020,
-    kJsonCycles = 0x048,   // 64 bits
-    kJsonStarved = 0x050,  // 64 bits
-    kJsonBlocked = 0x058,  // 64 bits
-    kJsonRefuseUnknown = 0x060,
-    kJsonRecordBytesMax = 0x064,
-    kJsonDepthMax = 0x068,
-    kJsonInput = 0x1000,   // 0x20 each: address (64), length, fault code, fault position (64), rows
-    kJsonBuffer = 0x2000,  // 0x20 each: address (64), capacity
-};
-
-constexpr uint32_t kJsonIs = 0x4d535241;  // "ARSM"
 
 struct JsonAnswer {
     uint32_t fault;     // 0: all records were taken
@@ -45,36 +25,39 @@ public:
 
     // Whether the circuit is there and was generated for this schema.
     bool identify(uint64_t schema_hash) {
-        return bus_.read(kJsonIdentity) == kJsonIs && bus_.read(kJsonVersion) == 1 && read64(kJsonSchemaHash) == schema_hash;
+        return bus_.read(AS_JSON_IDENTITY) == AS_JSON_IDENTITY_VALUE && bus_.read(AS_JSON_VERSION) == AS_JSON_VERSION_VALUE &&
+               read64(AS_JSON_SCHEMA_HASH) == schema_hash;
     }
-    uint32_t parsers() { return bus_.read(kJsonShape) & 0xff; }
-    uint32_t buffers() { return bus_.read(kJsonCounts) >> 16; }
+    uint32_t parsers() { return bus_.read(AS_JSON_SHAPE) & 0xff; }
+    uint32_t buffers() { return bus_.read(AS_JSON_COUNTS) >> 16; }
 
     void set_options(bool refuse_unknown, uint32_t record_bytes_max, uint32_t depth_max) {
-        bus_.write(kJsonRefuseUnknown, refuse_unknown);
-        bus_.write(kJsonRecordBytesMax, record_bytes_max);
-        bus_.write(kJsonDepthMax, depth_max);
+        bus_.write(AS_JSON_REFUSE_UNKNOWN, refuse_unknown);
+        bus_.write(AS_JSON_RECORD_BYTES_MAX, record_bytes_max);
+        bus_.write(AS_JSON_DEPTH_MAX, depth_max);
     }
     // A text for a parser: anywhere, whole records.
     void set_input(uint32_t parser, uint64_t address, uint32_t bytes) {
-        write64(kJsonInput + parser * 0x20, address);
-        bus_.write(kJsonInput + parser * 0x20 + 8, bytes);
+        const uint32_t block = parser * AS_JSON_BLOCK_BYTES;
+        write64(AS_JSON_INPUT_ADDRESS + block, address);
+        bus_.write(AS_JSON_INPUT_LENGTH + block, bytes);
     }
     // A buffer: a multiple of a beat, at a multiple of a beat.
     void set_buffer(uint32_t buffer, uint64_t address, uint32_t capacity) {
-        write64(kJsonBuffer + buffer * 0x20, address);
-        bus_.write(kJsonBuffer + buffer * 0x20 + 8, capacity);
+        const uint32_t block = buffer * AS_JSON_BLOCK_BYTES;
+        write64(AS_JSON_BUFFER_ADDRESS + block, address);
+        bus_.write(AS_JSON_BUFFER_CAPACITY + block, capacity);
     }
-    void start() { bus_.write(kJsonControl, 1); }
-    bool done() { return bus_.read(kJsonStatus) & 2; }
+    void start() { bus_.write(AS_JSON_CONTROL, AS_JSON_CONTROL_START); }
+    bool done() { return bus_.read(AS_JSON_STATUS) & AS_JSON_STATUS_DONE; }
     // 0: memory did what it should; 1: it refused something; 2: a buffer was too small.
-    uint32_t error() { return bus_.read(kJsonErrorCode); }
-    uint64_t cycles() { return read64(kJsonCycles); }
-    uint64_t starved() { return read64(kJsonStarved); }
-    uint64_t blocked() { return read64(kJsonBlocked); }
+    uint32_t error() { return bus_.read(AS_JSON_ERROR_CODE); }
+    uint64_t cycles() { return read64(AS_JSON_CYCLES); }
+    uint64_t starved() { return read64(AS_JSON_STARVED); }
+    uint64_t blocked() { return read64(AS_JSON_BLOCKED); }
     JsonAnswer answer(uint32_t parser) {
-        const uint32_t at = kJsonInput + parser * 0x20;
-        return {bus_.read(at + 0x0c), read64(at + 0x10), bus_.read(at + 0x18)};
+        const uint32_t block = parser * AS_JSON_BLOCK_BYTES;
+        return {bus_.read(AS_JSON_INPUT_FAULT + block), read64(AS_JSON_INPUT_POSITION + block), bus_.read(AS_JSON_INPUT_ROWS + block)};
     }
 
 private:

@@ -1,35 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The addresses that the C++ driver has are those that the generator writes.
+//! The addresses that the C++ drivers have are those that the generator writes.
 
-use arrowsmith_rtlgen::registers::{Access, RegisterMap, Shape};
+use arrowsmith_rtlgen::registers::{RegisterMap, Shape};
 
-#[test]
-fn the_driver_knows_the_registers() {
-    let map = RegisterMap::converter(&Shape {
-        name: "as_converter".into(),
+fn shape(name: &str) -> Shape {
+    Shape {
+        name: name.into(),
         schema_hash: 0,
         units: 0,
         beat_bytes: 0,
         format: 0,
         inputs: Vec::new(),
         buffers: Vec::new(),
-    });
-    let mut wanted = String::from("#define AS_CONVERTER_BLOCK_BYTES 0x20u\n");
-    for register in &map.registers {
-        let name = register.name.to_ascii_uppercase();
-        wanted += &format!("#define AS_CONVERTER_{name} 0x{:04x}u\n", register.offset);
-        if let Access::Command(fields) | Access::Flags(fields) = &register.access {
-            for (bit, (field, _)) in fields.iter().enumerate() {
-                let field = field.to_ascii_uppercase();
-                wanted += &format!("#define AS_CONVERTER_{name}_{field} (1u << {bit})\n");
-            }
-        }
     }
-    let header = include_str!("../cpp/as_converter_registers.hpp");
-    let defines: String = header
-        .lines()
-        .filter(|line| line.starts_with("#define"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    assert_eq!(defines, wanted);
+}
+
+/// What a header defines, but for what is particular to one circuit.
+fn defines(header: &str) -> Vec<&str> {
+    let particular = [
+        "_SCHEMA_HASH_VALUE",
+        "_SHAPE_VALUE",
+        "_COUNTS_VALUE",
+        "_INPUTS",
+        "_BUFFERS",
+        "_REGISTERS_H",
+    ];
+    let lines = header.lines().filter(|line| line.starts_with("#define"));
+    let lines = lines.map(|line| line.split("//").next().unwrap_or(line).trim_end());
+    lines
+        .filter(|line| {
+            let name = line.split(' ').nth(1).unwrap_or_default();
+            !particular.iter().any(|end| name.ends_with(end))
+        })
+        .collect()
+}
+
+#[test]
+fn the_drivers_know_the_registers() {
+    for (map, header) in [
+        (
+            RegisterMap::converter(&shape("as_converter")),
+            include_str!("../cpp/as_converter_registers.hpp"),
+        ),
+        (RegisterMap::json(&shape("as_json")), include_str!("../cpp/as_json_registers.hpp")),
+    ] {
+        let wanted = map.c_header();
+        assert_eq!(defines(header), defines(&wanted));
+        assert!(defines(header).len() > map.registers.len());
+    }
 }

@@ -314,7 +314,7 @@ module as_json_kernel
   assign route_done   = route_fault || halted_q || (blanks_q == EndBits'(Stages + 1) && route_idle);
   assign done_o       = route_done && !step_valid && !convert_busy && !op_valid_o;
   assign fault_o      = late_q || route_fault;
-  assign fault_code_o = late_q ? late_code_q : route_fault_code;
+  assign fault_code_o = late_q ? late_code_q : route_fault ? route_fault_code : FaultNone;
   assign rows_o       = late_q ? late_rows_q : route_rows;
   assign starved_o    = !feed_valid_i && !route_done;
   assign blocked_o    = !room && !route_done;

@@ -382,7 +382,8 @@ module as_json_route
         ModeRun: begin
           step.values  = value_count != '0;
           step.count   = value_count;
-          step.adds    = row_i.count;
+          // Where none ends, there is nothing to write.
+          step.adds    = row_i.count && step.values;
           step.add     = value_count;
           items_add    = value_count;
           add_items    = 1'b1;

@@ -15,7 +15,7 @@ use arrowsmith_engine_rtl::parquet::{ColumnEngine, Measured, ParquetError, colum
 use arrowsmith_parquet::{Column, File, ReadOptions, ReadPlan};
 use arrowsmith_rtlgen::parquet::{Design, Options, columns_of_schema, generate};
 
-use super::args::{CircuitArgs, GenerateArgs, SimulateArgs};
+use super::args::{CircuitArgs, GenerateArgs, RtlWriters, SimulateArgs};
 use crate::failure::{Failure, Outcome};
 use crate::schema;
 
@@ -104,6 +104,9 @@ fn check(args: &CircuitArgs) -> Outcome {
     }
     if args.parsers != 1 || args.ports != 1 {
         return refuse("--parsers and --ports are for JSON; of Parquet every column has a decoder");
+    }
+    if args.writers != RtlWriters::Auto {
+        return refuse("--writers is for JSON; of Parquet every column has writers of its own");
     }
     Ok(())
 }

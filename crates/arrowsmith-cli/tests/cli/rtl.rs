@@ -46,6 +46,23 @@ fn a_circuit_for_columns_is_written() {
 }
 
 #[test]
+fn a_circuit_for_records_says_who_shares_writers() {
+    let folder = Folder::new();
+    let generate = ["rtl", "generate", "--schema", "trip", "--parsers", "4", "--ports", "2", "-o"];
+    for (args, sets, said) in [
+        (&["auto"][..], 4, "Writers: a set for each parser."),
+        (&["shared", "--writers", "shared"][..], 2, "Writers: shared by the 2 parsers of a port."),
+    ] {
+        folder.run(&[&generate[..], args].concat()).assert_status(0);
+        let file =
+            |name: &str| String::from_utf8(folder.read(&format!("{}/{name}", args[0]))).unwrap();
+        assert!(file("README.md").contains(said), "{}", file("README.md"));
+        assert!(file("rtl/trip_top.sv").contains(&format!(".Sets({sets})")));
+        assert!(file("registers.md").contains("| 47 | parser 3, "));
+    }
+}
+
+#[test]
 fn what_has_no_circuit_is_refused_by_name() {
     let folder = Folder::new();
     write(&folder);
@@ -55,6 +72,7 @@ fn what_has_no_circuit_is_refused_by_name() {
         (&["x.parquet"][..], "even: is BOOLEAN"),
         (&["a: int32", "--width", "8"][..], "--width"),
         (&["a: int32", "--parsers", "2"][..], "--parsers"),
+        (&["a: int32", "--writers", "shared"][..], "--writers"),
     ] {
         let ran = folder.run(&[&generate[..], args].concat());
         assert_ne!(ran.status, 0, "{args:?}");

@@ -25,8 +25,11 @@ use crate::{MEMORY_MODEL, MemoryProfile, PIPES, RtlError, Verilator};
 use decoder::RtlDecoder;
 
 /// The driver and the model, as they are compiled with a circuit.
-pub const HEADERS: [(&str, &str); 2] =
-    [("as_json_driver.hpp", include_str!("../../cpp/as_json_driver.hpp")), MEMORY_MODEL];
+pub const HEADERS: [(&str, &str); 3] = [
+    ("as_json_registers.hpp", include_str!("../../cpp/as_json_registers.hpp")),
+    ("as_json_driver.hpp", include_str!("../../cpp/as_json_driver.hpp")),
+    MEMORY_MODEL,
+];
 
 const SERVE: [(&str, &str); 2] =
     [PIPES, ("as_json_serve.cpp", include_str!("../../cpp/as_json_serve.cpp"))];

@@ -16,10 +16,11 @@ mod writers;
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
 
-use crate::registers::BUFFERS_MAX;
+use crate::registers::{self, BUFFERS_MAX, RegisterMap};
 
 pub use kind::{Kind, TimeForm, is_outer};
 pub use layout::{Layout, Row, Slot};
+use project::buffers as buffers_of_parser;
 pub use project::project;
 use writers::Choice;
 pub use writers::Writers;
@@ -91,6 +92,8 @@ pub struct Design {
     pub shape: Shape,
     /// Who shares writers, and why.
     choice: Choice,
+    /// Its registers.
+    pub registers: RegisterMap,
     /// The number that the circuit answers with when it is asked what it is.
     pub hash: u64,
 }
@@ -128,14 +131,34 @@ pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
     }
     let name = identifier(name);
     let choice = Choice::new(&layout, shape);
+    let registers = RegisterMap::json(&registers::Shape {
+        name: name.clone(),
+        schema_hash: plan.hash(),
+        units: u8::try_from(parsers).unwrap_or(u8::MAX),
+        beat_bytes: u8::try_from(shape.beat_bytes()).unwrap_or(u8::MAX),
+        format: 1,
+        inputs: (0..parsers).map(|parser| format!("text of parser {parser}")).collect(),
+        buffers: buffer_names(&layout, shape),
+    });
     let files = vec![
         (format!("{name}_match.sv"), matcher::text(&layout, &name, shape)),
         (format!("{name}_map.sv"), map::text(&layout, &name)),
         (format!("{name}_parser.sv"), wires::parser(&layout, &name, shape)),
-        (format!("{name}_top.sv"), wires::top(&layout, &name, shape, choice, plan.hash())),
+        (format!("{name}_regs.sv"), registers.systemverilog()),
+        (format!("{name}_top.sv"), wires::top(&layout, &name, shape, choice, &registers)),
     ];
     let (top, parser) = (format!("{name}_top"), format!("{name}_parser"));
-    Ok(Design { top, parser, files, layout, shape, choice, hash: plan.hash() })
+    Ok(Design { top, parser, files, layout, shape, choice, registers, hash: plan.hash() })
+}
+
+/// What each buffer of a circuit is, parser by parser. Of no columns there is one all the same, for nothing.
+fn buffer_names(layout: &Layout, shape: Shape) -> Vec<String> {
+    let of_one = buffers_of_parser(layout);
+    let named = (0..shape.parsers)
+        .flat_map(|parser| of_one.iter().map(move |what| format!("parser {parser}, {what}")));
+    let mut named: Vec<String> = named.collect();
+    named.resize(layout.buffers(shape), "nothing".to_owned());
+    named
 }
 
 /// A name that SystemVerilog takes.

@@ -11,27 +11,6 @@ use super::{Design, WINDOW_BYTES, bench};
 use crate::LIBRARY_JSON;
 use crate::project::{Project, escape, memory_ports};
 
-/// Registers: address, name, how the host uses it, what it is.
-const REGISTERS: [(u32, &str, &str, &str); 17] = [
-    (0x000, "IDENTITY", "r", "`ARSM`, 0x4d535241"),
-    (0x004, "VERSION", "r", "1"),
-    (0x008, "SCHEMA_HASH", "r", "64 bits: hash of plan and schema"),
-    (0x010, "SHAPE", "r", "bits 7:0 parsers, 15:8 bytes of a memory beat, 23:16 format (1: JSON)"),
-    (0x014, "COUNTS", "r", "bits 15:0 inputs, 31:16 buffers"),
-    (0x018, "CONTROL", "w", "bit 0: start"),
-    (0x01c, "STATUS", "r", "bit 0 busy, 1 done, 2 error"),
-    (0x020, "ERROR_CODE", "r", "0 none, 1 memory refused an access, 2 a buffer is full"),
-    (0x048, "CYCLES", "r", "64 bits: from start to done"),
-    (0x050, "STARVED", "r", "64 bits: cycles in which a parser had no input"),
-    (0x058, "BLOCKED", "r", "64 bits: cycles in which a parser had no room for values"),
-    (0x060, "REFUSE_UNKNOWN", "w", "bit 0: a key that the schema does not have is a fault"),
-    (0x064, "RECORD_BYTES_MAX", "w", "longest record"),
-    (0x068, "DEPTH_MAX", "w", "deepest nesting inside values that are skipped, to 63"),
-    (0x1000, "INPUT", "w", "0x20 a parser: address (64), length (32)"),
-    (0x100c, "ANSWER", "r", "0x20 a parser: fault code (32), position (64), rows (32)"),
-    (0x2000, "BUFFER", "w", "0x20 a buffer: address (64), capacity in bytes (32)"),
-];
-
 /// Reasons to stop at a record.
 const FAULTS: [(u8, &str); 12] = [
     (16, "a byte that the grammar does not allow"),
@@ -68,11 +47,16 @@ pub fn project(design: &Design, plan: &Plan) -> Vec<(String, String)> {
     let mut out = vec![
         ("README.md".to_owned(), readme(design, plan, name)),
         ("diagram.svg".to_owned(), diagram(design, name)),
-        (format!("driver/{name}_registers.h"), c_header(design, name)),
-        (format!("driver/{name}_registers.rs"), rust_constants(design, name)),
+        ("registers.md".to_owned(), design.registers.markdown()),
+        (format!("driver/{name}_registers.h"), design.registers.c_header()),
+        (format!("driver/{name}_registers.rs"), design.registers.rust()),
         (
             "driver/as_json_driver.hpp".to_owned(),
             include_str!("../../../arrowsmith-engine-rtl/cpp/as_json_driver.hpp").to_owned(),
+        ),
+        (
+            "driver/as_json_registers.hpp".to_owned(),
+            include_str!("../../../arrowsmith-engine-rtl/cpp/as_json_registers.hpp").to_owned(),
         ),
     ];
     out.extend(described.files());
@@ -82,7 +66,7 @@ pub fn project(design: &Design, plan: &Plan) -> Vec<(String, String)> {
 }
 
 /// Buffers of one parser, by number: what each is.
-fn buffers(layout: &Layout) -> Vec<String> {
+pub(super) fn buffers(layout: &Layout) -> Vec<String> {
     let mut named = vec![String::new(); layout.counts.iter().sum()];
     let before = |class: usize| layout.counts[..class].iter().sum::<usize>();
     for row in &layout.rows {
@@ -129,14 +113,11 @@ fn readme(design: &Design, plan: &Plan, name: &str) -> String {
     if let Some(said) = design.choice.describe(shape) {
         let _ = write!(out, "{said}\n\n");
     }
-    out.push_str("## Use\n\n1. Check `IDENTITY` and `SCHEMA_HASH`.\n2. Write address and length of a text for each parser (whole records, the last one ended by a line \
-         feed) and address and capacity of each buffer, at multiples of a beat.\n3. Write 1 to `CONTROL`, wait for bit 1 of `STATUS`.\n4. A parser whose \
+    out.push_str("## Use\n\n1. Check `identity`, `version` and `schema_hash`.\n2. Write `refuse_unknown`, `record_bytes_max` and `depth_max`, address and length of a text for each parser (whole records, the last one ended by a line \
+         feed) and address and capacity of each buffer, at multiples of a beat.\n3. Write 1 to `control`, wait for bit 1 of `status`.\n4. A parser whose \
          fault code is 0 took all its records. Another one stopped at record number `rows` (from 0, blank lines not counted): the rows before are complete; \
          read that record with software, and start again behind it.\n5. Rows say how much of a buffer counts; the last offset, how many items or bytes.\n\n");
-    out.push_str("## Registers\n\n| address | name | | |\n|---|---|---|---|\n");
-    for (address, register, way, what) in REGISTERS {
-        let _ = writeln!(out, "| 0x{address:03x} | {register} | {way} | {what} |");
-    }
+    out.push_str("## Registers\n\n[registers.md](registers.md) has all of them.\n");
     out.push_str("\n| fault | |\n|---|---|\n");
     for (code, what) in FAULTS {
         let _ = writeln!(out, "| {code} | {what} |");
@@ -170,32 +151,6 @@ fn predictions(layout: &Layout) -> String {
         let slot = &layout.slots[slot];
         let text = String::from_utf8_lossy(&slot.text).replace('\n', "\\n").replace('|', "\\|");
         let _ = writeln!(out, "| {path} | `{text}` | {} |", layout.rows[slot.next].path);
-    }
-    out
-}
-
-fn c_header(design: &Design, name: &str) -> String {
-    let upper = name.to_uppercase();
-    let mut out = format!(
-        "/* SPDX-License-Identifier: Apache-2.0\n * Generated by arrowsmith; changes are lost. Registers of {}, by byte address. */\n\
-         #ifndef {upper}_REGISTERS_H\n#define {upper}_REGISTERS_H\n\n#define {upper}_HASH 0x{:016x}ull\n",
-        design.top, design.hash
-    );
-    for (address, register, _, what) in REGISTERS {
-        let _ = writeln!(out, "#define {upper}_{register} 0x{address:04x} /* {what} */");
-    }
-    out.push_str("\n#endif\n");
-    out
-}
-
-fn rust_constants(design: &Design, name: &str) -> String {
-    let mut out = format!(
-        "// SPDX-License-Identifier: Apache-2.0\n//! Generated by arrowsmith; changes are lost. Registers of `{name}`, by byte address.\n\n\
-         /// What `SCHEMA_HASH` holds.\npub const HASH: u64 = 0x{:016x};\n",
-        design.hash
-    );
-    for (address, register, _, what) in REGISTERS {
-        let _ = writeln!(out, "/// {what}.\npub const {register}: u32 = 0x{address:04x};");
     }
     out
 }

@@ -21,7 +21,7 @@ fn examples_are_fresh() {
         let design = generate(&plan, workload.name(), Shape::default()).unwrap();
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../hdl/examples");
         let mut files = design.files.clone();
-        let wanted = ["README.md", "diagram.svg"];
+        let wanted = ["README.md", "diagram.svg", "registers.md"];
         let beside = project(&design, &plan).into_iter();
         files.extend(beside.filter(|(path, _)| wanted.contains(&path.as_str())));
         for (path, text) in files {
@@ -88,6 +88,9 @@ fn a_project_has_what_tools_expect() {
         "driver/battery_registers.h",
         "driver/battery_registers.rs",
         "driver/as_json_driver.hpp",
+        "driver/as_json_registers.hpp",
+        "registers.md",
+        "rtl/battery_regs.sv",
         "rtl/battery_top.sv",
         "rtl/json/as_json_route.sv",
     ] {

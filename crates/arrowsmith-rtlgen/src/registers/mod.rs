@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The registers of a converter, described once: what the circuit, its drivers and its document are written from.
+//! The registers of a circuit, described once: what the circuit, its drivers and its document are written from.
 //!
 //! Registers are words of 32 bits at byte addresses of 16 bits; a value of 64 bits is two of them, the low one first. Inputs and buffers
 //! have blocks of their own, one behind the other. The C++ driver of the simulation reads the same addresses
-//! (`cpp/as_converter_registers.hpp` of `arrowsmith-engine-rtl`, which a test keeps equal to [`RegisterMap::c_header`]). It
+//! (`cpp/as_converter_registers.hpp` and `cpp/as_json_registers.hpp` of `arrowsmith-engine-rtl`, which a test keeps equal to [`RegisterMap::c_header`]). It
 //! holds no state and touches no device.
 
+mod json;
 mod software;
 pub(crate) mod systemverilog;
 #[cfg(test)]
@@ -37,6 +38,10 @@ pub enum Access {
     Flags(Vec<(&'static str, &'static str)>),
     /// The host writes and reads it, the circuit sees it.
     Control,
+    /// The host writes it, the circuit sees so many bits of it. Not known until it was written.
+    Setting(u32),
+    /// Words of a buffer's block that the circuit keeps itself: writes are handed on as they come.
+    Window,
     /// The circuit says it, in so many bits, the host reads it.
     Status(u32),
     /// Cycles since the last start in which a line of the circuit was high.
@@ -92,22 +97,35 @@ pub struct Shape {
     pub buffers: Vec<String>,
 }
 
+/// A register of which there is one.
+fn one(name: &'static str, offset: u32, bits: u32, access: Access, doc: &'static str) -> Register {
+    Register { name, offset, bits, count: 1, access, doc }
+}
+
+/// What every circuit says of itself.
+fn identity(shape: &Shape, version: u64) -> Vec<Register> {
+    let of_shape =
+        u64::from(shape.units) | u64::from(shape.beat_bytes) << 8 | u64::from(shape.format) << 16;
+    let counts = shape.inputs.len() as u64 | (shape.buffers.len() as u64) << 16;
+    vec![
+        one("identity", 0x00, 32, Access::Constant(u64::from(IDENTITY)), "\"ARSM\""),
+        one("version", 0x04, 32, Access::Constant(version), "of this map"),
+        one("schema_hash", 0x08, 64, Access::Constant(shape.schema_hash), "of what it converts"),
+        one(
+            "shape",
+            0x10,
+            32,
+            Access::Constant(of_shape),
+            "bits 7:0 parsers or columns, 15:8 bytes of a beat, 23:16 format (1 JSON, 2 Parquet)",
+        ),
+        one("counts", 0x14, 32, Access::Constant(counts), "bits 15:0 inputs, 31:16 buffers"),
+    ]
+}
+
 impl RegisterMap {
     /// The registers of a converter. More than [`INPUTS_MAX`] inputs or [`BUFFERS_MAX`] buffers do not fit and are
     /// for the caller to refuse.
     pub fn converter(shape: &Shape) -> Self {
-        let of_shape = u64::from(shape.units)
-            | u64::from(shape.beat_bytes) << 8
-            | u64::from(shape.format) << 16;
-        let counts = shape.inputs.len() as u64 | (shape.buffers.len() as u64) << 16;
-        let one = |name, offset, bits, access, doc| Register {
-            name,
-            offset,
-            bits,
-            count: 1,
-            access,
-            doc,
-        };
         let commands = vec![
             ("start", "begin, with the inputs and buffers as they are set"),
             ("abort", "give up: no further write begins, and `done` follows"),
@@ -117,24 +135,8 @@ impl RegisterMap {
             ("done", "has ended since the last start, and every write is answered"),
             ("error", "ended with an error"),
         ];
-        let mut registers = vec![
-            one("identity", 0x00, 32, Access::Constant(u64::from(IDENTITY)), "\"ARSM\""),
-            one("version", 0x04, 32, Access::Constant(1), "of this map"),
-            one(
-                "schema_hash",
-                0x08,
-                64,
-                Access::Constant(shape.schema_hash),
-                "of what it converts",
-            ),
-            one(
-                "shape",
-                0x10,
-                32,
-                Access::Constant(of_shape),
-                "bits 7:0 parsers or columns, 15:8 bytes of a beat, 23:16 format (1 JSON, 2 Parquet)",
-            ),
-            one("counts", 0x14, 32, Access::Constant(counts), "bits 15:0 inputs, 31:16 buffers"),
+        let mut registers = identity(shape, 1);
+        registers.extend([
             one("control", 0x18, 32, Access::Command(commands), "commands"),
             one("status", 0x1c, 32, Access::Flags(flags), "where it stands"),
             one("error_code", 0x20, 32, Access::Status(8), "0 none; see the table of codes"),
@@ -150,7 +152,7 @@ impl RegisterMap {
                 Access::Counter,
                 "of them, waiting for memory to take output",
             ),
-        ];
+        ]);
         let blocks = [
             ("input_address", INPUT_BASE, Access::Control, "where the input is"),
             ("input_length", INPUT_BASE + 8, Access::Control, "its bytes"),
@@ -180,6 +182,11 @@ impl RegisterMap {
             buffers: shape.buffers.clone(),
             registers,
         }
+    }
+
+    /// The registers of a JSON circuit: an input is a parser's text. Bounds are those of [`RegisterMap::converter`].
+    pub fn json(shape: &Shape) -> Self {
+        json::map(shape)
     }
 
     /// The module `NAME_regs`, which needs `as_axil_slave`.

@@ -122,7 +122,7 @@ pub(super) fn markdown(map: &RegisterMap) -> String {
 fn access(access: &Access) -> &'static str {
     match access {
         Access::Constant(_) | Access::Flags(_) | Access::Status(_) | Access::Counter => "reads",
-        Access::Command(_) => "writes",
+        Access::Command(_) | Access::Setting(_) | Access::Window => "writes",
         Access::Control => "reads and writes",
     }
 }
