@@ -85,6 +85,7 @@ void run(const char* name, const MemoryProfile& profile, std::string text, std::
         driver.set_buffer(number, buffer_address(number), static_cast<uint32_t>(buffer.size()));
         number++;
     }
+    driver.set_options(false, UINT32_MAX, 32);
     driver.start();
     const uint64_t patience = model.cycles() + 1000 * bytes + 1'000'000;
     while (!driver.done()) {
