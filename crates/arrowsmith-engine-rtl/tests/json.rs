@@ -265,6 +265,10 @@ fn everything_at_once() {
         }
         check(&engines[rng.below(3)], &plan, &options, &text, &format!("seed {seed}"));
     }
+    // What is behind a cut escape is taken for the string, until the escape is known to be bad.
+    for text in ["{\"id\":1,\"name\":\"\\u12", "{\"id\":1,\"name\":\"\\ud83d\\u"] {
+        check(&engines[0], &plan, &DecodeOptions::default(), text.as_bytes(), "a cut escape");
+    }
     let counts = engines.iter().map(|engine| engine.statistics().counts());
     let (rows, back) = counts.fold((0, 0), |(rows, back), c| (rows + c.rows, back + c.handed_back));
     // Most records are the circuit's, or this test tests software.

@@ -192,7 +192,8 @@ impl RtlDecoder {
         let beat = self.design.shape.beat_bytes() as u64;
         let mut out = Vec::with_capacity(self.session.buffers);
         for part in parts {
-            let bytes = u64::from(part.end - part.start) + WINDOW_BYTES as u64;
+            let more = WINDOW_BYTES + self.design.shape.overrun_bytes();
+            let bytes = u64::from(part.end - part.start) + more as u64;
             // A record has two bytes at least, and an item of a list two.
             let elements = |node: usize| {
                 let mut factor = 1;

@@ -64,12 +64,19 @@ impl Shape {
         self.parsers / self.ports
     }
 
+    /// Bytes that a parser may make of what lies behind the end of its text, before it is known that the last record is bad: buffers of strings need room for them.
+    pub fn overrun_bytes(&self) -> usize {
+        self.width * OVERRUN_CYCLES
+    }
+
     /// Integers of a list that a step takes, at most.
     pub fn lanes(&self) -> usize {
         (self.width / 4).max(2)
     }
 }
 
+/// More than a step of `as_json_convert` takes, and the queue behind it.
+const OVERRUN_CYCLES: usize = 32;
 /// Beats that `as_json_fetch` asks for at once.
 const SEGMENT_BEATS: usize = 16;
 /// Ports to memory, at most.

@@ -113,10 +113,15 @@ fn readme(design: &Design, plan: &Plan, name: &str) -> String {
     if let Some(said) = design.choice.describe(shape) {
         let _ = write!(out, "{said}\n\n");
     }
-    out.push_str("## Use\n\n1. Check `identity`, `version` and `schema_hash`.\n2. Write `refuse_unknown`, `record_bytes_max` and `depth_max`, address and length of a text for each parser (whole records, the last one ended by a line \
-         feed) and address and capacity of each buffer, at multiples of a beat.\n3. Write 1 to `control`, wait for bit 1 of `status`.\n4. A parser whose \
+    let _ = write!(
+        out,
+        "## Use\n\n1. Check `identity`, `version` and `schema_hash`.\n2. Write `refuse_unknown`, `record_bytes_max` and `depth_max`, address and length of a text for each parser (whole records, the last one ended by a line \
+         feed) and address and capacity of each buffer, at multiples of a beat. One for the bytes of strings needs {} bytes more than the text has: so many may be made of \
+         what lies behind a record that is cut, before that is known.\n3. Write 1 to `control`, wait for bit 1 of `status`.\n4. A parser whose \
          fault code is 0 took all its records. Another one stopped at record number `rows` (from 0, blank lines not counted): the rows before are complete; \
-         read that record with software, and start again behind it.\n5. Rows say how much of a buffer counts; the last offset, how many items or bytes.\n\n");
+         read that record with software, and start again behind it.\n5. Rows say how much of a buffer counts; the last offset, how many items or bytes.\n\n",
+        shape.overrun_bytes()
+    );
     out.push_str("## Registers\n\n[registers.md](registers.md) has all of them.\n");
     out.push_str("\n| fault | |\n|---|---|\n");
     for (code, what) in FAULTS {
