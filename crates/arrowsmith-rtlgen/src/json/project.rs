@@ -12,7 +12,7 @@ use crate::LIBRARY_JSON;
 use crate::project::{Project, escape, memory_ports};
 
 /// Reasons to stop at a record.
-const FAULTS: [(u8, &str); 12] = [
+pub(super) const FAULTS: [(u8, &str); 12] = [
     (16, "a byte that the grammar does not allow"),
     (17, "a value of a type that the field does not take"),
     (18, "a number that does not fit its field"),

@@ -8,7 +8,9 @@ use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
 use arrowsmith_workload::Workload;
 
+use super::project::FAULTS;
 use super::{Kind, Layout, Shape, generate, project};
+use crate::LIBRARY_JSON;
 
 fn plan(schema: &str) -> Plan {
     Plan::new(Arc::new(parse_schema(schema).unwrap())).unwrap()
@@ -96,6 +98,18 @@ fn a_project_has_what_tools_expect() {
     ] {
         assert!(files.iter().any(|(path, _)| path == wanted), "{wanted}");
     }
+}
+
+#[test]
+fn faults_are_those_of_the_circuit() {
+    let package = LIBRARY_JSON.iter().find(|(path, _)| path.ends_with("as_json_pkg.sv")).unwrap().1;
+    let codes = package
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Fault")?.split_once("= 8'd"))
+        .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>())
+        .map(|digits| digits.parse::<u8>().unwrap())
+        .filter(|code| *code != 0);
+    assert!(codes.eq(FAULTS.iter().map(|(code, _)| *code)));
 }
 
 #[test]
