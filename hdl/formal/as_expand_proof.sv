@@ -47,7 +47,7 @@ module as_expand_proof (
   ) i_values (
       .clk_i,
       .rst_ni (rst_n),
-      .valid_i(value_valid_i),
+      .valid_i(value_valid_i && (number_q < 4'd14 || value_last_i)),
       .data_i ({value_last_i, value_count_i}),
       .ready_i(value_ready),
       .valid_o(value_valid),
@@ -106,9 +106,10 @@ module as_expand_proof (
       .kept_o (bits_kept)
   );
 
-  // Values that came out of this message, rows of all tokens, rows of both outputs.
+  // Values that came out of this message, rows that are still owed by both outputs.
   logic [Width-1:0] next_q = 4'd1;
-  logic [5:0] rows_q = '0, data_rows_q = '0, bit_rows_q = '0;
+  logic [5:0] data_rows_q = '0, bit_rows_q = '0;
+  logic bits_begun_q = 1'b0;
   // Values that the first message has so far, and whether these are all; whether it is out.
   logic [Width-1:0] given_q = '0;
   logic whole_q = 1'b0, out_q = 1'b0;
@@ -116,6 +117,8 @@ module as_expand_proof (
   logic [2:0] first_q = '0;
   logic [1:0] first_rows_q = '0;
   logic followed_q = 1'b0;
+  logic [5:0] rows;
+  assign rows = token_valid && token_ready ? 6'(token[4:3]) : 6'd0;
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       if (value_valid && value_ready) number_q <= value[2] ? 4'd1 : number_q + Width'(value_count);
@@ -125,18 +128,18 @@ module as_expand_proof (
       end
       if (valid && ready_i && last) out_q <= 1'b1;
       if (token_valid && token_ready) begin
-        rows_q <= rows_q + 6'(token[4:3]);
         if (!followed_q && token[4:3] != '0) begin
           followed_q   <= 1'b1;
           first_q      <= ones;
           first_rows_q <= token[4:3];
         end
       end
+      data_rows_q <= data_rows_q + rows - (valid && ready_i ? 6'(count) : 6'd0);
+      bit_rows_q  <= bit_rows_q + rows - (bits_valid && bits_ready_i ? 6'(count) : 6'd0);
       if (valid && ready_i) begin
-        data_rows_q <= data_rows_q + 6'(count);
         next_q      <= last ? 4'd1 : next_q + Width'(bits[0]) + Width'(bits[1]);
       end
-      if (bits_valid && bits_ready_i) bit_rows_q <= bit_rows_q + 6'(count);
+      if (bits_valid && bits_ready_i && count != '0) bits_begun_q <= 1'b1;
     end
   end
 
@@ -148,7 +151,7 @@ module as_expand_proof (
     if (rst_n) begin
       assert (kept && bits_kept);
       if (valid) begin
-        assert (count <= 2'd2 && data_rows_q + 6'(count) <= rows_q && last == (count == '0));
+        assert (count <= 2'd2 && 6'(count) <= data_rows_q && last == (count == '0));
         for (int unsigned i = 0; i < 2; i++) begin
           if (!bits[i]) assert (data[i*Width+:Width] == '0);
           else if (!out_q) assert (wanted[i] <= given_q ? data[i*Width+:Width] == wanted[i] : whole_q);
@@ -156,8 +159,8 @@ module as_expand_proof (
         // No bit behind the rows.
         assert ((bits & ~(2'b11 >> (2'd2 - count))) == '0);
       end
-      if (bits_valid) assert (bit_rows_q + 6'(count) <= rows_q);
-      if (bits_valid && count != '0 && bit_rows_q == '0) begin
+      if (bits_valid) assert (6'(count) <= bit_rows_q);
+      if (bits_valid && count != '0 && !bits_begun_q) begin
         assert (bits[0] == first_q[0] && (first_rows_q < 2'd2 || bits[1] == first_q[1]));
       end
     end

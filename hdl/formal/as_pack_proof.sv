@@ -93,44 +93,43 @@ module as_pack_proof #(
       .kept_o (kept)
   );
 
-  // Elements in and out, messages that are not out yet, and for how many cycles nothing came though it was asked for.
-  logic [5:0] in_q = '0;
-  logic [5:0] out_q = '0;
+  // Elements inside, messages that are not out yet, for how many cycles nothing came though it was asked for, and elements before the followed one.
+  logic [5:0] inside_q = '0;
   logic [3:0] open_q = '0;
   logic [2:0] waited_q = '0;
   logic       ended_q = 1'b1;
   logic       follow_q = 1'b0;
-  logic [5:0] number_q = '0;
+  logic [5:0] before_q = '0;
   logic [Bits-1:0] wanted_q = '0;
   logic in, out;
   assign in  = valid_i && ready && rst_n;
   assign out = valid && ready_i && rst_n;
+  logic [5:0] left;
+  assign left = out ? 6'(counted) : 6'd0;
 
   always_ff @(posedge clk_i) begin
-    if (in) in_q <= in_q + 6'(count) + 6'(skip);
-    if (out) out_q <= out_q + 6'(counted);
+    inside_q <= inside_q + (in ? 6'(count) + 6'(skip) : 6'd0) - left;
     if (in) ended_q <= last_i;
     open_q   <= open_q + 4'(in && last_i) - 4'(out && last);
     waited_q <= in || !rst_n || valid || !ready_i ? '0 : waited_q == 3'd7 ? 3'd7 : waited_q + 3'd1;
     if (!follow_q && in && pick_i && count != '0) begin
       follow_q <= 1'b1;
-      number_q <= in_q + 6'(skip);
+      before_q <= inside_q + 6'(skip) - left;
       wanted_q <= first;
+    end else if (follow_q) begin
+      before_q <= before_q - left;
+      if (before_q < left) follow_q <= 1'b0;
     end
   end
 
-  logic [5:0] lane;
-  assign lane = number_q - out_q;
   always_comb begin
     if (rst_n) begin
       assert (kept);
       // Nothing is invented, and once a message has ended and nothing comes any more, nothing is missing.
-      assert (!valid || out_q + 6'(counted) <= in_q);
-      assert (!(ended_q && waited_q >= 3'd3) || (out_q == in_q && (Stream || open_q == '0)));
+      assert (!valid || 6'(counted) <= inside_q);
+      assert (!(ended_q && waited_q >= 3'd3) || (inside_q == '0 && (Stream || open_q == '0)));
       // The followed one comes in its turn, unchanged.
-      if (follow_q && valid && number_q >= out_q && lane < 6'(counted)) begin
-        assert (data[lane[1:0]*Bits+:Bits] == wanted_q);
-      end
+      if (follow_q && valid && before_q < 6'(counted)) assert (data[before_q[1:0]*Bits+:Bits] == wanted_q);
     end
   end
 

@@ -6,7 +6,7 @@
 module as_prefix_proof (
     input logic       clk_i,
     input logic       valid_i,
-    input logic [7:0] data_i,
+    input logic [3:0] data_i,
     input logic [1:0] count_i,
     input logic       clear_i,
     input logic       last_i,
@@ -19,7 +19,7 @@ module as_prefix_proof (
 
   logic [1:0] count, count_out;
   logic ready, valid, last, empty;
-  logic [7:0] data;
+  logic [3:0] data;
   assign count = count_i == 2'd3 ? 2'd2 : count_i;
   // The first transfer clears: before it there is no sum.
   logic begun_q = 1'b0;
@@ -27,7 +27,7 @@ module as_prefix_proof (
   assign clear = clear_i || !begun_q;
 
   as_prefix_sum #(
-      .Width(4),
+      .Width(2),
       .Lanes(2)
   ) i_sum (
       .clk_i,
@@ -49,7 +49,7 @@ module as_prefix_proof (
 
   logic kept;
   as_stream_rules #(
-      .Width(11)
+      .Width(7)
   ) i_output (
       .clk_i,
       .rst_ni (rst_n),
@@ -59,44 +59,44 @@ module as_prefix_proof (
       .kept_o (kept)
   );
 
-  logic [3:0] base_q = '0;
-  logic [3:0] base, first, second;
+  logic [1:0] base_q = '0;
+  logic [1:0] base, first, second;
   assign base   = clear ? '0 : base_q;
-  assign first  = base + (count != 2'd0 ? data_i[3:0] : '0);
-  assign second = first + (count == 2'd2 ? data_i[7:4] : '0);
+  assign first  = base + (count != 2'd0 ? data_i[1:0] : '0);
+  assign second = first + (count == 2'd2 ? data_i[3:2] : '0);
 
-  logic [3:0] inside_q = '0;
-  logic [3:0] before_q = '0;
+  logic [1:0] inside_q = '0;
+  logic [1:0] before_q = '0;
   logic       follow_q = 1'b0;
-  logic [10:0] wanted_q = '0;
+  logic [6:0] wanted_q = '0;
   logic in, out;
   assign in  = valid_i && ready && rst_n;
   assign out = valid && ready_i && rst_n;
 
   always_ff @(posedge clk_i) begin
-    inside_q <= inside_q + 4'(in) - 4'(out);
+    inside_q <= inside_q + 2'(in) - 2'(out);
     if (in) base_q <= second;
     if (in) begun_q <= 1'b1;
     if (!follow_q && in && pick_i) begin
       follow_q <= 1'b1;
       wanted_q <= {last_i, count, second, first};
-      before_q <= inside_q + 4'd1 - 4'(out);
+      before_q <= inside_q + 2'd1 - 2'(out);
     end else if (follow_q && out) begin
-      before_q <= before_q - 4'd1;
-      if (before_q == 4'd1) follow_q <= 1'b0;
+      before_q <= before_q - 2'd1;
+      if (before_q == 2'd1) follow_q <= 1'b0;
     end
   end
 
   always_comb begin
     if (rst_n) begin
       assert (kept);
-      // Three stages hold one each.
-      assert (inside_q <= 4'd3 && (!valid || inside_q != '0));
+      // Three stages hold one each: a fourth would look like none.
+      assert (!valid || inside_q != '0);
       assert (empty == (inside_q == '0));
-      if (follow_q && before_q == 4'd1 && valid) begin
-        assert ({last, count_out} == wanted_q[10:8]);
-        assert (count_out == '0 || data[3:0] == wanted_q[3:0]);
-        assert (count_out != 2'd2 || data[7:4] == wanted_q[7:4]);
+      if (follow_q && before_q == 2'd1 && valid) begin
+        assert ({last, count_out} == wanted_q[6:4]);
+        assert (count_out == '0 || data[1:0] == wanted_q[1:0]);
+        assert (count_out != 2'd2 || data[3:2] == wanted_q[3:2]);
       end
     end
   end

@@ -63,32 +63,46 @@ module as_read_mux_proof (
       .kept_o (kept)
   );
 
-  // Beats that were granted, asked for at the memory, and given back.
-  logic [5:0] granted_q = '0;
-  logic [5:0] asked_q = '0;
-  logic [5:0] given_q = '0;
+  // Beats that were granted and are to be asked for, that were asked for and are to be given back; of the followed grant, how many each are
+  // before it, whether it was asked for, and how many it still has.
+  logic [5:0] owed_q = '0;
+  logic [5:0] due_q = '0;
   logic       follow_q = 1'b0;
   logic       owner_q = 1'b0;
-  logic [5:0] from_q = '0;
-  logic [5:0] to_q = '0;
+  logic [5:0] ask_q = '0;
+  logic       asked_q = 1'b0;
+  logic [5:0] give_q = '0;
+  logic [1:0] mine_q = '0;
   logic [3:0] address_q = '0;
   logic       grant, which, length;
+  logic [5:0] asks, gives;
   assign which   = s_ready[1];
   assign length  = which ? lengths_i[1] : lengths_i[0];
   assign grant   = |(s_ready & s_valid_i) && rst_n;
-  assign r_valid = r_valid_i && given_q != asked_q;
+  assign r_valid = r_valid_i && due_q != '0;
+  assign asks    = ar_valid && ar_ready_i ? 6'd1 + 6'(ar_len) : 6'd0;
+  assign gives   = 6'(r_valid && r_ready);
 
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
-      if (grant) granted_q <= granted_q + 6'd1 + 6'(length);
-      if (ar_valid && ar_ready_i) asked_q <= asked_q + 6'd1 + 6'(ar_len);
-      if (r_valid && r_ready) given_q <= given_q + 6'd1;
+      owed_q <= owed_q + (grant ? 6'd1 + 6'(length) : 6'd0) - asks;
+      due_q  <= due_q + asks - gives;
       if (grant && pick_i && !follow_q) begin
         follow_q  <= 1'b1;
         owner_q   <= which;
-        from_q    <= granted_q;
-        to_q      <= granted_q + 6'd1 + 6'(length);
+        ask_q     <= owed_q - asks;
+        asked_q   <= 1'b0;
+        give_q    <= owed_q + due_q - gives;
+        mine_q    <= 2'd1 + 2'(length);
         address_q <= which ? addresses_i[7:4] : addresses_i[3:0];
+      end else if (follow_q) begin
+        if (asks != '0 && ask_q == '0) asked_q <= 1'b1;
+        if (ask_q != '0) ask_q <= ask_q - asks;
+        if (give_q != '0) give_q <= give_q - gives;
+        else if (gives != '0) begin
+          mine_q <= mine_q - 2'd1;
+          if (mine_q == 2'd1) follow_q <= 1'b0;
+        end
       end
     end
   end
@@ -99,13 +113,13 @@ module as_read_mux_proof (
       // One at a time, only who asks, and never more beats asked for than granted.
       assert (s_ready != 2'b11 && (s_ready & ~s_valid_i) == '0);
       assert (s_r_valid != 2'b11);
-      assert (!ar_valid || asked_q + 6'd1 + 6'(ar_len) <= granted_q);
-      assert (!ar_valid || !follow_q || asked_q != from_q || (ar_addr == address_q && to_q == from_q + 6'd1 + 6'(ar_len)));
+      assert (!ar_valid || 6'd1 + 6'(ar_len) <= owed_q);
+      assert (!ar_valid || !follow_q || asked_q || ask_q != '0 || (ar_addr == address_q && mine_q == 2'd1 + 2'(ar_len)));
       // A beat goes to its owner, and is taken from the memory exactly when that one takes it.
       assert (r_valid == |s_r_valid);
       assert ((r_valid && r_ready) == |(s_r_valid & s_r_ready_i));
-      if (follow_q && r_valid && given_q >= from_q && given_q < to_q) assert (s_r_valid == (owner_q ? 2'b10 : 2'b01));
-      assert (!idle || granted_q == given_q);
+      if (follow_q && r_valid && give_q == '0) assert (s_r_valid == (owner_q ? 2'b10 : 2'b01));
+      assert (!idle || (owed_q == '0 && due_q == '0));
     end
   end
 

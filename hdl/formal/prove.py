@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves the rules of the stream primitives, for all behaviour of so many cycles from reset.
+"""Proves the rules of streams and what else each module promises, for ever or for all behaviour of so many cycles from reset.
 
     tools/hdl run python hdl/formal/prove.py [--deep] [MODULE...]
 
-Uses Yosys alone (`sat`); prints a line for each proof and fails if one does. `--deep` looks at more cycles, which takes many minutes.
+Yosys makes a circuit of gates of a module and its proof, the ABC that comes with it proves it: `pdr` finds an invariant, which holds for ever, `bmc3`
+looks at so many cycles. Prints a line for each proof and fails if one does; then the assertion is named, and a VCD shows how it comes to be.
+`--deep` looks at more cycles, which takes many minutes.
 """
 
 import concurrent.futures
 import contextlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,31 +22,39 @@ HERE = pathlib.Path(__file__).parent
 RTL = HERE.parent / "rtl"
 COMMON = [RTL / "stream/as_stream_pkg.sv", HERE / "as_stream_rules.sv", HERE / "as_stream_source.sv"]
 
-# Name, top, parameters, files, cycles: more than it takes to reach every state of a queue and every position of a window; and the
-# cycles that `--deep` looks at, where more means more.
+# Name, top, parameters, files, cycles: FOR_EVER where an invariant is found in seconds, else more than it takes to reach every state of a queue
+# and every position of a window; and the cycles that `--deep` looks at, where more means more.
+FOR_EVER = 0
+# Seconds that an invariant may take: many times what it takes.
+PATIENCE = 600
 QUEUES = ["prim/as_skid_buffer.sv", "prim/as_fifo.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv"]
 ARROW = ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"]
+SNAPPY = ["prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_pkg.sv", "parquet/as_parquet_snappy.sv"]
 PROOFS = [
-    ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, 10, 16),
-    ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, 12, 20),
-    ("as_fifo_block", "as_queue_proof", "-G Queue=2", QUEUES, 10, 18),
-    ("as_stream_window", "as_window_proof", "", ["stream/as_funnel.sv", "stream/as_stream_window.sv"], 12, 16),
-    ("as_stream_packer", "as_pack_proof", "-G Stream=1", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], 7, 14),
-    ("as_arrow_pack", "as_pack_proof", "-G Stream=0", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], 8, 14),
-    ("as_prefix_sum", "as_prefix_proof", "", ["stream/as_prefix_sum.sv"], 8, 12),
-    ("as_axil_slave", "as_axil_proof", "", ["axi/as_axil_slave.sv"], 10, 20),
-    ("as_axi_reader", "as_reader_proof", "", ["axi/as_axi_reader.sv"], 9, 16),
+    ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, FOR_EVER, FOR_EVER),
+    ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, FOR_EVER, FOR_EVER),
+    ("as_fifo_block", "as_queue_proof", "-G Queue=2", QUEUES, FOR_EVER, FOR_EVER),
+    ("as_stream_window", "as_window_proof", "", ["stream/as_funnel.sv", "stream/as_stream_window.sv"], FOR_EVER, FOR_EVER),
+    ("as_stream_packer", "as_pack_proof", "-G Stream=1", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], FOR_EVER, FOR_EVER),
+    ("as_arrow_pack", "as_pack_proof", "-G Stream=0", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], FOR_EVER, FOR_EVER),
+    ("as_prefix_sum", "as_prefix_proof", "", ["stream/as_prefix_sum.sv"], FOR_EVER, FOR_EVER),
+    ("as_axil_slave", "as_axil_proof", "", ["axi/as_axil_slave.sv"], FOR_EVER, FOR_EVER),
+    ("as_axi_reader", "as_reader_proof", "", ["axi/as_axi_reader.sv"], FOR_EVER, FOR_EVER),
     ("as_axi_writer", "as_writer_proof", "", ["prim/as_fifo.sv", "axi/as_axi_writer.sv"], 9, 16),
     ("as_axi_read_mux", "as_read_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_read_mux.sv"], 8, 12),
     ("as_axi_write_mux", "as_write_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_write_mux.sv"], 7, 12),
-    ("as_arrow_values", "as_arrow_proof", "-G Offsets=0", ARROW, 8, 14),
+    ("as_arrow_values", "as_arrow_proof", "-G Offsets=0", ARROW, FOR_EVER, FOR_EVER),
     ("as_arrow_offsets", "as_arrow_proof", "-G Offsets=1", ["stream/as_prefix_sum.sv", *ARROW, "arrow/as_arrow_offsets.sv"], 9, 14),
-    ("as_json_store", "as_json_store_proof", "", ["json/as_json_merge.sv", "json/as_json_store.sv"], 10, 16),
+    ("as_json_store", "as_json_store_proof", "", ["json/as_json_merge.sv", "json/as_json_store.sv"], FOR_EVER, FOR_EVER),
     ("as_json_fetch", "as_json_fetch_proof", "", ["prim/as_fifo.sv", "axi/as_axi_reader.sv", "json/as_json_fetch.sv"], 8, 12),
     ("as_parquet_levels", "as_levels_proof", "", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], 7, 10),
-    ("as_parquet_expand", "as_expand_proof", "", ["stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"], 9, 12),
-    ("as_json_pack", "as_json_pack_proof", "", ["json/as_json_pack.sv"], 8, 12),
-    ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], 9, 14),
+    ("as_parquet_expand", "as_expand_proof", "", ["stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"], 12, 12),
+    ("as_json_pack", "as_json_pack_proof", "", ["json/as_json_pack.sv"], FOR_EVER, FOR_EVER),
+    ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], FOR_EVER, FOR_EVER),
+    ("as_bit_unpack", "as_unpack_proof", "", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], FOR_EVER, FOR_EVER),
+    ("as_parquet_indices", "as_indices_proof", "", ["stream/as_funnel.sv", *(f"parquet/{name}.sv" for name in ("as_parquet_pkg", "as_bit_unpack", "as_parquet_indices"))], 9, 14),
+    ("as_parquet_snappy", "as_snappy_proof", "", SNAPPY, 9, 12),
+    ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
 ]
 
 
@@ -63,52 +74,63 @@ def logged(path):
         os.close(kept)
 
 
-def prove(ys, top, parameters, files, depth, log):
+# What Yosys does to a proof: as a simulator shows it, then in gates.
+PREPARE = ("proc", "flatten", "opt", "memory", "async2sync", "chformal -lower", "opt -full", "setundef -undriven -anyseq", "opt -fast", "rename -witness")
+GATES = ("design -push-copy", "techmap", "opt -fast", "dffunmap", "aigmap", "opt_clean")
+
+
+def abc(commands):
+    from pyosys import libyosys
+
+    program = pathlib.Path(libyosys.__file__).parent / "yosys-abc"
+    return subprocess.run([program, "-c", commands], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def prove(top, parameters, files, cycles, base):
+    """Nothing if it is proved, else why not. Writes files that begin with `base`."""
+    from pyosys import libyosys as ys
+
     design = ys.Design()
     sources = " ".join(str(file) for file in COMMON + [RTL / file for file in files])
-    proof = HERE / f"{top}.sv"
-    sat = f"sat -verify -prove-asserts -set-def-inputs -set-init-undef -tempinduct -tempinduct-baseonly -maxsteps {depth}"
-    with logged(log):
-        for command in (
-            f"read_slang --top {top} {parameters} {sources} {proof}",
-            f"hierarchy -check -top {top}",
-            "proc",
-            "flatten",
-            "opt",
-            "memory",
-            "async2sync",
-            "chformal -lower",
-            "opt -full",
-            sat,
-        ):
+    read = (f"read_slang --top {top} {parameters} {sources} {HERE / top}.sv", f"hierarchy -check -top {top}")
+    written = (f"write_aiger -I -B -zinit -no-startoffset -map {base}.aim {base}.aig", "design -pop")
+    with logged(f"{base}.log"):
+        for command in read + PREPARE + GATES + written:
             ys.run_pass(command, design)
+    how = f"bmc3 -F {cycles}" if cycles else f"pdr -T {PATIENCE}"
+    said = abc(f"read_aiger {base}.aig; fold; strash; {how}; print_status; write_cex -a {base}.aiw")
+    if "Status = 1 " in said or (cycles and f"No output asserted in {cycles} frames" in said):
+        return ""
+    if "Status = 0 " not in said:
+        return f"no answer: {said[-300:]}"
+    with logged(f"{base}.log"):
+        ys.run_pass(f"sim -clock clk_i -a -r {base}.aiw -map {base}.aim -vcd {base}.vcd", design)
+    places = re.findall(r"Failed assertion .* at\s+(\S+)", pathlib.Path(f"{base}.log").read_text())
+    return f"{places[0] if places else 'an assertion'} fails, see {base}.vcd"
 
 
 def alone(name, deep):
-    """Proves one module in a process of its own: Yosys ends its process when a proof fails."""
+    """Proves one module in a process of its own: Yosys ends its process where a source is wrong, and takes memory."""
     begin = time.monotonic()
     command = [sys.executable, __file__, "--alone", name] + ["--deep"] * deep
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    said = done.stderr.strip() if done.returncode else f"proved for {done.stdout.strip()} cycles from reset"
-    print(f"{name}: {'NOT proved: ' if done.returncode else ''}{said}, {time.monotonic() - begin:.1f} s", flush=True)
-    return done.returncode == 0
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    proved = done.returncode == 0
+    print(f"{name}: {'proved' if proved else 'NOT proved:'} {done.stdout.strip()}, {time.monotonic() - begin:.1f} s", flush=True)
+    return proved
 
 
 def main():
     asked = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     deep = "--deep" in sys.argv[1:]
     if "--alone" in sys.argv[1:]:
-        from pyosys import libyosys as ys
-
-        (proof,) = [proof for proof in PROOFS if proof[0] == asked[0]]
-        name, top, parameters, files, cycles, cycles_deep = proof
-        depth = cycles_deep if deep else cycles
-        log = pathlib.Path(tempfile.gettempdir()) / f"as_prove_{name}.log"
-        print(f"see {log}", file=sys.stderr, flush=True)
-        prove(ys, top, parameters, files, depth, log)
-        log.unlink()
-        print(depth)
-        return
+        ((name, top, parameters, files, cycles, cycles_deep),) = [proof for proof in PROOFS if proof[0] == asked[0]]
+        cycles = cycles_deep if deep else cycles
+        base = pathlib.Path(tempfile.gettempdir()) / f"as_prove_{name}"
+        why = prove(top, parameters, files, cycles, base)
+        print(why or (f"for {cycles} cycles from reset" if cycles else "for ever"))
+        for ending in () if why else ("log", "aig", "aim", "aiw"):
+            base.with_suffix(f".{ending}").unlink(missing_ok=True)
+        sys.exit(bool(why))
     names = [name for name, *_ in PROOFS if not asked or name in asked]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         proved = list(workers.map(lambda name: alone(name, deep), names))
