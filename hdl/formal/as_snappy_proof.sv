@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_snappy that beats wait (unchanged, as as_arrow_pack's own proof says), are never more than the page has, and all of it where it ends without a fault; that it takes no more bytes
-// than there are; and that it does not stop while the window has bytes and beats are taken, whatever the bytes are.
+// Proves of as_parquet_snappy that beats wait (unchanged, as as_arrow_pack's own proof says), are never more than the page has, and all of it where it
+// ends without a fault; that asking for more bytes than there are ends in one; and that it does not stop while the window has bytes and beats are taken, whatever
+// the bytes are.
 module as_snappy_proof (
     input logic         clk_i,
     input logic         start_i,
@@ -20,7 +21,7 @@ module as_snappy_proof (
   // Levels are a part of the page, before and after.
   assign start = rst_n && start_i && !started_q && stored_i <= left_i && stored_i <= bytes_i;
 
-  logic window_ready, idle, valid;
+  logic window_ready, idle, valid, move;
   logic [511:0] window, data;
   logic [6:0] take;
   logic [7:0] fault;
@@ -31,7 +32,7 @@ module as_snappy_proof (
       .rst_ni (rst_n),
       .valid_i(window_valid_i),
       .data_i (window_i),
-      .ready_i(take != '0),
+      .ready_i(move && take != '0),
       .valid_o(window_ready),
       .data_o (window)
   );
@@ -51,6 +52,7 @@ module as_snappy_proof (
       .window_ready_i(window_ready),
       .window_i      (window),
       .take_o        (take),
+      .move_o        (move),
       .valid_o       (valid),
       .ready_i,
       .data_o        (data)
@@ -70,6 +72,10 @@ module as_snappy_proof (
 
   // Bytes that the window still has, beats that are owed, cycles without anything taken or given, and since it is idle.
   logic [7:0] left_q = '0;
+  logic over_q = 1'b0;
+  logic [7:0] took;
+  // A window goes to the end of its message at most.
+  assign took = !move ? '0 : 8'(take) < left_q ? 8'(take) : left_q;
   logic [2:0] owed_q = '0;
   logic [4:0] waited_q = '0;
   logic [2:0] rested_q = '0;
@@ -79,20 +85,21 @@ module as_snappy_proof (
       left_q    <= left_i;
       owed_q    <= 3'((9'(bytes_i) + 9'd63) >> 6);
     end else begin
-      left_q <= left_q - 8'(take);
+      left_q <= left_q - took;
+      over_q <= over_q || (move && 8'(take) > left_q);
       if (valid && ready_i) owed_q <= owed_q - 3'd1;
     end
-    waited_q <= !started_q || idle || take != '0 || (valid && ready_i) || !window_ready || !ready_i ? '0 : waited_q + 1'b1;
+    waited_q <= !started_q || idle || (move && take != '0) || (valid && ready_i) || !window_ready || !ready_i ? '0 : waited_q + 1'b1;
     rested_q <= !started_q || !idle || valid ? '0 : rested_q == '1 ? '1 : rested_q + 1'b1;
   end
 
   always_comb begin
     if (rst_n) begin
       assert (kept);
-      assert (take == '0 || (window_ready && 8'(take) <= left_q));
+      assert (!move || take == '0 || window_ready);
       if (valid) assert (started_q && owed_q != '0);
       // Two cycles of the packer behind the last byte.
-      if (rested_q > 3'd3 && fault == '0) assert (owed_q == '0 && left_q == '0);
+      if (rested_q > 3'd3 && fault == '0) assert (owed_q == '0 && left_q == '0 && !over_q);
       // A copy of the byte before it takes seven steps of two cycles for its 64.
       assert (waited_q < 5'd18);
     end
