@@ -30,7 +30,8 @@ PATIENCE = 600
 QUEUES = ["prim/as_skid_buffer.sv", "prim/as_fifo.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv"]
 ARROW = ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"]
 INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
-SNAPPY = ["prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_pkg.sv", "stream/as_funnel.sv", "parquet/as_parquet_history.sv", "parquet/as_parquet_snappy.sv"]
+SNAPPY = ["stream/as_funnel.sv", "prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "history", "snappy"))]
+PAGES = ["stream/as_funnel.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "pages"))]
 PROOFS = [
     ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, FOR_EVER, FOR_EVER),
     ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, FOR_EVER, FOR_EVER),
@@ -55,6 +56,7 @@ PROOFS = [
     ("as_bit_unpack", "as_unpack_proof", "", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], FOR_EVER, FOR_EVER),
     ("as_parquet_indices", "as_indices_proof", "", INDICES, 9, 14),
     ("as_parquet_snappy", "as_snappy_proof", "", SNAPPY, 9, 12),
+    ("as_parquet_pages", "as_pages_proof", "", PAGES, 22, 30),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
 ]
 
@@ -93,7 +95,7 @@ def prove(top, parameters, files, cycles, base):
 
     design = ys.Design()
     sources = " ".join(str(file) for file in COMMON + [RTL / file for file in files])
-    read = (f"read_slang --top {top} {parameters} {sources} {HERE / top}.sv", f"hierarchy -check -top {top}")
+    read = (f"read_slang --allow-use-before-declare --top {top} {parameters} {sources} {HERE / top}.sv", f"hierarchy -check -top {top}")
     written = (f"write_aiger -I -B -zinit -no-startoffset -map {base}.aim {base}.aig", "design -pop")
     with logged(f"{base}.log"):
         for command in read + PREPARE + GATES + written:
