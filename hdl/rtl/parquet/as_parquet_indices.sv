@@ -62,7 +62,7 @@ module as_parquet_indices #(
   logic [ 2:0] head_bytes;
   logic [34:0] head;
   logic [ 2:0] index_bytes;
-  logic [31:0] index;
+  logic [Bits-1:0] index;
   logic        head_bad;
 
   always_comb begin
@@ -75,8 +75,8 @@ module as_parquet_indices #(
       if (3'(k) < head_bytes) head[k*7+:7] = seen_q[k*8+:7];
     end
     index_bytes = 3'((width_q + 6'd7) >> 3);
-    index = 32'(seen_q >> {head_bytes, 3'b000});
-    for (int unsigned k = 0; k < 4; k++) begin
+    index = Bits'(seen_q >> {head_bytes, 3'b000});
+    for (int unsigned k = 0; k < Bits / 8; k++) begin
       if (3'(k) >= index_bytes) index[k*8+:8] = '0;
     end
     head_bad = head_bytes == '0 || head[34:32] != '0 || head[31:1] == '0 || (head[0] && head[31:29] != '0) ||
@@ -219,7 +219,7 @@ module as_parquet_indices #(
       end
       Head: begin
         run_q         <= head[0] ? {head[29:1], 3'b000} : {1'b0, head[31:1]};
-        run_index_q   <= Bits'(index);
+        run_index_q   <= index;
         head_bytes_q  <= 7'(head_bytes) + (head[0] ? '0 : 7'(index_bytes));
         head_packed_q <= head[0];
         head_bad_q    <= head_bad;
