@@ -64,15 +64,15 @@ impl Choice {
     /// For the reader of the circuit, where there was something to choose.
     pub(super) fn describe(self, shape: Shape) -> Option<String> {
         let at_port = shape.parsers_at_port();
-        let (who, more) = if self.shared {
-            (format!("shared by the {at_port} parsers of a port"), "sets of their own would take")
+        let who = if self.shared {
+            format!("shared by the {at_port} parsers of a port")
         } else {
-            ("a set for each parser".to_owned(), "which takes")
+            "a set for each parser".to_owned()
         };
         (at_port > 1).then(|| {
             format!(
                 "Writers: {who}. By the model of the generator, {at_port} parsers make {:.2} steps a cycle if nothing stops them, and a shared set takes \
-                 one; {more} about {:.0} look-up tables more in all. `--writers own` and `--writers shared` choose otherwise.",
+                 one; sets of their own take about {:.0} look-up tables more in all. `--writers own` and `--writers shared` choose otherwise.",
                 self.steps,
                 (self.luts / 100.0).round() * 100.0
             )
