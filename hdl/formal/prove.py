@@ -13,6 +13,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -128,11 +129,11 @@ def main():
     if "--alone" in sys.argv[1:]:
         ((name, top, parameters, files, cycles, cycles_deep),) = [proof for proof in PROOFS if proof[0] == asked[0]]
         cycles = cycles_deep if deep else cycles
-        base = pathlib.Path(tempfile.gettempdir()) / f"as_prove_{name}"
+        base = pathlib.Path(tempfile.mkdtemp(prefix="as_prove_")) / name
         why = prove(top, parameters, files, cycles, base)
         print(why or (f"for {cycles} cycles from reset" if cycles else "for ever"))
-        for ending in () if why else ("log", "aig", "aim", "aiw"):
-            base.with_suffix(f".{ending}").unlink(missing_ok=True)
+        if not why:
+            shutil.rmtree(base.parent)
         sys.exit(bool(why))
     names = [name for name, *_ in PROOFS if not asked or name in asked]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
