@@ -112,7 +112,8 @@ module as_json_port #(
       .r_resp_i  (mem_r_resp_i)
   );
   for (genvar p = 0; p < Parsers; p++) begin : gen_feed
-    logic valid;
+    logic valid, ended, ready;
+    logic [W*8-1:0] data;
     as_json_feed #(
         .W    (W),
         .Bytes(Bytes)
@@ -126,11 +127,24 @@ module as_json_port #(
         .ready_o  (beat_ready[p]),
         .data_i   (beat[p*Bytes*8+:Bytes*8]),
         .valid_o  (valid),
-        .ended_o  (feed_ended_o[p]),
-        .advance_i(feed_advance_i[p]),
-        .data_o   (feed_data_o[p*W*8+:W*8])
+        .ended_o  (ended),
+        .advance_i(ready && work_i),
+        .data_o   (data)
     );
-    assign feed_valid_o[p] = valid && work_i;
+    // What a parser takes hangs on all that stands in its beat: it does not go on to the queues in the same cycle.
+    as_skid_buffer #(
+        .Width(W * 8 + 1)
+    ) i_cut (
+        .clk_i,
+        .rst_ni,
+        .clr_i  (clear_i),
+        .valid_i(valid && work_i),
+        .ready_o(ready),
+        .data_i ({ended, data}),
+        .valid_o(feed_valid_o[p]),
+        .ready_i(feed_advance_i[p]),
+        .data_o ({feed_ended_o[p], feed_data_o[p*W*8+:W*8]})
+    );
   end
 
   for (genvar s = 0; s < Sets; s++) begin : gen_made

@@ -220,9 +220,9 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     }
     maker.report.circuits = cases.into_iter().map(|case| case.circuit).collect();
     if options.end_to_end {
-        // Enough for the fastest one, with reads ahead for its latency.
+        // Enough for the fastest one, with reads ahead for its latency, and room for the writes of battery, whose Arrow is larger than its text.
         let behind =
-            Shape { width: 32, parsers: 12, ports: 6, read_ahead: 160, ..Shape::default() };
+            Shape { width: 32, parsers: 12, ports: 12, read_ahead: 160, ..Shape::default() };
         for workload in END_TO_END {
             let named = options.schemas.iter().any(|(name, _)| name == workload.name());
             if named && options.widths.contains(&behind.width) {
