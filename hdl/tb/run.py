@@ -59,7 +59,7 @@ BENCHES = [
         "as_parquet_pages",
         [
             *("prim/as_ram_bytes.sv", "stream/as_funnel.sv", "stream/as_stream_window.sv", "arrow/as_arrow_pack.sv"),
-            *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "snappy", "pages")),
+            *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "history", "snappy", "pages")),
         ],
         "test_pages",
         [{"Snappy": 0}, {"Snappy": 1, "HistoryBytes": 1024}],
