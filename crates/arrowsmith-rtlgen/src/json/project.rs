@@ -44,8 +44,9 @@ pub fn project(design: &Design, plan: &Plan) -> Vec<(String, String)> {
         memory_ports: design.shape.ports,
         paths: sources.iter().map(|(path, _)| path.as_str()).collect(),
     };
+    let bench = bench::files(design);
     let mut out = vec![
-        ("README.md".to_owned(), readme(design, plan, name)),
+        ("README.md".to_owned(), readme(design, plan, name, !bench.is_empty())),
         ("diagram.svg".to_owned(), diagram(design, name)),
         ("registers.md".to_owned(), design.registers.markdown()),
         (format!("driver/{name}_registers.h"), design.registers.c_header()),
@@ -60,7 +61,7 @@ pub fn project(design: &Design, plan: &Plan) -> Vec<(String, String)> {
         ),
     ];
     out.extend(described.files());
-    out.extend(bench::files(design));
+    out.extend(bench);
     out.extend(sources);
     out
 }
@@ -87,7 +88,7 @@ pub(super) fn buffers(layout: &Layout) -> Vec<String> {
     named
 }
 
-fn readme(design: &Design, plan: &Plan, name: &str) -> String {
+fn readme(design: &Design, plan: &Plan, name: &str, bench: bool) -> String {
     let shape = design.shape;
     let mut out = format!(
         "# {name}: JSON records to Arrow buffers\n\n\
@@ -141,9 +142,12 @@ fn readme(design: &Design, plan: &Plan, name: &str) -> String {
         predictions(&design.layout)
     );
     out.push_str("\n## Files\n\n`files.f` for Verilator and others, a FuseSoC core file, `vivado.tcl`, `quartus.tcl`; `driver/`: registers for C and Rust, a driver in C++. \
-         `shell/` has starting points for an XRT kernel and an OPAE unit: ports and names as these shells want them, to be finished for a board. \
-         `make -C bench` runs the self-checking bench: it compiles the circuit with Verilator, sends records of this schema through it and compares every \
-         buffer, with and without stalls. `arrowsmith rtl simulate` does it with a file of yours, and compares with software.\n");
+         `shell/` has starting points for an XRT kernel and an OPAE unit: ports and names as these shells want them, to be finished for a board.");
+    if bench {
+        out.push_str(" `make -C bench` runs the self-checking bench: it compiles the circuit with Verilator, sends records of this schema through it and compares every \
+             buffer, with and without stalls.");
+    }
+    out.push_str(" `arrowsmith rtl simulate` runs a file of yours through the circuit, and compares with software.\n");
     out
 }
 
