@@ -30,6 +30,7 @@ mod sink;
 pub mod sinks;
 mod skipping;
 mod spool;
+mod stages;
 mod status;
 mod stream;
 mod tls;

@@ -2,20 +2,18 @@
 //! [`Service`]: all stages put together, started, reloaded, drained.
 //!
 //! Receivers are tasks of a Tokio runtime; parsers, the order of a stream, and each sink have threads of
-//! their own. At the end receivers stop first, and each stage ends when the one before it has.
+//! their own. How they end is in [`Stages`].
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arrowsmith_core::{Error, Result};
 use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::config::{Config, StreamConfig};
 use crate::latency::Latency;
@@ -25,13 +23,14 @@ use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::receive::{Common, follow, tcp};
 use crate::rejects::Rejects;
-use crate::sink::{End, QUEUE_MAX, Sink};
+use crate::sink::{QUEUE_MAX, Sink};
 use crate::sinks::Needs;
 use crate::spool::Spool;
+use crate::stages::Stages;
 use crate::status::{Board, LastRejects, Shown};
-use crate::stream::{Compiled, Queue, Stream, group_bytes};
+use crate::stream::{Compiled, Stream, group_bytes};
 use crate::web::{self, Web};
-use crate::{otlp, parse, tls};
+use crate::{otlp, tls};
 
 /// Connections that the system keeps while they wait to be taken.
 const BACKLOG: u32 = 1024;
@@ -39,16 +38,9 @@ const BACKLOG: u32 = 1024;
 /// A service that runs. Dropping it ends it without draining.
 pub struct Service {
     config: Config,
-    runtime: Option<Runtime>,
-    stop: watch::Sender<bool>,
-    queue: Arc<Queue>,
+    stages: Stages,
     web: Arc<Web>,
     addresses: BTreeMap<String, SocketAddr>,
-    receivers: Vec<tokio::task::JoinHandle<()>>,
-    parsers: Vec<JoinHandle<()>>,
-    orders: Vec<JoinHandle<()>>,
-    sinks: Vec<(String, JoinHandle<End>)>,
-    give_up: Arc<AtomicBool>,
     /// Another service may have another number.
     started: Instant,
 }
@@ -84,14 +76,6 @@ impl Summary {
     }
 }
 
-/// A name that threads have in tools that list them.
-fn spawn<T: Send + 'static>(
-    name: String,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<JoinHandle<T>> {
-    thread::Builder::new().name(name).spawn(work).map_err(Error::from)
-}
-
 impl Service {
     /// Opens everything and begins to receive.
     ///
@@ -101,13 +85,8 @@ impl Service {
     pub fn start(config: Config) -> Result<Self> {
         let config = config.completed();
         config.check()?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(thread::available_parallelism().map_or(2, std::num::NonZero::get))
-            .thread_name("receive")
-            .enable_all()
-            .build()?;
+        let mut stages = Stages::new(config.service.threads)?;
         let metrics = Arc::new(Metrics::new()?);
-        let (stop, stopped) = watch::channel(false);
         let memory = config.service.memory.0;
         let common = Arc::new(Common {
             limits: config.limits.clone(),
@@ -118,29 +97,24 @@ impl Service {
             connections: Arc::new(Semaphore::new(
                 config.limits.connections.min(Semaphore::MAX_PERMITS),
             )),
-            stop: stopped,
+            stop: stages.stopped(),
         });
-        let queue = Arc::new(Queue::new(config.service.threads));
         let latency = match &config.service.latency_csv {
             Some(path) => Some(Latency::create(path).map_err(|error| Error::io(path, error))?),
             None => None,
         };
         let mut parts = Parts {
-            runtime: &runtime,
+            stages: &mut stages,
             metrics: Arc::clone(&metrics),
             latency,
-            queue: &queue,
-            give_up: Arc::new(AtomicBool::new(false)),
             last_rejects: Arc::default(),
-            orders: Vec::new(),
-            sinks: Vec::new(),
             board: Vec::new(),
         };
         for (name, stream) in &config.streams {
             parts.add(&config, name, stream)?;
         }
-        let (orders, sinks, give_up) = (parts.orders, parts.sinks, parts.give_up);
-        let streams: Vec<Arc<Stream>> = parts.board.iter().map(|(s, _)| Arc::clone(s)).collect();
+        let Parts { last_rejects, board, .. } = parts;
+        let streams: Vec<Arc<Stream>> = board.iter().map(|(s, _)| Arc::clone(s)).collect();
         let web = Arc::new(Web {
             common: Arc::clone(&common),
             streams: streams.iter().map(|s| (s.name.to_string(), Arc::clone(s))).collect(),
@@ -148,33 +122,18 @@ impl Service {
                 started: Instant::now(),
                 metrics,
                 memory_bytes_max: memory,
-                streams: parts.board,
-                rejects: parts.last_rejects,
+                streams: board,
+                rejects: last_rejects,
             },
             admin_token: config.service.admin_token.clone(),
             ready: AtomicBool::new(false),
         });
         let bytes_max = group_bytes(config.service.parsing);
-        let parsers = (0..config.service.threads.max(1))
-            .map(|number| {
-                let queue = Arc::clone(&queue);
-                spawn(format!("parse-{number}"), move || parse::work(&queue, bytes_max))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let mut this = Self {
-            config,
-            stop,
-            queue,
-            web,
-            addresses: BTreeMap::new(),
-            receivers: Vec::new(),
-            parsers,
-            orders,
-            sinks,
-            give_up,
-            started: Instant::now(),
-            runtime: Some(runtime),
-        };
+        for _ in 0..config.service.threads.max(1) {
+            stages.parse(bytes_max)?;
+        }
+        let mut this =
+            Self { config, stages, web, addresses: BTreeMap::new(), started: Instant::now() };
         this.receive(&common, &streams)?;
         this.web.ready.store(true, Ordering::Release);
         Ok(this)
@@ -182,7 +141,7 @@ impl Service {
 
     /// Opens the listeners and begins.
     fn receive(&mut self, common: &Arc<Common>, streams: &[Arc<Stream>]) -> Result<()> {
-        let Some(runtime) = &self.runtime else { return Ok(()) };
+        let runtime = self.stages.runtime()?;
         let _inside = runtime.enter();
         let tls = |protocols: &[&[u8]]| {
             self.config.tls.as_ref().map(|tls| tls::acceptor(tls, protocols)).transpose()
@@ -195,26 +154,26 @@ impl Service {
                 self.addresses.insert(format!("tcp/{}/{number}", stream.name), bound);
                 let task =
                     tcp::listen(Arc::clone(common), Arc::clone(stream), listener, tcp_tls.clone());
-                self.receivers.push(runtime.spawn(task));
+                self.stages.receive(task);
             }
             for address in &stream.config.dial {
                 if let Some(authorities) = &stream.config.dial_tls {
                     tls::connector(authorities)?;
                 }
                 let task = tcp::dial(Arc::clone(common), Arc::clone(stream), address.clone());
-                self.receivers.push(runtime.spawn(task));
+                self.stages.receive(task);
             }
             if let Some(state) = &stream.config.follow_state
                 && !stream.config.follow.is_empty()
             {
                 let task = follow::follow(Arc::clone(common), Arc::clone(stream), state.clone());
-                self.receivers.push(runtime.spawn(task));
+                self.stages.receive(task);
             }
         }
         let service = &self.config.service;
         if let Some(collector) = &service.otlp {
             let task = otlp::export(Arc::clone(common), collector.clone());
-            self.receivers.push(runtime.spawn(task));
+            self.stages.receive(task);
         }
         let mut routes = web::records();
         if service.admin.is_empty() {
@@ -224,14 +183,14 @@ impl Service {
             self.addresses.insert("admin".to_owned(), bound);
             let admin = web::admin(&self.web).with_state(Arc::clone(&self.web));
             let task = web::serve(Arc::clone(common), listener, None, admin);
-            self.receivers.push(runtime.spawn(task));
+            self.stages.receive(task);
         }
         if !service.http.is_empty() {
             let (listener, bound) = listen(&service.http)?;
             self.addresses.insert("http".to_owned(), bound);
             let routes = routes.with_state(Arc::clone(&self.web));
             let task = web::serve(Arc::clone(common), listener, http_tls, routes);
-            self.receivers.push(runtime.spawn(task));
+            self.stages.receive(task);
         }
         Ok(())
     }
@@ -302,14 +261,14 @@ impl Service {
             Reload,
         }
         use tokio::signal::unix::{SignalKind, signal};
-        let Some(runtime) = &self.runtime else { return Ok(Summary::default()) };
+        let runtime = self.stages.runtime()?;
         let (mut term, mut int, mut hup) = {
             let _inside = runtime.enter();
             let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
             let [term, int, hup] = kinds.map(signal);
             (term?, int?, hup?)
         };
-        while let Some(runtime) = &self.runtime {
+        loop {
             let got = runtime.block_on(async {
                 tokio::select! {
                     _ = term.recv() => Signal::End,
@@ -326,13 +285,11 @@ impl Service {
                 }
             }
         }
-        let give_up = Arc::clone(&self.give_up);
-        if let Some(runtime) = &self.runtime {
-            runtime.spawn(async move {
-                tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
-                give_up.store(true, Ordering::Release);
-            });
-        }
+        let give_up = Arc::clone(&self.stages.give_up);
+        runtime.spawn(async move {
+            tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
+            give_up.store(true, Ordering::Release);
+        });
         Ok(self.drain())
     }
 
@@ -341,58 +298,7 @@ impl Service {
     pub fn drain(mut self) -> Summary {
         let limit = self.config.service.drain_seconds.duration();
         tracing::info!(?limit, "draining");
-        // Nobody listens when all receivers have ended already.
-        let _ = self.stop.send(true);
-        let give_up = Arc::clone(&self.give_up);
-        let watchdog = thread::spawn(move || {
-            let until = Instant::now() + limit;
-            while Instant::now() < until && !give_up.load(Ordering::Acquire) {
-                thread::park_timeout(Duration::from_millis(100));
-            }
-            give_up.store(true, Ordering::Release);
-        });
-        let receivers = std::mem::take(&mut self.receivers);
-        if let Some(runtime) = &self.runtime {
-            let all = async {
-                for receiver in receivers {
-                    if let Err(error) = receiver.await {
-                        tracing::error!(%error, "a receiver failed");
-                    }
-                }
-            };
-            // A timeout is made inside of the runtime.
-            let ended = runtime.block_on(async { tokio::time::timeout(limit, all).await });
-            if ended.is_err() {
-                tracing::error!("receivers did not end in time");
-                self.give_up.store(true, Ordering::Release);
-            }
-        }
-        for stream in self.web.streams.values() {
-            stream.close();
-        }
-        self.queue.close();
-        let parsers = std::mem::take(&mut self.parsers);
-        let orders = std::mem::take(&mut self.orders);
-        for thread in parsers.into_iter().chain(orders) {
-            if thread.join().is_err() {
-                tracing::error!("a thread failed");
-            }
-        }
-        for (name, sink) in std::mem::take(&mut self.sinks) {
-            match sink.join() {
-                Ok(End { unpublished: 0 }) => {}
-                Ok(End { unpublished }) => {
-                    tracing::error!(sink = name, unpublished, "records were not published");
-                }
-                Err(_) => tracing::error!(sink = name, "the sink's thread failed"),
-            }
-        }
-        self.give_up.store(true, Ordering::Release);
-        watchdog.thread().unpark();
-        drop(watchdog.join());
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(Duration::from_secs(1));
-        }
+        self.stages.end(limit);
         self.summary()
     }
 
@@ -433,14 +339,10 @@ fn listen(address: &str) -> Result<(TcpListener, SocketAddr)> {
 
 /// Streams under construction.
 struct Parts<'a> {
-    runtime: &'a Runtime,
+    stages: &'a mut Stages,
     metrics: Arc<Metrics>,
     latency: Option<Latency>,
-    queue: &'a Arc<Queue>,
-    give_up: Arc<AtomicBool>,
     last_rejects: Arc<LastRejects>,
-    orders: Vec<JoinHandle<()>>,
-    sinks: Vec<(String, JoinHandle<End>)>,
     board: Vec<Shown>,
 }
 
@@ -448,7 +350,7 @@ impl Parts<'_> {
     fn add(&mut self, config: &Config, name: &str, stream: &StreamConfig) -> Result<()> {
         let metrics = self.metrics.stream(name);
         let (running, results) =
-            Stream::new(name, config, stream.clone(), metrics, Arc::clone(self.queue))?;
+            Stream::new(name, config, stream.clone(), metrics, Arc::clone(&self.stages.queue))?;
         let numbers = Arc::new(Numbers::begin());
         let schema = Arc::clone(&running.compiled().schema);
         let mut needs = Needs::default();
@@ -468,7 +370,7 @@ impl Parts<'_> {
                     Some((config.clone(), spool))
                 }
             };
-            let open = match self.runtime.block_on(sink.open(name, Arc::clone(&schema))) {
+            let open = match self.stages.runtime()?.block_on(sink.open(name, Arc::clone(&schema))) {
                 Ok(open) => {
                     needs = needs.and(Needs::of(&*open));
                     Some(open)
@@ -483,7 +385,7 @@ impl Parts<'_> {
             };
             let (sender, queue) = mpsc::channel(QUEUE_MAX);
             queues.push(sender);
-            let thread = Sink {
+            self.stages.publish(Sink {
                 stream: Arc::clone(&running),
                 config: sink.clone(),
                 name: sink_name.clone(),
@@ -491,26 +393,22 @@ impl Parts<'_> {
                 metrics,
                 rejects: Rejects::new(stream.rejects.clone(), &format!("{name}.{sink_name}")),
                 latency: self.latency.clone(),
-                give_up: Arc::clone(&self.give_up),
+                give_up: Arc::clone(&self.stages.give_up),
                 queue,
                 open,
                 spool,
-            };
-            let handle = self.runtime.handle().clone();
-            let thread = spawn(format!("sink-{sink_name}"), move || handle.block_on(thread.run()))?;
-            self.sinks.push((format!("{name}/{sink_name}"), thread));
+            })?;
         }
         *running.needs.write().unwrap_or_else(PoisonError::into_inner) = needs;
-        let order = Order {
+        self.stages.order(Order {
             stream: Arc::clone(&running),
             results,
             sinks: queues,
             rejects: Rejects::new(stream.rejects.clone(), name),
             numbers,
             last_rejects: Arc::clone(&self.last_rejects),
-            give_up: Arc::clone(&self.give_up),
-        };
-        self.orders.push(spawn(format!("order-{name}"), move || order.run())?);
+            give_up: Arc::clone(&self.stages.give_up),
+        })?;
         self.board.push((running, shown));
         Ok(())
     }

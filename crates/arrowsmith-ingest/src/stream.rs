@@ -157,6 +157,10 @@ impl Stream {
         self.metrics.parse_queue.inc();
         let (reply, result) = oneshot::channel();
         let mut queue = self.queue.lock();
+        if queue.closed {
+            // No parser would take it.
+            return false;
+        }
         // Both under one lock, so that both queues have one order.
         place.send(result);
         if let Some(lane) = queue.lanes.get_mut(self.lane) {

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A sink that is away: senders wait, or the spool takes over; a restart goes on with what is in it.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use super::{lines, numbers, post, start, tcp, wait_for};
+use arrowsmith_ingest::Service;
+
+use super::{config, lines, numbers, post, start, tcp, wait_for};
+
+const LITTLE_MEMORY: [&str; 3] =
+    ["service.memory=4MiB", "limits.record_bytes=1MiB", "limits.body_bytes=2MiB"];
 
 /// Makes the directory of the sink impossible: a file has its name.
 fn block(folder: &std::path::Path) -> std::path::PathBuf {
@@ -13,27 +24,70 @@ fn block(folder: &std::path::Path) -> std::path::PathBuf {
     out
 }
 
+/// Sends lines until it is told to end: more than all buffers of any system's sockets hold.
+struct Sender {
+    sent: Arc<AtomicI64>,
+    end: Arc<AtomicBool>,
+    thread: JoinHandle<std::io::Result<()>>,
+}
+
+impl Sender {
+    fn start(mut socket: TcpStream) -> Self {
+        const LINES: i64 = 10_000;
+        let (sent, end) = (Arc::<AtomicI64>::default(), Arc::<AtomicBool>::default());
+        let (count, told) = (Arc::clone(&sent), Arc::clone(&end));
+        let thread = std::thread::spawn(move || {
+            while !told.load(Ordering::Acquire) {
+                let at = count.load(Ordering::Relaxed);
+                socket.write_all(&lines(at..at + LINES))?;
+                count.store(at + LINES, Ordering::Release);
+            }
+            Ok(())
+        });
+        Self { sent, end, thread }
+    }
+
+    /// Waits until nothing was taken for a while.
+    fn wait_until_it_waits(&self) {
+        let last = Cell::new((-1, Instant::now()));
+        wait_for("a sender that waits", || {
+            let sent = self.sent.load(Ordering::Acquire);
+            if sent != last.get().0 {
+                last.set((sent, Instant::now()));
+            }
+            last.get().1.elapsed() > Duration::from_millis(500)
+        });
+    }
+
+    /// Ends it, and gives how many lines it has sent.
+    fn end(self) -> i64 {
+        self.end.store(true, Ordering::Release);
+        self.thread.join().unwrap().unwrap();
+        self.sent.load(Ordering::Acquire)
+    }
+}
+
+/// Lets the sink come back, and looks for everything in it.
+fn come_back(service: Service, sender: Sender, out: &std::path::Path) {
+    fs::remove_file(out).unwrap();
+    let sent = sender.end();
+    wait_for("all", || service.status()["totals"]["published_records"] == sent);
+    assert!(service.drain().is_complete());
+    assert_eq!(numbers(out), (0..sent).collect::<Vec<_>>());
+}
+
 #[test]
 fn without_a_spool_senders_wait_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let out = block(folder.path());
-    let settings = ["service.memory=4MiB", "limits.record_bytes=1MiB", "limits.body_bytes=2MiB"];
-    let service = start(folder.path(), &settings);
+    let service = start(folder.path(), &LITTLE_MEMORY);
     assert_eq!(super::request(&service, "GET", "/readyz", "", b"").0, 503);
-    let mut socket = tcp(&service);
-    let all = lines(0..2_000_000);
-    let sender = std::thread::spawn(move || socket.write_all(&all));
-    wait_for("pressure", || {
-        let status = service.status();
-        let most = status["memory_bytes_max"].as_u64().unwrap();
-        status["memory_bytes"].as_u64().unwrap() > most / 2
-    });
-    assert!(!sender.is_finished(), "back-pressure reaches the sender");
-    fs::remove_file(&out).unwrap();
-    sender.join().unwrap().unwrap();
-    wait_for("all", || service.status()["totals"]["published_records"] == 2_000_000);
-    assert!(service.drain().is_complete());
-    assert_eq!(numbers(&out), (0..2_000_000).collect::<Vec<_>>());
+    let sender = Sender::start(tcp(&service));
+    sender.wait_until_it_waits();
+    let status = service.status();
+    let most = status["memory_bytes_max"].as_u64().unwrap();
+    assert!(status["memory_bytes"].as_u64().unwrap() > most / 2, "{status}");
+    come_back(service, sender, &out);
 }
 
 #[test]
@@ -71,29 +125,58 @@ fn a_full_spool_makes_senders_wait() {
     let folder = tempfile::tempdir().unwrap();
     let out = block(folder.path());
     let spool = format!("stream.s.spool.path={:?}", folder.path().join("spool"));
-    let settings = [
-        &*spool,
-        "stream.s.spool.bytes=200000",
-        "service.memory=4MiB",
-        "limits.record_bytes=1MiB",
-        "limits.body_bytes=2MiB",
-    ];
+    let settings = [&LITTLE_MEMORY[..], &[&*spool, "stream.s.spool.bytes=200000"]].concat();
     let service = start(folder.path(), &settings);
-    let mut socket = tcp(&service);
-    let all = lines(0..1_000_000);
-    let sender = std::thread::spawn(move || socket.write_all(&all));
-    wait_for("a full spool", || {
-        service.status()["streams"][0]["sinks"][0]["spool_bytes"].as_u64().unwrap() >= 200_000
-    });
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let sender = Sender::start(tcp(&service));
+    sender.wait_until_it_waits();
     let bytes = service.status()["streams"][0]["sinks"][0]["spool_bytes"].as_u64().unwrap();
-    assert!(bytes < 40_000_000, "{bytes}");
-    assert!(!sender.is_finished());
-    fs::remove_file(&out).unwrap();
-    sender.join().unwrap().unwrap();
-    wait_for("all", || service.status()["totals"]["published_records"] == 1_000_000);
-    assert!(service.drain().is_complete());
-    assert_eq!(numbers(&out), (0..1_000_000).collect::<Vec<_>>());
+    assert!((200_000..40_000_000).contains(&bytes), "{bytes}");
+    come_back(service, sender, &out);
+}
+
+/// Settings of another stream, so that its threads have names that no other test's have.
+fn another(folder: &std::path::Path, name: &str) -> [String; 3] {
+    [
+        format!("stream.{name}.schema=\"n: int64 not null\""),
+        format!("stream.{name}.sink.0.type=directory"),
+        format!("stream.{name}.sink.0.path={:?}", folder.join(name)),
+    ]
+}
+
+/// Whether the thread of a stream runs.
+fn runs(stream: &str) -> bool {
+    let comm = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).ok();
+    let mut threads = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| comm(task.ok()?));
+    threads.any(|name| name.trim() == format!("order-{stream}"))
+}
+
+#[test]
+fn what_is_dropped_ends_without_draining() {
+    let folder = tempfile::tempdir().unwrap();
+    block(folder.path());
+    let gone = another(folder.path(), "gone");
+    let gone = gone.each_ref().map(String::as_str);
+    let service = start(folder.path(), &[&LITTLE_MEMORY[..], &gone].concat());
+    let http = service.addresses()["http"];
+    let sender = Sender::start(tcp(&service));
+    sender.wait_until_it_waits();
+    assert!(runs("gone"));
+    drop(service);
+    assert!(!runs("gone"));
+    assert!(sender.thread.join().unwrap().is_err());
+    assert!(TcpStream::connect(http).is_err());
+}
+
+#[test]
+fn a_start_that_fails_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("service.admin=\"{}\"", taken.local_addr().unwrap());
+    let left = another(folder.path(), "left");
+    let left = left.each_ref().map(String::as_str);
+    let failed = Service::start(config(folder.path(), &[&[&*address], &left[..]].concat()));
+    assert!(failed.is_err_and(|error| error.to_string().contains("Address already in use")));
+    assert!(!runs("left"));
 }
 
 #[test]
