@@ -33,6 +33,13 @@ ARROW = ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"]
 INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
 SNAPPY = ["stream/as_funnel.sv", "prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "history", "snappy"))]
 PAGES = ["stream/as_funnel.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "pages"))]
+JSON = ("scan", "delay", "region", "values", "predict", "walk", "items", "fill", "account", "route", "kernel")
+# The parsers of examples around the kernel, and the converters' times in place of the converters.
+KERNEL = [
+    *("json/as_json_pkg.sv", "prim/as_fifo.sv", "../formal/stub/as_json_convert.sv"),
+    *(f"json/as_json_{name}.sv" for name in JSON),
+    *(f"../examples/{example}/{example}_{name}.sv" for example in ("battery", "trip") for name in ("match", "map", "parser")),
+]
 PROOFS = [
     ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, FOR_EVER, FOR_EVER),
     ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, FOR_EVER, FOR_EVER),
@@ -53,6 +60,9 @@ PROOFS = [
     ("as_parquet_levels", "as_levels_proof", "", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], 7, 10),
     ("as_parquet_expand", "as_expand_proof", "", ["stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"], 10, 12),
     ("as_json_pack", "as_json_pack_proof", "", ["json/as_json_pack.sv"], FOR_EVER, FOR_EVER),
+    ("as_json_kernel", "as_json_kernel_proof", "-G Trip=0 -G Waits=0 -G Bound=36", KERNEL, 44, 56),
+    ("as_json_kernel_waits", "as_json_kernel_proof", "-G Trip=0 -G Waits=1 -G Bound=24", KERNEL, 36, 44),
+    ("as_json_kernel_trip", "as_json_kernel_proof", "-G Trip=1 -G Waits=1 -G Bound=32", KERNEL, 40, 48),
     ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], FOR_EVER, FOR_EVER),
     ("as_bit_unpack", "as_unpack_proof", "", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], FOR_EVER, FOR_EVER),
     ("as_parquet_indices", "as_indices_proof", "", INDICES, 9, 14),
