@@ -79,8 +79,8 @@ impl Shape {
 const OVERRUN_CYCLES: usize = 32;
 /// Beats that `as_json_fetch` asks for at once.
 const SEGMENT_BEATS: usize = 16;
-/// Ports to memory, at most.
-const PORTS_MAX: usize = 16;
+/// Ports to memory, at most: as many as memory in an FPGA's package has (HBM of UltraScale+).
+const PORTS_MAX: usize = 32;
 /// Cycles that can be read ahead, at most: as far as the queues are worth their area.
 const READ_AHEAD_MAX: usize = 4096;
 
