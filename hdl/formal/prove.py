@@ -68,6 +68,7 @@ PROOFS = [
     ("as_parquet_indices", "as_indices_proof", "", INDICES, 9, 14),
     ("as_parquet_snappy", "as_snappy_proof", "", SNAPPY, 9, 12),
     ("as_parquet_pages", "as_pages_proof", "", PAGES, 22, 30),
+    ("as_parquet_entries", "as_entries_proof", "", ["prim/as_ram.sv", "parquet/as_parquet_entries.sv"], FOR_EVER, FOR_EVER),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
 ]
 
