@@ -35,6 +35,10 @@ SNAPPY = ["stream/as_funnel.sv", "prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv
 PAGES = ["stream/as_funnel.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "pages"))]
 # The writer behind it shows what is put into it.
 STRINGS = ["parquet/as_parquet_pkg.sv", "prim/as_skid_buffer.sv", "../formal/stub/as_arrow_values.sv", "parquet/as_parquet_strings.sv"]
+ROWS = [
+    *("prim/as_skid_buffer.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv", "../formal/stub/as_parquet_expand.sv", "../formal/stub/as_arrow_values.sv"),
+    "parquet/as_parquet_rows.sv",
+]
 JSON = ("scan", "delay", "region", "values", "predict", "walk", "items", "fill", "account", "route", "kernel")
 # The parsers of examples around the kernel, and the converters' times in place of the converters.
 KERNEL = [
@@ -72,6 +76,8 @@ PROOFS = [
     ("as_parquet_pages", "as_pages_proof", "", PAGES, 22, 30),
     ("as_parquet_entries", "as_entries_proof", "", ["prim/as_ram.sv", "parquet/as_parquet_entries.sv"], FOR_EVER, FOR_EVER),
     ("as_parquet_strings", "as_strings_proof", "", STRINGS, 11, 14),
+    ("as_parquet_rows", "as_rows_proof", "-G Nullable=1", ROWS, FOR_EVER, FOR_EVER),
+    ("as_parquet_rows_dense", "as_rows_proof", "-G Nullable=0", ROWS, FOR_EVER, FOR_EVER),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
 ]
 
