@@ -39,6 +39,8 @@ ROWS = [
     *("prim/as_skid_buffer.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv", "../formal/stub/as_parquet_expand.sv", "../formal/stub/as_arrow_values.sv"),
     "parquet/as_parquet_rows.sv",
 ]
+# One piece in place of the running sums.
+DELTA = ["stream/as_funnel.sv", "../formal/stub/as_prefix_sum.sv", *(f"parquet/as_{name}.sv" for name in ("parquet_pkg", "bit_unpack", "parquet_delta"))]
 JSON = ("scan", "delay", "region", "values", "predict", "walk", "items", "fill", "account", "route", "kernel")
 # The parsers of examples around the kernel, and the converters' times in place of the converters.
 KERNEL = [
@@ -78,6 +80,7 @@ PROOFS = [
     ("as_parquet_strings", "as_strings_proof", "", STRINGS, 11, 14),
     ("as_parquet_rows", "as_rows_proof", "-G Nullable=1", ROWS, FOR_EVER, FOR_EVER),
     ("as_parquet_rows_dense", "as_rows_proof", "-G Nullable=0", ROWS, FOR_EVER, FOR_EVER),
+    ("as_parquet_delta", "as_delta_proof", "", DELTA, 26, 29),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
 ]
 
