@@ -33,6 +33,7 @@ ARROW = ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"]
 INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
 SNAPPY = ["stream/as_funnel.sv", "prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "history", "snappy"))]
 PAGES = ["stream/as_funnel.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "pages"))]
+ENTRIES = ["prim/as_ram.sv", "stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_entry_strings.sv"]
 # The writer behind it shows what is put into it.
 STRINGS = ["parquet/as_parquet_pkg.sv", "prim/as_skid_buffer.sv", "../formal/stub/as_arrow_values.sv", "parquet/as_parquet_strings.sv"]
 ROWS = [
@@ -81,6 +82,7 @@ PROOFS = [
     ("as_parquet_rows", "as_rows_proof", "-G Nullable=1", ROWS, FOR_EVER, FOR_EVER),
     ("as_parquet_rows_dense", "as_rows_proof", "-G Nullable=0", ROWS, FOR_EVER, FOR_EVER),
     ("as_parquet_delta", "as_delta_proof", "", DELTA, 26, 29),
+    ("as_parquet_entry_strings", "as_entry_strings_proof", "", ENTRIES, 13, 15),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
 ]
 
