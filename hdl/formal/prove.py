@@ -42,6 +42,7 @@ ROWS = [
 ]
 # One piece in place of the running sums.
 DELTA = ["stream/as_funnel.sv", "../formal/stub/as_prefix_sum.sv", *(f"parquet/as_{name}.sv" for name in ("parquet_pkg", "bit_unpack", "parquet_delta"))]
+VALUES = ["parquet/as_parquet_pkg.sv", "../formal/stub/as_parquet_delta.sv", "parquet/as_parquet_values.sv"]
 JSON = ("scan", "delay", "region", "values", "predict", "walk", "items", "fill", "account", "route", "kernel")
 # The parsers of examples around the kernel, and the converters' times in place of the converters.
 KERNEL = [
@@ -83,6 +84,7 @@ PROOFS = [
     ("as_parquet_rows_dense", "as_rows_proof", "-G Nullable=0", ROWS, FOR_EVER, FOR_EVER),
     ("as_parquet_delta", "as_delta_proof", "", DELTA, 26, 29),
     ("as_parquet_entry_strings", "as_entry_strings_proof", "", ENTRIES, 13, 15),
+    ("as_parquet_values", "as_values_proof", "", VALUES, FOR_EVER, FOR_EVER),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
 ]
 
