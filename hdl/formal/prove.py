@@ -33,6 +33,16 @@ ARROW = ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"]
 INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
 SNAPPY = ["stream/as_funnel.sv", "prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "history", "snappy"))]
 PAGES = ["stream/as_funnel.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "pages"))]
+ENTRIES = ["prim/as_ram.sv", "stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_entry_strings.sv"]
+# The writer behind it shows what is put into it.
+STRINGS = ["parquet/as_parquet_pkg.sv", "prim/as_skid_buffer.sv", "../formal/stub/as_arrow_values.sv", "parquet/as_parquet_strings.sv"]
+ROWS = [
+    *("prim/as_skid_buffer.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv", "../formal/stub/as_parquet_expand.sv", "../formal/stub/as_arrow_values.sv"),
+    "parquet/as_parquet_rows.sv",
+]
+# One piece in place of the running sums.
+DELTA = ["stream/as_funnel.sv", "../formal/stub/as_prefix_sum.sv", *(f"parquet/as_{name}.sv" for name in ("parquet_pkg", "bit_unpack", "parquet_delta"))]
+VALUES = ["parquet/as_parquet_pkg.sv", "../formal/stub/as_parquet_delta.sv", "parquet/as_parquet_values.sv"]
 JSON = ("scan", "delay", "region", "values", "predict", "walk", "items", "fill", "account", "route", "kernel")
 # The parsers of examples around the kernel, and the converters' times in place of the converters.
 KERNEL = [
@@ -68,6 +78,13 @@ PROOFS = [
     ("as_parquet_indices", "as_indices_proof", "", INDICES, 9, 14),
     ("as_parquet_snappy", "as_snappy_proof", "", SNAPPY, 9, 12),
     ("as_parquet_pages", "as_pages_proof", "", PAGES, 22, 30),
+    ("as_parquet_entries", "as_entries_proof", "", ["prim/as_ram.sv", "parquet/as_parquet_entries.sv"], FOR_EVER, FOR_EVER),
+    ("as_parquet_strings", "as_strings_proof", "", STRINGS, 11, 14),
+    ("as_parquet_rows", "as_rows_proof", "-G Nullable=1", ROWS, FOR_EVER, FOR_EVER),
+    ("as_parquet_rows_dense", "as_rows_proof", "-G Nullable=0", ROWS, FOR_EVER, FOR_EVER),
+    ("as_parquet_delta", "as_delta_proof", "", DELTA, 26, 29),
+    ("as_parquet_entry_strings", "as_entry_strings_proof", "", ENTRIES, 13, 15),
+    ("as_parquet_values", "as_values_proof", "", VALUES, FOR_EVER, FOR_EVER),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
 ]
 
