@@ -88,8 +88,10 @@ def logged(path):
         os.close(kept)
 
 
+# What nothing drives becomes an input, before anything is simplified: then it is free, and a counterexample says what it was.
+FREE = ("setundef -undriven -anyseq", "rename -enumerate -pattern free_% t:$anyseq %co w:* %i", "delete t:$anyseq", "setundef -undriven -expose")
 # What Yosys does to a proof: as a simulator shows it, then in gates.
-PREPARE = ("proc", "flatten", "opt", "memory", "async2sync", "chformal -lower", "opt -full", "setundef -undriven -anyseq", "opt -fast", "rename -witness")
+PREPARE = ("proc", "flatten", *FREE, "opt", "memory", "async2sync", "chformal -lower", "opt -full", *FREE, "opt -fast", "rename -witness")
 GATES = ("design -push-copy", "techmap", "opt -fast", "dffunmap", "aigmap", "opt_clean")
 
 
