@@ -40,6 +40,7 @@ KERNEL = [
     *(f"json/as_json_{name}.sv" for name in JSON),
     *(f"../examples/{example}/{example}_{name}.sv" for example in ("battery", "trip") for name in ("match", "map", "parser")),
 ]
+WRITERS = ["json/as_json_pkg.sv", "../formal/stub/as_json_pack.sv", "json/as_json_writers.sv"]
 PROOFS = [
     ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, FOR_EVER, FOR_EVER),
     ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, FOR_EVER, FOR_EVER),
@@ -63,6 +64,8 @@ PROOFS = [
     ("as_json_kernel", "as_json_kernel_proof", "-G Trip=0 -G Waits=0 -G Bound=36", KERNEL, 44, 56),
     ("as_json_kernel_waits", "as_json_kernel_proof", "-G Trip=0 -G Waits=1 -G Bound=24", KERNEL, 36, 44),
     ("as_json_kernel_trip", "as_json_kernel_proof", "-G Trip=1 -G Waits=1 -G Bound=32", KERNEL, 40, 48),
+    ("as_json_writers", "as_json_writers_proof", "-G Shared=0", WRITERS, FOR_EVER, FOR_EVER),
+    ("as_json_writers_shared", "as_json_writers_proof", "-G Shared=1", WRITERS, FOR_EVER, FOR_EVER),
     ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], FOR_EVER, FOR_EVER),
     ("as_bit_unpack", "as_unpack_proof", "", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], FOR_EVER, FOR_EVER),
     ("as_parquet_indices", "as_indices_proof", "", INDICES, 9, 14),
