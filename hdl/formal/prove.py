@@ -41,6 +41,10 @@ KERNEL = [
     *(f"../examples/{example}/{example}_{name}.sv" for example in ("battery", "trip") for name in ("match", "map", "parser")),
 ]
 WRITERS = ["json/as_json_pkg.sv", "../formal/stub/as_json_pack.sv", "json/as_json_writers.sv"]
+PORT = [
+    *("prim/as_skid_buffer.sv", "../formal/stub/as_fifo.sv", "../formal/stub/as_json_fetch.sv"),
+    *(f"json/as_json_{name}.sv" for name in ("feed", "merge", "store", "port")),
+]
 PROOFS = [
     ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, FOR_EVER, FOR_EVER),
     ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, FOR_EVER, FOR_EVER),
@@ -66,6 +70,7 @@ PROOFS = [
     ("as_json_kernel_trip", "as_json_kernel_proof", "-G Trip=1 -G Waits=1 -G Bound=32", KERNEL, 40, 48),
     ("as_json_writers", "as_json_writers_proof", "-G Shared=0", WRITERS, FOR_EVER, FOR_EVER),
     ("as_json_writers_shared", "as_json_writers_proof", "-G Shared=1", WRITERS, FOR_EVER, FOR_EVER),
+    ("as_json_port", "as_json_port_proof", "", PORT, 14, 17),
     ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], FOR_EVER, FOR_EVER),
     ("as_bit_unpack", "as_unpack_proof", "", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], FOR_EVER, FOR_EVER),
     ("as_parquet_indices", "as_indices_proof", "", INDICES, 9, 14),
