@@ -77,6 +77,7 @@ PROOFS = [
     ("as_parquet_snappy", "as_snappy_proof", "", SNAPPY, 9, 12),
     ("as_parquet_pages", "as_pages_proof", "", PAGES, 22, 30),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
+    ("as_graph_fill", "as_graph_fill_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_fill.sv"], 13, 15),
     ("as_graph_regs", "as_graph_regs_proof", "", ["prim/as_fifo.sv", "prim/as_ram.sv", "graph/as_graph_regs.sv"], FOR_EVER, FOR_EVER),
 ]
 
