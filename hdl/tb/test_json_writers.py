@@ -12,7 +12,10 @@ FIELDS = [("has_data", 1), ("data_buffer", 8), ("bytes", 8), ("has_flag", 1), ("
 FIELDS += [("valid_buffer", 8), ("count", 8), ("has_outer", 1), ("outer", 1), ("outer_buffer", 8), ("outer_count", 8), ("adds", 1), ("closes", 1)]
 FIELDS += [("counter", 8), ("add", 8)]
 OP_BITS = sum(bits for _, bits in FIELDS)
+# Of each kind of buffers: the bits of an element, what says that a step has some, and for which buffer.
 BITS = (8, 32, 1, 1, 1)
+HAS = ("has_data", "closes", "has_valid", "has_outer", "has_flag")
+BUFFERS = ("data_buffer", "counter", "valid_buffer", "outer_buffer", "flag_buffer")
 
 
 def number_of(op):
@@ -31,7 +34,7 @@ class Parser:
         sums = [0] * rows[1]
         for _ in range(chance.randrange(0, 100)):
             op = {name: chance.getrandbits(1) if bits == 1 else 0 for name, bits in FIELDS}
-            for name, count in zip(("data_buffer", "counter", "valid_buffer", "outer_buffer", "flag_buffer"), rows):
+            for name, count in zip(BUFFERS, rows):
                 op[name] = chance.randrange(count)
             values = [chance.randrange(256) for _ in range(chance.randrange(1, lanes * 8 + 1))]
             op["bytes"], op["add"] = len(values), chance.randrange(256)
@@ -42,8 +45,7 @@ class Parser:
             if op["adds"]:
                 sums[op["counter"]] += op["add"]
             pieces = (values, [sums[op["counter"]]], [op["valid"]] * op["count"], [op["outer"]] * op["outer_count"], [op["flag"]] * op["count"])
-            names = (("has_data", "data_buffer"), ("closes", "counter"), ("has_valid", "valid_buffer"), ("has_outer", "outer_buffer"), ("has_flag", "flag_buffer"))
-            for kind, (has, buffer) in enumerate(names):
+            for kind, (has, buffer) in enumerate(zip(HAS, BUFFERS)):
                 if op[has]:
                     own = self.expected[kind][op[buffer]]
                     own += ([0] if kind == 1 and not own else []) + pieces[kind]
