@@ -77,6 +77,7 @@ module as_indices_proof (
       .kept_o (kept)
   );
 
+  // Cycles in which the window had bytes and steps moved, since something was taken or given; others between them do not begin it anew.
   logic [3:0] waited_q = '0;
   always_ff @(posedge clk_i) begin
     if (start) begin
@@ -87,7 +88,8 @@ module as_indices_proof (
       if (valid && move_i) owed_q <= owed_q - 5'(count);
       if (window_ready && move) left_q <= left_q < take ? '0 : left_q - take;
     end
-    waited_q <= start || !started_q || (idle && empty) || (window_ready && move) || (valid && move_i) || !window_ready || !move_i ? '0 : waited_q + 1'b1;
+    if (start || !started_q || (idle && empty) || (window_ready && move) || (valid && move_i)) waited_q <= '0;
+    else if (window_ready && move_i) waited_q <= waited_q + 1'b1;
   end
 
   always_comb begin
@@ -97,8 +99,8 @@ module as_indices_proof (
         if (valid) assert (count != '0 && count <= 4'd8 && 5'(count) <= owed_q);
         if (started_q && idle && empty) assert (owed_q == '0);
       end
-      // Before it takes the head of a run it looks at it, and what it makes of a run of one index takes four moves.
-      assert (waited_q < 4'd8);
+      // Before it takes the head of a run it looks at it, and what it makes of a run of one index takes five moves: four without an index are reached.
+      assert (waited_q < 4'd5);
     end
   end
 

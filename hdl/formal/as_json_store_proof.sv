@@ -29,6 +29,9 @@ module as_json_store_proof (
     if (set_q == 2'd2) capacity_q <= capacity_i;
   end
 
+  // Beats that were announced, given, answered, taken.
+  logic [3:0] announced_q = '0, given_q = '0, answered_q = '0, taken_q = '0;
+
   // Two sources: a beat's number, and its data.
   logic [1:0] valid, ready;
   logic [6:0] beat[2];
@@ -52,7 +55,6 @@ module as_json_store_proof (
   logic [7:0] aw_len;
   logic [31:0] w_data;
   logic [3:0] w_strb;
-  logic [3:0] announced_q = '0, given_q = '0, answered_q = '0, taken_q = '0;
   logic answer;
   assign answer = answer_i && answered_q != announced_q && answered_q != given_q;
 

@@ -50,6 +50,11 @@ KERNEL = [
     *(f"json/as_json_{name}.sv" for name in JSON),
     *(f"../examples/{example}/{example}_{name}.sv" for example in ("battery", "trip") for name in ("match", "map", "parser")),
 ]
+WRITERS = ["json/as_json_pkg.sv", "../formal/stub/as_json_pack.sv", "json/as_json_writers.sv"]
+PORT = [
+    *("prim/as_skid_buffer.sv", "../formal/stub/as_fifo.sv", "../formal/stub/as_json_fetch.sv"),
+    *(f"json/as_json_{name}.sv" for name in ("feed", "merge", "store", "port")),
+]
 PROOFS = [
     ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, FOR_EVER, FOR_EVER),
     ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, FOR_EVER, FOR_EVER),
@@ -73,9 +78,12 @@ PROOFS = [
     ("as_json_kernel", "as_json_kernel_proof", "-G Trip=0 -G Waits=0 -G Bound=36", KERNEL, 44, 56),
     ("as_json_kernel_waits", "as_json_kernel_proof", "-G Trip=0 -G Waits=1 -G Bound=24", KERNEL, 36, 44),
     ("as_json_kernel_trip", "as_json_kernel_proof", "-G Trip=1 -G Waits=1 -G Bound=32", KERNEL, 40, 48),
+    ("as_json_writers", "as_json_writers_proof", "-G Shared=0", WRITERS, FOR_EVER, FOR_EVER),
+    ("as_json_writers_shared", "as_json_writers_proof", "-G Shared=1", WRITERS, FOR_EVER, FOR_EVER),
+    ("as_json_port", "as_json_port_proof", "", PORT, 14, 15),
     ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], FOR_EVER, FOR_EVER),
     ("as_bit_unpack", "as_unpack_proof", "", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], FOR_EVER, FOR_EVER),
-    ("as_parquet_indices", "as_indices_proof", "", INDICES, 9, 14),
+    ("as_parquet_indices", "as_indices_proof", "", INDICES, 12, 14),
     ("as_parquet_snappy", "as_snappy_proof", "", SNAPPY, 9, 12),
     ("as_parquet_pages", "as_pages_proof", "", PAGES, 22, 30),
     ("as_parquet_entries", "as_entries_proof", "", ["prim/as_ram.sv", "parquet/as_parquet_entries.sv"], FOR_EVER, FOR_EVER),
@@ -86,6 +94,8 @@ PROOFS = [
     ("as_parquet_entry_strings", "as_entry_strings_proof", "", ENTRIES, 13, 15),
     ("as_parquet_values", "as_values_proof", "", VALUES, FOR_EVER, FOR_EVER),
     ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], FOR_EVER, FOR_EVER),
+    ("as_graph_fill", "as_graph_fill_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_fill.sv"], 13, 14),
+    ("as_graph_regs", "as_graph_regs_proof", "", ["prim/as_fifo.sv", "prim/as_ram.sv", "graph/as_graph_regs.sv"], FOR_EVER, FOR_EVER),
 ]
 
 
@@ -105,8 +115,10 @@ def logged(path):
         os.close(kept)
 
 
+# What nothing drives becomes an input, before anything is simplified: then it is free, and a counterexample says what it was.
+FREE = ("setundef -undriven -anyseq", "rename -enumerate -pattern free_% t:$anyseq %co w:* %i", "delete t:$anyseq", "setundef -undriven -expose")
 # What Yosys does to a proof: as a simulator shows it, then in gates.
-PREPARE = ("proc", "flatten", "opt", "memory", "async2sync", "chformal -lower", "opt -full", "setundef -undriven -anyseq", "opt -fast", "rename -witness")
+PREPARE = ("proc", "flatten", *FREE, "opt", "memory", "async2sync", "chformal -lower", "opt -full", *FREE, "opt -fast", "rename -witness")
 GATES = ("design -push-copy", "techmap", "opt -fast", "dffunmap", "aigmap", "opt_clean")
 
 

@@ -21,6 +21,8 @@ from cocotb_tools.runner import get_results, get_runner
 HERE = pathlib.Path(__file__).parent
 RTL = HERE.parent / "rtl"
 INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
+# Buffers of each kind of a parser.
+WRITERS = {"L": 2, "Bytes": 16, "DataBuffers": 2, "Counters": 3, "ValidBuffers": 1, "OuterBuffers": 1, "FlagBuffers": 2}
 BENCHES = [
     ("as_skid_buffer", "prim/as_skid_buffer.sv", "test_queues", [{"Width": 8}, {"Width": 40}]),
     ("as_fifo", "prim/as_fifo.sv", "test_queues", [{"Width": 8, "Depth": 4}, {"Width": 33, "Depth": 16}]),
@@ -101,6 +103,16 @@ BENCHES = [
         "json/as_json_pack.sv",
         "test_json_pack",
         [{"Bytes": 16, "Buffers": 5}, {"Bytes": 16, "GranuleBits": 32, "PieceGranules": 1, "Buffers": 3, "Lead": 1}],
+    ),
+    (
+        "as_json_writers",
+        [f"json/as_json_{name}.sv" for name in ("pkg", "pack", "writers")],
+        "test_json_writers",
+        # The first buffer of each kind of each parser, from the right.
+        [
+            {**WRITERS, "Parsers": 1, "First": "40'h0706050200"},
+            {**WRITERS, "Parsers": 3, "First": "120'h272625222017161512100706050200"},
+        ],
     ),
     ("as_json_literal", ["json/as_json_pkg.sv", "json/as_json_literal.sv"], "test_json_literal", [{}]),
     (
