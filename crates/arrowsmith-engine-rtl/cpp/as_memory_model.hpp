@@ -241,8 +241,8 @@ private:
     }
     template <class Signal>
     static void set(Signal& signal, uint32_t port, uint32_t bits, uint32_t value) {
-        const uint32_t mask = ((1u << bits) - 1) << (port * bits);
-        signal = static_cast<Signal>((signal & ~mask) | value << (port * bits));
+        const uint64_t mask = ((uint64_t{1} << bits) - 1) << (port * bits);
+        signal = static_cast<Signal>((signal & ~mask) | uint64_t{value} << (port * bits));
     }
 
     // The first window that ends behind an address: they are in order.
@@ -302,7 +302,11 @@ private:
     void sample() {
         if (!top_->rst_ni) return;
         for (uint32_t number = 0; number < kPorts; number++) sample(number);
-        for (uint32_t i = 0, first = write_turn_; i < kPorts; i++) drain((first + i) % kPorts);
+        // A beat of each port in turn: no port waits while another one has more than its share.
+        for (bool any = true; any;) {
+            any = false;
+            for (uint32_t i = 0, first = write_turn_; i < kPorts; i++) any |= drain((first + i) % kPorts);
+        }
     }
 
     void sample(uint32_t number) {
@@ -338,24 +342,24 @@ private:
         return beat;
     }
 
-    // Beats may come before the address of their burst; both are needed, and bandwidth.
-    void drain(uint32_t number) {
+    // Writes a beat, if there is one. Beats may come before the address of their burst; both are needed, and bandwidth.
+    bool drain(uint32_t number) {
         Port& port = ports_[number];
-        while (!port.beats.empty() && !port.writes.empty() && spend(write_bucket_, profile_.write_rate)) {
-            const Beat& beat = port.beats.front();
-            Burst& burst = port.writes.front();
-            if (!store(burst.address, beat)) port.write_refused = true;
-            burst.address += kBeatBytes;
-            burst.beats--;
-            if (beat.last != (burst.beats == 0)) breach("W: last is wrong");
-            if (burst.beats == 0) {
-                port.writes.pop_front();
-                port.answers.push_back({cycles_ + profile_.write_latency, port.write_refused});
-                port.write_refused = false;
-            }
-            port.beats.pop_front();
-            write_turn_ = (number + 1) % kPorts;
+        if (port.beats.empty() || port.writes.empty() || !spend(write_bucket_, profile_.write_rate)) return false;
+        const Beat& beat = port.beats.front();
+        Burst& burst = port.writes.front();
+        if (!store(burst.address, beat)) port.write_refused = true;
+        burst.address += kBeatBytes;
+        burst.beats--;
+        if (beat.last != (burst.beats == 0)) breach("W: last is wrong");
+        if (burst.beats == 0) {
+            port.writes.pop_front();
+            port.answers.push_back({cycles_ + profile_.write_latency, port.write_refused});
+            port.write_refused = false;
         }
+        port.beats.pop_front();
+        write_turn_ = (number + 1) % kPorts;
+        return true;
     }
 
     bool store(uint64_t address, const Beat& beat) {

@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use arrow_schema::Schema;
 use arrowsmith_engine_rtl::{Interface, MemoryProfile};
 use arrowsmith_plan::Plan;
-use arrowsmith_rtlgen::json::Shape;
+use arrowsmith_rtlgen::json::{Shape, Writers};
 use arrowsmith_workload::Workload;
 use serde::Serialize;
 
@@ -178,8 +178,9 @@ impl Circuit {
 
 /// JSON that is run behind interfaces.
 const END_TO_END: [Workload; 3] = [Workload::BatteryU64, Workload::Battery, Workload::Trip];
-/// Behind an interface a run takes so many times the bytes for each parser: its start and its end are longer.
-const BEHIND_BYTES: usize = 3;
+/// What is run behind them: parsers that close the papers' clock, as many as fit half of a VU37P, with reads ahead for the slowest of the interfaces.
+const BEHIND: Shape =
+    Shape { width: 8, parsers: 56, ports: 28, read_ahead: 160, writers: Writers::Auto };
 
 /// Makes the report; `progress` is told what is under way.
 #[must_use]
@@ -220,13 +221,10 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     }
     maker.report.circuits = cases.into_iter().map(|case| case.circuit).collect();
     if options.end_to_end {
-        // Enough for the fastest one, with reads ahead for its latency, and room for the writes of battery, whose Arrow is larger than its text.
-        let behind =
-            Shape { width: 32, parsers: 12, ports: 12, read_ahead: 160, ..Shape::default() };
         for workload in END_TO_END {
             let named = options.schemas.iter().any(|(name, _)| name == workload.name());
-            if named && options.widths.contains(&behind.width) {
-                maker.end_to_end(workload, behind, options.bytes * behind.parsers * BEHIND_BYTES);
+            if named && options.widths.contains(&BEHIND.width) {
+                maker.end_to_end(workload, options.bytes * BEHIND.parsers);
             }
         }
     }
@@ -330,20 +328,20 @@ impl Maker<'_> {
         case.circuit.placed = self.note(&case.of, "place and route", |tools| tools.placed(sources));
     }
 
-    fn end_to_end(&mut self, workload: Workload, shape: Shape, bytes: usize) {
-        let Shape { width, parsers, ports, .. } = shape;
+    fn end_to_end(&mut self, workload: Workload, bytes: usize) {
+        let Shape { width, parsers, ports, read_ahead, .. } = BEHIND;
         let of = format!("{workload}, {parsers} parsers of {width} bytes on {ports} ports");
         for interface in Interface::ALL {
             let megahertz = CLOCKS[0];
             let run = self.note(&of, &format!("behind {}", interface.name), |_| {
-                run_json(workload, shape, interface.at(megahertz), bytes)
+                run_json(workload, BEHIND, interface.at(megahertz), bytes)
             });
             self.report.end_to_end.extend(run.map(|run| EndToEnd {
                 name: workload.name().to_owned(),
-                width: shape.width,
-                parsers: shape.parsers,
-                ports: shape.ports,
-                read_ahead: shape.read_ahead,
+                width,
+                parsers,
+                ports,
+                read_ahead,
                 interface: interface.name,
                 megahertz,
                 run,
