@@ -2,6 +2,9 @@
 // Proves of the kernel, as the parser of the examples `battery` or `trip`, that it does not come to a stand while there are bytes, whatever they are. Either its steps
 // are taken at once: then it takes a beat every few cycles, or is done. Or they wait: then it does one of these, or gives a step, every few cycles more.
 // Of the converters only the time that they take is looked at; they may fault at any step.
+`ifndef PARSER
+`define PARSER battery_parser
+`endif
 module as_json_kernel_proof (
     input logic        clk_i,
     input logic [63:0] data_i,
@@ -10,7 +13,6 @@ module as_json_kernel_proof (
 );
   import as_json_pkg::*;
 
-  parameter bit Trip = 1'b0;
   // Whether steps wait.
   parameter bit Waits = 1'b0;
   // Cycles in which nothing of this need happen.
@@ -46,55 +48,29 @@ module as_json_kernel_proof (
   logic [31:0] rows;
   op_t op;
   logic [127:0] op_data;
-  if (Trip) begin : gen_trip
-    trip_parser i_parser (
-        .clk_i,
-        .rst_ni            (rst_n),
-        .clr_i             (1'b0),
-        .unknown_refused_i (1'b0),
-        .record_bytes_max_i('1),
-        .depth_max_i       (16'd32),
-        .feed_valid_i      (valid),
-        .feed_ended_i      (beat[64]),
-        .feed_advance_o    (advance),
-        .feed_data_i       (beat[63:0]),
-        .done_o            (done),
-        .starved_o         (starved),
-        .blocked_o         (blocked),
-        .fault_o           (fault),
-        .fault_code_o      (fault_code),
-        .fault_position_o  (fault_position),
-        .rows_o            (rows),
-        .op_valid_o        (op_valid),
-        .op_ready_i        (op_ready),
-        .op_o              (op),
-        .op_data_o         (op_data)
-    );
-  end else begin : gen_battery
-    battery_parser i_parser (
-        .clk_i,
-        .rst_ni            (rst_n),
-        .clr_i             (1'b0),
-        .unknown_refused_i (1'b0),
-        .record_bytes_max_i('1),
-        .depth_max_i       (16'd32),
-        .feed_valid_i      (valid),
-        .feed_ended_i      (beat[64]),
-        .feed_advance_o    (advance),
-        .feed_data_i       (beat[63:0]),
-        .done_o            (done),
-        .starved_o         (starved),
-        .blocked_o         (blocked),
-        .fault_o           (fault),
-        .fault_code_o      (fault_code),
-        .fault_position_o  (fault_position),
-        .rows_o            (rows),
-        .op_valid_o        (op_valid),
-        .op_ready_i        (op_ready),
-        .op_o              (op),
-        .op_data_o         (op_data)
-    );
-  end
+  `PARSER i_parser (
+      .clk_i,
+      .rst_ni            (rst_n),
+      .clr_i             (1'b0),
+      .unknown_refused_i (1'b0),
+      .record_bytes_max_i('1),
+      .depth_max_i       (16'd32),
+      .feed_valid_i      (valid),
+      .feed_ended_i      (beat[64]),
+      .feed_advance_o    (advance),
+      .feed_data_i       (beat[63:0]),
+      .done_o            (done),
+      .starved_o         (starved),
+      .blocked_o         (blocked),
+      .fault_o           (fault),
+      .fault_code_o      (fault_code),
+      .fault_position_o  (fault_position),
+      .rows_o            (rows),
+      .op_valid_o        (op_valid),
+      .op_ready_i        (op_ready),
+      .op_o              (op),
+      .op_data_o         (op_data)
+  );
 
   localparam int unsigned CountBits = $clog2(Bound + 2);
   logic [CountBits-1:0] stands_q = '0;
