@@ -76,7 +76,7 @@ pub(crate) fn open(
         .partition_types(partition_types)
         .limit(get(options, "limit")?)
         .engine(engine)
-        .gpu(gpu)
+        .accelerator(gpu.map(|gpu| gpu as Arc<dyn arrowsmith::parquet::ColumnEngine>))
         .threads(threads(options)?)
         .batch_rows(get(options, "batch_rows")?)
         .limits(limits)

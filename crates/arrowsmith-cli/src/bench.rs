@@ -4,6 +4,7 @@
 //! The engine takes part through the library's reader, as any user would use it: threads, order and
 //! batches included.
 
+mod args;
 pub mod flight;
 pub mod gpu;
 pub mod jvm;
@@ -22,7 +23,8 @@ use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
 
-use crate::args::{BenchArgs, BenchSuite, IngestBenchArgs, JsonBenchArgs, ParquetBenchArgs};
+pub use self::args::BenchArgs;
+use self::args::{BenchSuite, IngestBenchArgs, JsonBenchArgs, ParquetBenchArgs};
 use crate::failure::{Failure, Outcome};
 use crate::size::display;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith convert`: a reader in front of a sink. Here that of JSON; `parquet` has the other one.
 
+mod engine;
 mod parquet;
 mod target;
 
@@ -9,15 +10,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatchReader;
-use arrowsmith::gpu::{GpuEngine, GpuOptions, by_name};
 use arrowsmith::json::{JsonReader, ReaderBuilder};
 use arrowsmith::plan::Engine as PlanEngine;
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
-use arrowsmith_engine_rtl::json::{RtlEngine, Statistics};
 
 pub use self::target::Target;
-use crate::args::{ConvertArgs, Duplicates, Engine, EngineArgs, OnBad, Unknown};
+use crate::args::{ConvertArgs, Duplicates, OnBad, Unknown};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::interrupt::Interrupt;
@@ -37,10 +36,11 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     }
     parquet::refuse_options(&args.parquet)?;
     let rejects = Rejects::default();
-    let (engine, statistics) = engine(&args.engine, args.explain)?;
+    let (engine, counted) = engine::json(&args.engine, args.explain)?;
     let reader = open(args, engine, interrupt, &rejects)?;
     let Some(target) = target.filter(|_| !args.explain) else {
-        return print(&(reader.plan().to_string() + &engine_text(args.engine.engine, &reader)));
+        let engine = engine::explained(args.engine.engine, &reader);
+        return print(&(reader.plan().to_string() + &engine));
     };
     if let Some(path) = &args.bad.rejects {
         rejects.write_to(path)?;
@@ -58,30 +58,11 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     if !args.quiet {
         work.rejects.report();
         work.report(summary, started);
-        if let Some(statistics) = statistics {
-            eprintln!("{}", statistics.counts());
+        if let Some(counted) = counted {
+            eprintln!("{}", counted());
         }
     }
     Ok(())
-}
-
-/// What the engine does not do by itself, for `--explain`.
-fn engine_text(engine: Engine, reader: &JsonReader) -> String {
-    if !matches!(engine, Engine::Gpu | Engine::Auto) {
-        return String::new();
-    }
-    if engine == Engine::Auto
-        && let Err(absent) = GpuEngine::open(GpuOptions::default())
-    {
-        return format!("engine cpu, as engine auto finds no GPU that will do: {absent}\n");
-    }
-    match arrowsmith::gpu::supports(reader.plan()) {
-        Ok(()) => {
-            "engine gpu: every column; records that its kernels are not sure of, by engine cpu\n"
-                .to_owned()
-        }
-        Err(reason) => format!("engine gpu: decoded by engine cpu, for it has no {reason}\n"),
-    }
 }
 
 /// Writes to standard output.
@@ -101,32 +82,6 @@ fn summary_text(summary: SinkSummary, bytes_in: u64, elapsed: Duration) -> Strin
         display(bytes_in),
         display(summary.bytes),
     )
-}
-
-/// The engine, and what it counts if it is a circuit.
-type Chosen = (Arc<dyn PlanEngine>, Option<Arc<Statistics>>);
-
-fn engine(args: &EngineArgs, explain: bool) -> Outcome<Chosen> {
-    Ok(match args.engine {
-        // What a GPU would do can be said without one.
-        Engine::Gpu | Engine::Auto if explain => (arrowsmith::engine("cpu")?, None),
-        Engine::Gpu | Engine::Auto => match gpu(args)? {
-            Some(gpu) => (Arc::new(gpu), None),
-            None => (arrowsmith::engine("cpu")?, None),
-        },
-        Engine::Rtl => {
-            let engine = RtlEngine::new(arrowsmith::engine("cpu")?);
-            let statistics = Arc::clone(engine.statistics());
-            (Arc::new(engine), Some(statistics))
-        }
-        choice => (arrowsmith::engine(choice.name())?, None),
-    })
-}
-
-/// The GPU, if it is asked for and, for `auto`, there.
-fn gpu(args: &EngineArgs) -> Outcome<Option<GpuEngine>> {
-    let open = || GpuEngine::open(GpuOptions::default().with_memory_bytes_max(args.gpu_memory));
-    Ok(by_name(args.engine.name(), open)?)
 }
 
 fn open(

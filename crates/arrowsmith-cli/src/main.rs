@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 
 mod args;
+#[cfg(feature = "bench")]
 mod bench;
 mod convert;
 mod failure;
+mod features;
 mod fetch;
 mod generate;
 mod infer;
@@ -17,10 +19,13 @@ mod ingest;
 mod input;
 mod inspect;
 mod interrupt;
+#[cfg(feature = "jvm")]
 mod jvm;
+#[cfg(feature = "objects")]
 mod objects;
 mod progress;
 mod rejects;
+#[cfg(feature = "rtl")]
 mod rtl;
 mod schema;
 mod serve;
@@ -31,40 +36,46 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Cli, Command};
+use crate::failure::Outcome;
 use crate::interrupt::Interrupt;
 
 fn main() -> ExitCode {
     // Clap itself ends the process with status 2 when the call is wrong.
-    let cli = Cli::parse();
-    if let Command::Ingest(args) = &cli.command {
-        // It has its own answer to signals.
-        return match ingest::run(args) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => failure.report(),
-        };
-    }
-    if let Command::Serve(args) = &cli.command {
-        return match serve::run(args) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => failure.report(),
-        };
-    }
-    let interrupt = Interrupt::install();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => match features::lacking_subcommand(&error) {
+            Some(failure) => return failure.report(),
+            None => error.exit(),
+        },
+    };
     let outcome = match cli.command {
-        Command::Convert(args) => convert::run(&args, &interrupt),
-        Command::Infer(args) => infer::run(&args, &interrupt),
-        Command::Inspect(args) => inspect::run(&args),
+        // These have their own answer to signals.
         Command::Ingest(args) => ingest::run(&args),
         Command::Serve(args) => serve::run(&args),
-        Command::Fetch(args) => fetch::run(&args, &interrupt),
-        Command::Objects(args) => objects::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Jvm(args) => jvm::run(&args),
-        Command::Rtl(args) => rtl::run(&args),
-        Command::Generate(args) => generate::run(&args, &interrupt),
+        command => interruptible(command, &Interrupt::install()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+fn interruptible(command: Command, interrupt: &Interrupt) -> Outcome {
+    match command {
+        Command::Convert(args) => convert::run(&args, interrupt),
+        Command::Infer(args) => infer::run(&args, interrupt),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Ingest(args) => ingest::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Fetch(args) => fetch::run(&args, interrupt),
+        Command::Generate(args) => generate::run(&args, interrupt),
+        #[cfg(feature = "objects")]
+        Command::Objects(args) => objects::run(&args),
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => bench::run(&args),
+        #[cfg(feature = "jvm")]
+        Command::Jvm(args) => jvm::run(&args),
+        #[cfg(feature = "rtl")]
+        Command::Rtl(args) => rtl::run(&args),
     }
 }

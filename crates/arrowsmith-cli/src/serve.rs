@@ -12,7 +12,6 @@ use std::time::Duration;
 use arrowsmith_core::Error;
 use arrowsmith_flight::dataset::Format;
 use arrowsmith_flight::{Access, Catalog, Compression, Extension, Options, Server, Spec, Tls};
-use arrowsmith_flight_sql::{FlightSql, SqlOptions};
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
@@ -143,13 +142,7 @@ pub fn run(args: &ServeArgs) -> Outcome {
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let catalog = Arc::new(Catalog::open(specs(args)?)?);
     let options = options(args)?;
-    let sql: Option<Arc<dyn Extension>> = if args.no_sql {
-        None
-    } else {
-        let mut sql = SqlOptions { memory_bytes_max: args.memory, ..SqlOptions::default() };
-        sql.threads = args.threads.unwrap_or(sql.threads);
-        Some(Arc::new(FlightSql::new(Arc::clone(&catalog), &sql)?))
-    };
+    let sql = if args.no_sql { None } else { sql(args, &catalog)? };
     let runtime = tokio::runtime::Runtime::new().map_err(Error::from)?;
     runtime.block_on(async {
         let server = Server::start(catalog, options, sql).await?;
@@ -166,6 +159,26 @@ pub fn run(args: &ServeArgs) -> Outcome {
         server.shutdown().await;
         Ok(())
     })
+}
+
+/// Flight SQL over the catalog.
+#[cfg(feature = "sql")]
+fn sql(args: &ServeArgs, catalog: &Arc<Catalog>) -> Outcome<Option<Arc<dyn Extension>>> {
+    use arrowsmith_flight_sql::{FlightSql, SqlOptions};
+
+    let mut options = SqlOptions { memory_bytes_max: args.memory, ..SqlOptions::default() };
+    options.threads = args.threads.unwrap_or(options.threads);
+    Ok(Some(Arc::new(FlightSql::new(Arc::clone(catalog), &options)?)))
+}
+
+/// Without the feature there is none, and the log says so.
+#[cfg(not(feature = "sql"))]
+#[expect(clippy::unnecessary_wraps, reason = "as its twin")]
+fn sql(_args: &ServeArgs, _catalog: &Arc<Catalog>) -> Outcome<Option<Arc<dyn Extension>>> {
+    tracing::info!(
+        "this build has no `sql`: files are served as Flight, not as tables of Flight SQL"
+    );
+    Ok(None)
 }
 
 /// Waits for Ctrl-C or SIGTERM.

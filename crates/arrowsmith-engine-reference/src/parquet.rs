@@ -9,14 +9,14 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::ArrowError;
 use arrow_select::concat::concat;
 use arrowsmith_core::{Error, FileErrorKind, Result};
-use arrowsmith_parquet::{Column, File, ReadOptions, RowSelection};
+use arrowsmith_parquet::{Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -24,6 +24,7 @@ use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReaderBuilder, RowSelection as CrateSelection, RowSelector,
 };
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
 /// Rows that are decoded at once when the caller asks for more.
@@ -83,6 +84,62 @@ impl Reader {
         let reader = builder.build().map_err(|error| place.name(from_parquet(error)))?;
         let rows_left = selection.map_or(rows, RowSelection::rows);
         Ok(FieldDecoder { reader, place, rows_left, pending: VecDeque::new(), rows_pending: 0 })
+    }
+}
+
+/// The crate as an engine of columns. It keeps its view of the file that was asked for last.
+#[derive(Debug, Default)]
+pub struct ColumnEngine {
+    last: Mutex<Option<(Arc<ParquetMetaData>, bool, Reader)>>,
+}
+
+impl ColumnEngine {
+    fn reader(&self, file: &File, options: &ReadOptions) -> Result<Reader> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((metadata, schema, reader)) = last.as_ref()
+            && Arc::ptr_eq(metadata, file.metadata())
+            && *schema == options.arrow_schema
+        {
+            return Ok(reader.clone());
+        }
+        let reader = Reader::new(file, options)?;
+        *last = Some((Arc::clone(file.metadata()), options.arrow_schema, reader.clone()));
+        Ok(reader)
+    }
+}
+
+impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
+    fn label(&self) -> &'static str {
+        "the parquet crate"
+    }
+
+    fn supports(
+        &self,
+        _file: &File,
+        _column: &Column,
+        _options: &ReadOptions,
+    ) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
+    fn open(&self, file: &File, options: &ReadOptions) -> Result<()> {
+        self.reader(file, options).map(|_| ())
+    }
+
+    fn column(
+        self: Arc<Self>,
+        request: &ColumnRequest<'_>,
+    ) -> Result<Option<Box<dyn ColumnDecoder>>> {
+        let ColumnRequest { file, row_group, column, selection, batch_rows, options } = *request;
+        let reader = self.reader(file, options)?;
+        let decoder = reader.field(file, row_group, column, selection, batch_rows)?;
+        Ok(Some(Box::new(decoder)))
+    }
+}
+
+impl ColumnDecoder for FieldDecoder {
+    fn next(&mut self, rows: usize) -> Result<ArrayRef> {
+        Self::next(self, rows)
     }
 }
 

@@ -54,8 +54,9 @@ pub struct FlightSql {
     prepared: Prepared,
 }
 
-fn command_of(any: &Any) -> Result<Command, Status> {
-    Command::try_from(any.clone()).map_err(|error| Status::invalid_argument(error.to_string()))
+fn command_of(any: &arrowsmith_flight::Any) -> Result<Command, Status> {
+    let any = Any { type_url: any.type_url.clone(), value: any.value.clone().into() };
+    Command::try_from(any).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
 fn unsupported(what: &str) -> Status {
@@ -111,7 +112,7 @@ impl Extension for FlightSql {
     async fn info(
         &self,
         shared: &Shared,
-        any: &Any,
+        any: &arrowsmith_flight::Any,
         descriptor: &FlightDescriptor,
     ) -> Result<Option<FlightInfo>, Status> {
         let command = command_of(any)?;
@@ -124,19 +125,19 @@ impl Extension for FlightSql {
                 let plan = self.engine.plan(&query.query).await?;
                 let handle = shared.signer.seal(Purpose::Statement, query.query.as_bytes());
                 let ticket = TicketStatementQuery { statement_handle: handle };
-                (Engine::schema(&plan), ticket.as_any())
+                (Engine::schema(&plan), ticket.as_any().encode_to_vec())
             }
             Command::CommandPreparedStatementQuery(query) => {
                 let statement = self.prepared.get(&query.prepared_statement_handle)?;
                 let plan = self.engine.plan(&statement.sql).await?;
-                (Engine::schema(&plan), any.clone())
+                (Engine::schema(&plan), any.encode_to_vec())
             }
             command => match self.metadata.answer(&shared.catalog, command)? {
-                Some(batch) => (batch.schema(), any.clone()),
+                Some(batch) => (batch.schema(), any.encode_to_vec()),
                 None => return Err(unsupported(command.type_url())),
             },
         };
-        let ticket = Ticket::new(ticket.encode_to_vec());
+        let ticket = Ticket::new(ticket);
         shared.info_of(&schema, descriptor.clone(), ticket).map(Some)
     }
 
@@ -168,7 +169,7 @@ impl Extension for FlightSql {
     async fn put(
         &self,
         _: &Shared,
-        any: &Any,
+        any: &arrowsmith_flight::Any,
         messages: BoxStream<'static, Result<FlightData, Status>>,
     ) -> Result<PutResult, Status> {
         match command_of(any)? {

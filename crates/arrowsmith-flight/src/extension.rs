@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Room for a protocol on top of Flight: commands that are messages of their own, as Flight SQL's are.
 
-use arrow_flight::sql::Any;
 use arrow_flight::{ActionType, FlightData, FlightDescriptor, FlightInfo, PutResult};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
+pub use prost_types::Any;
 use tonic::Status;
 
 use crate::dataset::Batches;

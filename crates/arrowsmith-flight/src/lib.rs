@@ -40,7 +40,7 @@ pub mod ticket;
 pub use auth::Access;
 pub use catalog::{Catalog, Origin, Spec};
 pub use encode::Compression;
-pub use extension::{Answer, Extension};
+pub use extension::{Answer, Any, Extension};
 pub use live::Upstream;
 pub use metrics::Metrics;
 pub use options::{Options, Tls};

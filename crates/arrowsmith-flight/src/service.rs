@@ -11,7 +11,6 @@ use std::time::SystemTime;
 
 use arrow_flight::flight_descriptor::DescriptorType;
 use arrow_flight::flight_service_server::FlightService;
-use arrow_flight::sql::Any;
 use arrow_flight::{
     Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightEndpoint, FlightInfo,
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaAsIpc, SchemaResult, Ticket,
@@ -27,7 +26,7 @@ use crate::catalog::{Catalog, Dataset};
 use crate::dataset::{Batches, Content, Read, Snapshot};
 use crate::encode::{Encoder, Message};
 use crate::error::status;
-use crate::extension::{Answer, Extension};
+use crate::extension::{Answer, Any, Extension};
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::produce::{Governor, Production, Source, messages};

@@ -43,6 +43,15 @@ impl Needs {
     }
 }
 
+#[cfg(not(feature = "pulsar"))]
+const LACKS_PULSAR: &str =
+    "this build has no `pulsar`: build the command with `--features pulsar` (or `full`)";
+
+/// Options of a sink that this build lacks, whatever they are.
+#[cfg(not(feature = "pulsar"))]
+#[derive(Debug, Clone, Deserialize)]
+pub struct Lacking {}
+
 /// A sink and its options.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -54,6 +63,9 @@ pub enum SinkConfig {
     /// A topic of Apache Pulsar.
     #[cfg(feature = "pulsar")]
     Pulsar(arrowsmith_sink_pulsar::PulsarOptions),
+    /// Refused in builds without the feature, by a message that names it.
+    #[cfg(not(feature = "pulsar"))]
+    Pulsar(Lacking),
     /// Subscribers of an Arrow Flight endpoint.
     #[cfg(feature = "flight")]
     Flight(arrowsmith_sink_flight::FlightOptions),
@@ -71,7 +83,6 @@ impl SinkConfig {
         let kind = match self {
             Self::Directory(_) => "directory",
             Self::Stdout(_) => "stdout",
-            #[cfg(feature = "pulsar")]
             Self::Pulsar(_) => "pulsar",
             #[cfg(feature = "flight")]
             Self::Flight(_) => "flight",
@@ -86,6 +97,8 @@ impl SinkConfig {
             Self::Stdout(_) => "stdout".to_owned(),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => format!("topic {}", options.topic),
+            #[cfg(not(feature = "pulsar"))]
+            Self::Pulsar(_) => "pulsar".to_owned(),
             #[cfg(feature = "flight")]
             Self::Flight(options) => format!("flight {}", options.listen),
         }
@@ -98,6 +111,8 @@ impl SinkConfig {
             Self::Stdout(_) => Ok(()),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => options.check().map_err(|error| error.to_string()),
+            #[cfg(not(feature = "pulsar"))]
+            Self::Pulsar(_) => Err(LACKS_PULSAR.to_owned()),
             #[cfg(feature = "flight")]
             Self::Flight(options) => options.check().map_err(|error| error.to_string()),
         }
@@ -108,6 +123,8 @@ impl SinkConfig {
     pub(crate) fn needs(&self) -> Needs {
         match self {
             Self::Directory(_) | Self::Stdout(_) => Needs::default(),
+            #[cfg(not(feature = "pulsar"))]
+            Self::Pulsar(_) => Needs::default(),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => {
                 Needs { payload: true, message_bytes_max: options.payload_bytes_max() }
@@ -134,6 +151,8 @@ impl SinkConfig {
             Self::Pulsar(options) => {
                 arrowsmith_sink_pulsar::PulsarPublish::open(options.clone(), stream, schema).await
             }
+            #[cfg(not(feature = "pulsar"))]
+            Self::Pulsar(_) => Err(PublishError::fatal(LACKS_PULSAR)),
             #[cfg(feature = "flight")]
             Self::Flight(options) => {
                 arrowsmith_sink_flight::FlightPublish::open(options.clone(), stream, schema).await

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod codec;
+mod engine;
 pub mod file;
 pub mod filter;
 pub mod footer;
@@ -23,6 +24,7 @@ mod schema;
 mod thrift;
 
 pub use codec::PageBuffers;
+pub use engine::{ColumnDecoder, ColumnEngine, ColumnRequest};
 pub use file::{File, Tail};
 pub use filter::Filter;
 pub use header::{Encoding, LevelEncoding};

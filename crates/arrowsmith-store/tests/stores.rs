@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_pipeline::parquet::ParquetPipeline;
 use arrowsmith_pipeline::parquet::format::{Predicate, ReadOptions};
 use arrowsmith_source::DataFile;
@@ -45,6 +46,7 @@ fn file(first: i64) -> Vec<u8> {
 /// Rows and the sum of `a`, under a condition.
 fn sum(files: Vec<DataFile>, condition: &str) -> (usize, i64) {
     let batches = ParquetPipeline::builder()
+        .engines(vec![Arc::new(CpuEngine::default())])
         .files(files)
         .options(ReadOptions::default().with_columns(["a"]))
         .filter(Some(Predicate::parse(condition).unwrap()))

@@ -29,7 +29,10 @@ pub use arrowsmith_core::{
     DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, FileError, FileErrorKind, FilePlace,
     Framing, Limits, OnError, Position, Reject, Report, Result, UnknownKeys,
 };
+#[cfg(feature = "gpu")]
 pub use arrowsmith_engine_gpu as gpu;
+#[cfg(feature = "rtl")]
+pub use arrowsmith_engine_rtl as rtl;
 pub use arrowsmith_pipeline::Progress;
 pub use arrowsmith_plan as plan;
 pub use arrowsmith_plan::{Engine, Plan};
@@ -52,14 +55,16 @@ pub fn set_kept_memory_max(bytes: usize) {
     arrowsmith_simd::buffer::set_pool_bytes_max(bytes);
 }
 
-/// The names that [`engine()`] knows, the default one first.
+/// The names that [`engine()`] knows, the default one first. Builds without the feature `gpu`, `rtl` or
+/// `reference` lack that engine.
 pub const ENGINES: &[&str] = &["cpu", "gpu", "rtl", "reference", "auto"];
 
 /// The engine of this name. `gpu` is the first device that CUDA shows; `auto` is that, or `cpu` where there
 /// is none.
 ///
 /// # Errors
-/// [`Error::Config`] lists the names that there are, or says why there is no GPU.
+/// [`Error::Config`] lists the names that there are, names the feature that this build lacks, or says why
+/// there is no GPU.
 ///
 /// ```
 /// assert_eq!(arrowsmith::engine("cpu")?.name(), "cpu");
@@ -67,17 +72,26 @@ pub const ENGINES: &[&str] = &["cpu", "gpu", "rtl", "reference", "auto"];
 /// # Ok::<(), arrowsmith::Error>(())
 /// ```
 pub fn engine(name: &str) -> Result<Arc<dyn Engine>> {
-    let open = || gpu::GpuEngine::open(gpu::GpuOptions::default());
-    if let Some(gpu) = gpu::by_name(name, open)? {
+    #[cfg(feature = "gpu")]
+    if let Some(gpu) = gpu::by_name(name, || gpu::GpuEngine::open(gpu::GpuOptions::default()))? {
         return Ok(Arc::new(gpu));
     }
     match name {
         "cpu" | "auto" => Ok(Arc::new(arrowsmith_engine_cpu::CpuEngine::default())),
+        #[cfg(feature = "reference")]
         "reference" => Ok(Arc::new(arrowsmith_engine_reference::ReferenceEngine)),
-        "rtl" => Ok(Arc::new(arrowsmith_engine_rtl::json::RtlEngine::new(engine("cpu")?))),
+        #[cfg(feature = "rtl")]
+        "rtl" => Ok(Arc::new(rtl::json::RtlEngine::new(engine("cpu")?))),
+        lacking if ENGINES.contains(&lacking) => Err(lacks(lacking)),
         other => {
             let known = ENGINES.join(", ");
             Err(Error::Config(format!("there is no engine {other:?}; there are: {known}")))
         }
     }
+}
+
+/// The error of an engine that was left out of this build.
+fn lacks(engine: &str) -> Error {
+    let message = format!("this build has no `{engine}`: build it with the feature `{engine}`");
+    Error::Config(message)
 }

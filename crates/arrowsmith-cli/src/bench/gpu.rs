@@ -88,7 +88,8 @@ fn read(
             }
         }
         None => {
-            let builder = parquet::ReaderBuilder::new().gpu(columns.cloned());
+            let builder = parquet::ReaderBuilder::new()
+                .accelerator(columns.map(|columns| Arc::clone(columns) as _));
             let mut reader = builder.open([input]).map_err(words)?;
             while let Some(batch) = reader.next_batch().map_err(words)? {
                 rows += batch.num_rows() as u64;

@@ -6,17 +6,13 @@ use std::time::Instant;
 
 use arrow_array::RecordBatchReader;
 use arrow_schema::{FieldRef, TimeUnit};
-use arrowsmith::gpu::GpuOptions;
-use arrowsmith::gpu::device::NoDevice;
-use arrowsmith::gpu::parquet::ColumnEngine;
 use arrowsmith::parquet::{
-    Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
+    ColumnEngine, Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
 };
 use arrowsmith_core::sink::SinkSummary;
-use arrowsmith_engine_rtl::parquet::ColumnEngine as Circuits;
 
 use super::target::Target;
-use super::{print, summary_text};
+use super::{engine, print, summary_text};
 use crate::args::{ConvertArgs, Engine, OnBad, ParquetArgs, Strings, TimestampUnit};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
@@ -30,11 +26,8 @@ pub fn run(
     started: Instant,
 ) -> Outcome {
     refuse_json_options(args)?;
-    let circuits = match args.engine.engine {
-        Engine::Rtl => Some(Arc::new(Circuits::open()?)),
-        _ => None,
-    };
-    let mut reader = open(args, circuits.as_ref(), interrupt)?;
+    let (accelerator, counted) = engine::columns(&args.engine, args.explain)?;
+    let mut reader = open(args, accelerator, interrupt)?;
     let Some(target) = target.filter(|_| !args.explain) else {
         return print(&reader.explanation().to_string());
     };
@@ -52,8 +45,8 @@ pub fn run(
                 eprintln!("{text}; {count} of {columns} columns by {by} (--explain says why)");
             }
         }
-        if let Some(circuits) = circuits {
-            eprintln!("{}", circuits.counts());
+        if let Some(counted) = counted {
+            eprintln!("{}", counted());
         }
     }
     Ok(())
@@ -78,7 +71,7 @@ fn write(
 
 fn open(
     args: &ConvertArgs,
-    circuits: Option<&Arc<Circuits>>,
+    accelerator: Option<Arc<dyn ColumnEngine>>,
     interrupt: &Interrupt,
 ) -> Outcome<ParquetReader> {
     let parquet = &args.parquet;
@@ -98,21 +91,10 @@ fn open(
                 arrowsmith::parquet::Engine::Cpu
             }
         })
-        .gpu(gpu(args)?)
-        .rtl(circuits.cloned())
+        .accelerator(accelerator)
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
         .cancel(Arc::clone(interrupt.stop()));
     Ok(reader.open(input::datasets(&args.input)?)?)
-}
-
-/// The device, where one is asked for and, for `auto`, there is one.
-fn gpu(args: &ConvertArgs) -> Outcome<Option<Arc<ColumnEngine>>> {
-    if args.explain && args.engine.engine == Engine::Gpu {
-        // What a GPU would do can be said without one.
-        let columns = ColumnEngine::new(Arc::new(NoDevice), GpuOptions::default());
-        return Ok(Some(Arc::new(columns)));
-    }
-    Ok(super::gpu(&args.engine)?.as_ref().map(ColumnEngine::of).map(Arc::new))
 }
 
 fn read_options(args: &ConvertArgs) -> ReadOptions {

@@ -18,6 +18,7 @@ pub struct RtlArgs {
 pub enum RtlCommand {
     Generate(GenerateArgs),
     Simulate(SimulateArgs),
+    #[cfg(feature = "bench")]
     Report(ReportArgs),
 }
 
@@ -166,6 +167,7 @@ pub struct SimulateArgs {
 /// Simulates, synthesizes (Yosys, for UltraScale+ and 7-series), places and routes (nextpnr, for ECP5), and derives the rest. Takes hours for all widths;
 /// what tools found is kept, so that only changed circuits are done again. Needs what `tools/hdl` installs in the path: `tools/hdl run arrowsmith rtl report`.
 /// What cannot be had is listed as not measured. Without --json and --html the figures go to standard output as JSON.
+#[cfg(feature = "bench")]
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// A schema of JSON, as --schema of the others; may be repeated [default: battery, battery-u64, trip]

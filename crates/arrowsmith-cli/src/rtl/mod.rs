@@ -6,6 +6,8 @@
 
 mod args;
 mod parquet;
+#[cfg(feature = "bench")]
+mod report;
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,16 +15,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrowsmith::plan::{Engine, Plan};
-use arrowsmith_bench::rtl as report;
 use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing};
+use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::json::RtlEngine;
-use arrowsmith_engine_rtl::{MemoryProfile, cache_folder};
 use arrowsmith_rtlgen::json::{Shape, generate, project};
 use arrowsmith_workload::Workload;
 
 pub use self::args::RtlArgs;
-use self::args::{CircuitArgs, GenerateArgs, ReportArgs, RtlCommand, RtlFormat, SimulateArgs};
-use crate::bench::write_report;
+use self::args::{CircuitArgs, GenerateArgs, RtlCommand, RtlFormat, SimulateArgs};
 use crate::failure::{Failure, Outcome};
 use crate::schema;
 
@@ -30,7 +30,8 @@ pub fn run(args: &RtlArgs) -> Outcome {
     match &args.command {
         RtlCommand::Generate(args) => generate_files(args),
         RtlCommand::Simulate(args) => simulate(args),
-        RtlCommand::Report(args) => write_figures(args),
+        #[cfg(feature = "bench")]
+        RtlCommand::Report(args) => report::run(args),
     }
 }
 
@@ -125,23 +126,4 @@ fn simulate(args: &SimulateArgs) -> Outcome {
     } else {
         Err(Error::Config("the circuit and the engine cpu differ".to_owned()).into())
     }
-}
-
-fn write_figures(args: &ReportArgs) -> Outcome {
-    let mut options = report::Options {
-        parquet: !args.no_parquet,
-        end_to_end: !args.no_end_to_end,
-        place: args.place,
-        limit_s: args.limit,
-        ..report::Options::new(cache_folder().join("report"))
-    };
-    if !args.schema.is_empty() {
-        let load = |name: &String| schema::load(name).map(|schema| (name.clone(), schema));
-        options.schemas = args.schema.iter().map(load).collect::<Outcome<_>>()?;
-    }
-    if !args.width.is_empty() {
-        options.widths.clone_from(&args.width);
-    }
-    let found = report::run(&options, &mut |line| eprintln!("{line}"));
-    write_report(args.json.as_deref(), args.html.as_deref(), &found, || report::html(&found))
 }

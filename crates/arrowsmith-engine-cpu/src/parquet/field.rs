@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One field of one row group: its leaves, page by page → one Arrow array a batch.
 
+use std::sync::Arc;
+
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrowsmith_core::{Error, FileErrorKind, Result};
-use arrowsmith_parquet::{Column, File, RowSelection};
+use arrowsmith_parquet::{
+    Column, ColumnDecoder, ColumnEngine, ColumnRequest, File, ReadOptions, RowSelection,
+};
 use arrowsmith_simd::Level;
 
 use super::leaf::LeafDecoder;
 use super::nest::{Leaves, Nest};
 use super::{corrupt, values};
+use crate::CpuEngine;
 
 /// How columns are decoded.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +52,37 @@ pub fn supports(column: &Column) -> Result<(), String> {
             Err("a structure without columns".to_owned())
         }
         Column::Struct(structure) => structure.children.iter().try_for_each(supports),
+    }
+}
+
+impl ColumnEngine for CpuEngine {
+    fn label(&self) -> &'static str {
+        "the cpu engine"
+    }
+
+    fn supports(
+        &self,
+        _file: &File,
+        column: &Column,
+        _options: &ReadOptions,
+    ) -> std::result::Result<(), String> {
+        supports(column)
+    }
+
+    fn column(
+        self: Arc<Self>,
+        request: &ColumnRequest<'_>,
+    ) -> Result<Option<Box<dyn ColumnDecoder>>> {
+        let ColumnRequest { file, row_group, column, selection, .. } = *request;
+        let verify_checksums = request.options.verify_checksums;
+        let options = ColumnOptions { level: self.level, verify_checksums };
+        Ok(Some(Box::new(FieldDecoder::new(file, row_group, column, selection, options)?)))
+    }
+}
+
+impl ColumnDecoder for FieldDecoder {
+    fn next(&mut self, rows: usize) -> Result<ArrayRef> {
+        Self::next(self, rows)
     }
 }
 

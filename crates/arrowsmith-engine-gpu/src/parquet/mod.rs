@@ -25,7 +25,7 @@ use arrow_select::concat::concat;
 use arrowsmith_core::Result;
 use arrowsmith_engine_cpu::parquet::FieldDecoder as CpuDecoder;
 use arrowsmith_engine_cpu::parquet::nest::{self, Nest};
-use arrowsmith_parquet::{Column, File, RowSelection};
+use arrowsmith_parquet::{Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection};
 
 use crate::device::memory::Arena;
 use crate::device::{Device, Stream, failure};
@@ -112,6 +112,38 @@ impl ColumnEngine {
         };
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
         outcome
+    }
+}
+
+impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
+    fn label(&self) -> &'static str {
+        "the gpu engine"
+    }
+
+    fn supports(
+        &self,
+        _file: &File,
+        column: &Column,
+        _options: &ReadOptions,
+    ) -> std::result::Result<(), String> {
+        supports(column)
+    }
+
+    fn column(
+        self: Arc<Self>,
+        request: &ColumnRequest<'_>,
+    ) -> Result<Option<Box<dyn ColumnDecoder>>> {
+        let ColumnRequest { file, row_group, column, selection, .. } = *request;
+        let verify_checksums = request.options.verify_checksums;
+        let options = ColumnOptions { verify_checksums, ..ColumnOptions::default() };
+        let decoder = FieldDecoder::new(&self, file, row_group, column, selection, options)?;
+        Ok(Some(Box::new(decoder)))
+    }
+}
+
+impl ColumnDecoder for FieldDecoder {
+    fn next(&mut self, rows: usize) -> Result<ArrayRef> {
+        Self::next(self, rows)
     }
 }
 

@@ -4,12 +4,15 @@
 //! What a circuit refuses, and every chunk in which it finds anything that is not sound, is left to the caller's own decoder: so errors
 //! are that decoder's. Circuits are compiled when they are needed first.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef, new_empty_array};
+use arrow_select::concat::concat;
 use arrowsmith_core::{Error, Result};
-use arrowsmith_parquet::{Column, File};
+use arrowsmith_parquet::{Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection};
 use arrowsmith_rtlgen::parquet::Options;
 
 use super::{Engine, Measured, ParquetError, column};
@@ -107,6 +110,68 @@ impl ColumnEngine {
         };
         let (batch, took) = engine.start(&self.memory)?.read(file, row_group)?;
         Ok((Arc::clone(batch.column(0)), took))
+    }
+}
+
+impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
+    fn label(&self) -> &'static str {
+        "a simulated circuit"
+    }
+
+    fn supports(
+        &self,
+        file: &File,
+        column: &Column,
+        options: &ReadOptions,
+    ) -> std::result::Result<(), String> {
+        if options.verify_checksums {
+            return Err("circuits do not verify checksums".to_owned());
+        }
+        Self::supports(file, column)
+    }
+
+    fn column(
+        self: Arc<Self>,
+        request: &ColumnRequest<'_>,
+    ) -> Result<Option<Box<dyn ColumnDecoder>>> {
+        let Some(array) = self.chunk(request.file, request.row_group, request.column)? else {
+            return Ok(None);
+        };
+        let all = RowSelection::all(array.len());
+        let ranges: VecDeque<_> =
+            request.selection.unwrap_or(&all).ranges().iter().cloned().collect();
+        let fits = ranges.back().is_none_or(|range| range.end <= array.len());
+        Ok(fits.then(|| Box::new(Whole { array, ranges }) as Box<dyn ColumnDecoder>))
+    }
+}
+
+/// The wanted rows of a column chunk that is decoded.
+struct Whole {
+    array: ArrayRef,
+    /// What is still to come, counted in the array.
+    ranges: VecDeque<Range<usize>>,
+}
+
+impl ColumnDecoder for Whole {
+    fn next(&mut self, rows: usize) -> Result<ArrayRef> {
+        let mut parts = Vec::new();
+        let mut left = rows;
+        while left > 0
+            && let Some(range) = self.ranges.front_mut()
+        {
+            let some = left.min(range.len());
+            parts.push(self.array.slice(range.start, some));
+            range.start += some;
+            left -= some;
+            if range.start >= range.end {
+                self.ranges.pop_front();
+            }
+        }
+        match &parts[..] {
+            [] => Ok(new_empty_array(self.array.data_type())),
+            [one] => Ok(Arc::clone(one)),
+            _ => Ok(concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())?),
+        }
     }
 }
 

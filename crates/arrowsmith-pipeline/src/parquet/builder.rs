@@ -8,9 +8,7 @@ use std::thread;
 
 use arrow_schema::FieldRef;
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_engine_gpu::parquet::ColumnEngine;
-use arrowsmith_engine_rtl::parquet::ColumnEngine as Circuits;
-use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
+use arrowsmith_parquet::{ColumnEngine, Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
@@ -25,16 +23,6 @@ const BATCH_ROWS: usize = 128 << 10;
 /// Rows of a batch of a very wide table, at least.
 const BATCH_ROWS_MIN: usize = 1 << 10;
 
-/// What decodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Engine {
-    /// Ours; columns that it does not take are left to the `parquet` crate.
-    #[default]
-    Cpu,
-    /// The `parquet` crate alone.
-    Reference,
-}
-
 /// A pipeline that is being put together: files, what is read of them, a condition.
 #[derive(Default)]
 pub struct ParquetPipeline {
@@ -47,15 +35,13 @@ pub struct ParquetPipeline {
     limit: Option<u64>,
     threads: usize,
     batch_rows: Option<usize>,
-    engine: Engine,
-    gpu: Option<Arc<ColumnEngine>>,
-    rtl: Option<Arc<Circuits>>,
+    engines: Vec<Arc<dyn ColumnEngine>>,
     limits: Limits,
     cancel: Arc<AtomicBool>,
 }
 
 impl ParquetPipeline {
-    /// A pipeline without files, with every option at its default.
+    /// A pipeline without files and engines, with every option at its default.
     pub fn builder() -> Self {
         Self::default()
     }
@@ -128,26 +114,10 @@ impl ParquetPipeline {
         self
     }
 
-    /// What decodes.
+    /// What decodes: each column by the first of these that supports it and does not decline it.
     #[must_use]
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.engine = engine;
-        self
-    }
-
-    /// A device that decodes the columns that its kernels hold; the others, and those in which it finds anything
-    /// that is not sound, are decoded as without it.
-    #[must_use]
-    pub fn gpu(mut self, gpu: Option<Arc<ColumnEngine>>) -> Self {
-        self.gpu = gpu;
-        self
-    }
-
-    /// Simulated circuits that decode the columns that they hold; the others, and those in which they find anything that is not
-    /// sound, are decoded as without them.
-    #[must_use]
-    pub fn rtl(mut self, rtl: Option<Arc<Circuits>>) -> Self {
-        self.rtl = rtl;
+    pub fn engines(mut self, engines: Vec<Arc<dyn ColumnEngine>>) -> Self {
+        self.engines = engines;
         self
     }
 
@@ -188,9 +158,7 @@ impl ParquetPipeline {
             filter: self.filter,
             row_groups: self.row_groups,
             rows: self.rows,
-            engine: self.engine,
-            gpu: self.gpu.filter(|_| self.engine == Engine::Cpu),
-            rtl: self.rtl.filter(|_| self.engine == Engine::Cpu),
+            engines: self.engines,
             limits: self.limits,
             partitions,
             many: count > 1,

@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One column of a portion: its batches one after another, from whichever engine decodes it.
 
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
-use arrow_select::concat::concat;
 use arrow_select::filter::filter;
 use arrow_select::take::take;
 use arrowsmith_core::Result;
-use arrowsmith_engine_cpu::parquet::FieldDecoder as CpuDecoder;
-use arrowsmith_engine_gpu::parquet::FieldDecoder as GpuDecoder;
-use arrowsmith_engine_reference::parquet::FieldDecoder as ReferenceDecoder;
-use arrowsmith_parquet::RowSelection;
+use arrowsmith_parquet::ColumnDecoder;
 
 /// What gives the values.
 pub(crate) enum Stream {
-    /// Our own engine.
-    Cpu(Box<CpuDecoder>),
-    /// A device, or our own engine where it is not sure.
-    Gpu(Box<GpuDecoder>),
-    /// A circuit, which has decoded all there is.
-    Whole(Whole),
-    /// The `parquet` crate.
-    Reference(Box<ReferenceDecoder>),
+    /// An engine.
+    Decoder(Box<dyn ColumnDecoder>),
     /// A column that the file does not have.
     Null(DataType),
     /// A value that is the same in every row: an array of one.
@@ -38,49 +26,12 @@ impl Stream {
     /// The next `rows` rows, or as many as are left.
     pub(crate) fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         match self {
-            Self::Cpu(decoder) => decoder.next(rows),
-            Self::Gpu(decoder) => decoder.next(rows),
-            Self::Whole(whole) => whole.next(rows),
-            Self::Reference(decoder) => decoder.next(rows),
+            Self::Decoder(decoder) => decoder.next(rows),
             Self::Null(data_type) => Ok(new_null_array(data_type, rows)),
             Self::Constant(value) => {
                 let zeros = UInt32Array::from(vec![0; rows]);
                 Ok(take(value, &zeros, None)?)
             }
-        }
-    }
-}
-
-/// The wanted rows of a column chunk that is decoded.
-pub(crate) struct Whole {
-    array: ArrayRef,
-    /// What is still to come, counted in the array.
-    ranges: VecDeque<Range<usize>>,
-}
-
-impl Whole {
-    pub(crate) fn new(array: ArrayRef, selection: &RowSelection) -> Self {
-        Self { array, ranges: selection.ranges().iter().cloned().collect() }
-    }
-
-    fn next(&mut self, rows: usize) -> Result<ArrayRef> {
-        let mut parts = Vec::new();
-        let mut left = rows;
-        while left > 0
-            && let Some(range) = self.ranges.front_mut()
-        {
-            let some = left.min(range.len());
-            parts.push(self.array.slice(range.start, some));
-            range.start += some;
-            left -= some;
-            if range.start >= range.end {
-                self.ranges.pop_front();
-            }
-        }
-        match &parts[..] {
-            [] => Ok(new_empty_array(self.array.data_type())),
-            [one] => Ok(Arc::clone(one)),
-            _ => Ok(concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())?),
         }
     }
 }

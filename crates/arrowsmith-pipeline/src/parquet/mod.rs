@@ -28,7 +28,7 @@ mod schedule;
 
 pub use arrowsmith_parquet as format;
 pub use arrowsmith_source::DataFile;
-pub use builder::{Engine, ParquetPipeline};
+pub use builder::ParquetPipeline;
 pub use explain::{ColumnNote, Explanation};
 pub use input::open_file;
 pub use run::ParquetBatches;

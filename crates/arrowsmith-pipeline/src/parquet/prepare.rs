@@ -12,33 +12,27 @@ use arrow_array::ArrayRef;
 use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
-use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder as CpuDecoder, supports};
-use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder as GpuDecoder};
-use arrowsmith_engine_reference::parquet::Reader as Reference;
-use arrowsmith_engine_rtl::parquet::ColumnEngine as Circuits;
 use arrowsmith_parquet::{
-    Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan, RowSelection,
+    Column, ColumnEngine, ColumnRequest, Columns, File, Filter, Predicate, ReadOptions, ReadPlan,
+    RowSelection,
 };
 use arrowsmith_source::DataFile;
 
+use super::Explanation;
 use super::explain::ColumnNote;
-use super::field::{FieldTask, Stream, Whole};
+use super::field::{FieldTask, Stream};
 use super::input::{self, Opened};
 use super::partition::{Partitions, always, never};
 use super::portion::Window;
-use super::{Engine, Explanation};
 
 /// What is asked of all files.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) options: ReadOptions,
     pub(crate) filter: Option<Predicate>,
     pub(crate) row_groups: Option<Vec<usize>>,
-    pub(crate) engine: Engine,
-    /// A device that decodes what it can.
-    pub(crate) gpu: Option<Arc<ColumnEngine>>,
-    /// Circuits that decode what they can.
-    pub(crate) rtl: Option<Arc<Circuits>>,
+    /// What decodes: of a column, the first that supports it.
+    pub(crate) engines: Vec<Arc<dyn ColumnEngine>>,
     pub(crate) limits: Limits,
     /// Rows that are read, counted over the row groups that are; none: all.
     pub(crate) rows: Option<RowSelection>,
@@ -52,12 +46,8 @@ pub(crate) struct Prepared {
     pub(crate) opened: Opened,
     /// The columns that are decoded.
     plan: ReadPlan,
-    options: ColumnOptions,
-    /// The `parquet` crate's view of the file, if it decodes any column.
-    reference: Option<Reference>,
-    engine: Engine,
-    gpu: Option<Arc<ColumnEngine>>,
-    rtl: Option<Arc<Circuits>>,
+    options: ReadOptions,
+    engines: Vec<Arc<dyn ColumnEngine>>,
     /// For each field of the batches, what gives it.
     sources: Vec<Source>,
     pub(crate) schema: SchemaRef,
@@ -129,21 +119,12 @@ impl Prepared {
         };
         let sources = sources(&plan, &schema, request, &values).map_err(named)?;
         let condition = condition(&opened.file, request, &values)?;
-        let mut decoded = plan.fields.iter().chain(match &condition {
+        let decoded = plan.fields.iter().chain(match &condition {
             Condition::Some(condition) => condition.plan.fields.as_slice(),
             Condition::All | Condition::None => &[],
         });
-        let reference = match decoded.any(|column| !is_ours(request.engine, column)) {
-            true => Some(Reference::new(&opened.file, &options)?),
-            false => None,
-        };
-        let options = ColumnOptions {
-            verify_checksums: request.options.verify_checksums,
-            ..ColumnOptions::default()
-        };
-        let engine = request.engine;
-        let (gpu, rtl) = (request.gpu.clone(), request.rtl.clone());
-        Ok(Self { opened, plan, options, reference, engine, gpu, rtl, sources, schema, condition })
+        let engines = opened_engines(&opened.file, decoded, &options, &request.engines)?;
+        Ok(Self { opened, plan, options, engines, sources, schema, condition })
     }
 
     /// Ranges of the file that the fields need of a row group.
@@ -207,41 +188,30 @@ impl Prepared {
 
     /// Starts decoding one column.
     pub(crate) fn stream(&self, file: &File, column: &Column, window: &Window) -> Result<Stream> {
-        let selection = Some(&window.selection);
-        if let Some(gpu) = self.gpu.as_ref().filter(|_| is_ours(self.engine, column)) {
-            let group = window.row_group;
-            let decoder = GpuDecoder::new(gpu, file, group, column, selection, self.options)?;
-            return Ok(Stream::Gpu(Box::new(decoder)));
+        let request = ColumnRequest {
+            file,
+            row_group: window.row_group,
+            column,
+            selection: Some(&window.selection),
+            batch_rows: window.batch_rows,
+            options: &self.options,
+        };
+        for engine in &self.engines {
+            if engine.supports(file, column, &self.options).is_ok()
+                && let Some(decoder) = Arc::clone(engine).column(&request)?
+            {
+                return Ok(Stream::Decoder(decoder));
+            }
         }
-        if let Some(circuits) = &self.rtl
-            && self.on_circuit(column).is_ok()
-            && let Some(array) = circuits.chunk(file, window.row_group, column)?
-            && window.selection.ranges().last().is_none_or(|range| range.end <= array.len())
-        {
-            return Ok(Stream::Whole(Whole::new(array, &window.selection)));
-        }
-        if is_ours(self.engine, column) {
-            let decoder = CpuDecoder::new(file, window.row_group, column, selection, self.options)?;
-            return Ok(Stream::Cpu(Box::new(decoder)));
-        }
-        let reference = self.reference.as_ref().ok_or_else(|| {
-            Error::file(FileErrorKind::Unsupported, "no engine decodes this column")
-        })?;
-        let decoder =
-            reference.field(file, window.row_group, column, selection, window.batch_rows)?;
-        Ok(Stream::Reference(Box::new(decoder)))
+        Err(undecodable(column, &self.reason(column)))
     }
 
-    /// Why no circuit decodes a column, if none does.
-    fn on_circuit(&self, column: &Column) -> std::result::Result<(), String> {
-        if self.options.verify_checksums {
-            return Err("circuits do not verify checksums".to_owned());
-        }
-        Circuits::supports(&self.opened.file, column)
-    }
-
-    fn is_ours(&self, field: usize) -> bool {
-        is_ours(self.engine, &self.plan.fields[field])
+    /// Why the first engine does not decode a column, if it does not.
+    fn reason(&self, column: &Column) -> String {
+        let supports = |engine: &Arc<dyn ColumnEngine>| {
+            engine.supports(&self.opened.file, column, &self.options).err()
+        };
+        self.engines.first().and_then(supports).unwrap_or_else(|| "no engine".to_owned())
     }
 
     /// What is going to happen, by this file.
@@ -250,25 +220,15 @@ impl Prepared {
             let (by, fall_back) = match source {
                 Source::Null => ("nothing: the file does not have it", None),
                 Source::Constant(_) => ("the folders' names", None),
-                Source::Column(_) if self.engine == Engine::Reference => {
-                    ("the parquet crate", None)
+                Source::Column(index) => {
+                    let column = &self.plan.fields[*index];
+                    let decodes = |engine: &&Arc<dyn ColumnEngine>| {
+                        engine.supports(&self.opened.file, column, &self.options).is_ok()
+                    };
+                    let by = self.engines.iter().find(decodes).map_or("nothing", |e| e.label());
+                    let first = self.engines.first().is_some_and(|engine| decodes(&engine));
+                    (by, (!first).then(|| self.reason(column)))
                 }
-                Source::Column(index) if self.gpu.is_some() && self.is_ours(*index) => {
-                    match arrowsmith_engine_gpu::parquet::supports(&self.plan.fields[*index]) {
-                        Ok(()) => ("the gpu engine", None),
-                        Err(reason) => ("the cpu engine", Some(reason)),
-                    }
-                }
-                Source::Column(index) if self.rtl.is_some() && self.is_ours(*index) => {
-                    match self.on_circuit(&self.plan.fields[*index]) {
-                        Ok(()) => ("a simulated circuit", None),
-                        Err(reason) => ("the cpu engine", Some(reason)),
-                    }
-                }
-                Source::Column(index) => match supports(&self.plan.fields[*index]) {
-                    Ok(()) => ("the cpu engine", None),
-                    Err(reason) => ("the parquet crate", Some(reason)),
-                },
             };
             let data_type = field.data_type().to_string();
             ColumnNote { name: field.name().clone(), data_type, by, fall_back }
@@ -295,9 +255,40 @@ impl Prepared {
     }
 }
 
-/// Whether our own engine decodes a column.
-fn is_ours(engine: Engine, column: &Column) -> bool {
-    engine == Engine::Cpu && supports(column).is_ok()
+/// The engines that decode columns of a file, ready for it, in their order.
+fn opened_engines<'a>(
+    file: &File,
+    columns: impl Iterator<Item = &'a Column>,
+    options: &ReadOptions,
+    engines: &[Arc<dyn ColumnEngine>],
+) -> Result<Vec<Arc<dyn ColumnEngine>>> {
+    let mut left: Vec<&Column> = columns.collect();
+    let mut used = Vec::new();
+    let mut reason = "no engine was given".to_owned();
+    for engine in engines {
+        let before = left.len();
+        left.retain(|column| match engine.supports(file, column, options) {
+            Ok(()) => false,
+            Err(why) => {
+                reason = why;
+                true
+            }
+        });
+        // What an engine supports it may still decline, so the next one stays in the list.
+        if left.len() < before {
+            engine.open(file, options)?;
+        }
+        used.push(Arc::clone(engine));
+    }
+    match left.first() {
+        Some(column) => Err(undecodable(column, &reason)),
+        None => Ok(used),
+    }
+}
+
+fn undecodable(column: &Column, reason: &str) -> Error {
+    let name = column.field().name();
+    Error::file(FileErrorKind::Unsupported, format!("column {name}: {reason}"))
 }
 
 /// The schema of all batches, by the first file.

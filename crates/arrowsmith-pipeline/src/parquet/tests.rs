@@ -14,6 +14,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrowsmith_core::{Error, Limits, Result};
+use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::{DataFile, Input, Ranged, expand_dataset};
 use bytes::Bytes;
@@ -48,8 +49,12 @@ fn file(batch: &RecordBatch, group_rows: usize) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
+fn builder() -> ParquetPipeline {
+    ParquetPipeline::builder().engines(vec![Arc::new(CpuEngine::default())])
+}
+
 fn pipeline(bytes: Vec<u8>) -> ParquetPipeline {
-    ParquetPipeline::builder().files([Input::bytes(bytes)])
+    builder().files([Input::bytes(bytes)])
 }
 
 fn whole(batches: ParquetBatches) -> RecordBatch {
@@ -151,11 +156,11 @@ fn limits_and_row_groups() {
     assert_eq!(whole(made.start().unwrap()), concat_batches(&all.schema(), &parts).unwrap());
     let error = refused(pipeline(bytes.clone()).row_groups(Some(vec![4])));
     assert!(error.contains("there is no 4, the file has 4"), "{error}");
-    let two = ParquetPipeline::builder()
+    let two = builder()
         .files([Input::bytes(bytes.clone()), Input::bytes(bytes)])
         .row_groups(Some(vec![0]));
     assert!(refused(two).contains("one file only"));
-    assert!(refused(ParquetPipeline::builder()).contains("no file"));
+    assert!(refused(builder()).contains("no file"));
 }
 
 #[test]
@@ -193,7 +198,7 @@ fn folders_give_columns() {
         if let Some(columns) = columns {
             options = options.with_columns(columns.iter().copied());
         }
-        let batches = ParquetPipeline::builder()
+        let batches = builder()
             .files(expand_dataset(folder.path(), &["parquet"]).unwrap())
             .filter(text.and_then(condition))
             .options(options)
@@ -235,7 +240,7 @@ fn folders_give_columns() {
     assert_eq!((only.num_columns(), only.num_rows()), (1, 40));
 
     let declared = |data_type: DataType| {
-        ParquetPipeline::builder()
+        builder()
             .files(expand_dataset(folder.path(), &["parquet"]).unwrap())
             .partition_types(vec![Arc::new(Field::new("year", data_type, true))])
     };
@@ -253,7 +258,7 @@ fn files_that_differ_are_made_one_or_refused() {
     )])
     .unwrap();
     let read = |second: &RecordBatch| -> Result<Vec<RecordBatch>> {
-        ParquetPipeline::builder()
+        builder()
             .files([Input::bytes(file(&rows(0, 3), 10)), Input::bytes(file(second, 10))])
             .threads(1)
             .start()?
@@ -311,14 +316,14 @@ fn remote_files_are_read_in_parts() {
     });
     let input = || Input::Ranged { name: Some("far".into()), ranged: remote.clone() };
     let read = |made: ParquetPipeline| whole(made.files([input()]).threads(2).start().unwrap());
-    assert_eq!(read(ParquetPipeline::builder()), all);
+    assert_eq!(read(builder()), all);
     remote.fetched.store(0, Ordering::Relaxed);
     let options = ReadOptions::default().with_columns(["run"]);
-    let found = read(ParquetPipeline::builder().options(options).filter(condition("id < 10")));
+    let found = read(builder().options(options).filter(condition("id < 10")));
     assert_eq!(found.num_rows(), 10);
     assert!(remote.fetched.load(Ordering::Relaxed) < bytes.len() / 2);
     remote.broken.store(true, Ordering::Relaxed);
-    let error = refused(ParquetPipeline::builder().files([input()]));
+    let error = refused(builder().files([input()]));
     assert_eq!(error, "far: the cable is cut");
 }
 
@@ -408,5 +413,5 @@ fn a_file_of_no_rows_has_a_schema() {
     let batches = pipeline(file(&empty, 10)).start().unwrap();
     assert_eq!(whole(batches), empty);
     let file: DataFile = Input::bytes(&b"PAR1 is not all there is to it PAR1"[..]).into();
-    assert!(ParquetPipeline::builder().files([file]).start().is_err());
+    assert!(builder().files([file]).start().is_err());
 }

@@ -7,19 +7,31 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_engine_gpu::parquet::ColumnEngine;
-use arrowsmith_engine_rtl::parquet::ColumnEngine as Circuits;
+use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_pipeline::Progress;
 use arrowsmith_pipeline::parquet::{ParquetBatches, ParquetPipeline};
 use arrowsmith_source::DataFile;
 
-use super::{Engine, Explanation, File, Predicate, ReadOptions, RowSelection};
+use super::{ColumnEngine, Explanation, File, Predicate, ReadOptions, RowSelection};
 use crate::stream::BatchStream;
+
+/// What decodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// Ours; columns that it does not support are left to the `parquet` crate, in builds with the feature
+    /// `reference`.
+    #[default]
+    Cpu,
+    /// The `parquet` crate alone: feature `reference`.
+    Reference,
+}
 
 /// Options of a reader, all with defaults: every column of every row, every core decodes.
 #[derive(Default)]
 pub struct ReaderBuilder {
     pipeline: ParquetPipeline,
+    engine: Engine,
+    accelerator: Option<Arc<dyn ColumnEngine>>,
 }
 
 impl ReaderBuilder {
@@ -31,82 +43,89 @@ impl ReaderBuilder {
     /// Columns and the Arrow types that they are read as. Partition columns may be among the columns;
     /// they come last.
     #[must_use]
-    pub fn options(self, options: ReadOptions) -> Self {
-        Self { pipeline: self.pipeline.options(options) }
+    pub fn options(mut self, options: ReadOptions) -> Self {
+        self.pipeline = self.pipeline.options(options);
+        self
     }
 
     /// Only rows for which this holds. It may name columns that are not read otherwise. Row groups and
     /// pages that cannot match are not decoded.
     #[must_use]
-    pub fn filter(self, filter: Option<Predicate>) -> Self {
-        Self { pipeline: self.pipeline.filter(filter) }
+    pub fn filter(mut self, filter: Option<Predicate>) -> Self {
+        self.pipeline = self.pipeline.filter(filter);
+        self
     }
 
     /// Only these row groups, in this order, of a single file.
     #[must_use]
-    pub fn row_groups(self, row_groups: Option<Vec<usize>>) -> Self {
-        Self { pipeline: self.pipeline.row_groups(row_groups) }
+    pub fn row_groups(mut self, row_groups: Option<Vec<usize>>) -> Self {
+        self.pipeline = self.pipeline.row_groups(row_groups);
+        self
     }
 
     /// Only these rows, counted from 0 over all row groups that are read, before any condition.
     #[must_use]
-    pub fn rows(self, rows: Option<RowSelection>) -> Self {
-        Self { pipeline: self.pipeline.rows(rows) }
+    pub fn rows(mut self, rows: Option<RowSelection>) -> Self {
+        self.pipeline = self.pipeline.rows(rows);
+        self
     }
 
     /// Types of partition columns; those of the others are inferred.
     #[must_use]
-    pub fn partition_types(self, fields: Vec<FieldRef>) -> Self {
-        Self { pipeline: self.pipeline.partition_types(fields) }
+    pub fn partition_types(mut self, fields: Vec<FieldRef>) -> Self {
+        self.pipeline = self.pipeline.partition_types(fields);
+        self
     }
 
     /// Rows, at most.
     #[must_use]
-    pub fn limit(self, rows: Option<u64>) -> Self {
-        Self { pipeline: self.pipeline.limit(rows) }
+    pub fn limit(mut self, rows: Option<u64>) -> Self {
+        self.pipeline = self.pipeline.limit(rows);
+        self
     }
 
     /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread decodes.
     #[must_use]
-    pub fn threads(self, threads: usize) -> Self {
-        Self { pipeline: self.pipeline.threads(threads) }
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.pipeline = self.pipeline.threads(threads);
+        self
     }
 
     /// Rows of a batch, at most: batches end with row groups, and a condition makes them shorter. Without it
     /// 131072, or fewer where rows are long.
     #[must_use]
-    pub fn batch_rows(self, rows: Option<usize>) -> Self {
-        Self { pipeline: self.pipeline.batch_rows(rows) }
+    pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
+        self.pipeline = self.pipeline.batch_rows(rows);
+        self
     }
 
     /// What decodes.
     #[must_use]
-    pub fn engine(self, engine: Engine) -> Self {
-        Self { pipeline: self.pipeline.engine(engine) }
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
     }
 
-    /// A device that decodes the columns that its kernels hold; engine `cpu` decodes the others.
+    /// What decodes the columns that it supports, before engine `cpu`: a device (`gpu::parquet::ColumnEngine`) or
+    /// simulated circuits (`rtl::parquet::ColumnEngine`). Engine `reference` has none.
     #[must_use]
-    pub fn gpu(self, gpu: Option<Arc<ColumnEngine>>) -> Self {
-        Self { pipeline: self.pipeline.gpu(gpu) }
-    }
-
-    /// Simulated circuits that decode the columns that they hold; engine `cpu` decodes the others.
-    #[must_use]
-    pub fn rtl(self, rtl: Option<Arc<Circuits>>) -> Self {
-        Self { pipeline: self.pipeline.rtl(rtl) }
+    pub fn accelerator(mut self, accelerator: Option<Arc<dyn ColumnEngine>>) -> Self {
+        self.accelerator = accelerator;
+        self
     }
 
     /// Bounds on what files may ask for, and on memory.
     #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
-        Self { pipeline: self.pipeline.limits(limits) }
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.pipeline = self.pipeline.limits(limits);
+        self
     }
 
     /// Stops everything with [`Error::Cancelled`] once it is true.
     #[must_use]
-    pub fn cancel(self, cancel: Arc<AtomicBool>) -> Self {
-        Self { pipeline: self.pipeline.cancel(cancel) }
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.pipeline = self.pipeline.cancel(cancel);
+        self
     }
 
     /// Opens the first of `files`, whose columns are those of all, and starts decoding.
@@ -119,7 +138,17 @@ impl ReaderBuilder {
         I: IntoIterator,
         I::Item: Into<DataFile>,
     {
-        Ok(ParquetReader { batches: self.pipeline.files(files).start()? })
+        let mut engines = Vec::new();
+        if self.engine == Engine::Cpu {
+            engines.extend(self.accelerator);
+            engines.push(Arc::new(CpuEngine::default()) as Arc<dyn ColumnEngine>);
+        }
+        #[cfg(feature = "reference")]
+        engines.push(Arc::<arrowsmith_engine_reference::parquet::ColumnEngine>::default());
+        if engines.is_empty() {
+            return Err(crate::lacks("reference"));
+        }
+        Ok(ParquetReader { batches: self.pipeline.engines(engines).files(files).start()? })
     }
 }
 
