@@ -54,9 +54,10 @@ def test_polars_shares_memory(table: arrowsmith.Table) -> None:
     frame = pl.DataFrame(table)
     expected = pa.table(table)
     for name in ("id", "ratio"):
-        pointer, offset, length = frame[name]._get_buffer_info()
-        assert (offset, length) == (0, ROWS)
-        assert pointer in addresses(expected[name].chunk(0))
+        # Polars hands out its own memory, so what it gives lies where ours does.
+        taken = frame[name].to_arrow()
+        assert (taken.offset, len(taken)) == (0, ROWS)
+        assert taken.buffers()[1].address in addresses(expected[name].chunk(0))
     assert frame.equals(pl.DataFrame(expected))
     assert frame["user"].struct.field("age").to_list() == [n % 90 for n in range(ROWS)]
 
@@ -65,18 +66,18 @@ def test_duckdb_queries_it(table: arrowsmith.Table) -> None:
     with duckdb.connect() as connection:
         connection.register("t", pa.table(table))
         query = 'select count(*), sum(id), sum("user".age), max(name), sum(len(tags)) from t'
-        expected = connection.execute(query).fetchone()
+        expected = connection.execute(query).fetchall()
         # No pyarrow in between: DuckDB takes the capsule.
         direct = connection.from_arrow(table).query("t2", query.replace("from t", "from t2"))
-        assert direct.fetchone() == expected
-        assert expected is not None
-        assert expected[:2] == (ROWS, ROWS * (ROWS - 1) // 2)
+        assert direct is not None
+        assert direct.fetchall() == expected
+        assert [row[:2] for row in expected] == [(ROWS, ROWS * (ROWS - 1) // 2)]
 
 
 def test_duckdb_queries_a_stream(lines: bytes) -> None:
     with arrowsmith.open_json(lines, columns=["id"]) as reader, duckdb.connect() as connection:
         relation = connection.from_arrow(reader)
-        assert relation.aggregate("count(*), max(id)").fetchone() == (ROWS, ROWS - 1)
+        assert relation.aggregate("count(*), max(id)").fetchall() == [(ROWS, ROWS - 1)]
 
 
 def test_pandas_shares_memory(table: arrowsmith.Table) -> None:
