@@ -13,7 +13,7 @@ quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }; }
 
 [ -x "$venv/bin/python" ] || quietly "${PYTHON:-python3}" -m venv "$venv"
 if ! cmp -s requirements-dev.txt "$venv/requirements-dev.txt"; then
-    quietly "$venv/bin/python" -m pip install -r requirements-dev.txt
+    quietly "$venv/bin/python" -m pip install --require-hashes -r requirements-dev.txt
     cp requirements-dev.txt "$venv/requirements-dev.txt"
 fi
 VIRTUAL_ENV=$venv quietly "$venv/bin/maturin" develop --release "$@"

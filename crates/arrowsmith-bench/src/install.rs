@@ -78,7 +78,7 @@ fn python(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>,
         remove(&done)?;
         run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
         run(Command::new(&interpreter)
-            .args(["-m", "pip", "install", "--quiet", "--requirement"])
+            .args(["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"])
             .arg(folder.join("requirements.txt")))?;
         fs::write(&done, "").map_err(|e| format!("{}: {e}", done.display()))?;
     }

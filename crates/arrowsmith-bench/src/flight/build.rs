@@ -98,7 +98,7 @@ fn python(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, Strin
         progress("installing pyarrow and PostgreSQL's drivers");
         run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
         run(Command::new(&interpreter)
-            .args(["-m", "pip", "install", "--quiet", "--requirement"])
+            .args(["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"])
             .arg(folder.join("requirements.txt")))?;
         // Names that a linker looks for.
         let links = "import pyarrow; pyarrow.create_library_symlinks()";

@@ -14,8 +14,8 @@ use crate::peer::last_line;
 
 const PEER: &str = include_str!("../../../../bench/peers/jvm/JsonPeer.java");
 const SPARK: &str = include_str!("../../../../bench/peers/jvm/spark.py");
-/// Spark for the Python package index: it runs on JDK 17 and newer.
-const PYSPARK: &str = "pyspark==4.3.0";
+/// Spark as the Python package index has it: it runs on JDK 17 and newer.
+const PYSPARK: &str = include_str!("../../../../bench/peers/jvm/requirements.txt");
 
 #[derive(Deserialize)]
 struct Answer {
@@ -107,11 +107,17 @@ fn compile(folder: &Path, jdk: &Jdk, libraries: &Libraries) -> Result<std::ffi::
 fn spark(folder: &Path) -> Result<(PathBuf, PathBuf), String> {
     let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
     let python = folder.join("venv/bin/python");
-    let done = folder.join(PYSPARK);
-    if !done.is_file() {
+    let done = folder.join("installed");
+    if fs::read_to_string(&done).ok().as_deref() != Some(PYSPARK) {
+        let wanted = folder.join("requirements.txt");
+        let write = |file: &Path| {
+            fs::write(file, PYSPARK).map_err(|error| format!("{}: {error}", file.display()))
+        };
+        write(&wanted)?;
         ran(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
-        ran(Command::new(&python).args(["-m", "pip", "install", "--quiet", PYSPARK]))?;
-        fs::write(&done, "").map_err(|error| format!("{}: {error}", done.display()))?;
+        let install = ["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"];
+        ran(Command::new(&python).args(install).arg(&wanted))?;
+        write(&done)?;
     }
     let script = folder.join("spark.py");
     fs::write(&script, SPARK).map_err(|error| format!("{}: {error}", script.display()))?;
