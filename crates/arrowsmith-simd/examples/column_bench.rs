@@ -9,7 +9,7 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a benchmark")]
 
-#[path = "../tests/column/encode.rs"]
+#[path = "../tests/suite/column/encode.rs"]
 mod encode;
 
 use std::hint::black_box;

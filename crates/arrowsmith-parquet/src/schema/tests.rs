@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The mapping of schemas: what the specification says of lists, what the reader asks for, what is refused.
-//! Types of every kind are held to the `parquet` crate in `tests/corpora.rs`.
+//! Types of every kind are held to the `parquet` crate in `tests/suite/corpora.rs`.
 
 use arrow_schema::TimeUnit;
 use parquet::schema::parser::parse_message_type;

@@ -3,14 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::cmp::Ordering;
 
 use arrowsmith_number::{NumberError, parse_f16, parse_f32, parse_f64, scan_number};
-use common::{corpora, number_len, std_float, surroundings};
 use half::f16;
 use proptest::prelude::*;
+
+use crate::common::{corpora, number_len, std_float, surroundings};
 
 /// The oracle for `f16`: walks up from below until the point half-way to the next half is not below
 /// the double of the text; where the double is exactly half-way, the digits decide, compared as

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Parquet file through a circuit and through engine `cpu`.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use arrow_array::ArrayRef;
 use arrow_array::RecordBatch;
 use arrowsmith_core::Limits;

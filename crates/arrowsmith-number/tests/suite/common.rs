@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the tests of this crate share: slow twins that are plainly right, and where corpora are.
-#![allow(dead_code, reason = "each test binary uses a part")]
 
 use std::path::{Path, PathBuf};
 

@@ -5,13 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
-
 use std::path::Path;
 use std::process::Output;
 
 use arrowsmith_jvm::{Built, Jdk, Mode, RunOptions};
-use common::{build, check, jdks, layout, libraries};
+
+use crate::common::{build, check, jdks, layout, libraries};
 
 const LAYOUT: &str = "classes:
   Order: {id: long, c: char, d: double, note: 'string(40)?', lines: 'Line?[<=5]?', one: Line, grid: 'int[3][<=4]'}

@@ -8,8 +8,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod parquet_support;
-
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -25,7 +23,8 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{WriterProperties, WriterVersion};
-use parquet_support::{Case, check, first_difference, verilator};
+
+use crate::parquet_support::{Case, check, first_difference, verilator};
 
 /// A file of one column of numbers that are not null.
 fn numbers(

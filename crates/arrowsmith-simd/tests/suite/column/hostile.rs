@@ -5,7 +5,7 @@ use arrowsmith_simd::column::*;
 use arrowsmith_simd::{BitBuffer, Buf, Level};
 use proptest::prelude::*;
 
-use crate::encode;
+use super::encode;
 
 /// Everything that decoders say about some bytes.
 #[derive(Debug, PartialEq)]

@@ -7,9 +7,10 @@ use arrowsmith_graph::arrow::{Batches, messages};
 use arrowsmith_graph::layout::{Kind, Layout, Member, Reference};
 use arrowsmith_graph::wire::{Code, Graph, Made, Object, Options, Reader, Value, WireError};
 
-const EXPRESSION: &str = include_str!("../../../examples/objects/expression/layout-i386.json");
-const EXPRESSION_64: &str = include_str!("../../../examples/objects/expression/layout-x86_64.json");
-const SCENE: &str = include_str!("../../../examples/objects/scene/layout-x86_64.json");
+const EXPRESSION: &str = include_str!("../../../../examples/objects/expression/layout-i386.json");
+const EXPRESSION_64: &str =
+    include_str!("../../../../examples/objects/expression/layout-x86_64.json");
+const SCENE: &str = include_str!("../../../../examples/objects/scene/layout-x86_64.json");
 
 const HEADER: Options = Options { header: true, objects_max: 1 << 24 };
 

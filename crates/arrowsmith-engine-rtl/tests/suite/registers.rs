@@ -40,9 +40,9 @@ fn the_drivers_know_the_registers() {
     for (map, header) in [
         (
             RegisterMap::converter(&shape("as_converter")),
-            include_str!("../cpp/as_converter_registers.hpp"),
+            include_str!("../../cpp/as_converter_registers.hpp"),
         ),
-        (RegisterMap::json(&shape("as_json")), include_str!("../cpp/as_json_registers.hpp")),
+        (RegisterMap::json(&shape("as_json")), include_str!("../../cpp/as_json_registers.hpp")),
     ] {
         let wanted = map.c_header();
         assert_eq!(defines(header), defines(&wanted));

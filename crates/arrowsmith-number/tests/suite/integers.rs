@@ -3,14 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use arrow_buffer::i256;
 use arrowsmith_number::{
     NumberError, parse_decimal128, parse_decimal256, parse_i64, parse_u64, scan_number,
 };
-use common::{number_len, surroundings};
 use proptest::prelude::*;
+
+use crate::common::{number_len, surroundings};
 
 /// The integer by way of `i128`, or why not.
 fn slow_integer(input: &[u8], signed: bool) -> Result<(i128, usize), NumberError> {

@@ -5,8 +5,6 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
-mod json_support;
-
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, OnError};
@@ -14,7 +12,7 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_rtl::json::{Counts, RtlEngine};
 use arrowsmith_testkit::random::Rng;
 
-use json_support::{check, memory, one, plan, there};
+use crate::json_support::{check, memory, one, plan, there};
 
 const SCHEMA: &str = "x: float64, y: float32, xs: list<float64 not null>, \
      a: decimal128(38, 10), b: decimal128(5, 2), c: decimal128(18, 0), cs: fixed_size_list<decimal128(20, 3), 3>, \

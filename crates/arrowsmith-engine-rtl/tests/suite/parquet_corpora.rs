@@ -8,15 +8,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod parquet_support;
-
 use std::collections::BTreeMap;
 
 use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::parquet::{ColumnEngine, ParquetError, column};
 use arrowsmith_rtlgen::parquet::{Column, Kind, Options};
 use arrowsmith_testkit::corpus;
-use parquet_support::{Case, verilator};
+
+use crate::parquet_support::{Case, verilator};
 
 /// Rows of a row group, at most: a cycle is simulated in ten microseconds.
 const ROWS_MAX: usize = 1_000_000;

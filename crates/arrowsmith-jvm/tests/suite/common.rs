@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the tests with JVMs share. Where there is no JDK or C compiler they say so and do nothing.
 
-#![allow(dead_code, reason = "each test uses a part")]
-
 use std::path::Path;
 use std::process::Command;
 

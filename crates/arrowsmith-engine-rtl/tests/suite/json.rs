@@ -6,8 +6,6 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
-mod json_support;
-
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
@@ -20,7 +18,7 @@ use arrowsmith_testkit::case::{Failed, load, run_case};
 use arrowsmith_testkit::random::{Rng, mutate};
 use arrowsmith_workload::{Generator, Workload};
 
-use json_support::{check, memory, one, plan, there};
+use crate::json_support::{check, memory, one, plan, there};
 
 const KITCHEN: &str = "id: uint64 not null, name: utf8, small: int8, flag: bool, n: null, \
      tags: list<utf8>, counts: list<int32 not null> not null, holes: list<uint16>, \

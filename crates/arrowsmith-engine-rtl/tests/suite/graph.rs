@@ -7,19 +7,18 @@
     reason = "a test; what is cut is small or random"
 )]
 
-mod support;
-
 use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::graph::Request;
 use arrowsmith_graph::{Code, Layout, WireError};
 use arrowsmith_rtlgen::graph::{Options, generate};
-use support::{
+
+use crate::support::{
     Oracle, Random, circuit, layout, message, root, spoil, verilator, vtables, with_header,
 };
 
 const I386: &str = "examples/objects/expression/layout-i386.json";
 const X86_64: &str = "examples/objects/expression/layout-x86_64.json";
-const HARD: &str = "crates/arrowsmith-engine-rtl/tests/hard-layout.json";
+const HARD: &str = "crates/arrowsmith-engine-rtl/tests/suite/hard-layout.json";
 
 /// The tree of Fig. 18 with n operations: each has a literal on its left and the next on its right.
 fn tree(n: u32) -> Vec<u8> {

@@ -3,13 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
-
 use std::fmt::Write;
 use std::process::Command;
 
 use arrowsmith_jvm::{Built, Existing, Jdk, JvmError, Layout, Mode, RunOptions};
-use common::{build, check, jdks, layout, libraries};
+
+use crate::common::{build, check, jdks, layout, libraries};
 
 /// Numbers that are the same everywhere: splitmix64.
 struct Random(u64);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
+//! `cargo test -p arrowsmith-engine-rtl --test suite graph::` runs those of a module.
+
+mod graph;
+mod json;
+mod json_bench;
+mod json_scalars;
+mod json_support;
+mod parquet_columns;
+mod parquet_corpora;
+mod parquet_support;
+mod registers;
+mod support;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
+//! `cargo test -p arrowsmith-jvm --test suite approaches::` runs those of a module.
+
+mod approaches;
+mod common;
+mod stress;

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
+//! `cargo test -p arrowsmith-number --test suite floats::` runs those of a module.
+
+mod common;
+mod floats;
+mod integers;
+mod text;
