@@ -3,6 +3,7 @@
 //!
 //! - [`oracle`]: an engine that is simple, slow and right; the contract in code.
 //! - [`parquet`]: files as cases, random, of the corpora, or broken, and what must hold for readers.
+//! - [`pulsar`]: a real broker, and a consumer that is not ours.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +11,7 @@ pub mod case;
 pub mod corpus;
 pub mod oracle;
 pub mod parquet;
+pub mod pulsar;
 pub mod random;
 pub mod render;
 pub mod run;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service with the sinks that others read from: a real Pulsar broker, and Flight subscribers.
 
+#![cfg(all(feature = "flight", feature = "pulsar"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
-#[path = "../../arrowsmith-sink-pulsar/tests/support/mod.rs"]
-mod support;
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -18,8 +16,15 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_reference::ReferenceEngine;
 use arrowsmith_ingest::{Config, Service};
 use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_testkit::pulsar::Broker;
 use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
-use support::Broker;
+
+/// A broker; what the service logs is shown for a test that fails, with RUST_LOG=info.
+fn broker(name: &'static str, port: u16) -> Option<Broker> {
+    let filter = tracing_subscriber::EnvFilter::from_default_env();
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
+    Broker::start(name, port, false)
+}
 
 fn start(settings: &[String]) -> Service {
     let mut all: Vec<String> = [
@@ -57,7 +62,7 @@ fn wait_for(what: &str, condition: impl Fn() -> bool) {
 /// record is in the topic once, in order.
 #[test]
 fn pulsar_has_everything_once_and_in_order_whatever_happens_to_it() {
-    let Some(broker) = Broker::start("test-ingest", 16_950, false) else { return };
+    let Some(broker) = broker("test-ingest", 16_950) else { return };
     let folder = tempfile::tempdir().unwrap();
     let settings = [
         "stream.s.sink.0.type=pulsar".to_owned(),
@@ -98,7 +103,7 @@ fn pulsar_has_everything_once_and_in_order_whatever_happens_to_it() {
 #[test]
 fn what_was_sent_is_what_is_read_for_every_schema() {
     const BYTES_MAX: usize = 128 << 10;
-    let Some(broker) = Broker::start("test-schemas", 16_980, false) else { return };
+    let Some(broker) = broker("test-schemas", 16_980) else { return };
     let folder = tempfile::tempdir().unwrap();
     for workload in [Workload::Battery, Workload::Trip, Workload::Logs] {
         let name = workload.name();
@@ -153,7 +158,7 @@ fn what_was_sent_is_what_is_read_for_every_schema() {
 /// the limit.
 #[test]
 fn a_broker_that_comes_later_gets_everything() {
-    let Some(broker) = Broker::start("test-later", 16_970, false) else { return };
+    let Some(broker) = broker("test-later", 16_970) else { return };
     broker.tool("kill");
     let folder = tempfile::tempdir().unwrap();
     let service = start(&[

@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -15,9 +13,11 @@ use std::time::{Duration, Instant};
 use arrowsmith_sink_pulsar::{
     Auth, Batch, PulsarError, PulsarOptions, PulsarSink, SchemaMode, SendFuture, Tls,
 };
+use arrowsmith_testkit::pulsar::Broker;
 use pulsar::message::proto::ServerError;
 use serde_json::json;
-use support::{Broker, batch, outgoing, payload, schema};
+
+use crate::support::{batch, outgoing, payload, schema, settings, start};
 
 async fn send(sink: &PulsarSink, sequence: u64) -> SendFuture {
     let payload = payload(&batch(sequence, 1), SchemaMode::Each);
@@ -27,7 +27,7 @@ async fn send(sink: &PulsarSink, sequence: u64) -> SendFuture {
 /// Broker faults, one after another: they take the one broker down.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_broker_is_killed_hangs_and_is_away() {
-    let Some(broker) = Broker::start("test-faults", 16_750, false) else { return };
+    let Some(broker) = start("test-faults", 16_750, false) else { return };
     let broker = Arc::new(broker);
     for batched in [false, true] {
         killed_and_restarted_in_mid_stream(&broker, batched).await;
@@ -39,7 +39,7 @@ async fn the_broker_is_killed_hangs_and_is_away() {
 /// Killed twice while messages are sent; each arrives once, and in order.
 async fn killed_and_restarted_in_mid_stream(broker: &Arc<Broker>, batched: bool) {
     let topic = format!("killed-{batched}");
-    let mut options = broker.options(&topic);
+    let mut options = settings(broker, &topic);
     options.in_flight_messages_max = 50;
     options.send_timeout_ms = 120_000;
     options.batch = Batch { enabled: batched, messages_max: 4, ..Batch::default() };
@@ -78,7 +78,7 @@ async fn killed_and_restarted_in_mid_stream(broker: &Arc<Broker>, batched: bool)
 
 /// A stopped process keeps its connections open and says nothing.
 async fn a_broker_that_hangs_holds_the_sender_up_and_no_memory(broker: &Arc<Broker>) {
-    let mut options = broker.options("hangs");
+    let mut options = settings(broker, "hangs");
     options.in_flight_bytes_max = 1 << 20;
     options.send_timeout_ms = 3_000;
     let sink = Arc::new(PulsarSink::open(options.clone(), &schema()).await.unwrap());
@@ -108,7 +108,7 @@ async fn a_broker_that_hangs_holds_the_sender_up_and_no_memory(broker: &Arc<Brok
 
 /// With the broker away for longer than the time allowed, and another away in between.
 async fn what_is_given_up_is_taken_again_in_order_only(broker: &Arc<Broker>) {
-    let mut options = broker.options("given-up");
+    let mut options = settings(broker, "given-up");
     options.send_timeout_ms = 1_000;
     let sink = PulsarSink::open(options, &schema()).await.unwrap();
     for sequence in 0..10 {
@@ -146,14 +146,14 @@ async fn what_is_given_up_is_taken_again_in_order_only(broker: &Arc<Broker>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_and_tokens_are_asked_for_and_checked() {
-    let Some(broker) = Broker::start("test-secure", 16_850, true) else { return };
+    let Some(broker) = start("test-secure", 16_850, true) else { return };
     let secure = broker.folder().join("secure");
     let token = std::fs::read_to_string(secure.join("token")).unwrap();
     let options = PulsarOptions {
         url: format!("pulsar+ssl://localhost:{}", broker.port + 1),
         tls: Tls { ca_file: Some(secure.join("ca.pem")), ..Tls::default() },
         auth: Auth { token: Some(token.clone()), token_file: None },
-        ..broker.options("secure")
+        ..settings(&broker, "secure")
     };
     let sink = PulsarSink::open(options.clone(), &schema()).await.unwrap();
     let large = payload(&batch(10, 100_000), SchemaMode::Each);

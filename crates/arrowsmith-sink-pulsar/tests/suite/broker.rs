@@ -3,19 +3,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod support;
-
 use arrowsmith_message::{Layout, Message, Origin, PublishError, StageTimes};
 use arrowsmith_sink_pulsar::{
     Batch, Compression, Outgoing, PulsarError, PulsarOptions, PulsarPublish, PulsarSink, Receipt,
     Routing, SchemaMode,
 };
+use arrowsmith_testkit::pulsar::Broker;
 use pulsar::message::proto::ServerError;
 use serde_json::json;
-use support::{Broker, batch, outgoing, payload, schema};
+
+use crate::support::{batch, outgoing, payload, schema, settings, start};
 
 fn broker() -> Option<Broker> {
-    Broker::start("test-sink", 16_650, false)
+    start("test-sink", 16_650, false)
 }
 
 /// Sends batches of ten rows with these sequence numbers, row ids following from the number, and
@@ -52,7 +52,7 @@ async fn what_is_sent_arrives_in_order_in_every_form() {
     .enumerate()
     {
         let topic = format!("forms-{number}");
-        let mut options = broker.options(&topic);
+        let mut options = settings(&broker, &topic);
         (options.schema, options.compression) = (mode, compression);
         options.batch = Batch { enabled: batched, messages_max: 7, ..Batch::default() };
         let sink = PulsarSink::open(options, &schema()).await.unwrap();
@@ -77,7 +77,7 @@ async fn what_is_sent_arrives_in_order_in_every_form() {
 #[tokio::test(flavor = "multi_thread")]
 async fn key_properties_and_time_come_along() {
     let Some(broker) = broker() else { return };
-    let sink = PulsarSink::open(broker.options("labels"), &schema()).await.unwrap();
+    let sink = PulsarSink::open(settings(&broker, "labels"), &schema()).await.unwrap();
     let message = Outgoing {
         key: Some("schlüssel".to_owned()),
         properties: vec![("arrowsmith.sequence".to_owned(), "3".to_owned())],
@@ -96,7 +96,7 @@ async fn key_properties_and_time_come_along() {
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_are_filled_in_turn_and_keys_go_where_the_java_client_sends_them() {
     let Some(broker) = broker() else { return };
-    let mut options = broker.options("three");
+    let mut options = settings(&broker, "three");
     options.producers = 2;
     let sink = PulsarSink::open(options, &schema()).await.unwrap();
     assert_eq!((sink.partitions(), sink.states().count()), (3, 6));
@@ -119,7 +119,7 @@ async fn partitions_are_filled_in_turn_and_keys_go_where_the_java_client_sends_t
         assert_eq!(count, 8);
     }
 
-    let sink = PulsarSink::open(broker.options("keys"), &schema()).await.unwrap();
+    let sink = PulsarSink::open(settings(&broker, "keys"), &schema()).await.unwrap();
     let keys = ["device-7", "polygenelubricants"];
     for (sequence, key) in (0..).zip(keys) {
         let message = Outgoing {
@@ -143,7 +143,7 @@ async fn partitions_are_filled_in_turn_and_keys_go_where_the_java_client_sends_t
 #[tokio::test(flavor = "multi_thread")]
 async fn a_producer_may_keep_to_one_partition_and_so_to_one_order() {
     let Some(broker) = broker() else { return };
-    let mut options = broker.options("by-producer");
+    let mut options = settings(&broker, "by-producer");
     (options.producers, options.routing) = (3, Routing::Producer);
     let sink = PulsarSink::open(options, &schema()).await.unwrap();
     for sequence in 0..20 {
@@ -172,7 +172,7 @@ async fn a_producer_may_keep_to_one_partition_and_so_to_one_order() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_largest_message_passes_and_a_larger_one_does_not_stop_the_others() {
     let Some(broker) = broker() else { return };
-    let sink = PulsarSink::open(broker.options("large"), &schema()).await.unwrap();
+    let sink = PulsarSink::open(settings(&broker, "large"), &schema()).await.unwrap();
     assert_eq!(sink.payload_bytes_max(), (5 << 20) - (10 << 10));
     let small = || payload(&batch(0, 1), SchemaMode::Each);
     // Padded at its end, where a reader of the stream does not look.
@@ -204,7 +204,7 @@ async fn what_is_sent_twice_is_stored_once_also_after_a_restart() {
     let Some(broker) = broker() else { return };
     for batched in [false, true] {
         let topic = format!("twice-{batched}");
-        let mut options = broker.options(&topic);
+        let mut options = settings(&broker, &topic);
         options.batch = Batch { enabled: batched, messages_max: 5, ..Batch::default() };
         let sink = PulsarSink::open(options.clone(), &schema()).await.unwrap();
         send_all(&sink, SchemaMode::Each, 100..120).await;
@@ -234,7 +234,7 @@ async fn what_is_sent_twice_is_stored_once_also_after_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_topic_that_begins_with_a_schema_keeps_it() {
     let Some(broker) = broker() else { return };
-    let mut options = broker.options("first-three");
+    let mut options = settings(&broker, "first-three");
     options.schema = SchemaMode::First;
     let sink = PulsarSink::open(options.clone(), &schema()).await.unwrap();
     send_all(&sink, SchemaMode::First, 0..6).await;
@@ -257,7 +257,7 @@ async fn a_topic_that_begins_with_a_schema_keeps_it() {
 
     // A topic that others write to.
     broker.read_back_with(json!({"topic": "foreign", "count": 1, "produce_keys": ["k"]}));
-    let mut options = broker.options("foreign");
+    let mut options = settings(&broker, "foreign");
     options.schema = SchemaMode::First;
     let refused = PulsarSink::open(options, &schema()).await;
     assert!(matches!(refused, Err(PulsarError::SchemaMissing { .. })));
@@ -267,10 +267,10 @@ async fn a_topic_that_begins_with_a_schema_keeps_it() {
 async fn a_schema_that_pulsar_dropped_is_written_again() {
     let Some(broker) = broker() else { return };
     // A topic whose first message is one of our batches, as when its schema was deleted.
-    let sink = PulsarSink::open(broker.options("dropped"), &schema()).await.unwrap();
+    let sink = PulsarSink::open(settings(&broker, "dropped"), &schema()).await.unwrap();
     send_all(&sink, SchemaMode::Each, 0..2).await;
     sink.close().await;
-    let mut options = broker.options("dropped");
+    let mut options = settings(&broker, "dropped");
     options.schema = SchemaMode::First;
     let sink = PulsarSink::open(options.clone(), &schema()).await.unwrap();
     send_all(&sink, SchemaMode::First, 2..4).await;
@@ -290,7 +290,7 @@ async fn a_schema_that_pulsar_dropped_is_written_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_belongs_to_one_process_at_a_time() {
     let Some(broker) = broker() else { return };
-    let options = broker.options("busy");
+    let options = settings(&broker, "busy");
     let sink = PulsarSink::open(options.clone(), &schema()).await.unwrap();
     // Not permanent: the other may be the one that we replace, not gone yet.
     let hurried = PulsarOptions { connect_timeout_ms: 2_000, ..options.clone() };
@@ -304,7 +304,7 @@ async fn a_name_belongs_to_one_process_at_a_time() {
 async fn names_that_pulsar_does_not_take_are_refused_for_good() {
     let Some(broker) = broker() else { return };
     for topic in ["no-tenant/no-namespace/topic", "persistent://public", "nonsense://a/b/c"] {
-        let error = PulsarSink::open(broker.options(topic), &schema()).await.err().unwrap();
+        let error = PulsarSink::open(settings(&broker, topic), &schema()).await.err().unwrap();
         assert!(matches!(error, PulsarError::Refused { .. }), "{topic}: {error}");
         assert!(error.is_permanent(), "{topic}: {error:?}");
     }
@@ -339,7 +339,7 @@ async fn the_service_publishes_with_what_restores_the_order() {
         (SchemaMode::First, Layout::BatchOnly),
     ] {
         let stream = format!("service-{mode:?}-{layout:?}");
-        let mut options = broker.options("");
+        let mut options = settings(&broker, "");
         (options.producer_name, options.producers, options.schema) = (String::new(), 2, mode);
         let mut publish =
             PulsarPublish::open(options.clone(), &stream, schema()).await.expect("it opens");
@@ -390,15 +390,15 @@ async fn the_service_publishes_with_what_restores_the_order() {
 async fn the_service_is_told_what_it_can_do() {
     let Some(broker) = broker() else { return };
     let fatal = |error| matches!(error, PublishError::Fatal(_));
-    let mut options = broker.options("told");
+    let mut options = settings(&broker, "told");
     options.producers = 0;
     assert!(fatal(PulsarPublish::open(options, "s", schema()).await.err().unwrap()));
-    let mut options = broker.options("told");
+    let mut options = settings(&broker, "told");
     options.url = "pulsar://127.0.0.1:9".to_owned();
     let error = PulsarPublish::open(options, "s", schema()).await.err().unwrap();
     assert!(matches!(error, PublishError::Retry { .. }));
 
-    let mut options = broker.options("told");
+    let mut options = settings(&broker, "told");
     options.schema = SchemaMode::First;
     let mut publish = PulsarPublish::open(options, "s", schema()).await.ok().unwrap();
     let mut large = message(1, &[0], Layout::SelfContained);

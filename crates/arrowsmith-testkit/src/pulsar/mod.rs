@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A real broker for the tests, from `tools/pulsar`, and a real consumer in Python.
+//! A real Pulsar broker for tests, from `tools/pulsar`, and a real consumer in Python.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray, StructArray, UInt64Array};
 use arrow_ipc::reader::StreamReader;
-use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrowsmith_sink_pulsar::{Outgoing, PulsarOptions, SchemaMode};
-use bytes::Bytes;
 use serde_json::{Value, json};
 
 fn root() -> PathBuf {
@@ -31,6 +30,7 @@ fn python() -> Option<PathBuf> {
 
 /// A broker of this test program. It ends with the program.
 pub struct Broker {
+    /// Where it listens, on this machine.
     pub port: u16,
     name: &'static str,
     secure: bool,
@@ -40,9 +40,6 @@ pub struct Broker {
 impl Broker {
     /// Starts it with empty storage, or says why there is none. Twice in one program gives the same.
     pub fn start(name: &'static str, port: u16, secure: bool) -> Option<Self> {
-        // Shown for a test that fails, with RUST_LOG=info.
-        let filter = tracing_subscriber::EnvFilter::from_default_env();
-        let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
         static LOCK: std::sync::Mutex<Vec<&str>> = std::sync::Mutex::new(Vec::new());
         let mut started = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let installed = Command::new(root().join("tools/pulsar")).arg("installed").status();
@@ -97,6 +94,7 @@ impl Broker {
         assert!(done.unwrap().success());
     }
 
+    /// Where its data, its log and what `--secure` made are.
     pub fn folder(&self) -> PathBuf {
         let home = std::env::var_os("ARROWSMITH_PULSAR").map(PathBuf::from).unwrap_or_else(|| {
             let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -107,23 +105,12 @@ impl Broker {
         home.join("instances").join(self.name)
     }
 
-    pub fn options(&self, topic: &str) -> PulsarOptions {
-        PulsarOptions {
-            url: format!("pulsar://127.0.0.1:{}", self.port),
-            topic: topic.to_owned(),
-            producer_name: format!("test-{topic}"),
-            backoff_max_ms: 1_000,
-            // A machine that is busy with other tests takes its time.
-            connect_timeout_ms: 60_000,
-            ..PulsarOptions::default()
-        }
-    }
-
     /// Reads the topic with Pulsar's own client: `count` messages, and any more that there are.
     pub fn read_back(&self, topic: &str, count: usize) -> ReadBack {
         self.read_back_with(json!({"topic": topic, "count": count}))
     }
 
+    /// Reads what is asked for: see `read_back.py`.
     pub fn read_back_with(&self, mut ask: Value) -> ReadBack {
         static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -133,8 +120,7 @@ impl Broker {
             ask["url"] = json!(format!("pulsar://127.0.0.1:{}", self.port));
         }
         ask["out"] = json!(out);
-        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../arrowsmith-sink-pulsar/tests/support/read_back.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pulsar/read_back.py");
         let read = Command::new(&self.python).arg(script).arg(ask.to_string()).output().unwrap();
         let errors = String::from_utf8_lossy(&read.stderr);
         assert!(read.status.success(), "{errors}");
@@ -149,6 +135,7 @@ impl Broker {
     }
 }
 
+/// What a consumer got.
 pub struct ReadBack {
     /// One object per message, see `read_back.py`.
     pub messages: Vec<Value>,
@@ -170,52 +157,4 @@ impl ReadBack {
         };
         self.batches.iter().flat_map(ids).collect()
     }
-}
-
-/// A number, a nested list and a struct.
-pub fn schema() -> SchemaRef {
-    let list = DataType::new_list(DataType::UInt64, false);
-    let inner = vec![Field::new("name", DataType::Utf8, true), Field::new("readings", list, true)];
-    Arc::new(Schema::new(vec![
-        Field::new("id", DataType::UInt64, false),
-        Field::new("device", DataType::Struct(inner.into()), false),
-    ]))
-}
-
-/// Rows `from..from + count`, told apart by all their columns.
-pub fn batch(from: u64, count: u64) -> RecordBatch {
-    let ids = from..from + count;
-    let names: StringArray =
-        ids.clone().map(|id| (id % 3 != 0).then(|| format!("device-{id}"))).collect();
-    let lists = ids.clone().map(|id| (id % 5 != 0).then(|| (0..id % 4).map(Some)));
-    let readings = ListArray::from_iter_primitive::<UInt64Type, _, _>(lists);
-    let item = Arc::new(Field::new_list_field(DataType::UInt64, false));
-    let (_, offsets, values, nulls) = readings.into_parts();
-    let readings = ListArray::new(item, offsets, values, nulls);
-    let schema = schema();
-    let DataType::Struct(inner) = schema.field(1).data_type() else { unreachable!() };
-    let device = StructArray::new(inner.clone(), vec![Arc::new(names), Arc::new(readings)], None);
-    let columns: Vec<ArrayRef> =
-        vec![Arc::new(UInt64Array::from_iter_values(ids)), Arc::new(device)];
-    RecordBatch::try_new(schema, columns).unwrap()
-}
-
-/// The payload of a batch: an IPC stream, or for a topic that begins with the schema what comes
-/// after its schema.
-pub fn payload(batch: &RecordBatch, mode: SchemaMode) -> Bytes {
-    let head = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
-    let head_bytes = head.get_ref().len();
-    let mut writer = head;
-    writer.write(batch).unwrap();
-    let bytes = Bytes::from(writer.into_inner().unwrap());
-    match mode {
-        SchemaMode::Each => bytes,
-        // Without the end of the stream, 8 bytes, so that the next batch may follow.
-        SchemaMode::First => bytes.slice(head_bytes..bytes.len() - 8),
-    }
-}
-
-/// A message of producer 0 without key and properties.
-pub fn outgoing(sequence: u64, payload: Bytes) -> Outgoing {
-    Outgoing { producer: 0, sequence, key: None, properties: vec![], event_time_ms: None, payload }
 }
