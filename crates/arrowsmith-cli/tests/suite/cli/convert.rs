@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith convert` on good input, read back with the Arrow crates.
+
+use std::io::Write;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+
+use crate::cli::data::{everyday, read_file, read_parquet, read_stream, whole, write_schema};
+use crate::cli::run::{Folder, snapshot};
+
+fn generate(folder: &Folder, args: &[&str], name: &str) -> Vec<u8> {
+    let ran = folder.run(&[&["generate", "-q", "-o", name], args].concat());
+    ran.assert_status(0);
+    folder.read(name)
+}
+
+/// What `serde_json` reads from `battery`.
+fn voltages(text: &[u8]) -> Vec<Vec<u64>> {
+    let records = serde_json::Deserializer::from_slice(text).into_iter::<serde_json::Value>();
+    let voltage = |record: serde_json::Value| -> Vec<u64> {
+        record["voltage"].as_array().unwrap().iter().map(|value| value.as_u64().unwrap()).collect()
+    };
+    records.map(|record| voltage(record.unwrap())).collect()
+}
+
+fn assert_voltages(batches: &[RecordBatch], wanted: &[Vec<u64>]) {
+    let batch = whole(batches);
+    assert_eq!(batch.num_rows(), wanted.len());
+    let lists = batch.column(0).as_list::<i32>();
+    for (found, wanted) in lists.iter().zip(wanted) {
+        assert_eq!(found.unwrap().as_primitive::<UInt64Type>().values(), wanted.as_slice());
+    }
+}
+
+#[test]
+fn battery_to_every_format() {
+    let folder = Folder::new();
+    let text = generate(&folder, &["battery-u64", "--bytes", "3MiB"], "b.jsonl");
+    let wanted = voltages(&text);
+    for name in ["b.arrow", "b.feather", "b.ipc", "b.arrows", "b.parquet"] {
+        let ran = folder.run(&["convert", "b.jsonl", "-o", name, "--schema", "battery-u64"]);
+        ran.assert_status(0);
+        let rows = wanted.len().to_string();
+        let summary = ran.stderr.replace(',', "");
+        assert!(summary.starts_with(&format!("{rows} rows; 3.0 MiB in ")), "{}", ran.stderr);
+        assert!(summary.ends_with("0 rejected 0 nulled\n"), "{}", ran.stderr);
+        let batches = match name {
+            "b.arrows" => read_stream(&folder.read(name)),
+            "b.parquet" => read_parquet(&folder, name),
+            _ => read_file(&folder, name),
+        };
+        assert_voltages(&batches, &wanted);
+    }
+    assert_eq!(folder.names().len(), 6, "nothing is left behind: {:?}", folder.names());
+}
+
+#[test]
+fn both_engines_agree() {
+    let folder = Folder::new();
+    generate(&folder, &["trip-full", "--bytes", "1MiB"], "t.jsonl");
+    let convert = |name: &str, engine: &str| {
+        let args = ["convert", "t.jsonl", "-o", name, "--schema", "trip-full", "--engine", engine];
+        folder.run(&args).assert_status(0);
+        whole(&read_file(&folder, name))
+    };
+    assert_eq!(convert("cpu.arrow", "cpu"), convert("reference.arrow", "reference"));
+}
+
+#[test]
+fn threads_batches_and_compression_change_nothing() {
+    let folder = Folder::new();
+    generate(&folder, &["logs", "--bytes", "3MiB"], "l.jsonl");
+    let convert = |name: &str, args: &[&str]| {
+        let call = ["convert", "l.jsonl", "-q", "-o", name, "--schema", "logs"];
+        folder.run(&[&call[..], args].concat()).assert_status(0);
+        read_file(&folder, name)
+    };
+    let wanted = whole(&convert("one.arrow", &["--threads", "1"]));
+    assert_eq!(whole(&convert("four.arrow", &["--threads", "4"])), wanted);
+    let small = convert("small.arrow", &["--batch-rows", "100"]);
+    assert!(small[..small.len() - 1].iter().all(|batch| batch.num_rows() == 100));
+    assert_eq!(whole(&small), wanted);
+    let large = convert("large.arrow", &["--batch-bytes", "1GiB"]);
+    assert_eq!(large, std::slice::from_ref(&wanted));
+    assert_eq!(whole(&convert("trust.arrow", &["--trust"])), wanted);
+    assert_eq!(whole(&convert("little.arrow", &["--memory", "1MiB"])), wanted);
+    let plain = folder.read("one.arrow").len();
+    for compression in ["zstd", "lz4"] {
+        let found = convert("packed.arrow", &["--buffer-compression", compression]);
+        assert_eq!(whole(&found), wanted);
+        assert!(folder.read("packed.arrow").len() < plain);
+    }
+}
+
+#[test]
+fn a_schema_from_wherever_it_stands() {
+    let folder = Folder::new();
+    folder.write("in.jsonl", "{\"id\":1,\"user\":{\"tags\":[\"x\"]}}\n");
+    write_schema(&folder, "message", everyday());
+    let convert = |name: &str, schema: &str| {
+        let args = ["convert", "in.jsonl", "-o", name, "--schema", schema];
+        let ran = folder.run(&args);
+        assert_eq!(ran.status, 0, "{schema}: {}", ran.text());
+    };
+    convert("a.arrow", "message");
+    let wanted = whole(&read_file(&folder, "a.arrow"));
+    convert("a.arrows", "message");
+    convert("a.parquet", "message");
+    let text = "id: int64 not null, name: utf8, score: float64, small: uint8, \
+        user: struct<name: utf8, tags: list<utf8>>";
+    folder.write("text", text);
+    for schema in ["a.arrow", "a.arrows", "a.parquet", "text", text] {
+        convert("b.arrow", schema);
+        assert_eq!(whole(&read_file(&folder, "b.arrow")), wanted, "{schema}");
+    }
+    let ran = folder.run(&["convert", "in.jsonl", "-o", "c.arrow", "--schema", "missing"]);
+    ran.assert_status(2);
+}
+
+#[test]
+fn through_pipes() {
+    let folder = Folder::new();
+    let text = generate(&folder, &["battery", "--bytes", "1MiB"], "b.jsonl");
+    let ran = folder.run_with(&["convert", "-", "-o", "-", "--schema", "battery"], &text);
+    ran.assert_status(0);
+    assert_voltages(&read_stream(&ran.stdout), &voltages(&text));
+    let ran = folder
+        .run_with(&["convert", "-", "-o", "-", "--to", "parquet", "--schema", "battery"], &text);
+    folder.write("piped.parquet", &ran.assert_status(0).stdout);
+    assert_voltages(&read_parquet(&folder, "piped.parquet"), &voltages(&text));
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let folder = Folder::new();
+    generate(&folder, &["battery", "--bytes", "8MiB"], "b.jsonl");
+    let args = ["convert", "b.jsonl", "-o", "-", "--schema", "battery"];
+    let mut child = folder.command(&args).spawn().unwrap();
+    drop(child.stdout.take());
+    let ran = crate::cli::run::finish(child);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn compressed_input_by_name_and_by_content() {
+    let folder = Folder::new();
+    let text = generate(&folder, &["battery", "--bytes", "300KiB"], "b.jsonl");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&text).unwrap();
+    let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    lz4.write_all(&text).unwrap();
+    let packed = [
+        ("gzip", gzip.finish().unwrap()),
+        ("zstd", zstd::encode_all(text.as_slice(), 1).unwrap()),
+        ("lz4", lz4.finish().unwrap()),
+    ];
+    for (name, bytes) in packed {
+        folder.write("packed", &bytes);
+        for args in [&["packed"][..], &["packed", "--compression-in", name]] {
+            let call = ["convert", "-q", "-o", "out.arrow", "--schema", "battery"];
+            folder.run(&[&call[..], args].concat()).assert_status(0);
+            assert_voltages(&read_file(&folder, "out.arrow"), &voltages(&text));
+        }
+        let ran = folder.run_with(&["convert", "-", "-o", "-", "--schema", "battery"], &bytes);
+        assert_voltages(&read_stream(&ran.stdout), &voltages(&text));
+        folder.write("packed", &bytes[..bytes.len() / 2]);
+        let ran = folder.run(&["convert", "packed", "-o", "half.arrow", "--schema", "battery"]);
+        ran.assert_status(1);
+        assert!(ran.stderr.starts_with("error: packed: "), "{name}: {}", ran.stderr);
+        assert!(!folder.path("half.arrow").exists(), "{name}");
+    }
+}
+
+#[test]
+fn every_framing() {
+    let folder = Folder::new();
+    write_schema(&folder, "schema", everyday());
+    for (name, text, formats) in [
+        ("lines", "{\"id\":1}\n{\"id\":2}\n", &["auto", "ndjson", "concatenated"][..]),
+        ("pretty", "{\n  \"id\": 1\n}\n{\n  \"id\": 2\n}\n", &["auto", "concatenated", "json"]),
+        ("tight", "{\"id\":1}{\"id\":2}", &["concatenated"]),
+        ("array", "[\n {\"id\":1},\n {\"id\":2}\n]\n", &["auto", "array"]),
+    ] {
+        folder.write("in", text);
+        for format in formats {
+            let args =
+                ["convert", "in", "-o", "out.arrow", "--schema", "schema", "--format", format];
+            let ran = folder.run(&args);
+            assert_eq!(ran.status, 0, "{name} as {format}: {}", ran.text());
+            let batch = whole(&read_file(&folder, "out.arrow"));
+            assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[1, 2], "{name}");
+        }
+    }
+}
+
+#[test]
+fn many_inputs_in_their_order() {
+    let folder = Folder::new();
+    for n in 0..5 {
+        folder.write(&format!("part-{n}.jsonl"), format!("{{\"id\":{n}}}\n"));
+    }
+    write_schema(&folder, "schema", everyday());
+    let args =
+        ["convert", "part-[1-4].jsonl", "part-0.jsonl", "-o", "out.arrow", "--schema", "schema"];
+    folder.run(&args).assert_status(0);
+    let batch = whole(&read_file(&folder, "out.arrow"));
+    assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[1, 2, 3, 4, 0]);
+}
+
+#[test]
+fn columns_are_projected() {
+    let folder = Folder::new();
+    folder.write(
+        "in.jsonl",
+        "{\"id\":1,\"user\":{\"name\":\"a\",\"tags\":[\"x\"]},\"name\":\"b\"}\n",
+    );
+    write_schema(&folder, "schema", everyday());
+    let call = ["convert", "in.jsonl", "-o", "out.arrow", "--schema", "schema"];
+    folder.run(&[&call[..], &["--columns", "user.name,id"]].concat()).assert_status(0);
+    let batch = whole(&read_file(&folder, "out.arrow"));
+    let names: Vec<String> =
+        batch.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["id", "user"]);
+    let user = batch.column(1).as_struct();
+    assert_eq!((user.num_columns(), user.column(0).as_string::<i32>().value(0)), (1, "a"));
+}
+
+#[test]
+fn the_plan_is_explained_and_nothing_done() {
+    let folder = Folder::new();
+    folder.write("in.jsonl", "{\"id\":1}\n");
+    write_schema(&folder, "schema", everyday());
+    let ran = folder.run(&["convert", "in.jsonl", "--schema", "schema", "--explain"]);
+    snapshot("explain/everyday.txt", &ran.text());
+    let args = ["convert", "in.jsonl", "-o", "x.arrow", "--schema", "trip", "--explain"];
+    let ran = folder.run(&[&args[..], &["--columns", "timestamp,accel"]].concat());
+    snapshot("explain/trip_columns.txt", &ran.text());
+    assert_eq!(folder.names(), ["in.jsonl", "schema"]);
+}
+
+#[test]
+fn parquet_options_reach_the_file() {
+    let folder = Folder::new();
+    generate(&folder, &["trip", "--rows", "1000"], "t.jsonl");
+    let call = ["convert", "t.jsonl", "-o", "t.parquet", "--schema", "trip"];
+    let options = ["--codec", "snappy", "--row-group-rows", "300", "--no-dictionary", "--fsync"];
+    folder.run(&[&call[..], &options].concat()).assert_status(0);
+    let report = folder.run(&["inspect", "--json", "t.parquet"]).stdout;
+    let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+    assert_eq!(report["row_groups"].as_array().unwrap().len(), 4);
+    assert_eq!(report["columns"][0]["codec"], "snappy");
+    assert_eq!(report["columns"][0]["encodings"], serde_json::json!(["plain", "rle"]));
+}
+
+#[test]
+fn an_existing_output_is_replaced_only_by_a_whole_one() {
+    let folder = Folder::new();
+    write_schema(&folder, "schema", everyday());
+    folder.write("out.arrow", "before");
+    folder.write("in.jsonl", "{\"id\":1}\n{");
+    let args = ["convert", "in.jsonl", "-o", "out.arrow", "--schema", "schema"];
+    folder.run(&args).assert_status(1);
+    assert_eq!(folder.read("out.arrow"), b"before");
+    folder.write("in.jsonl", "{\"id\":1}\n");
+    folder.run(&args).assert_status(0);
+    assert_eq!(read_file(&folder, "out.arrow").len(), 1);
+}
+
+#[test]
+fn progress_as_lines_when_asked_for() {
+    let folder = Folder::new();
+    generate(&folder, &["battery", "--bytes", "1MiB"], "b.jsonl");
+    let args =
+        ["convert", "b.jsonl", "-o", "b.arrow", "--schema", "battery", "--progress", "always"];
+    let ran = folder.run(&args);
+    assert!(ran.stderr.contains("progress: 100%, 1.0 MiB of 1.0 MiB, "), "{}", ran.stderr);
+    let args = ["convert", "b.jsonl", "-o", "b.arrow", "--schema", "battery", "--quiet"];
+    assert_eq!(folder.run(&args).stderr, "");
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Circuits for Parquet: what `rtl generate` writes and refuses; and, where there is a Verilator, a conversion and a simulation.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+
+use crate::cli::data::{read_file, whole};
+use crate::cli::run::Folder;
+
+/// Numbers that a circuit takes, and a column that it does not.
+pub fn write(folder: &Folder) -> RecordBatch {
+    let ids = Int64Array::from_iter_values((0..3_000).map(|row| row * row));
+    let even = BooleanArray::from_iter((0..3_000).map(|row| Some(row % 2 == 0)));
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("id", Arc::new(ids) as ArrayRef, false),
+        ("even", Arc::new(even) as ArrayRef, false),
+    ])
+    .unwrap();
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_max_row_group_row_count(Some(2_000))
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    folder.write("x.parquet", writer.into_inner().unwrap());
+    batch
+}
+
+#[test]
+fn a_circuit_for_columns_is_written() {
+    let folder = Folder::new();
+    let generate = ["rtl", "generate", "--format", "parquet", "-o", "out", "--schema"];
+    let ran =
+        folder.run(&[&generate[..], &["id: int64 not null, name: utf8", "--snappy"]].concat());
+    ran.assert_status(0);
+    let readme = String::from_utf8(folder.read("out/README.md")).unwrap();
+    assert!(readme.contains("| 1 | `name` | bytes, nullable, PLAIN, DELTA_LENGTH_BYTE_ARRAY, RLE_DICTIONARY, Snappy |"), "{readme}");
+    let list = String::from_utf8(folder.read("out/files.f")).unwrap();
+    for path in list.lines() {
+        assert!(folder.path("out").join(path).exists(), "{path}");
+    }
+    assert!(list.ends_with("rtl/columns_top.sv\n"), "{list}");
+}
+
+#[test]
+fn a_circuit_for_records_says_who_shares_writers() {
+    let folder = Folder::new();
+    let generate = ["rtl", "generate", "--schema", "trip", "--parsers", "4", "--ports", "2", "-o"];
+    for (args, sets, said) in [
+        (&["auto"][..], 4, "Writers: a set for each parser."),
+        (&["shared", "--writers", "shared"][..], 2, "Writers: shared by the 2 parsers of a port."),
+    ] {
+        folder.run(&[&generate[..], args].concat()).assert_status(0);
+        let file =
+            |name: &str| String::from_utf8(folder.read(&format!("{}/{name}", args[0]))).unwrap();
+        assert!(file("README.md").contains(said), "{}", file("README.md"));
+        assert!(file("rtl/trip_top.sv").contains(&format!(".Sets({sets})")));
+        assert!(file("registers.md").contains("| 47 | parser 3, "));
+    }
+}
+
+#[test]
+fn what_has_no_circuit_is_refused_by_name() {
+    let folder = Folder::new();
+    write(&folder);
+    let generate = ["rtl", "generate", "--format", "parquet", "-o", "out", "--schema"];
+    for (args, said) in [
+        (&["a: list<int8>"][..], "a: is"),
+        (&["x.parquet"][..], "even: is BOOLEAN"),
+        (&["a: int32", "--width", "8"][..], "--width"),
+        (&["a: int32", "--parsers", "2"][..], "--parsers"),
+        (&["a: int32", "--writers", "shared"][..], "--writers"),
+    ] {
+        let ran = folder.run(&[&generate[..], args].concat());
+        assert_ne!(ran.status, 0, "{args:?}");
+        assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_conversion_by_circuits_has_the_rows() {
+    if std::env::var_os("ARROWSMITH_VERILATOR").is_none() {
+        eprintln!("skipped: no Verilator is named (ARROWSMITH_VERILATOR)");
+        return;
+    }
+    let folder = Folder::new();
+    let wanted = write(&folder);
+    let ran = folder.run(&["convert", "x.parquet", "--engine", "rtl", "-o", "x.arrow"]);
+    ran.assert_status(0);
+    assert!(ran.stderr.contains("1 of 2 columns by another engine"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("circuits: 2 column chunks in "), "{}", ran.stderr);
+    assert_eq!(whole(&read_file(&folder, "x.arrow")), wanted);
+    let args = ["convert", "x.parquet", "--engine", "rtl", "--where", "id > 100", "-o", "y.arrow"];
+    folder.run(&args).assert_status(0);
+    assert_eq!(whole(&read_file(&folder, "y.arrow")), wanted.slice(11, 2_989));
+    let ran = folder.run(&["convert", "x.parquet", "--engine", "rtl", "--explain"]);
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.contains("id: Int64 by a simulated circuit\n"), "{text}");
+    assert!(text.contains("even: Boolean by the cpu engine: is BOOLEAN"), "{text}");
+    let ran = folder.run(&["rtl", "simulate", "--format", "parquet", "x.parquet"]);
+    ran.assert_status(0);
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.contains("id: 64 bits, PLAIN: 3000 rows in "), "{text}");
+    assert!(text.ends_with("same as engine cpu\n"), "{text}");
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A C program that uses all of arrowsmith.h, for tests/suite/c.rs: exit status 0, or the line of the check that failed. */
+#include <arrowsmith.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) exit((__LINE__ % 250) + 1);                                                                  \
+    } while (0)
+
+static int released = 0;
+
+static void release(void *context) {
+    CHECK(context == &released);
+    released++;
+}
+
+static ArrowsmithSource lent(const char *text) {
+    ArrowsmithSource source = {ARROWSMITH_SOURCE_BYTES, (const uint8_t *)text, strlen(text), release, &released};
+    return source;
+}
+
+static ArrowsmithReader *json(const char *text, const char *options, ArrowsmithError **error) {
+    ArrowsmithSource source = lent(text);
+    return arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, (const uint8_t *)options, strlen(options), error);
+}
+
+static void batches(void) {
+    ArrowsmithError *error = NULL;
+    ArrowsmithReader *reader = json("{\"a\":7,\"s\":\"x\"}\n{\"a\":8}\n", "{\"threads\":1}", &error);
+    CHECK(reader && !error);
+    struct ArrowSchema schema;
+    CHECK(arrowsmith_reader_schema(reader, &schema, &error) == 0);
+    CHECK(schema.n_children == 2 && strcmp(schema.children[0]->format, "l") == 0);
+    struct ArrowArray batch;
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == 1);
+    CHECK(batch.length == 2 && batch.n_children == 2 && batch.children[1]->null_count == 1);
+    struct ArrowArray end;
+    CHECK(arrowsmith_reader_next(reader, &end, &error) == 0 && !error);
+    CHECK(arrowsmith_reader_rows(reader) == 2 && arrowsmith_reader_rejects(reader) == 0);
+    arrowsmith_reader_close(reader);
+    CHECK(released == 1);
+    /* The batch outlives its reader. */
+    CHECK(((const int64_t *)batch.children[0]->buffers[1])[1] == 8);
+    batch.release(&batch);
+
+    /* With that schema, and as a stream. */
+    ArrowsmithSource source = lent("{\"a\":1}");
+    reader = arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, &schema, NULL, 0, &error);
+    CHECK(reader && schema.release);
+    struct ArrowArrayStream stream;
+    CHECK(arrowsmith_reader_stream(reader, &stream, &error) == 0);
+    CHECK(arrowsmith_reader_stream(reader, &stream, &error) == -1 && error->error_class == ARROWSMITH_ERROR_CONFIG);
+    arrowsmith_error_free(error);
+    error = NULL;
+    CHECK(stream.get_next(&stream, &batch) == 0 && batch.length == 1);
+    batch.release(&batch);
+    arrowsmith_reader_close(reader);
+    CHECK(stream.get_next(&stream, &batch) == 0 && !batch.release);
+    stream.release(&stream);
+    schema.release(&schema);
+}
+
+static void errors(void) {
+    ArrowsmithError *error = NULL;
+    ArrowsmithReader *reader = json("{\"a\":1}\n{\"a\":\"\\u0000\"}\n", "{\"schema\":\"a: int64\"}", &error);
+    CHECK(reader);
+    struct ArrowArray batch;
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == 1);
+    batch.release(&batch);
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == -1);
+    CHECK(error->error_class == ARROWSMITH_ERROR_DATA && error->line == 2 && error->record == 1);
+    CHECK(strcmp(error->kind, "wrong-type") == 0 && strcmp(error->path, "a") == 0 && !error->source);
+    arrowsmith_error_free(error);
+    arrowsmith_reader_close(reader);
+
+    /* Nobody asked why. */
+    CHECK(!json("", "{\"thread\":1}", NULL));
+    CHECK(!json("", "{\"threads\":", &error) && error->error_class == ARROWSMITH_ERROR_CONFIG);
+    arrowsmith_error_free(error);
+    CHECK(!arrowsmith_open(9, NULL, 0, NULL, NULL, 0, &error) && error->message);
+    arrowsmith_error_free(error);
+    ArrowsmithSource none = {ARROWSMITH_SOURCE_PATH, (const uint8_t *)"/no/such", 8, NULL, NULL};
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_PARQUET, &none, 1, NULL, NULL, 0, &error));
+    CHECK(error->error_class == ARROWSMITH_ERROR_IO && error->os_error == 2);
+    arrowsmith_error_free(error);
+    ArrowsmithSource unknown = {77, NULL, 0, NULL, NULL}, null = {ARROWSMITH_SOURCE_BYTES, NULL, 5, NULL, NULL};
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_JSON, &unknown, 1, NULL, NULL, 0, NULL));
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_JSON, &null, 1, NULL, NULL, 0, NULL));
+    arrowsmith_error_free(NULL);
+    arrowsmith_reader_close(NULL);
+}
+
+static void rejects(void) {
+    ArrowsmithError *error = NULL;
+    ArrowsmithReader *reader =
+        json("{\"a\":1}\n[]\n{\"a\":2}\n", "{\"schema\":\"a: int64\",\"on_error\":\"skip\",\"rejects\":true}", &error);
+    CHECK(reader);
+    struct ArrowArray batch;
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == 1 && batch.length == 2);
+    batch.release(&batch);
+    ArrowsmithError *reject = arrowsmith_reader_reject(reader);
+    CHECK(reject && reject->line == 2 && reject->kept_as_null == 0);
+    CHECK(reject->text_bytes == 2 && memcmp(reject->text, "[]", 2) == 0);
+    arrowsmith_error_free(reject);
+    CHECK(!arrowsmith_reader_reject(reader) && arrowsmith_reader_rejects(reader) == 1);
+    arrowsmith_reader_cancel(reader);
+    arrowsmith_reader_close(reader);
+}
+
+static void streams(void) {
+    static const char text[] = "{\"a\":1}\n{\"a\":2}\n{\"a\":3";
+    ArrowsmithError *error = NULL;
+    ArrowsmithStream *stream = arrowsmith_stream_new();
+    CHECK(stream);
+    ArrowsmithSource source = {ARROWSMITH_SOURCE_STREAM, (const uint8_t *)stream, 0, NULL, NULL};
+    CHECK(arrowsmith_stream_write(stream, (const uint8_t *)text, sizeof text - 1) == 1);
+    arrowsmith_stream_end(stream, (const uint8_t *)"cut off", 7);
+    const char *options = "{\"schema\":\"a: int64\",\"threads\":1}";
+    ArrowsmithReader *reader = arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, (const uint8_t *)options,
+                                               strlen(options), &error);
+    CHECK(reader && !error);
+    /* It is the source of one reader. */
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, NULL, 0, NULL));
+    struct ArrowArray batch;
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == 1 && batch.length == 2);
+    batch.release(&batch);
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == -1);
+    CHECK(error->error_class == ARROWSMITH_ERROR_IO && strcmp(error->message, "cut off") == 0);
+    arrowsmith_error_free(error);
+    error = NULL;
+    arrowsmith_reader_close(reader);
+    CHECK(arrowsmith_stream_write(stream, (const uint8_t *)text, 1) == 0);
+    arrowsmith_stream_free(stream);
+    arrowsmith_stream_free(NULL);
+
+    stream = arrowsmith_stream_new();
+    source.data = (const uint8_t *)stream;
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_PARQUET, &source, 1, NULL, NULL, 0, &error));
+    CHECK(error->error_class == ARROWSMITH_ERROR_CONFIG);
+    arrowsmith_error_free(error);
+    CHECK(arrowsmith_stream_write(stream, (const uint8_t *)text, 1) == 0);
+    arrowsmith_stream_free(stream);
+    source.data = NULL;
+    CHECK(!arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, NULL, 0, NULL));
+}
+
+static void memory(void) {
+    uint8_t *buffer = arrowsmith_buffer_new(8), *address = NULL;
+    CHECK(buffer);
+    memcpy(buffer, "{\"b\":1}\n", 8);
+    ArrowsmithSource source = {ARROWSMITH_SOURCE_BUFFER, buffer, 8, NULL, NULL};
+    struct ArrowSchema schema;
+    CHECK(arrowsmith_infer_schema(&source, 1, NULL, 0, &schema, NULL) == 0);
+    CHECK(strcmp(schema.children[0]->name, "b") == 0);
+    schema.release(&schema);
+    arrowsmith_buffer_free(arrowsmith_buffer_new(0));
+    arrowsmith_buffer_free(NULL);
+    CHECK(!arrowsmith_buffer_new(UINT64_MAX));
+    CHECK(!arrowsmith_memory_new(UINT64_MAX, &address) && !arrowsmith_memory_new(0, &address));
+    ArrowsmithMemory *block = arrowsmith_memory_new(3 << 20, &address);
+    CHECK(block && address && (uintptr_t)address % 64 == 0);
+    memset(address, 1, 3 << 20);
+    arrowsmith_memory_free(block);
+    arrowsmith_memory_free(NULL);
+    arrowsmith_release_memory();
+    uint64_t bytes = 0;
+    ArrowsmithError *error = NULL;
+    ArrowsmithSource bad = lent("PAR1");
+    CHECK(!arrowsmith_parquet_metadata(&bad, 1, &bytes, &error) && error->error_class == ARROWSMITH_ERROR_FILE);
+    arrowsmith_error_free(error);
+}
+
+int main(void) {
+    CHECK(strlen(arrowsmith_version()) >= 5);
+    batches();
+    errors();
+    rejects();
+    streams();
+    memory();
+    /* Every text that was lent was given back. */
+    CHECK(released == 7);
+    return 0;
+}
