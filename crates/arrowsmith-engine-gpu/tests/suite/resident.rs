@@ -5,8 +5,6 @@
 #![cfg(feature = "shim")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may")]
 
-mod common;
-
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};

@@ -5,8 +5,6 @@
 #![cfg(feature = "shim")]
 #![expect(clippy::expect_used, reason = "a test may")]
 
-mod common;
-
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -20,6 +18,8 @@ use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
 use arrowsmith_testkit::corpus;
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, properties};
 use bytes::Bytes;
+
+use crate::common;
 
 /// The engine by itself: each field of each row group, batch by batch.
 struct Engine {

@@ -4,8 +4,6 @@
 #![cfg(feature = "shim")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may")]
 
-mod common;
-
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -14,6 +12,8 @@ use arrowsmith_engine_gpu::{GpuEngine, GpuOptions};
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_workload::{Generator, Layout, Workload};
+
+use crate::common;
 
 fn decode(engine: &dyn Engine, plan: &Arc<Plan>, text: &[u8], framing: Framing) -> RecordBatch {
     let mut decoder = engine.decoder(plan, &DecodeOptions::default()).unwrap();

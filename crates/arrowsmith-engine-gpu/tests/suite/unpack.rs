@@ -5,8 +5,6 @@
 #![cfg(feature = "shim")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may")]
 
-mod common;
-
 use std::sync::Arc;
 
 use arrowsmith_engine_gpu::device::memory::Arena;
@@ -14,6 +12,8 @@ use arrowsmith_engine_gpu::device::{Device, Ptr, Stream};
 use arrowsmith_parquet::codec::decompressor;
 use arrowsmith_workload::{Generator, Workload};
 use parquet::basic::{Compression, ZstdLevel};
+
+use crate::common;
 
 /// Numbers by chance (SplitMix64).
 struct Chance(u64);

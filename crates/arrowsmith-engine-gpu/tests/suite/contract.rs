@@ -5,8 +5,6 @@
 #![cfg(feature = "shim")]
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
-mod common;
-
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
@@ -17,6 +15,8 @@ use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, RandomCase, Rng};
 use arrowsmith_testkit::run::{Input, PADDINGS, difference, observe};
 use arrowsmith_testkit::{case, corpus};
+
+use crate::common;
 
 fn engine(seed: u64, options: GpuOptions) -> GpuEngine {
     GpuEngine::new(common::device(seed), options)

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
+//! `cargo test -p arrowsmith-engine-gpu --test suite columns::` runs those of a module.
+
+mod columns;
+#[cfg(feature = "shim")]
+mod common;
+mod compile;
+mod contract;
+mod driver;
+mod resident;
+mod unpack;
+mod workloads;
