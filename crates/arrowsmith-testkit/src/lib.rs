@@ -4,6 +4,7 @@
 //! - [`oracle`]: an engine that is simple, slow and right; the contract in code.
 //! - [`parquet`]: files as cases, random, of the corpora, or broken, and what must hold for readers.
 //! - [`pulsar`]: a real broker, and a consumer that is not ours.
+//! - [`tools`]: what becomes of a test whose tool is absent; [`scale`]: how much a test tries.
 
 #![forbid(unsafe_code)]
 
@@ -15,3 +16,8 @@ pub mod pulsar;
 pub mod random;
 pub mod render;
 pub mod run;
+pub mod scale;
+pub mod tools;
+
+pub use scale::full;
+pub use tools::{absent, unsupported};

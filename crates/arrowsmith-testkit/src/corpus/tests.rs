@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The oracle on the corpora. With `ARROWSMITH_BLESS` set, what it decides is written down.
 
-use super::{folder, run_corpus, testdata, vectors};
+use super::{run_corpus, testdata, vectors};
 use crate::oracle::OracleEngine;
+use crate::tools;
 
 const HEADER: &str = "\
 # SPDX-License-Identifier: Apache-2.0
@@ -13,10 +14,7 @@ const HEADER: &str = "\
 
 #[test]
 fn every_document_is_decided() {
-    let Some(folder) = folder() else {
-        eprintln!("no corpora: nothing is tested");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     let summary = run_corpus(&OracleEngine, &folder).unwrap();
     if std::env::var_os("ARROWSMITH_BLESS").is_some() {
         let text = format!("{HEADER}{}", summary.decisions);
@@ -29,10 +27,7 @@ fn every_document_is_decided() {
 
 #[test]
 fn vectors_are_read_to_the_bit() {
-    let Some(folder) = folder() else {
-        eprintln!("no corpora: nothing is tested");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     assert!(vectors::run_numbers(&OracleEngine, &folder).unwrap() > 1000);
     assert!(vectors::run_utf8(&OracleEngine, &folder).unwrap() > 50);
 }

@@ -17,15 +17,10 @@ use arrow_array::types::UInt64Type;
 use arrow_ipc::reader::StreamReader;
 use serde_json::{Value, json};
 
+use crate::tools;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn python() -> Option<PathBuf> {
-    let path = root().join(".venv/bin/python");
-    let mut probe = Command::new(&path);
-    probe.args(["-c", "import pulsar, pyarrow"]).stderr(Stdio::null());
-    probe.status().is_ok_and(|status| status.success()).then_some(path)
 }
 
 /// A broker of this test program. It ends with the program.
@@ -42,15 +37,11 @@ impl Broker {
     pub fn start(name: &'static str, port: u16, secure: bool) -> Option<Self> {
         static LOCK: std::sync::Mutex<Vec<&str>> = std::sync::Mutex::new(Vec::new());
         let mut started = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let installed = Command::new(root().join("tools/pulsar")).arg("installed").status();
-        if !installed.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: no Pulsar here; `tools/pulsar install` gets it");
+        if !tools::answers(Command::new(root().join("tools/pulsar")).arg("installed")) {
+            tools::absent("Pulsar", tools::SETUP);
             return None;
         }
-        let Some(python) = python() else {
-            eprintln!("skipped: .venv has no pulsar-client and pyarrow; python/setup.sh makes it");
-            return None;
-        };
+        let python = tools::python("pulsar, pyarrow")?;
         let broker = Self { port, name, secure, python };
         if !started.contains(&name) {
             started.push(name);

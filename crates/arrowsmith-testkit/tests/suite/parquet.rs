@@ -10,8 +10,8 @@ use arrowsmith::Input;
 use arrowsmith::parquet::{
     EXTENSIONS, Engine, Predicate, ReadOptions, ReaderBuilder, RowSelection, open_file,
 };
-use arrowsmith_testkit::corpus;
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, predicates, properties};
+use arrowsmith_testkit::tools;
 use bytes::Bytes;
 
 struct Library {
@@ -113,10 +113,7 @@ fn the_fall_back_reads_the_same() {
 
 #[test]
 fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
-    let Some(folder) = corpus::folder() else {
-        eprintln!("the corpora are not here: nothing was compared");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     let library = Library { engine: Engine::Cpu, threads: 2, disk: true };
     let summary = corpora::run(&library, &folder).expect("the corpora can be read");
     assert!(
@@ -131,10 +128,7 @@ fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
 
 #[test]
 fn only_known_columns_are_left_to_the_parquet_crate() {
-    let Some(folder) = corpus::folder() else {
-        eprintln!("the corpora are not here: nothing was looked at");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     let mut fall_backs = Vec::new();
     for entry in corpora::files(&folder).expect("the corpora can be listed") {
         let path = folder.join(&entry.path);
