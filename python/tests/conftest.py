@@ -1,12 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data that several tests read."""
+"""Data that several tests read, and what becomes of a test that is skipped."""
 
 import json
+import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 ROWS = 20_000
+
+STRICT = os.environ.get("ARROWSMITH_STRICT", "") not in ("", "0")
+
+
+def strictly(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Make a failure of a skip: a test that is not run because something is absent is no test."""
+    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"{why}; ARROWSMITH_STRICT=1 lets no test pass so"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    strictly(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    strictly(report)
+    return report
 
 
 def record(number: int) -> dict[str, object]:

@@ -36,7 +36,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
     """Give the pieces of device memory that are held; in the end there have to be none."""
     count: Live | None = getattr(_lib, "_shim_live", None)
     if count is None:
-        pytest.skip("built without --features shim")
+        pytest.skip("built without the feature shim, as python/setup.sh --features shim has it")
     monkeypatch.setenv("ARROWSMITH_GPU_TESTS", "shim")
     yield count
     gc.collect()

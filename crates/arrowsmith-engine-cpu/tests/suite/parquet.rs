@@ -10,8 +10,8 @@ use arrowsmith_core::Limits;
 use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder, supports};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
-use arrowsmith_testkit::corpus;
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, properties};
+use arrowsmith_testkit::tools;
 use bytes::Bytes;
 
 /// The engine by itself: each field of each row group, batch by batch.
@@ -112,10 +112,7 @@ fn broken_files_get_a_sound_answer() {
 
 #[test]
 fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
-    let Some(folder) = corpus::folder() else {
-        eprintln!("the corpora are not here: nothing was compared");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     // Without checksums, as the crate reads.
     for engine in engines(false) {
         let summary = corpora::run(&engine, &folder).expect("the corpora can be read");

@@ -15,8 +15,8 @@ use arrowsmith_engine_gpu::GpuOptions;
 use arrowsmith_engine_gpu::device::shim::ShimDevice;
 use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
-use arrowsmith_testkit::corpus;
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, properties};
+use arrowsmith_testkit::tools;
 use bytes::Bytes;
 
 use crate::common;
@@ -185,10 +185,7 @@ fn broken_files_get_a_sound_answer() {
 
 #[test]
 fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
-    let Some(folder) = corpus::folder() else {
-        eprintln!("the corpora are not here: nothing was compared");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     // Without checksums, as the crate reads.
     let engine = engine(5, false);
     let summary = corpora::run(&engine, &folder).expect("the corpora can be read");

@@ -14,7 +14,7 @@ use arrowsmith_plan::Plan;
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, RandomCase, Rng};
 use arrowsmith_testkit::run::{Input, PADDINGS, difference, observe};
-use arrowsmith_testkit::{case, corpus};
+use arrowsmith_testkit::{case, corpus, tools};
 
 use crate::common;
 
@@ -31,10 +31,7 @@ fn conformance_suite() {
 
 #[test]
 fn corpora() {
-    let Some(folder) = corpus::folder() else {
-        eprintln!("the corpora are not here; nothing was checked against them");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     let engine = engine(2, GpuOptions::default());
     let summary = corpus::run_corpus(&engine, &folder).unwrap();
     let failures = &summary.failures;

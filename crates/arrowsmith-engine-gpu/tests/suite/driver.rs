@@ -17,6 +17,7 @@ use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::parquet::random;
+use arrowsmith_testkit::unsupported;
 use arrowsmith_workload::{Generator, Workload};
 use libloading::Library;
 
@@ -34,7 +35,9 @@ impl Driver {
         static ALONE: Mutex<()> = Mutex::new(());
         let asked = std::env::var("ARROWSMITH_GPU_TESTS").is_ok_and(|asked| asked == "cuda");
         if !asked {
-            eprintln!("ARROWSMITH_GPU_TESTS does not ask for it: nothing was tested");
+            unsupported(
+                "a GPU, or a driver in its place, is what `tools/gpu device` and `driver` ask for",
+            );
             return None;
         }
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +52,7 @@ impl Driver {
     fn of_tests() -> Option<Self> {
         let driver = Self::here()?;
         if driver.ours.is_none() {
-            eprintln!("the driver is a real one: its calls do not fail at will");
+            unsupported("the driver is a real one: its calls do not fail at will");
         }
         driver.ours.is_some().then_some(driver)
     }

@@ -7,13 +7,16 @@
     reason = "a test; what is cut is small or random"
 )]
 
+use std::process::Command;
+
 use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::graph::Request;
 use arrowsmith_graph::{Code, Layout, WireError};
 use arrowsmith_rtlgen::graph::{Options, generate};
+use arrowsmith_testkit::tools;
 
 use crate::support::{
-    Oracle, Random, circuit, layout, message, root, spoil, verilator, vtables, with_header,
+    Oracle, Random, circuit, layout, message, root, spoil, there, verilator, vtables, with_header,
 };
 
 const I386: &str = "examples/objects/expression/layout-i386.json";
@@ -42,6 +45,9 @@ fn request(message: &[u8], capacity: u32) -> Request<'_> {
 
 #[test]
 fn the_papers_message_becomes_the_papers_objects() {
+    if !there() {
+        return;
+    }
     let layout = layout(I386);
     let message = [
         5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // types
@@ -79,6 +85,9 @@ fn the_papers_message_becomes_the_papers_objects() {
 
 #[test]
 fn the_papers_largest_structure_takes_less_than_a_third_of_its_cycles() {
+    if !there() {
+        return;
+    }
     let message = tree(127);
     for (path, bytes) in [(I386, 4_080), (X86_64, 8_160)] {
         let layout = layout(path);
@@ -97,6 +106,9 @@ fn the_papers_largest_structure_takes_less_than_a_third_of_its_cycles() {
 
 #[test]
 fn as_many_objects_as_the_table_holds_and_not_one_more() {
+    if !there() {
+        return;
+    }
     let layout = layout(I386);
     let mut session =
         circuit(&layout, None).start(&vtables(&layout), &MemoryProfile::IDEAL).unwrap();
@@ -174,12 +186,18 @@ fn requests() -> u64 {
 
 #[test]
 fn the_tree_as_16_bytes_a_beat() {
+    if !there() {
+        return;
+    }
     compare(&layout(I386), Some(16), 0, requests());
     compare(&layout(I386), Some(16), 35, requests());
 }
 
 #[test]
 fn the_tree_of_a_64_bit_program_in_several_widths() {
+    if !there() {
+        return;
+    }
     for beat_bytes in [16, 32] {
         compare(&layout(X86_64), Some(beat_bytes), 20, requests());
     }
@@ -187,6 +205,9 @@ fn the_tree_of_a_64_bit_program_in_several_widths() {
 
 #[test]
 fn a_layout_that_is_hard_in_several_widths() {
+    if !there() {
+        return;
+    }
     for (beat_bytes, stall_percent) in [(32, 0), (32, 50), (64, 15)] {
         compare(&layout(HARD), Some(beat_bytes), stall_percent, requests());
     }
@@ -206,10 +227,7 @@ fn use_trees(path: &str, flags: &[&str]) {
         ("expression.cpp", source.as_str()),
     ];
     let program = verilator().program(&design, &files, flags).unwrap();
-    let output = std::process::Command::new(program)
-        .arg(format!("{:x}", layout.wire_hash()))
-        .output()
-        .unwrap();
+    let output = Command::new(program).arg(format!("{:x}", layout.wire_hash())).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}: {said}", output.status);
     assert_eq!(said.lines().count(), 4, "{said}");
@@ -217,20 +235,23 @@ fn use_trees(path: &str, flags: &[&str]) {
 
 #[test]
 fn virtual_functions_are_called_on_the_tree_that_the_circuit_made() {
+    if !there() {
+        return;
+    }
     use_trees(X86_64, &[]);
 }
 
 #[test]
 fn and_in_a_32_bit_program_as_in_the_paper() {
-    // Debian's g++ makes 32-bit programs where g++-multilib is installed; tools/objects does that.
-    let probe = std::process::Command::new("sh")
-        .args(["-c", "echo 'int main(){}' | c++ -m32 -x c++ - -o /dev/null"])
-        .output()
-        .unwrap();
-    if probe.status.success() {
+    if !there() {
+        return;
+    }
+    // Debian's g++ makes 32-bit programs where g++-multilib is installed.
+    let mut probe = Command::new("sh");
+    if tools::answers(probe.args(["-c", "echo 'int main(){}' | c++ -m32 -x c++ - -o /dev/null"])) {
         // Where the compiler has 32-bit libraries but no headers of the kernel's for them, the others do.
         use_trees(I386, &["-m32", "-idirafter", "/usr/include/x86_64-linux-gnu"]);
     } else {
-        eprintln!("WARNING: no 32-bit C++ here; the paper's word size was not run");
+        tools::absent("C++ of 32 bits (c++ -m32), the paper's word size,", tools::SETUP);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Circuits of JSON parsers against the engine `cpu`: rows, errors, rejects, to the bit, over a memory that pauses.
 //!
-//! A schema costs a compilation, so that one with everything in it carries most of this: `kitchen`. Without a Verilator nothing is
-//! checked, and a line says so.
+//! A schema costs a compilation, so that one with everything in it carries most of this: `kitchen`. Without a Verilator the
+//! tests are not run.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
@@ -18,7 +18,8 @@ use arrowsmith_testkit::case::{Failed, load, run_case};
 use arrowsmith_testkit::random::{Rng, mutate};
 use arrowsmith_workload::{Generator, Workload};
 
-use crate::json_support::{check, memory, one, plan, there};
+use crate::json_support::{check, memory, one, plan};
+use crate::support::there;
 
 const KITCHEN: &str = "id: uint64 not null, name: utf8, small: int8, flag: bool, n: null, \
      tags: list<utf8>, counts: list<int32 not null> not null, holes: list<uint16>, \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Scalars of JSON circuits against the engine `cpu`, to the bit, at their edges and at random; and most of them by the circuit.
 //!
-//! One schema, hence one compilation. Without a Verilator nothing is checked, and a line says so.
+//! One schema, hence one compilation. Without a Verilator the tests are not run.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
@@ -12,7 +12,8 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_rtl::json::{Counts, RtlEngine};
 use arrowsmith_testkit::random::Rng;
 
-use crate::json_support::{check, memory, one, plan, there};
+use crate::json_support::{check, memory, one, plan};
+use crate::support::there;
 
 const SCHEMA: &str = "x: float64, y: float32, xs: list<float64 not null>, \
      a: decimal128(38, 10), b: decimal128(5, 2), c: decimal128(18, 0), cs: fixed_size_list<decimal128(20, 3), 3>, \

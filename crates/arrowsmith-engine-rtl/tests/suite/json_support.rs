@@ -6,23 +6,11 @@ use std::sync::Arc;
 use arrowsmith_core::{DecodeOptions, Framing};
 use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_rtl::MemoryProfile;
-use arrowsmith_engine_rtl::Verilator;
 use arrowsmith_engine_rtl::json::RtlEngine;
 use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
 use arrowsmith_testkit::random::Rng;
 use arrowsmith_testkit::run::{Input, Padding, difference, observe};
-
-/// Whether circuits can be compiled here; a line says so where not.
-pub fn there() -> bool {
-    match Verilator::find() {
-        Ok(_) => true,
-        Err(error) => {
-            eprintln!("nothing was checked: {error}");
-            false
-        }
-    }
-}
 
 /// A memory that is some cycles away and pauses by chance.
 pub fn memory(stalls: u32, seed: u64) -> MemoryProfile {

@@ -13,19 +13,20 @@ use std::collections::BTreeMap;
 use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::parquet::{ColumnEngine, ParquetError, column};
 use arrowsmith_rtlgen::parquet::{Column, Kind, Options};
-use arrowsmith_testkit::corpus;
+use arrowsmith_testkit::{corpus, tools};
 
-use crate::parquet_support::{Case, verilator};
+use crate::parquet_support::Case;
+use crate::support::{there, verilator};
 
 /// Rows of a row group, at most: a cycle is simulated in ten microseconds.
 const ROWS_MAX: usize = 1_000_000;
 
 #[test]
 fn columns_of_the_corpora_are_those_of_engine_cpu() {
-    let Some(folder) = corpus::folder() else {
-        eprintln!("skipped: no corpora found (ARROWSMITH_CORPORA)");
+    if !there() {
         return;
-    };
+    }
+    let Some(folder) = tools::corpora() else { return };
     let all = std::env::var("ARROWSMITH_RTL_CORPORA").is_ok_and(|what| what == "all");
     let few = Column { dictionary: false, delta: false, ..Column::new("", Kind::Bits64, false) };
     let engine = ColumnEngine::new(verilator(), Options::default(), MemoryProfile::IDEAL);

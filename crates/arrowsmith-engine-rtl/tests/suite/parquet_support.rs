@@ -44,10 +44,6 @@ impl Case {
     }
 }
 
-pub fn verilator() -> Verilator {
-    Verilator::find().unwrap_or_else(|error| panic!("{error}"))
-}
-
 pub fn engine(verilator: &Verilator, case: &Case) -> Result<Engine, ParquetError> {
     Engine::new(verilator, &case.file, &case.plan, &Options::default())
 }

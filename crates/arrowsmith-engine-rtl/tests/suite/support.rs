@@ -8,13 +8,13 @@
 )]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use arrowsmith_engine_rtl::Verilator;
 use arrowsmith_engine_rtl::graph::Circuit;
 use arrowsmith_graph::layout::{Class, Integer, Kind, Member};
 use arrowsmith_graph::{Code, Layout, WireError};
 use arrowsmith_rtlgen::graph::{Options, generate};
+use arrowsmith_testkit::tools;
 
 pub const OBJECTS_MAX: u32 = 1024;
 
@@ -22,13 +22,21 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The Verilator of the repository's tools, installed if it is not there.
+/// Whether circuits can be compiled here; if not, Verilator is absent.
+pub fn there() -> bool {
+    match Verilator::find() {
+        Ok(_) => true,
+        Err(error) => {
+            let remedy = "`tools/hdl install` and ARROWSMITH_VERILATOR=$(tools/hdl verilator)";
+            tools::absent(&format!("Verilator ({error})"), remedy);
+            false
+        }
+    }
+}
+
+/// What [`there`] found.
 pub fn verilator() -> Verilator {
-    let tool = root().join("tools/hdl");
-    assert!(Command::new(&tool).arg("install").status().unwrap().success(), "tools/hdl install");
-    let path = Command::new(&tool).arg("verilator").output().unwrap().stdout;
-    let program = PathBuf::from(String::from_utf8(path).unwrap().trim());
-    Verilator::at(program, Path::new(env!("CARGO_TARGET_TMPDIR")).join("rtl")).unwrap()
+    Verilator::find().unwrap()
 }
 
 pub fn layout(path: &str) -> Layout {

@@ -6,7 +6,6 @@
 
 use std::io::Write;
 use std::net::TcpStream;
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +16,7 @@ use arrowsmith_engine_reference::ReferenceEngine;
 use arrowsmith_ingest::{Config, Service};
 use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_testkit::pulsar::Broker;
+use arrowsmith_testkit::tools;
 use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
 
 /// A broker; what the service logs is shown for a test that fails, with RUST_LOG=info.
@@ -183,10 +183,7 @@ fn a_broker_that_comes_later_gets_everything() {
 
 #[test]
 fn flight_subscribers_get_what_comes() {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");
-    if !python.exists() {
-        return eprintln!("skipped: there is no .venv; python/setup.sh makes it");
-    }
+    let Some(python) = tools::python("pyarrow.flight") else { return };
     let listen = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let service = start(&[

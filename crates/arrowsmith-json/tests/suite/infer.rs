@@ -10,9 +10,9 @@ use arrowsmith_core::{Chunk, DecodeOptions, Framing};
 use arrowsmith_json::infer::{InferOptions, Inferrer};
 use arrowsmith_plan::text::{format_schema, parse_schema};
 use arrowsmith_plan::{Engine, Plan};
-use arrowsmith_testkit::corpus;
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, Rng};
+use arrowsmith_testkit::{corpus, tools};
 
 fn options(seed: u64) -> InferOptions {
     let mut options = InferOptions::default();
@@ -127,10 +127,7 @@ fn the_order_of_records_and_seeing_them_twice_do_not_matter() {
 
 #[test]
 fn documents_of_the_corpora_decode_with_their_own_schema() {
-    let Some(folder) = corpus::folder() else {
-        eprintln!("skipped: the third-party corpora are not here");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     let mut checked = 0;
     for entry in corpus::listed(&folder).unwrap() {
         if entry.path.starts_with("json-") && !entry.path.ends_with(".gz") {

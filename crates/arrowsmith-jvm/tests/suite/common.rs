@@ -5,15 +5,17 @@ use std::path::Path;
 use std::process::Command;
 
 use arrowsmith_jvm::{Built, Jdk, Layout, Libraries, Outcome, Project, Source};
+use arrowsmith_testkit::tools;
 
 /// The JDKs of this machine, or none where the tests cannot run.
 pub fn jdks() -> Vec<Jdk> {
-    let compiler =
-        Command::new("cc").arg("--version").output().is_ok_and(|out| out.status.success());
-    let jdks = Jdk::all();
-    if jdks.is_empty() || !compiler {
-        eprintln!("NOT RUN: no JDK of version 17 or newer, or no C compiler");
+    if !tools::answers(Command::new("cc").arg("--version")) {
+        tools::absent("a C compiler (cc)", tools::SETUP);
         return Vec::new();
+    }
+    let jdks = Jdk::all();
+    if jdks.is_empty() {
+        tools::absent("a JDK of version 17 or newer", tools::SETUP);
     }
     jdks
 }

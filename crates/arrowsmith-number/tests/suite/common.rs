@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests of this crate share: slow twins that are plainly right, and where corpora are.
-
-use std::path::{Path, PathBuf};
+//! What the tests of this crate share: slow twins that are plainly right.
 
 use arrowsmith_number::NumberError;
 
@@ -53,19 +51,4 @@ pub fn std_float<F: std::str::FromStr>(
 pub fn surroundings(text: &str) -> [Vec<u8>; 3] {
     ["".to_owned(), ",12345".to_owned(), format!("]{}", "7".repeat(80))]
         .map(|behind| format!("{text}{behind}").into_bytes())
-}
-
-/// The folder of third-party corpora, if it is there.
-pub fn corpora() -> Option<PathBuf> {
-    let found = match std::env::var_os("ARROWSMITH_CORPORA") {
-        Some(path) => Some(PathBuf::from(path)),
-        None => Path::new(env!("CARGO_MANIFEST_DIR"))
-            .ancestors()
-            .map(|folder| folder.join("../shared/corpora"))
-            .find(|path| path.is_dir()),
-    };
-    if found.is_none() {
-        eprintln!("skipped: no corpora found (ARROWSMITH_CORPORA)");
-    }
-    found
 }

@@ -6,10 +6,11 @@
 use std::cmp::Ordering;
 
 use arrowsmith_number::{NumberError, parse_f16, parse_f32, parse_f64, scan_number};
+use arrowsmith_testkit::tools;
 use half::f16;
 use proptest::prelude::*;
 
-use crate::common::{corpora, number_len, std_float, surroundings};
+use crate::common::{number_len, std_float, surroundings};
 
 /// The oracle for `f16`: walks up from below until the point half-way to the next half is not below
 /// the double of the text; where the double is exactly half-way, the digits decide, compared as
@@ -239,7 +240,7 @@ fn every_half() {
 
 #[test]
 fn public_vectors() {
-    let Some(folder) = corpora() else { return };
+    let Some(folder) = tools::corpora() else { return };
     let mut files: Vec<_> = std::fs::read_dir(folder.join("numbers-fxx/data"))
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef};
 use arrowsmith_parquet::{Column, Encoding, File, Page, Pages, ReadOptions, ReadPlan};
-use arrowsmith_testkit::corpus;
 use arrowsmith_testkit::parquet::corpora::files;
+use arrowsmith_testkit::tools;
 use bytes::Bytes;
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::basic::Encoding as TheirEncoding;
@@ -278,10 +278,7 @@ fn compare(bytes: &Bytes) -> Option<String> {
 
 #[test]
 fn pages_and_schemas_of_all_files_are_those_of_the_parquet_crate() {
-    let Some(folder) = corpus::folder() else {
-        eprintln!("skipped: no corpora found (ARROWSMITH_CORPORA)");
-        return;
-    };
+    let Some(folder) = tools::corpora() else { return };
     let mut decided: BTreeMap<&str, &str> = DECIDED.into_iter().collect();
     let (mut count, mut wrong) = (0, Vec::new());
     for entry in files(&folder).unwrap() {

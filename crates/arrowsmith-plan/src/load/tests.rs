@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{Schema, SchemaRef};
+use arrowsmith_testkit::tools;
 use parquet::arrow::ArrowWriter;
 
 use super::{load_schema, load_schema_file, schema_from_bytes};
@@ -141,14 +142,6 @@ fn any_byte_may_be_any_other() {
     assert!(sound > 1000, "{sound}");
 }
 
-fn corpora() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("ARROWSMITH_CORPORA") {
-        return Some(PathBuf::from(path));
-    }
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().map(|folder| folder.join("../shared/corpora")).find(|path| path.is_dir())
-}
-
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -158,10 +151,7 @@ fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
 
 #[test]
 fn corpora_of_good_and_bad_files() {
-    let Some(corpora) = corpora() else {
-        eprintln!("skipped: the third-party corpora are not here");
-        return;
-    };
+    let Some(corpora) = tools::corpora() else { return };
     let mut files = Vec::new();
     for entry in fs::read_dir(corpora).unwrap() {
         let folder = entry.unwrap().path();

@@ -19,6 +19,7 @@ use arrowsmith_message::{
     Compression, Layout, Message, Origin, Publish, PublishError, StageTimes, encode,
 };
 use arrowsmith_sink_flight::{Delivery, FlightOptions, FlightPublish, Tls};
+use arrowsmith_testkit::tools;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tonic::transport::Channel;
@@ -180,12 +181,7 @@ struct Python {
 impl Python {
     fn subscribe(ask: &Value) -> Option<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap();
-        let python = folder.join("../../.venv/bin/python");
-        if !python.exists() {
-            eprintln!("skipped: there is no .venv; python/setup.sh makes it");
-            return None;
-        }
-        let mut command = Command::new(python);
+        let mut command = Command::new(tools::python("pyarrow.flight")?);
         command.arg(folder.join("tests/suite/subscribe.py")).arg(ask.to_string());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -268,16 +264,16 @@ async fn who_may_not_or_asks_for_nothing_that_is_there_is_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_is_spoken_and_certificates_are_checked() {
+    if !tools::openssl() {
+        return;
+    }
     let folder = std::env::temp_dir().join(format!("arrowsmith-flight-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]);
     openssl.args(["/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
     openssl.args(["-keyout", "key.pem", "-out", "ca.pem"]).current_dir(&folder);
-    match openssl.stderr(Stdio::null()).status() {
-        Ok(status) => assert!(status.success()),
-        Err(error) => return eprintln!("skipped: no openssl: {error}"),
-    }
+    assert!(openssl.stderr(Stdio::null()).status().unwrap().success());
     let tls = Tls {
         certificate_file: Some(folder.join("ca.pem")),
         key_file: Some(folder.join("key.pem")),

@@ -176,11 +176,9 @@ fn only_what_is_needed_comes_over_the_network() {
 }
 
 #[test]
+#[ignore = "takes a bucket to write to, which ARROWSMITH_TEST_S3 names"]
 fn an_s3_server_is_read() {
-    let Ok(bucket) = std::env::var("ARROWSMITH_TEST_S3") else {
-        eprintln!("ARROWSMITH_TEST_S3 names no bucket: S3 was not tried");
-        return;
-    };
+    let bucket = std::env::var("ARROWSMITH_TEST_S3").unwrap();
     let url = parse_url_opts(
         &format!("{bucket}/").parse().unwrap(),
         std::env::vars().map(|(name, value)| (name.to_lowercase(), value)),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Circuits for Parquet: what `rtl generate` writes and refuses; and, where there is a Verilator, a conversion and a simulation.
 
+use std::process::Command;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
+use arrowsmith_testkit::tools;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
@@ -82,9 +84,10 @@ fn what_has_no_circuit_is_refused_by_name() {
 
 #[test]
 fn a_conversion_by_circuits_has_the_rows() {
-    if std::env::var_os("ARROWSMITH_VERILATOR").is_none() {
-        eprintln!("skipped: no Verilator is named (ARROWSMITH_VERILATOR)");
-        return;
+    let verilator = std::env::var_os("ARROWSMITH_VERILATOR").unwrap_or_else(|| "verilator".into());
+    if !tools::answers(Command::new(verilator).arg("--version")) {
+        let remedy = "`tools/hdl install` and ARROWSMITH_VERILATOR=$(tools/hdl verilator)";
+        return tools::absent("Verilator", remedy);
     }
     let folder = Folder::new();
     let wanted = write(&folder);

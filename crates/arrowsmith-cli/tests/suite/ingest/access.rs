@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use arrowsmith_load::Options;
+use arrowsmith_testkit::tools;
 
 use crate::ingest::service::{PATIENCE, Service, assert_all, go, load};
 
@@ -65,8 +66,7 @@ fn authority(folder: &Path, name: &str) {
 
 #[test]
 fn only_who_speaks_tls_and_is_known_gets_in() {
-    if Command::new("openssl").arg("version").stdout(Stdio::null()).status().is_err() {
-        eprintln!("skipped: there is no openssl to make certificates with");
+    if !tools::openssl() {
         return;
     }
     let tls =

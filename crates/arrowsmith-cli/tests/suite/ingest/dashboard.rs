@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use arrowsmith_load::{Amount, Options, Rate};
+use arrowsmith_testkit::tools;
 
 use crate::ingest::service::{Service, go};
 
@@ -14,18 +15,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The folder of the browser's driver, installed when it is not there; `None` where that fails.
+/// The folder of the browser's driver.
 fn browser() -> Option<PathBuf> {
-    static ONCE: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();
-    let install = || {
-        let got = Command::new(root().join("tools/browser")).output().ok()?;
-        if !got.status.success() {
-            eprintln!("skipped: no browser: {}", String::from_utf8_lossy(&got.stderr));
-            return None;
-        }
-        Some(PathBuf::from(String::from_utf8(got.stdout).unwrap().trim()))
-    };
-    ONCE.get_or_init(install).clone()
+    let got = Command::new(root().join("tools/browser")).output().unwrap();
+    if !got.status.success() {
+        let why = String::from_utf8_lossy(&got.stderr).trim().to_owned();
+        tools::absent(&format!("a browser that node drives ({why})"), tools::SETUP);
+        return None;
+    }
+    Some(PathBuf::from(String::from_utf8(got.stdout).unwrap().trim()))
 }
 
 fn check(modules: &Path, args: &[&str]) -> Output {

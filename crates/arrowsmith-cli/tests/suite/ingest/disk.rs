@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A disk that is full: senders wait, nothing is lost, and it goes on when there is room.
+//!
+//! It is a small file system where this user may mount one, and else calls that fail as they do there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use arrowsmith_load::Options;
+use arrowsmith_testkit::{tools, unsupported};
 
 use crate::ingest::service::{Service, assert_all, go, wait_for};
 
@@ -15,13 +18,11 @@ use crate::ingest::service::{Service, assert_all, go, wait_for};
 struct Small(PathBuf);
 
 impl Small {
-    /// `None` where this user may not mount.
-    fn mount(path: &Path, bytes: usize) -> Option<Self> {
-        fs::create_dir_all(path).unwrap();
-        let size = format!("size={bytes}");
+    /// Of 8 MiB, over a folder; `None` where this user may not mount.
+    fn mount(path: &Path) -> Option<Self> {
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(path).stderr(Stdio::null());
-        mount.status().is_ok_and(|status| status.success()).then(|| Self(path.to_owned()))
+        mount.args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(path);
+        tools::answers(&mut mount).then(|| Self(path.to_owned()))
     }
 }
 
@@ -32,16 +33,37 @@ impl Drop for Small {
     }
 }
 
-fn full(stream: &str, rest: &str, disk: &str) {
+/// Starts the service with what makes a folder seem full while it holds a file `filler`.
+fn run_as_if_full(service: &mut Service, folder: &Path) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/ingest/full_disk.c");
+    let library = service.path("full_disk.so");
+    let mut compile = Command::new("cc");
+    compile.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]);
+    assert!(compile.arg(&library).arg(source).arg("-ldl").status().unwrap().success());
+    let mut command = service.command();
+    // As the system names the files in it.
+    command.env("LD_PRELOAD", library).env("FULL_DISK", folder.canonicalize().unwrap());
+    let child = command.spawn().unwrap();
+    service.adopt(child);
+}
+
+fn full(stream: &str, rest: &str, disk: &str, small: impl Fn(&Path) -> Option<Small>) {
     let mut service = Service::new("", &format!("acknowledge = true\n{stream}"), rest);
     let path = service.path(disk);
-    let Some(small) = Small::mount(&path, 8 << 20) else {
-        eprintln!("skipped: this user may not mount a small file system");
-        return;
-    };
+    fs::create_dir_all(&path).unwrap();
+    let small = small(&path);
+    if small.is_none() && !cfg!(target_os = "linux") {
+        return unsupported("this user may not mount a small file system");
+    }
+    if small.is_none() && !tools::answers(Command::new("cc").arg("--version")) {
+        return tools::absent("a C compiler (cc)", tools::SETUP);
+    }
     let filler = path.join("filler");
     fs::write(&filler, vec![0; 7 << 20]).unwrap();
-    service.run();
+    match small {
+        Some(_) => service.run(),
+        None => run_as_if_full(&mut service, &path),
+    }
     // 5 MB as Arrow: more than the room that is left, less than the disk.
     let options = Options { acknowledge: true, ..service.load(0..600_000, 1000) };
     let sender = thread::spawn(move || go(&options));
@@ -68,10 +90,16 @@ fn full(stream: &str, rest: &str, disk: &str) {
 
 #[test]
 fn a_full_disk_of_the_files() {
-    full("", "", "out");
+    full("", "", "out", Small::mount);
 }
 
 #[test]
 fn a_full_disk_of_the_spool() {
-    full("", "[stream.s.spool]\npath = 'spool'\nwhen = 'always'\n", "spool");
+    full("", "[stream.s.spool]\npath = 'spool'\nwhen = 'always'\n", "spool", Small::mount);
+}
+
+/// What stands in where no file system may be mounted.
+#[test]
+fn a_disk_that_only_seems_full() {
+    full("", "", "out", |_| None);
 }
