@@ -6,6 +6,7 @@ mod seeds;
 use std::path::Path;
 
 use arrowsmith_testkit::random::{Rng, mutate};
+use arrowsmith_testkit::scale;
 
 type Body = fn(&[u8]);
 
@@ -42,8 +43,7 @@ fn files(folder: &str, target: &str) -> Vec<Vec<u8>> {
 /// Runs a target on its seeds, and on `rounds` mutations of each (or as many as `ARROWSMITH_ROUNDS`
 /// says); all that it finds is shown.
 fn run(target: &str, rounds: u64) {
-    let asked = std::env::var("ARROWSMITH_ROUNDS").ok().and_then(|text| text.parse().ok());
-    let rounds = asked.unwrap_or(rounds);
+    let rounds = scale::number("ARROWSMITH_ROUNDS", rounds, rounds * 20);
     let (_, body) = TARGETS.iter().find(|(name, _)| *name == target).unwrap();
     // Targets of the GPU engine read what those of the CPU engine do.
     let folder = match target {

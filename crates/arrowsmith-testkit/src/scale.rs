@@ -43,9 +43,10 @@ impl Sample {
         Self { what, one_of, kinds: BTreeSet::new(), seen: 0, taken: 0 }
     }
 
-    /// Whether a case is run.
-    pub fn takes(&mut self, kind: &str, name: &str) -> bool {
-        let is_first = self.kinds.insert(kind.to_owned());
+    /// Whether a case is run, which is of some kinds.
+    pub fn takes(&mut self, kinds: &[&str], name: &str) -> bool {
+        let new = kinds.iter().filter(|kind| self.kinds.insert((**kind).to_owned())).count();
+        let is_first = new > 0;
         let takes = is_first || hash(name).is_multiple_of(self.one_of);
         self.seen += 1;
         self.taken += usize::from(takes);
@@ -86,10 +87,10 @@ mod tests {
             Sample { what: "names", one_of: 8, kinds: BTreeSet::new(), seen: 0, taken: 0 };
         let kinds = ["a", "b", "c"];
         for at in 0..4_000 {
-            sample.takes(kinds[at % 3], &format!("file-{at}.parquet"));
+            sample.takes(&[kinds[at % 3]], &format!("file-{at}.parquet"));
         }
         assert!((400..600).contains(&sample.taken()), "{}", sample.taken());
-        let mut first = |kind: &str| sample.takes(kind, "");
+        let mut first = |kind: &str| sample.takes(&[kind, "a"], "");
         assert!(first("d") && first("e"));
     }
 
@@ -99,8 +100,8 @@ mod tests {
         let taken = |names: &mut dyn Iterator<Item = &String>| {
             let mut sample =
                 Sample { what: "names", one_of: 5, kinds: BTreeSet::new(), seen: 0, taken: 0 };
-            sample.takes("all", "the first one");
-            names.filter(|name| sample.takes("all", name)).cloned().collect::<BTreeSet<_>>()
+            sample.takes(&["all"], "the first one");
+            names.filter(|name| sample.takes(&["all"], name)).cloned().collect::<BTreeSet<_>>()
         };
         let forward = taken(&mut names.iter());
         assert_eq!(forward, taken(&mut names.iter().rev()));

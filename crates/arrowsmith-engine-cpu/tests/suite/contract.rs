@@ -9,7 +9,7 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, RandomCase, Rng};
 use arrowsmith_testkit::run::{Input, Outcome, PADDINGS, Rejected, difference, observe};
-use arrowsmith_testkit::{case, corpus, tools};
+use arrowsmith_testkit::{case, corpus, scale, tools};
 
 fn engines() -> Vec<CpuEngine> {
     CpuEngine::levels().into_iter().map(CpuEngine::with_level).collect()
@@ -101,7 +101,7 @@ fn rejects(one: &Outcome, other: &Outcome) -> String {
 
 /// Seeds to try: `ARROWSMITH_SEEDS` has another number.
 fn seeds() -> u64 {
-    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(4_000)
+    scale::number("ARROWSMITH_SEEDS", 2_000, 40_000)
 }
 
 #[test]

@@ -11,7 +11,7 @@ use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder, supports};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, properties};
-use arrowsmith_testkit::tools;
+use arrowsmith_testkit::{scale, tools};
 use bytes::Bytes;
 
 /// The engine by itself: each field of each row group, batch by batch.
@@ -85,7 +85,7 @@ fn engines(verify_checksums: bool) -> Vec<Engine> {
 
 /// Seeds to try: `ARROWSMITH_SEEDS` has another number.
 fn seeds(usual: u64) -> u64 {
-    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
+    scale::number("ARROWSMITH_SEEDS", usual, 40_000)
 }
 
 #[test]

@@ -16,6 +16,7 @@ use arrowsmith_engine_gpu::device::shim::ShimDevice;
 use arrowsmith_engine_gpu::parquet::{ColumnEngine, FieldDecoder};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan, RowSelection};
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, properties};
+use arrowsmith_testkit::scale::{Sample, full};
 use arrowsmith_testkit::tools;
 use bytes::Bytes;
 
@@ -188,7 +189,8 @@ fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
     let Some(folder) = tools::corpora() else { return };
     // Without checksums, as the crate reads.
     let engine = engine(5, false);
-    let summary = corpora::run(&engine, &folder).expect("the corpora can be read");
+    let mut sample = Sample::of("files", 4);
+    let summary = corpora::run_some(&engine, &folder, &mut sample).expect("they can be read");
     assert!(
         summary.failures.is_empty(),
         "{} of {} files equal\n{}",
@@ -196,7 +198,8 @@ fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
         summary.files,
         summary.failures.join("\n")
     );
-    assert!(summary.equal > 400, "{} files were equal", summary.equal);
+    let least = if full() { 400 } else { 100 };
+    assert!(summary.equal > least, "{} files were equal", summary.equal);
     let (device, cpu) = engine.columns.chunks();
     eprintln!("{device} windows of columns on the device, {cpu} columns by the CPU engine");
     assert!(device > cpu * 4, "{device} of {}", device + cpu);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrowsmith_engine_gpu::device::Device;
 use arrowsmith_engine_gpu::device::shim::ShimDevice;
+use arrowsmith_testkit::scale;
 
 /// The device; on the CPU its threads run in the order of this seed.
 #[allow(dead_code, reason = "not every test takes any device")]
@@ -23,5 +24,5 @@ pub fn device(seed: u64) -> Arc<dyn Device> {
 /// Seeds to try: `ARROWSMITH_SEEDS` has another number.
 #[allow(dead_code, reason = "not every test has seeds")]
 pub fn seeds(usual: u64) -> u64 {
-    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
+    scale::number("ARROWSMITH_SEEDS", usual, usual * 10)
 }

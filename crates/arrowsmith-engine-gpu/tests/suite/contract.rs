@@ -14,6 +14,7 @@ use arrowsmith_plan::Plan;
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, RandomCase, Rng};
 use arrowsmith_testkit::run::{Input, PADDINGS, difference, observe};
+use arrowsmith_testkit::scale::{Sample, full};
 use arrowsmith_testkit::{case, corpus, tools};
 
 use crate::common;
@@ -25,7 +26,7 @@ fn engine(seed: u64, options: GpuOptions) -> GpuEngine {
 #[test]
 fn conformance_suite() {
     let engine = engine(1, GpuOptions::default());
-    let summary = case::run_suite(&engine).unwrap();
+    let summary = case::run_some(&engine, &mut Sample::of("cases", 2)).unwrap();
     assert!(summary.failures.is_empty(), "{}", summary.failures.join("\n"));
 }
 
@@ -33,7 +34,8 @@ fn conformance_suite() {
 fn corpora() {
     let Some(folder) = tools::corpora() else { return };
     let engine = engine(2, GpuOptions::default());
-    let summary = corpus::run_corpus(&engine, &folder).unwrap();
+    let mut sample = Sample::of("documents", 4);
+    let summary = corpus::run_some(&engine, &folder, &mut sample).unwrap();
     let failures = &summary.failures;
     assert!(
         failures.is_empty(),
@@ -41,7 +43,7 @@ fn corpora() {
         failures.len(),
         failures[..failures.len().min(20)].join("\n")
     );
-    assert!(summary.documents > 1000);
+    assert!(summary.documents > if full() { 1000 } else { 300 }, "{}", summary.documents);
     assert!(corpus::vectors::run_numbers(&engine, &folder).unwrap() > 10_000);
     assert!(corpus::vectors::run_utf8(&engine, &folder).unwrap() > 0);
 }

@@ -13,7 +13,7 @@ use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::graph::Request;
 use arrowsmith_graph::{Code, Layout, WireError};
 use arrowsmith_rtlgen::graph::{Options, generate};
-use arrowsmith_testkit::tools;
+use arrowsmith_testkit::{scale, tools};
 
 use crate::support::{
     Oracle, Random, circuit, layout, message, root, spoil, there, verilator, vtables, with_header,
@@ -181,7 +181,7 @@ fn compare(layout: &Layout, beat_bytes: Option<u32>, stall_percent: u32, request
 
 /// How many requests a comparison makes; ARROWSMITH_SEEDS asks for more.
 fn requests() -> u64 {
-    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(200)
+    scale::number("ARROWSMITH_SEEDS", 200, 20_000)
 }
 
 #[test]

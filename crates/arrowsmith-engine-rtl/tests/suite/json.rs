@@ -16,6 +16,7 @@ use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_rtlgen::json::{Shape, Writers};
 use arrowsmith_testkit::case::{Failed, load, run_case};
 use arrowsmith_testkit::random::{Rng, mutate};
+use arrowsmith_testkit::scale;
 use arrowsmith_workload::{Generator, Workload};
 
 use crate::json_support::{check, memory, one, plan};
@@ -238,7 +239,7 @@ fn options(rng: &mut Rng) -> DecodeOptions {
 
 /// How many random texts: `ARROWSMITH_SEEDS` has another number.
 fn seeds() -> u64 {
-    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(150)
+    scale::number("ARROWSMITH_SEEDS", 150, 5_000)
 }
 
 #[test]

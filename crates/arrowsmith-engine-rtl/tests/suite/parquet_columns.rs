@@ -19,6 +19,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_engine_rtl::parquet::{Engine, ParquetError};
 use arrowsmith_engine_rtl::{Interface, MemoryProfile};
 use arrowsmith_rtlgen::parquet::{Column, Design, Kind, Options, generate};
+use arrowsmith_testkit::scale;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
@@ -287,7 +288,7 @@ fn a_dictionary_that_is_too_large_is_refused() {
 /// Bytes of pages changed at random: what engine `cpu` reads, the circuit reads as the same, it always ends, and what it refused leaves
 /// nothing behind. How many were refused.
 fn break_pages(sound: &Bytes, design: Design) -> usize {
-    let rounds = std::env::var("ARROWSMITH_RTL_ROUNDS").map_or(60, |text| text.parse().unwrap());
+    let rounds = scale::number("ARROWSMITH_RTL_ROUNDS", 60, 600);
     let whole = Case::open(sound.clone()).unwrap();
     let wanted = whole.expected(0).unwrap();
     let case = &whole;
@@ -300,7 +301,7 @@ fn break_pages(sound: &Bytes, design: Design) -> usize {
         .map(|memory| engine.start(&memory).unwrap());
     let mut state = 99_usize;
     let mut refused = 0;
-    for round in 0..rounds {
+    for round in 0..usize::try_from(rounds).unwrap() {
         let mut bytes = sound.to_vec();
         let range = &ranges[round % ranges.len()];
         for _ in 0..=state % 2 {

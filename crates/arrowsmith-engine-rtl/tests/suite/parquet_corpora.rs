@@ -2,8 +2,8 @@
 //! Columns of the public corpora through circuits: the arrays of engine `cpu`, and an end for everything that is broken.
 //!
 //! A circuit a column; columns that are stored alike share one. Without more, only columns of 64-bit numbers in PLAIN that are neither
-//! null nor compressed are read, for one circuit takes half a minute to compile; `ARROWSMITH_RTL_CORPORA=all` reads every column that
-//! a circuit takes. Needs a Verilator (`tools/hdl verilator` prints one for `ARROWSMITH_VERILATOR`), and the corpora, which are not
+//! null nor compressed are read, for one circuit takes half a minute to compile; `ARROWSMITH_FULL=1` and
+//! `ARROWSMITH_RTL_CORPORA=all` read every column that a circuit takes. Needs a Verilator (`tools/hdl verilator` prints one for `ARROWSMITH_VERILATOR`), and the corpora, which are not
 //! part of the repository.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::parquet::{ColumnEngine, ParquetError, column};
 use arrowsmith_rtlgen::parquet::{Column, Kind, Options};
-use arrowsmith_testkit::{corpus, tools};
+use arrowsmith_testkit::{corpus, full, tools};
 
 use crate::parquet_support::Case;
 use crate::support::{there, verilator};
 
-/// Rows of a row group, at most: a cycle is simulated in ten microseconds.
+/// Rows of a row group, at most: a cycle is simulated in ten microseconds. Where not all columns are read, a part of it.
 const ROWS_MAX: usize = 1_000_000;
 
 #[test]
@@ -27,7 +27,8 @@ fn columns_of_the_corpora_are_those_of_engine_cpu() {
         return;
     }
     let Some(folder) = tools::corpora() else { return };
-    let all = std::env::var("ARROWSMITH_RTL_CORPORA").is_ok_and(|what| what == "all");
+    let all = full() || std::env::var("ARROWSMITH_RTL_CORPORA").is_ok_and(|what| what == "all");
+    let rows_max = if all { ROWS_MAX } else { ROWS_MAX / 20 };
     let few = Column { dictionary: false, delta: false, ..Column::new("", Kind::Bits64, false) };
     let engine = ColumnEngine::new(verilator(), Options::default(), MemoryProfile::IDEAL);
     // Chunks that agree, by what they are.
@@ -59,7 +60,7 @@ fn columns_of_the_corpora_are_those_of_engine_cpu() {
                 continue;
             }
             for row_group in 0..case.file.row_groups() {
-                if !case.file.row_group_rows(row_group).is_ok_and(|rows| rows <= ROWS_MAX) {
+                if !case.file.row_group_rows(row_group).is_ok_and(|rows| rows <= rows_max) {
                     continue;
                 }
                 any = true;

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::process::Command;
 
 use arrowsmith_jvm::{Built, Existing, Jdk, JvmError, Layout, Mode, RunOptions};
+use arrowsmith_testkit::scale;
 
 use crate::common::{build, check, jdks, layout, libraries};
 
@@ -82,8 +83,7 @@ fn both_modes(built: &Built, jdk: &Jdk, what: &str) {
 #[test]
 fn random_layouts() {
     let jdks = jdks();
-    let seeds = std::env::var("ARROWSMITH_SEEDS").ok().and_then(|text| text.parse().ok());
-    for seed in 0..seeds.unwrap_or(3_u64) {
+    for seed in 0..scale::number("ARROWSMITH_SEEDS", 2, 30) {
         if jdks.is_empty() {
             return;
         }

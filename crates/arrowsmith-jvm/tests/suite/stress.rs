@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Output;
 
 use arrowsmith_jvm::{Built, Jdk, Mode, RunOptions};
+use arrowsmith_testkit::scale::Sample;
 
 use crate::common::{build, check, jdks, layout, libraries};
 
@@ -122,6 +123,7 @@ fn offsets_come_from_the_vm() {
         return;
     }
     let built = built(folder.path(), &jdks);
+    let mut sample = Sample::of("heaps of JVMs", 3);
     for jdk in &jdks {
         let mut heaps = vec![
             "-XX:+UseCompressedOops",
@@ -151,6 +153,9 @@ fn offsets_come_from_the_vm() {
                     ..RunOptions::default()
                 };
                 let what = format!("JDK {}, {collector}, {heap}", jdk.feature);
+                if !sample.takes(&[collector, heap], &what) {
+                    continue;
+                }
                 // Some builds of the VM lack a collector; what they say is that they cannot start.
                 let outcome = match built.run(jdk, &options) {
                     Ok(outcome) => outcome,

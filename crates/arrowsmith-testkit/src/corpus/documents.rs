@@ -17,6 +17,7 @@ use arrowsmith_plan::{Engine, Plan, ROOT_METADATA_KEY, VALUE_FIELD_NAME};
 
 use super::{Listed, listed, testdata};
 use crate::run::{Input, Outcome, PADDINGS, Padding, difference, observe};
+use crate::scale::Sample;
 
 /// Longest document that is fed in every padding, and longest NDJSON that is cut at every line.
 const SMALL_BYTES: usize = 16 << 10;
@@ -40,24 +41,35 @@ type Verdicts = (String, String);
 /// # Errors
 /// When a file cannot be read.
 pub fn run_corpus(engine: &dyn Engine, folder: &Path) -> std::io::Result<CorpusSummary> {
+    run_some(engine, folder, &mut Sample::of("documents", 1))
+}
+
+/// Feeds some JSON documents of the corpora to an engine, of each corpus those that are good, bad, and decided otherwise.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn run_some(
+    engine: &dyn Engine,
+    folder: &Path,
+    sample: &mut Sample,
+) -> std::io::Result<CorpusSummary> {
     let mut summary = CorpusSummary::default();
     let mut decisions = read_decisions()?;
     for entry in listed(folder)?.iter().filter(|entry| entry.path.starts_with("json-")) {
-        if entry.path.ends_with(".gz") {
+        let containers = ["json", "ndjson", "ndjson-partial"];
+        if entry.path.ends_with(".gz") || !containers.contains(&entry.container.as_str()) {
             continue;
         }
-        match entry.container.as_str() {
-            "json" => {
-                let text = std::fs::read(folder.join(&entry.path))?;
-                summary.documents += 1;
-                document(engine, entry, &text, decisions.remove(&entry.path), &mut summary);
-            }
-            "ndjson" | "ndjson-partial" => {
-                let text = std::fs::read(folder.join(&entry.path))?;
-                summary.documents += 1;
-                lines(engine, entry, &text, &mut summary);
-            }
-            _ => {}
+        if !sample.takes(&[&entry.kind(decisions.get(&entry.path))], &entry.path) {
+            decisions.remove(&entry.path);
+            continue;
+        }
+        let text = std::fs::read(folder.join(&entry.path))?;
+        summary.documents += 1;
+        if entry.container == "json" {
+            document(engine, entry, &text, decisions.remove(&entry.path), &mut summary);
+        } else {
+            lines(engine, entry, &text, &mut summary);
         }
     }
     let unused = decisions.keys().map(|path| format!("{path}: decided, but not in the corpora"));

@@ -13,7 +13,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use documents::{CorpusSummary, run_corpus};
+pub use documents::{CorpusSummary, run_corpus, run_some};
 
 /// A file of the corpora, as `MANIFEST.tsv` lists it.
 #[derive(Debug, Clone)]
@@ -26,6 +26,14 @@ pub struct Listed {
     pub container: String,
     /// What the corpora's makers say of it.
     pub note: String,
+}
+
+impl Listed {
+    /// The corpus, what is expected of the file, and what was decided.
+    pub(crate) fn kind<D: std::fmt::Debug>(&self, decided: Option<&D>) -> String {
+        let corpus = self.path.split('/').next().unwrap_or_default();
+        format!("{corpus} {} {} {decided:?}", self.expected, self.container)
+    }
 }
 
 /// The folder of the corpora, if there is one.

@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::{Ask, ParquetRs, Reader, difference};
 use crate::corpus::{Listed, listed, testdata};
+use crate::scale::Sample;
 
 /// What a run over the corpora found.
 #[derive(Debug, Default)]
@@ -91,9 +92,25 @@ fn begins_as_parquet(folder: &Path, entry: &Listed) -> bool {
 /// # Errors
 /// When a file cannot be read from the disk.
 pub fn run(reader: &dyn Reader, folder: &Path) -> std::io::Result<Summary> {
+    run_some(reader, folder, &mut Sample::of("files", 1))
+}
+
+/// Reads some files of the corpora, of each corpus those that are good, bad, and decided otherwise.
+///
+/// # Errors
+/// When a file cannot be read from the disk.
+pub fn run_some(
+    reader: &dyn Reader,
+    folder: &Path,
+    sample: &mut Sample,
+) -> std::io::Result<Summary> {
     let mut summary = Summary::default();
     let mut decisions = decisions()?;
     for entry in files(folder)? {
+        if !sample.takes(&[&entry.kind(decisions.get(&entry.path))], &entry.path) {
+            decisions.remove(&entry.path);
+            continue;
+        }
         let bytes = Bytes::from(std::fs::read(folder.join(&entry.path))?);
         let (verdict, said) = judge(reader, &bytes);
         summary.files += 1;

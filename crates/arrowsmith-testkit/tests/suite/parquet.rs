@@ -11,7 +11,7 @@ use arrowsmith::parquet::{
     EXTENSIONS, Engine, Predicate, ReadOptions, ReaderBuilder, RowSelection, open_file,
 };
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, predicates, properties};
-use arrowsmith_testkit::tools;
+use arrowsmith_testkit::{scale, tools};
 use bytes::Bytes;
 
 struct Library {
@@ -70,7 +70,7 @@ impl Library {
 
 /// Seeds to try: `ARROWSMITH_SEEDS` has another number.
 fn seeds(usual: u64) -> u64 {
-    std::env::var("ARROWSMITH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
+    scale::number("ARROWSMITH_SEEDS", usual, 40_000)
 }
 
 fn each_seed(usual: u64, check: fn(&dyn Reader, u64) -> Result<(), String>) {

@@ -16,7 +16,7 @@ struct Random(u64);
 impl Random {
     fn new() -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        let seed = times("ARROWSMITH_SEED", usize::try_from(now.as_secs()).unwrap());
+        let seed = times("ARROWSMITH_SEED", now.as_secs(), now.as_secs());
         eprintln!("ARROWSMITH_SEED={seed}");
         Self(seed as u64 | 1)
     }
@@ -31,7 +31,7 @@ impl Random {
 
 /// Kills the service again and again while records come, then lets it end in order.
 fn killed(mut service: Service, target: impl Fn(&Service) -> Options) {
-    let kills = times("ARROWSMITH_KILLS", 3);
+    let kills = times("ARROWSMITH_KILLS", 3, 50);
     let records = RECORDS_PER_SECOND * (kills as u64 + 1) / 2;
     let mut random = Random::new();
     let options = Options {
@@ -60,7 +60,7 @@ fn killed(mut service: Service, target: impl Fn(&Service) -> Options) {
 }
 
 fn records() -> u64 {
-    RECORDS_PER_SECOND * (times("ARROWSMITH_KILLS", 3) as u64 + 1) / 2
+    RECORDS_PER_SECOND * (times("ARROWSMITH_KILLS", 3, 50) as u64 + 1) / 2
 }
 
 #[test]

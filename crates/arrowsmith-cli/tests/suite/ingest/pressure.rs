@@ -16,7 +16,7 @@ use crate::ingest::service::{Service, assert_all, go, times};
 
 #[test]
 fn many_connections_at_a_time() {
-    let connections = times("ARROWSMITH_CONNECTIONS", 500);
+    let connections = times("ARROWSMITH_CONNECTIONS", 500, 10_000);
     let records = connections as u64 * 20;
     let mut service = Service::start("", "acknowledge = true", "");
     // Every connection sends the same records: of each, as many arrive as there are connections.

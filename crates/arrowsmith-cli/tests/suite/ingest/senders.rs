@@ -72,7 +72,7 @@ fn garbage_is_rejected_and_what_is_good_around_it_arrives() {
 #[test]
 fn a_line_of_a_gibibyte_takes_no_memory() {
     let mut service = Service::start("", "", "");
-    let length = times("ARROWSMITH_LINE_BYTES", 1 << 30);
+    let length = times("ARROWSMITH_LINE_BYTES", 1 << 30, 1 << 30);
     let address = ("127.0.0.1", service.tcp);
     let long = thread::spawn(move || {
         let mut stream = TcpStream::connect(address).unwrap();

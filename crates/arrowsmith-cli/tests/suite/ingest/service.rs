@@ -16,6 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_ipc::reader::FileReader;
 use arrowsmith_load::{Amount, Chunk, Options, Report, Source};
+use arrowsmith_testkit::scale;
 use serde_json::Value;
 
 /// Longest wait for anything: a busy machine is slow.
@@ -34,8 +35,8 @@ pub struct Service {
 }
 
 /// Says how often `name` is to be done: fewer times in a usual run than in a full one.
-pub fn times(name: &str, usual: usize) -> usize {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+pub fn times(name: &str, usual: u64, whole: u64) -> usize {
+    scale::number(name, usual, whole).try_into().unwrap()
 }
 
 /// Waits until something is so.

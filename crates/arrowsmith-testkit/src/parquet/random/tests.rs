@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::parquet::{Ask, ParquetRs, Reader, properties};
+use crate::scale;
 
 /// Files that are tried: `ARROWSMITH_SEEDS` of them, where that is set.
 fn seeds(default: u64) -> std::ops::Range<u64> {
-    let asked = std::env::var("ARROWSMITH_SEEDS").ok().and_then(|text| text.parse().ok());
-    0..asked.unwrap_or(default)
+    0..scale::number("ARROWSMITH_SEEDS", default, 40_000)
 }
 
 #[test]
