@@ -296,7 +296,8 @@ impl Device for CudaDevice {
         // SAFETY: there are as many bytes, of which the driver makes a text that ends in 0.
         let found = unsafe { sys::cuDeviceGetPCIBusId(bus.as_mut_ptr(), most, self.device) };
         found.result().map_err(|error| format!("cuDeviceGetPCIBusId: {error}"))?;
-        let bus: Vec<u8> = bus.iter().map(|byte| byte.cast_unsigned()).collect();
+        // A `char` of C has a sign on some machines and none on others.
+        let bus: Vec<u8> = bus.iter().flat_map(|byte| byte.to_ne_bytes()).collect();
         let bus = CStr::from_bytes_until_nul(&bus).map_err(|error| error.to_string())?;
         Nvml::open()?.joules(bus)
     }

@@ -23,9 +23,10 @@ impl Nvml {
     /// # Errors
     /// That it is not there, or what it says.
     pub fn open() -> Result<Self, String> {
+        let name = if cfg!(windows) { "nvml.dll" } else { "libnvidia-ml.so.1" };
         // SAFETY: the library is the driver's own; what it does when it is loaded is its to know.
-        let library = unsafe { Library::new("libnvidia-ml.so.1") };
-        let nvml = Self(library.map_err(|_| "NVML (libnvidia-ml) is not on this machine")?);
+        let library = unsafe { Library::new(name) };
+        let nvml = Self(library.map_err(|_| format!("NVML ({name}) is not on this machine"))?);
         let init: Init = nvml.function(c"nvmlInit_v2")?;
         // SAFETY: the function takes nothing; it counts its calls.
         nvml.checked(unsafe { init() })?;
