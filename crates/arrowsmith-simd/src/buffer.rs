@@ -119,9 +119,26 @@ fn memory_bytes() -> usize {
     known(pages).saturating_mul(known(bytes))
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn memory_bytes() -> usize {
-    0
+    /// The system's `MEMORYSTATUSEX`.
+    #[repr(C)]
+    struct Status {
+        length: u32,
+        load: u32,
+        memory_bytes: u64,
+        others: [u64; 6],
+    }
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GlobalMemoryStatusEx(status: *mut Status) -> i32;
+    }
+    const LENGTH: u32 = 64;
+    const { assert!(size_of::<Status>() == LENGTH as usize) };
+    let mut status = Status { length: LENGTH, load: 0, memory_bytes: 0, others: [0; 6] };
+    // SAFETY: the call writes what it knows into `status`, which says how long it is, and nothing else.
+    let known = unsafe { GlobalMemoryStatusEx(&mut status) } != 0;
+    if known { usize::try_from(status.memory_bytes).unwrap_or(usize::MAX) } else { 0 }
 }
 
 /// Sets how many bytes the pool keeps mapped for re-use at most, for the whole process. Blocks that

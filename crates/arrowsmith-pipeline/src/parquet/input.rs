@@ -2,18 +2,15 @@
 //! A Parquet file out of an input: in memory, read a page at a time, or remote with only those parts here that
 //! are wanted.
 
+use std::fs;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-#[cfg(unix)]
-use std::{fs, path::Path};
 
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
-#[cfg(unix)]
 use arrowsmith_mmap::FileReader;
 use arrowsmith_parquet::{File, Tail};
-#[cfg(unix)]
 use arrowsmith_simd::Buf;
 use arrowsmith_source::{Compression, Content, Input, OpenOptions, Ranged, SharedBytes};
 use bytes::Bytes;
@@ -44,7 +41,6 @@ pub(crate) fn open(input: Input, limits: &Limits) -> Result<Opened> {
     if let Input::Ranged { ranged, .. } = input {
         return remote(name, ranged, limits);
     }
-    #[cfg(unix)]
     if let Input::Path(path) = &input
         && let Some(opened) = local(path, &name, limits)?
     {
@@ -60,7 +56,6 @@ pub(crate) fn open(input: Input, limits: &Limits) -> Result<Opened> {
 }
 
 /// A file of this machine; none if it is not a regular one, whose bytes stay where they are.
-#[cfg(unix)]
 fn local(path: &Path, name: &Option<Arc<str>>, limits: &Limits) -> Result<Option<Opened>> {
     let failed = |source| io_error(name, source);
     let file = fs::File::open(path).map_err(failed)?;
