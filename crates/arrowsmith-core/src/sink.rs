@@ -11,7 +11,7 @@ use crate::Result;
 
 mod output;
 
-pub use output::Output;
+pub use output::{Output, sync_folder};
 
 /// Takes record batches and writes them.
 pub trait Sink: Send {

@@ -10,6 +10,7 @@
 
 pub mod alone;
 pub mod config;
+mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -26,6 +27,7 @@ mod rejects;
 mod resize;
 mod runs;
 mod service;
+mod signals;
 mod sink;
 pub mod sinks;
 mod skipping;

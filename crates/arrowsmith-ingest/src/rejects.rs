@@ -13,6 +13,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 
+use crate::files::cut;
+
 /// Size at which a file ends, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
@@ -85,16 +87,17 @@ impl Rejects {
         if self.bytes >= FILE_BYTES_MAX {
             self.roll()?;
         }
+        let path = self.path();
         if self.file.is_none() {
             fs::create_dir_all(&self.folder)?;
-            let file = File::options().create(true).append(true).open(self.path())?;
+            let file = File::options().create(true).append(true).open(&path)?;
             self.bytes = file.metadata()?.len();
             self.file = Some(file);
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         if let Err(error) = file.write_all(&text) {
             // So that no half of a line stays before the whole ones that follow.
-            let restored = file.set_len(self.bytes);
+            let restored = cut(file, &path, self.bytes);
             self.file = None;
             restored?;
             return Err(error);

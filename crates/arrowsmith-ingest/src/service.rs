@@ -23,6 +23,7 @@ use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::receive::{Common, follow, tcp};
 use crate::rejects::Rejects;
+use crate::signals::{Signal, Signals};
 use crate::sink::{QUEUE_MAX, Sink};
 use crate::sinks::Needs;
 use crate::spool::Spool;
@@ -249,45 +250,25 @@ impl Service {
         Ok(())
     }
 
-    /// Runs until SIGTERM or SIGINT, and drains. SIGHUP reloads what `read` gives. A second signal
-    /// ends the draining.
+    /// Runs until SIGTERM or SIGINT (on Windows: Ctrl-C, Ctrl-Break, the end of the console or of the machine),
+    /// and drains. SIGHUP reloads what `read` gives. A second signal ends the draining.
     ///
     /// # Errors
     /// When signals cannot be had.
     pub fn run(mut self, read: impl Fn() -> Result<Config>) -> Result<Summary> {
-        #[derive(Debug)]
-        enum Signal {
-            End,
-            Reload,
-        }
-        use tokio::signal::unix::{SignalKind, signal};
         let runtime = self.stages.runtime()?;
-        let (mut term, mut int, mut hup) = {
+        let mut signals = {
             let _inside = runtime.enter();
-            let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
-            let [term, int, hup] = kinds.map(signal);
-            (term?, int?, hup?)
+            Signals::open()?
         };
-        loop {
-            let got = runtime.block_on(async {
-                tokio::select! {
-                    _ = term.recv() => Signal::End,
-                    _ = int.recv() => Signal::End,
-                    _ = hup.recv() => Signal::Reload,
-                }
-            });
-            match got {
-                Signal::End => break,
-                Signal::Reload => {
-                    if let Err(error) = read().and_then(|config| self.reload(config)) {
-                        tracing::error!(%error, "the configuration stays as it is");
-                    }
-                }
+        while runtime.block_on(signals.next()) == Signal::Reload {
+            if let Err(error) = read().and_then(|config| self.reload(config)) {
+                tracing::error!(%error, "the configuration stays as it is");
             }
         }
         let give_up = Arc::clone(&self.stages.give_up);
         runtime.spawn(async move {
-            tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
+            signals.end().await;
             give_up.store(true, Ordering::Release);
         });
         Ok(self.drain())

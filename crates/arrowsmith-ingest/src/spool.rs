@@ -13,9 +13,11 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use arrowsmith_core::sink::sync_folder;
 use arrowsmith_message::Message;
 
 use self::entry::{HEADER_BYTES, Header};
+use crate::files::cut;
 
 /// Size at which a segment ends, in bytes: what is freed at once.
 const SEGMENT_BYTES: u64 = 64 << 20;
@@ -112,7 +114,7 @@ impl Spool {
     }
 
     fn path(&self, segment: u64) -> PathBuf {
-        self.folder.join(format!("{segment:012}.spool"))
+        path_of(&self.folder, segment)
     }
 
     /// Rows that wait.
@@ -145,16 +147,16 @@ impl Spool {
             let number = last + 1;
             self.sync()?;
             let file = File::options().create_new(true).append(true).open(self.path(number))?;
-            File::open(&self.folder)?.sync_all()?;
+            sync_folder(&self.folder)?;
             self.writer = Some(file);
             self.segments.push_back((number, 0));
         }
-        let (Some(file), Some((_, len))) = (&mut self.writer, self.segments.back_mut()) else {
+        let (Some(file), Some((number, len))) = (&mut self.writer, self.segments.back_mut()) else {
             return Ok(());
         };
         if let Err(error) = file.write_all(&bytes) {
             // The next entry follows the last whole one.
-            if file.set_len(*len).is_err() {
+            if cut(file, &path_of(&self.folder, *number), *len).is_err() {
                 self.writer = None;
             }
             return Err(error);
@@ -232,6 +234,10 @@ impl Spool {
         }
         Ok(())
     }
+}
+
+fn path_of(folder: &Path, segment: u64) -> PathBuf {
+    folder.join(format!("{segment:012}.spool"))
 }
 
 /// Length up to the end of the last whole entry, and the rows of the entries from `from` on.

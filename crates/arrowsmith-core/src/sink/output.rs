@@ -102,11 +102,7 @@ impl Output {
         if destination.file_name().is_none() {
             return Err(io::Error::from(io::ErrorKind::InvalidFilename));
         }
-        let folder = match destination.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let (file, temporary) = create_temporary(folder)?;
+        let (file, temporary) = create_temporary(folder_of(&destination))?;
         let temporary = Temporary { path: temporary, destination, renamed: false };
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
@@ -151,7 +147,7 @@ impl Output {
         fs::rename(&temporary.path, &temporary.destination)?;
         temporary.renamed = true;
         if self.fsync {
-            sync_folder(&temporary.destination)?;
+            sync_folder(folder_of(&temporary.destination))?;
         }
         Ok(())
     }
@@ -202,18 +198,17 @@ fn stdout_file() -> io::Result<File> {
     Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
 }
 
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
-        _ => File::open(".")?.sync_all(),
-    }
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Windows has no call for it; the rename is in its journal.
-#[cfg(windows)]
-fn sync_folder(_path: &Path) -> io::Result<()> {
-    Ok(())
+/// Has the disk write the names in a folder, so that a file that was made or renamed in it outlives a loss of power.
+/// Windows has no call for it, and its file system keeps a journal of names: there it does nothing.
+///
+/// # Errors
+/// The system's.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]

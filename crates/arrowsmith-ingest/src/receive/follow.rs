@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,6 +18,7 @@ use tokio::time::sleep;
 
 use super::lines::{Cut, Lines};
 use super::{Common, Rate, stopped};
+use crate::files::identity;
 use crate::job::{Job, Progress, Sender, Ticket};
 use crate::stream::Stream;
 
@@ -128,7 +128,7 @@ fn look(
     files: &mut HashMap<String, Followed>,
 ) -> io::Result<()> {
     let meta = fs::metadata(path)?;
-    let key = format!("{}:{}", meta.dev(), meta.ino());
+    let key = identity(path, &meta)?;
     if let Some(followed) = files.get_mut(&key) {
         followed.path = path.to_owned();
         if meta.len() >= followed.lines.offset {

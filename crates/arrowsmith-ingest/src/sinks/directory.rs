@@ -328,11 +328,6 @@ fn failed(path: &Path, error: ArrowError) -> PublishError {
     }
 }
 
-/// Flushes a folder's entries to the disk.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-}
-
 /// A writer that counts.
 pub(super) struct Counted {
     file: File,

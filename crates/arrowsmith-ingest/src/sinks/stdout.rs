@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Standard output as a sink: one Arrow IPC stream, for a pipe.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::os::fd::AsFd;
+use std::io::Write;
 
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::SchemaRef;
+use arrowsmith_core::sink::Output;
 use arrowsmith_message::{BoxFuture, Message, Publish, PublishError, Receipt, done};
 use serde::Deserialize;
 
@@ -23,7 +22,7 @@ pub struct StdoutOptions {
 /// Writes batches to standard output.
 pub(crate) struct Stdout {
     options: StdoutOptions,
-    writer: Option<(SchemaRef, StreamWriter<BufWriter<File>>)>,
+    writer: Option<(SchemaRef, StreamWriter<Output>)>,
 }
 
 impl Stdout {
@@ -41,10 +40,8 @@ impl Stdout {
                 let options = IpcWriteOptions::default();
                 let codec = arrowsmith_message::Compression::from(self.options.compression).codec();
                 let options = options.try_with_compression(codec).map_err(PublishError::fatal)?;
-                let file =
-                    std::io::stdout().as_fd().try_clone_to_owned().map_err(PublishError::fatal)?;
-                let file = BufWriter::with_capacity(1 << 20, File::from(file));
-                let writer = StreamWriter::try_new_with_options(file, &message.schema, options);
+                let output = Output::create("-").map_err(PublishError::fatal)?;
+                let writer = StreamWriter::try_new_with_options(output, &message.schema, options);
                 &mut empty.insert((message.schema.clone(), writer.map_err(PublishError::fatal)?)).1
             }
         };

@@ -10,10 +10,10 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use arrowsmith_core::sink::{Output, Sink};
+use arrowsmith_core::sink::{Output, Sink, sync_folder};
 use arrowsmith_sink_parquet::{ParquetOptions, ParquetSink};
 
-use super::{Counted, DirectoryOptions, FileFormat, sync_folder};
+use super::{Counted, DirectoryOptions, FileFormat};
 use crate::config::Fsync;
 
 /// Bytes gathered before the system is called; the buffers of columns are larger and pass through.
@@ -137,7 +137,7 @@ fn name(part: &Path, from: &Path, options: &DirectoryOptions) -> io::Result<()> 
     }
     fs::rename(from, &to)?;
     if options.fsync != Fsync::Never {
-        sync_folder(&to)?;
+        sync_folder(&options.path)?;
     }
     Ok(())
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What systems do in ways of their own with files: what a file is known by, and how its end is taken back.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+
+/// What a file is known by whatever its name becomes: its device and its number there.
+#[cfg(unix)]
+pub(crate) fn identity(_path: &Path, meta: &Metadata) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(format!("{}:{}", meta.dev(), meta.ino()))
+}
+
+/// What a file is known by whatever its name becomes: its volume and its index there. The time of its creation
+/// tells it from a later file that gets the same index.
+#[cfg(windows)]
+pub(crate) fn identity(path: &Path, _meta: &Metadata) -> io::Result<String> {
+    let known = winapi_util::file::information(&File::open(path)?)?;
+    let created = known.creation_time().unwrap_or_default();
+    Ok(format!("{}:{}:{created}", known.volume_serial_number(), known.file_index()))
+}
+
+/// Takes back what lies behind the first `bytes` of a file that is open for appending.
+#[cfg(unix)]
+pub(crate) fn cut(file: &File, _path: &Path, bytes: u64) -> io::Result<()> {
+    file.set_len(bytes)
+}
+
+/// Takes back what lies behind the first `bytes` of a file that is open for appending, which on Windows is no
+/// right to shorten it.
+#[cfg(windows)]
+pub(crate) fn cut(_file: &File, path: &Path, bytes: u64) -> io::Result<()> {
+    File::options().write(true).open(path)?.set_len(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_under_another_name_and_two_are_not_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        let known = |path: &Path| identity(path, &fs::metadata(path).unwrap()).unwrap();
+        fs::write(&a, "1").unwrap();
+        let first = known(&a);
+        let mut open = File::options().append(true).open(&a).unwrap();
+        fs::rename(&a, &b).unwrap();
+        open.write_all(b"2").unwrap();
+        fs::write(&a, "1").unwrap();
+        assert_eq!(known(&b), first);
+        assert_ne!(known(&a), first);
+    }
+
+    #[test]
+    fn what_was_appended_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut file = File::options().create_new(true).append(true).open(&path).unwrap();
+        file.write_all(b"whole\nha").unwrap();
+        cut(&file, &path, 6).unwrap();
+        file.write_all(b"next\n").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole\nnext\n");
+    }
+}
