@@ -74,6 +74,11 @@ impl Project {
         libraries: &Libraries,
         wanted: &[&str],
     ) -> Result<Built, JvmError> {
+        if cfg!(windows) {
+            let message =
+                "the approaches in C and the scripts around them need a Unix system".to_owned();
+            return Err(JvmError::Tool { tool: "arrowsmith jvm".to_owned(), message });
+        }
         let Some(oldest) = jdks.first() else {
             let message = "no JDK of version 17 or newer was found; set JAVA_HOME".to_owned();
             return Err(JvmError::Tool { tool: "javac".to_owned(), message });

@@ -6,7 +6,6 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -123,7 +122,8 @@ impl Process {
     pub(super) fn start(place: &Place, mut command: Command, name: &str) -> Result<Self, String> {
         let errors = place.folder.join(format!("{name}.stderr"));
         let file = File::create(&errors).map_err(|e| format!("{}: {e}", errors.display()))?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file);
+        own_group(&mut command);
         let mut child =
             command.spawn().map_err(|error| format!("{name} cannot be started: {error}"))?;
         let stdin = child.stdin.take();
@@ -217,6 +217,18 @@ impl Process {
     pub(super) fn forget_peak(&self) {
         let _ = fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
     }
+}
+
+/// Gives a program a group of processes of its own, which ends as one. Windows has none: there only the program
+/// itself is ended.
+fn own_group(command: &mut Command) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        command.process_group(0);
+    }
+    #[cfg(not(unix))]
+    let _ = command;
 }
 
 impl Drop for Process {
