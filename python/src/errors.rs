@@ -114,6 +114,13 @@ fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {
     if source.get_ref().is_some_and(|inner| inner.is::<PyErr>()) {
         return PyErr::from(source);
     }
+    if cfg!(windows)
+        && let Some(number) = source.raw_os_error()
+    {
+        // One of Windows' own numbers, which `OSError` takes in the fourth place and makes its errno of.
+        let path = path.map(PathBuf::into_os_string);
+        return PyOSError::new_err((0, source.to_string(), path, number));
+    }
     let known = match source.raw_os_error() {
         Some(number) => {
             let text = py

@@ -2,6 +2,7 @@
 //! Errors as a plain struct that any language can read, and the guard that no panic passes.
 
 use std::ffi::{CString, c_char};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -163,6 +164,21 @@ impl From<&FileError> for ErrorInfo {
     }
 }
 
+/// The number that C gives an error, or -1. Windows has numbers of its own, which mean something else.
+fn errno(error: &io::Error) -> i64 {
+    if !cfg!(windows) {
+        return error.raw_os_error().map_or(-1, i64::from);
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => 2,
+        io::ErrorKind::PermissionDenied => 13,
+        io::ErrorKind::AlreadyExists => 17,
+        io::ErrorKind::IsADirectory => 21,
+        io::ErrorKind::StorageFull => 28,
+        _ => -1,
+    }
+}
+
 impl From<Error> for ErrorInfo {
     fn from(error: Error) -> Self {
         let message = error.to_string();
@@ -176,7 +192,7 @@ impl From<Error> for ErrorInfo {
             }
             Error::Io { path, source } => {
                 let mut info = Self::new(ERROR_IO, &message);
-                info.os_error = source.raw_os_error().map_or(-1, i64::from);
+                info.os_error = errno(&source);
                 info.kind = text(&source.kind().to_string());
                 info.source = path.map_or(ptr::null_mut(), |path| text(&path.to_string_lossy()));
                 info
