@@ -4,9 +4,13 @@ package io.arrowsmith;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -73,14 +77,38 @@ class LibraryTest {
   }
 
   @Test
-  void fromAFileOrAPath() throws Exception {
-    final Path file = folder.resolve("libarrowsmith_ffi.so");
-    final String os = System.getProperty("os.arch").equals("aarch64") ? "linux-aarch64" : "linux-x86_64";
-    try (var library = Columns.class.getResourceAsStream("/io/arrowsmith/native/" + os + "/libarrowsmith_ffi.so")) {
+  void whatAnEarlierJvmCouldNotDeleteIsSwept() throws Exception {
+    final String name = System.mapLibraryName("arrowsmith_ffi");
+    final Path old = Files.createDirectory(folder.resolve("arrowsmith-native-1"));
+    final Path fresh = Files.createDirectory(folder.resolve("arrowsmith-native-2"));
+    final Path other = Files.createDirectory(folder.resolve("arrowsmith-native-3"));
+    Files.createFile(old.resolve(name));
+    Files.createFile(fresh.resolve(name));
+    Files.createFile(other.resolve("something else"));
+    final FileTime before = FileTime.from(Instant.now().minus(Duration.ofDays(2)));
+    Files.setLastModifiedTime(old, before);
+    Files.setLastModifiedTime(other, before);
+    assertTrue(run().contains("reader true"));
+    assertEquals(List.of(fresh, other), left().stream().sorted().toList());
+  }
+
+  /** The library out of the jar, in the folder, under the name that this system looks for. */
+  private Path extracted() throws IOException {
+    final String name = System.mapLibraryName("arrowsmith_ffi");
+    final Path file = folder.resolve(name);
+    final String machine = System.getProperty("os.arch").equals("aarch64") ? "aarch64" : "x86_64";
+    final String system = name.endsWith(".dll") ? "windows" : name.endsWith(".dylib") ? "macos" : "linux";
+    try (var library = Columns.class.getResourceAsStream("/io/arrowsmith/native/" + system + "-" + machine + "/" + name)) {
       Files.copy(library, file);
     }
+    return file;
+  }
+
+  @Test
+  void fromAFileOrAPath() throws Exception {
+    final Path file = extracted();
     assertTrue(run("-Darrowsmith.library=" + file).contains("reader true"));
-    assertTrue(run("-Djava.library.path=/nowhere:" + folder).contains("reader true"));
+    assertTrue(run("-Djava.library.path=nowhere" + File.pathSeparator + folder).contains("reader true"));
   }
 
   @Test

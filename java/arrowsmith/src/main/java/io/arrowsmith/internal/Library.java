@@ -4,13 +4,19 @@ package io.arrowsmith.internal;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Set;
@@ -20,11 +26,14 @@ import java.util.Set;
  *
  * <p>First the file that the system property {@code arrowsmith.library} names; then a library {@code arrowsmith_ffi} in a folder of {@code
  * java.library.path}; then the one in the jar for this platform, which is written to a new folder that only this user may enter, held to
- * its checksum, loaded, and deleted where the system lets go of the name of a loaded file.
+ * its checksum, loaded, and deleted. Windows keeps a loaded file as long as the JVM runs: there a later JVM deletes it.
  */
 final class Library {
   private static final String PROPERTY = "arrowsmith.library";
   private static final String NAME = "arrowsmith_ffi";
+
+  /** How the names of folders begin that a library is written to. */
+  private static final String FOLDER = "arrowsmith-native-";
 
   private static final Throwable FAILURE = attempt();
 
@@ -100,8 +109,9 @@ final class Library {
               + PROPERTY
               + "=FILE, or put one on java.library.path");
     }
-    final Path folder = Files.createTempDirectory("arrowsmith-", forOwner());
+    final Path folder = Files.createTempDirectory(FOLDER, forOwner());
     final Path extracted = folder.resolve(file);
+    sweep(folder.getParent(), file, Instant.now().minus(Duration.ofDays(1)));
     try {
       Files.write(extracted, library);
       final String found = HexFormat.of().formatHex(sha256(Files.readAllBytes(extracted)));
@@ -136,12 +146,38 @@ final class Library {
     }
   }
 
+  /** Deletes what earlier JVMs left: folders that are older than {@code until}, with the file in them. What is in use stays. */
+  private static void sweep(final Path within, final String file, final Instant until) {
+    try (DirectoryStream<Path> folders = Files.newDirectoryStream(within, FOLDER + "*")) {
+      for (final Path folder : folders) {
+        sweepOne(folder, file, until);
+      }
+    } catch (IOException | DirectoryIteratorException e) {
+      // Nobody waits for it: the next JVM tries again.
+      return;
+    }
+  }
+
+  private static void sweepOne(final Path folder, final String file, final Instant until) {
+    try {
+      final BasicFileAttributes known =
+          Files.readAttributes(folder, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+      if (known.isDirectory() && known.lastModifiedTime().toInstant().isBefore(until)) {
+        Files.deleteIfExists(folder.resolve(file));
+        Files.delete(folder);
+      }
+    } catch (IOException e) {
+      // In use, or another user's.
+      return;
+    }
+  }
+
   /** Deletes a file that was made here, now or when the JVM ends. */
   static void discard(final Path path) {
     try {
       Files.deleteIfExists(path);
     } catch (IOException e) {
-      // A file in use, as on Windows: the JVM takes it away when it ends.
+      // In use, as a loaded library is on Windows. What the end of the JVM does not take away either, a later one sweeps.
       path.toFile().deleteOnExit();
     }
   }
