@@ -12,13 +12,12 @@ pub(crate) fn identity(_path: &Path, meta: &Metadata) -> io::Result<String> {
     Ok(format!("{}:{}", meta.dev(), meta.ino()))
 }
 
-/// What a file is known by whatever its name becomes: its volume and its index there. The time of its creation
-/// tells it from a later file that gets the same index.
+/// What a file is known by whatever its name becomes: its volume and its index there, which NTFS does not give to a
+/// later file.
 #[cfg(windows)]
 pub(crate) fn identity(path: &Path, _meta: &Metadata) -> io::Result<String> {
     let known = winapi_util::file::information(&File::open(path)?)?;
-    let created = known.creation_time().unwrap_or_default();
-    Ok(format!("{}:{}:{created}", known.volume_serial_number(), known.file_index()))
+    Ok(format!("{}:{}", known.volume_serial_number(), known.file_index()))
 }
 
 /// Takes back what lies behind the first `bytes` of a file that is open for appending.

@@ -209,6 +209,7 @@ mod tests {
         let show = |file: &DataFile| {
             let name = file.input.name().unwrap();
             let name = Path::new(&*name).strip_prefix(root).unwrap().display().to_string();
+            let name = name.replace(std::path::MAIN_SEPARATOR, "/");
             let values = file.partitions.iter().map(|(name, value)| format!(" {name}:{value:?}"));
             name + &values.collect::<String>()
         };
