@@ -1,19 +1,41 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv at the top of the repository, with what python/requirements-dev.txt names, and builds
-# the package into it, with what cargo is told besides: --features shim for all tests of the GPU engine. Says nothing when
-# there is nothing to say.
+# Makes .venv at the top of the repository, with what python/requirements-dev.txt names, from which `arrowsmith` can be
+# imported. Says nothing when there is nothing to say.
+#
+#   python/setup.sh [LIBRARY]    with the module that cargo built of the crate arrowsmith-python
+#                                (target/debug/lib_lib.so, or target/release/…); without one, what it had
+#   python/setup.sh installed    whether the environment is there (exit 0 or 1)
 set -euo pipefail
-cd "$(dirname "$0")"
-venv=$(cd .. && pwd)/.venv
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+here=$(cd "$(dirname "$0")" && pwd)
+venv=$(dirname "$here")/.venv
+wanted=$here/requirements-dev.txt
 
-quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }; }
+installed() { cmp -s "$wanted" "$venv/requirements-dev.txt"; }
 
-[ -x "$venv/bin/python" ] || quietly "${PYTHON:-python3}" -m venv "$venv"
-if ! cmp -s requirements-dev.txt "$venv/requirements-dev.txt"; then
-    quietly "$venv/bin/python" -m pip install --require-hashes -r requirements-dev.txt
-    cp requirements-dev.txt "$venv/requirements-dev.txt"
+quietly() { # says what the command said only if it fails
+    local log status=0
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 || status=$?
+    [ $status -eq 0 ] || cat "$log" >&2
+    rm -f "$log"
+    return $status
+}
+
+if [ "${1:-}" = installed ]; then
+    installed
+    exit
 fi
-VIRTUAL_ENV=$venv quietly "$venv/bin/maturin" develop --release "$@"
+if ! installed; then
+    [ -x "$venv/bin/python" ] || quietly "${PYTHON:-python3}" -m venv "$venv"
+    quietly "$venv/bin/python" -m pip install --disable-pip-version-check --require-hashes -r "$wanted"
+    cp "$wanted" "$venv/requirements-dev.txt"
+fi
+# The package as it lies here: what is changed in it counts at once.
+packages=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+echo "$here/python" >"$packages/arrowsmith.pth"
+if [ -n "${1:-}" ]; then
+    module=$here/python/arrowsmith/_lib.abi3.so
+    # Into place in one go, for a Python that has the one before open.
+    cmp -s "$1" "$module" || { cp "$1" "$module.new" && mv "$module.new" "$module"; }
+fi

@@ -1,170 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The house rules as tests: `cargo xtask tidy` names every file that breaks one. It checks what no
-//! compiler does; it changes nothing.
+//! Everyday commands of the repository: `cargo xtask setup`, `test`, `tidy`.
 
 #![forbid(unsafe_code)]
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod cargo;
+mod inputs;
+mod measured;
+mod run;
+mod setup;
+mod shell;
+mod steps;
+mod test;
+mod tidy;
+mod tools;
+
 use std::process::ExitCode;
 
-/// Crates from the bottom up: one may depend on those before it, never on those behind.
-const LAYERS: &[&str] = &[
-    "arrowsmith-core",
-    "arrowsmith-number",
-    "arrowsmith-message",
-    "arrowsmith-simd",
-    "arrowsmith-mmap",
-    "arrowsmith-plan",
-    "arrowsmith-workload",
-    "arrowsmith-json",
-    "arrowsmith-parquet",
-    "arrowsmith-graph",
-    "arrowsmith-rtlgen",
-    "arrowsmith-engine-rtl",
-    "arrowsmith-source",
-    "arrowsmith-engine-cpu",
-    "arrowsmith-engine-gpu",
-    "arrowsmith-engine-reference",
-    "arrowsmith-sink-ipc",
-    "arrowsmith-sink-json",
-    "arrowsmith-sink-parquet",
-    "arrowsmith-sink-flight",
-    "arrowsmith-sink-pulsar",
-    "arrowsmith-pipeline",
-    "arrowsmith-store",
-    "arrowsmith",
-    "arrowsmith-ffi",
-    "arrowsmith-ingest",
-    "arrowsmith-load",
-    "arrowsmith-flight",
-    "arrowsmith-flight-sql",
-    "arrowsmith-jvm",
-    "arrowsmith-bench",
-    "arrowsmith-cli",
-    "arrowsmith-testkit",
-];
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
 
-/// Crates that may hold `unsafe`; all others forbid it.
-/// `arrowsmith-engine-gpu`: the faces of the CUDA driver and of the shim, and arrays that are handed over
-/// in device memory; nothing else in it.
-const UNSAFE: &[&str] =
-    &["arrowsmith-simd", "arrowsmith-mmap", "arrowsmith-ffi", "arrowsmith-engine-gpu"];
+  setup [AREA...]           install what the tests (of some areas) need, and say what is installed
+  test [AREA...] [OPTIONS]  what must hold for a change to land, or only what belongs to some areas
+  test full                 the same at full scale: hours
+  tidy                      the house rules
 
-/// Lines in a file, at most.
-const LINES_MAX: usize = 1_000;
+areas: lint json parquet ingest flight objects jvm hdl gpu python
+options of test:
+  --dry-run   print the commands
+  --again     run also what has passed with the same inputs
+  --jobs N    how many of the checks run at a time, after everything is compiled [default: 2]";
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("tidy") => tidy(),
-        _ => {
-            eprintln!("usage: cargo xtask tidy");
-            ExitCode::from(2)
+    let all: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments = all.iter().map(String::as_str);
+    let command = arguments.next();
+    let rest: Vec<&str> = arguments.collect();
+    match command {
+        Some("setup") => setup::setup(&rest),
+        Some("test") => test::test(&rest),
+        Some("tidy") => tidy::tidy(),
+        // For `test full`.
+        Some("measured") => measured::measured(&rest),
+        Some("help" | "--help" | "-h") => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
         }
+        _ => usage(),
     }
 }
 
-fn tidy() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    let mut faults = Vec::new();
-    let mut sources = Vec::new();
-    for folder in ["crates", "xtask", "fuzz", "python", "bench"] {
-        files(&root.join(folder), &mut sources);
-    }
-    for path in &sources {
-        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
-        let Ok(text) = fs::read_to_string(path) else { continue };
-        if name.ends_with(".rs") {
-            source(&name, &text, &mut faults);
-        }
-        // Split, so that this file does not name them itself.
-        for word in [concat!("/wo", "rk/"), concat!("crates.io-", "1949")] {
-            if text.contains(word) {
-                faults.push(format!("{name}: names a path of one machine"));
-            }
-        }
-    }
-    for layer in 0..LAYERS.len() {
-        crate_rules(root, layer, &mut faults);
-    }
-    dependencies(root, &mut faults);
-    for fault in &faults {
-        eprintln!("{fault}");
-    }
-    println!("tidy: {} files, {} faults", sources.len(), faults.len());
-    if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Every text file below a folder that is ours.
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if !["target", "seeds", "regressions", ".venv", "__pycache__"].contains(&name.as_str())
-            {
-                files(&path, found);
-            }
-        } else if [".rs", ".py", ".toml", ".md", ".sh", ".cpp", ".h"]
-            .iter()
-            .any(|end| name.ends_with(end))
-        {
-            found.push(path);
-        }
-    }
-}
-
-/// What every Rust file keeps.
-fn source(name: &str, text: &str, faults: &mut Vec<String>) {
-    if !text.starts_with("// SPDX-License-Identifier: Apache-2.0\n") {
-        faults.push(format!("{name}: does not open with the licence"));
-    }
-    if !text.lines().take(6).any(|line| line.starts_with("//!")) {
-        faults.push(format!("{name}: does not say what it is for"));
-    }
-    let lines = text.lines().count();
-    if lines > LINES_MAX {
-        faults.push(format!("{name}: {lines} lines, more than {LINES_MAX}"));
-    }
-}
-
-/// What every crate keeps: its layer, and its word about `unsafe`.
-fn crate_rules(root: &Path, layer: usize, faults: &mut Vec<String>) {
-    let name = LAYERS[layer];
-    let folder = root.join("crates").join(name);
-    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
-    let shipped = manifest.split("[dev-dependencies]").next().unwrap_or_default();
-    for (above, other) in LAYERS.iter().enumerate() {
-        let named = |line: &str| {
-            let key = line.split(['=', ' ', '.']).next().unwrap_or_default();
-            key == *other
-        };
-        let depends = shipped.lines().skip_while(|l| !l.contains("dependencies]")).any(named);
-        if depends && above >= layer {
-            faults.push(format!("{name}: depends on {other}, which is not below it"));
-        }
-    }
-    let entry = ["src/lib.rs", "src/main.rs"].map(|file| fs::read_to_string(folder.join(file)));
-    let forbids = entry.iter().flatten().all(|text| text.contains("#![forbid(unsafe_code)]"));
-    if !UNSAFE.contains(&name) && !forbids {
-        faults.push(format!("{name}: does not forbid unsafe code"));
-    }
-}
-
-/// Every dependency of the workspace is explained.
-fn dependencies(root: &Path, faults: &mut Vec<String>) {
-    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
-    let explained = fs::read_to_string(root.join("docs/dependencies.md")).unwrap_or_default();
-    let listed = manifest
-        .lines()
-        .skip_while(|line| *line != "[workspace.dependencies]")
-        .skip(1)
-        .take_while(|line| !line.starts_with('['))
-        .filter_map(|line| line.split_once('=').map(|(name, _)| name.trim()));
-    for name in listed.filter(|name| !name.starts_with("arrowsmith")) {
-        if !explained.contains(&format!("`{name}`")) {
-            faults.push(format!("docs/dependencies.md: does not say why there is {name}"));
-        }
-    }
+/// What to say to who asks for something that is not there.
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
 }

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The tables behind `cargo xtask test`: which packages belong to an area, and the checks that are not cargo's own.
+
+use std::path::{Path, PathBuf};
+
+use crate::cargo::{FEATURES, Program};
+use crate::inputs::Inputs;
+use crate::shell;
+
+/// What can be asked for by name.
+pub const AREAS: &[&str] =
+    &["lint", "json", "parquet", "ingest", "flight", "objects", "jvm", "hdl", "gpu", "python"];
+
+/// Arguments of a test program: names of tests, `--skip` of others.
+pub type Words = &'static [&'static str];
+
+/// Packages whose tests belong to an area, in `crates/` without `arrowsmith-`, and which of their tests: words for the
+/// test programs, all of them where there are none.
+pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
+    ("lint", &[]),
+    (
+        "json",
+        &[
+            ("core", &[]),
+            ("number", &[]),
+            ("simd", &["--skip", "column"]),
+            ("plan", &[]),
+            ("json", &[]),
+            ("workload", &[]),
+            ("source", &[]),
+            ("engine-cpu", &["--skip", "parquet"]),
+            ("engine-reference", &[]),
+            ("sink-ipc", &[]),
+            ("sink-json", &[]),
+            ("pipeline", &["--skip", "parquet"]),
+            ("arrowsmith", &["--skip", "parquet"]),
+            ("cli", &["--skip", "ingest", "--skip", "parquet"]),
+            ("fuzz", &["--skip", "parquet"]),
+        ],
+    ),
+    (
+        "parquet",
+        &[
+            ("mmap", &[]),
+            ("simd", &["column"]),
+            ("parquet", &[]),
+            ("engine-cpu", &["parquet"]),
+            ("sink-parquet", &[]),
+            ("pipeline", &["parquet"]),
+            ("store", &[]),
+            ("testkit", &["parquet"]),
+            ("cli", &["parquet"]),
+            ("fuzz", &["parquet"]),
+        ],
+    ),
+    (
+        "ingest",
+        &[
+            ("message", &[]),
+            ("sink-flight", &[]),
+            ("sink-pulsar", &[]),
+            ("ingest", &[]),
+            ("load", &[]),
+            ("cli", &["ingest"]),
+        ],
+    ),
+    ("flight", &[("flight", &[]), ("flight-sql", &[]), ("sink-flight", &[]), ("cli", &["serve"])]),
+    ("objects", &[("graph", &[]), ("cli", &["graph"])]),
+    ("jvm", &[("ffi", &[]), ("jvm", &[])]),
+    ("hdl", &[("rtlgen", &[]), ("engine-rtl", &[]), ("cli", &["rtl"])]),
+    ("gpu", &[("engine-gpu", &[])]),
+    ("python", &[]),
+];
+
+/// Examples that the scripts of an area run.
+const EXAMPLES: &[(&str, &[&str])] =
+    &[("flight", &["serve_sql"]), ("objects", &["generate", "layout", "verify"])];
+
+/// Packages whose vector kernels are tried with every instruction set; `full` tries all packages.
+pub const KERNELS: &[&str] = &["number", "simd", "engine-cpu"];
+
+/// Instruction sets besides the widest that the machine has.
+pub const LEVELS: &[&str] = &["avx2", "portable"];
+
+/// Packages whose tests take longest: they are started first, so that nothing is waited for alone at the end.
+pub const LONGEST: &[&str] =
+    &["engine-rtl", "cli", "jvm", "engine-gpu", "sink-pulsar", "ingest", "engine-cpu", "parquet"];
+
+/// What `full` tries more of than the suites do of themselves: package, variable, number.
+pub const FULL_SCALE: &[(&str, &str, &str)] = &[
+    ("cli", "ARROWSMITH_KILLS", "50"),
+    ("cli", "ARROWSMITH_CONNECTIONS", "10000"),
+    ("engine-cpu", "ARROWSMITH_SEEDS", "40000"),
+    ("testkit", "ARROWSMITH_SEEDS", "40000"),
+    ("engine-rtl", "ARROWSMITH_RTL_CORPORA", "all"),
+];
+
+/// The package of a short name.
+pub fn package(short: &str) -> String {
+    match short {
+        "xtask" => short.to_owned(),
+        "arrowsmith" => short.to_owned(),
+        _ => format!("arrowsmith-{short}"),
+    }
+}
+
+/// The folder of the package of a short name.
+pub fn folder(short: &str) -> String {
+    match short {
+        "fuzz" | "xtask" => short.to_owned(),
+        _ => format!("crates/{}", package(short)),
+    }
+}
+
+/// A command of a check.
+#[derive(Clone)]
+pub struct Command {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Where it runs, if not at the top of the repository.
+    pub folder: Option<PathBuf>,
+    /// Variables of its environment.
+    pub env: Vec<(String, String)>,
+}
+
+impl Command {
+    /// At the top of the repository, with no variables of its own.
+    pub fn new<W: AsRef<str>>(words: &[W]) -> Self {
+        let words = words.iter().map(|word| word.as_ref().to_owned()).collect();
+        Self { words, folder: None, env: Vec::new() }
+    }
+
+    /// With a variable.
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.env.push((name.to_owned(), value.into()));
+        self
+    }
+}
+
+/// One line of the table at the end: commands, one after another.
+pub struct Check {
+    /// What it is called.
+    pub name: String,
+    /// What it runs.
+    pub commands: Vec<Command>,
+    /// What it depends on, if it need not run when that has not changed.
+    pub inputs: Option<u64>,
+    /// Whether it says how many tests passed, and at least one has to.
+    pub counts: bool,
+}
+
+/// What is to be tested, and where what was built lies.
+pub struct Scope<'a> {
+    /// The areas; empty: everything.
+    pub areas: &'a [&'a str],
+    /// At full scale.
+    pub full: bool,
+    /// What cargo built.
+    pub programs: &'a [Program],
+}
+
+impl Scope<'_> {
+    /// Whether anything of these areas is asked for.
+    pub fn has(&self, areas: &[&str]) -> bool {
+        self.areas.is_empty() || self.areas.iter().any(|area| areas.contains(area))
+    }
+
+    /// What cargo built by this name.
+    fn built(&self, name: &str) -> String {
+        shell::target().join("debug").join(name).display().to_string()
+    }
+
+    /// The suite of a package, for what depends on it.
+    fn suite(&self, short: &str) -> PathBuf {
+        let folder = folder(short);
+        let suite = self.programs.iter().find(|one| one.folder == folder && one.name == "suite");
+        suite.map(|one| one.path.clone()).unwrap_or_default()
+    }
+}
+
+/// Inputs: paths in the repository or elsewhere, then texts.
+pub fn inputs(paths: &[&str], texts: &[&str]) -> u64 {
+    let mut all = Inputs::new();
+    for path in paths {
+        all.path(Path::new(path));
+    }
+    for text in texts {
+        all.text(text);
+    }
+    all.key()
+}
+
+/// What is looked at before anything is built; it ends the run where it fails.
+pub fn lints() -> Vec<Check> {
+    let check = |name: &str, command: Command| plain(name, vec![command]);
+    let tidy = std::env::current_exe().unwrap_or_default().display().to_string();
+    let features = ["--features", FEATURES];
+    let fuzz = format!("{FEATURES},arrowsmith-fuzz/libfuzzer");
+    vec![
+        check("format", Command::new(&["cargo", "fmt", "--all", "--check"])),
+        check("tidy", Command::new(&[&tidy[..], "tidy"])),
+        check(
+            "lints",
+            Command::new(&[
+                "cargo",
+                "clippy",
+                "--workspace",
+                "--features",
+                &fuzz,
+                "--all-targets",
+                "--locked",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ]),
+        ),
+        check(
+            "documentation",
+            Command::new(&["cargo", "doc", "--workspace", features[0], features[1], "--no-deps"])
+                .words(&["--locked", "--quiet"])
+                .env("RUSTDOCFLAGS", "-D warnings"),
+        ),
+    ]
+}
+
+impl Command {
+    /// With more arguments.
+    pub fn words<W: AsRef<str>>(mut self, words: &[W]) -> Self {
+        self.words.extend(words.iter().map(|word| word.as_ref().to_owned()));
+        self
+    }
+}
+
+fn plain(name: &str, commands: Vec<Command>) -> Check {
+    Check { name: name.to_owned(), commands, inputs: None, counts: false }
+}
+
+/// What else cargo compiles, and runs: it takes all cores, so one at a time.
+pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if scope.areas.is_empty() {
+        let mut all = Command::new(&["cargo", "test", "--doc", "--quiet"]);
+        all = all.words(&crate::cargo::selection(&[]));
+        let mut of =
+            inputs(&["crates", "README.md", "docs/guide", "Cargo.lock", "Cargo.toml"], &[]);
+        of ^= inputs(&[], &[&shell::output("rustc -V")]);
+        checks.push(Check {
+            name: "examples in documentation".to_owned(),
+            commands: vec![all],
+            inputs: Some(of),
+            counts: true,
+        });
+    }
+    if scope.has(&["json", "parquet"]) {
+        let neon = Command::new(&["cargo", "test", "--locked", "-p", "arrowsmith-simd", "--lib"])
+            .words(&["--tests", "--target", "aarch64-unknown-linux-gnu"])
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
+            .env(
+                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+                "qemu-aarch64 -L /usr/aarch64-linux-gnu",
+            );
+        let below = ["core", "number", "simd"].map(folder);
+        let sources = [&below[0], &below[1], &below[2], "Cargo.lock", "Cargo.toml"];
+        checks.push(Check {
+            name: "NEON kernels, emulated".to_owned(),
+            commands: vec![neon],
+            inputs: Some(inputs(&sources, &[&shell::output("rustc -V; qemu-aarch64 --version")])),
+            counts: true,
+        });
+    }
+    if scope.has(&["json", "flight"]) {
+        // Workspaces of their own: what nothing else here compiles, breaks unseen.
+        let peers = shell::target().join("peers").display().to_string();
+        let check = |folder: &str| {
+            Command::new(&["cargo", "check", "--quiet", "--locked", "--manifest-path"])
+                .words(&[format!("bench/peers/{folder}/Cargo.toml")])
+                .env("CARGO_TARGET_DIR", &peers[..])
+        };
+        let sources = ["bench/peers/rust", "bench/peers/flight/rust"];
+        checks.push(Check {
+            name: "Rust peers of the benchmarks".to_owned(),
+            commands: vec![check("rust"), check("flight/rust")],
+            inputs: Some(inputs(&sources, &[&shell::output("rustc -V")])),
+            counts: false,
+        });
+    }
+    checks
+}
+
+/// What runs besides the test programs, some at a time.
+pub fn others(scope: &Scope<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if scope.has(&["hdl"]) {
+        hardware(scope, &mut checks);
+    }
+    if scope.has(&["jvm"]) {
+        let native = scope.built("libarrowsmith_ffi.so");
+        let cli = scope.built("arrowsmith");
+        let jdks = shell::output("tools/java home 17; tools/java home 25; mvn --version");
+        checks.push(Check {
+            name: "Java".to_owned(),
+            inputs: Some(inputs(&["java", "tools/java", &native, &cli], &[&jdks])),
+            commands: vec![
+                Command::new(&["tools/java", "test"])
+                    .env("ARROWSMITH_NATIVE", native)
+                    .env("ARROWSMITH_CLI", cli),
+            ],
+            counts: false,
+        });
+    }
+    if scope.has(&["python"]) {
+        let library = scope.built("lib_lib.so");
+        checks.push(Check {
+            name: "Python".to_owned(),
+            inputs: Some(inputs(&["python", "docs/guide", "testdata", &library], &[])),
+            commands: vec![
+                Command::new(&["python/setup.sh", &library]),
+                Command::new(&["python/check.sh"]),
+            ],
+            counts: false,
+        });
+    }
+    if scope.has(&["gpu"]) {
+        let suite = scope.suite("engine-gpu").display().to_string();
+        let kernels = folder("engine-gpu") + "/kernels";
+        checks.push(Check {
+            name: "GPU kernels and driver".to_owned(),
+            inputs: Some(inputs(&[&kernels, "tools/gpu", &suite], &[])),
+            commands: vec![Command::new(&["tools/gpu", "compile", "driver"])],
+            counts: true,
+        });
+    }
+    if scope.has(&["objects"]) {
+        let messages = if scope.full { "20000" } else { "5000" };
+        let examples = scope.built("examples");
+        let tools = ["generate", "layout", "verify"].map(|name| format!("{examples}/{name}"));
+        let sources = ["examples/objects", "cpp", "tools/objects", &tools[0], &tools[1], &tools[2]];
+        let compilers = shell::output("g++ --version; clang++ --version");
+        checks.push(Check {
+            name: "C++ objects, every compiler".to_owned(),
+            inputs: Some(inputs(&sources, &[messages, &compilers])),
+            commands: vec![
+                Command::new(&["examples/objects/check.sh", messages])
+                    .env("ARROWSMITH_TOOLS", examples),
+            ],
+            counts: false,
+        });
+    }
+    if scope.has(&["flight"]) {
+        let server = scope.built("examples/serve_sql");
+        let interop = folder("flight-sql") + "/interop";
+        checks.push(Check {
+            name: "Flight, official clients".to_owned(),
+            inputs: Some(inputs(&[&interop, "tools/flight", &server], &[])),
+            commands: vec![Command::new(&["tools/flight", "check", &server])],
+            counts: false,
+        });
+    }
+    benchmarks(scope, &mut checks);
+    checks
+}
+
+fn hardware(scope: &Scope<'_>, checks: &mut Vec<Check>) {
+    let sources = ["hdl", "tools/hdl"];
+    let tools = shell::output("tools/hdl path");
+    let unchanged = Some(inputs(&sources, &[&tools]));
+    for (name, part) in [
+        ("hardware: benches", "benches"),
+        ("hardware: proofs", "proofs"),
+        ("hardware: synthesis", "synthesis"),
+        ("hardware: lint", "lint"),
+    ] {
+        let command = Command::new(&["hdl/check.sh", part]);
+        let check = Check { inputs: unchanged, ..plain(name, vec![command]) };
+        // Coverage runs the benches too.
+        if !(scope.full && part == "benches") {
+            checks.push(check);
+        }
+    }
+    if scope.full {
+        checks.push(plain("hardware: coverage", vec![Command::new(&["hdl/coverage.sh"])]));
+    }
+}
+
+/// Benchmarks as a user starts them, but small: that they work, and give right results.
+fn benchmarks(scope: &Scope<'_>, checks: &mut Vec<Check>) {
+    let folder = shell::target().join("quick");
+    let all: &[(&str, &[&str], &[&str])] = &[
+        (
+            "json",
+            &["--size", "1MiB", "--rounds", "1", "--threads", "1"],
+            &["--engines", "arrowsmith-cpu,arrow-json"],
+        ),
+        ("parquet", &["--quick"], &[]),
+        ("ingest", &["--quick"], &[]),
+        ("flight", &["--quick"], &[]),
+    ];
+    // With every peer that there is: each is built, and has to come to the right result.
+    let every = "arrowsmith,cpp,java,python,rust";
+    let peers: &[(&str, &[&str])] = &[
+        ("json", &["--size", "1MiB", "--rounds", "1", "--threads", "1"]),
+        ("parquet", &["--quick"]),
+        ("ingest", &["--sizes", "1MiB", "--rounds", "1", "--seconds", "1"]),
+        ("flight", &["--quick", "--servers", every, "--clients", every]),
+        ("objects", &["--quick"]),
+        ("jvm", &["--quick"]),
+    ];
+    let command = |suite: &str, kind: &str, words: &[&str]| {
+        let file = |end: &str| folder.join(format!("{suite}-{kind}.{end}")).display().to_string();
+        Command::new(&[&scope.built("arrowsmith")[..], "bench", suite]).words(words).words(&[
+            "--json",
+            &file("json"),
+            "--report",
+            &file("html"),
+        ])
+    };
+    for (suite, words, small) in all {
+        if !scope.has(&[suite]) || scope.full {
+            continue;
+        }
+        let mut command = command(suite, "quick", words).words(small);
+        match *suite {
+            "parquet" => command = command.words(&["--files-dir".to_owned(), in_folder(&folder)]),
+            "flight" => command = command.words(&["--peers-dir".to_owned(), in_folder(&folder)]),
+            _ => {}
+        }
+        checks.push(plain(&format!("benchmark: {suite}"), vec![command]));
+    }
+    if scope.full {
+        let built = shell::target().join("bench-peers").display().to_string();
+        let this = std::env::current_exe().unwrap_or_default().display().to_string();
+        for (suite, words) in peers {
+            let json = folder.join(format!("{suite}-peers.json")).display().to_string();
+            let run = command(suite, "peers", words).words(&["--peers-dir", &built]);
+            let measured = Command::new(&[&this[..], "measured", &json]);
+            checks.push(plain(&format!("benchmark and peers: {suite}"), vec![run, measured]));
+        }
+    }
+}
+
+fn in_folder(folder: &Path) -> String {
+    folder.join("files").display().to_string()
+}
+
+/// What cargo builds besides test programs, as arguments: libraries for other languages, the command, and of the examples
+/// those that scripts run.
+pub fn products(scope: &Scope<'_>) -> Vec<String> {
+    let examples = EXAMPLES.iter().filter(|(area, _)| scope.has(&[area]));
+    let examples =
+        examples.flat_map(|(_, names)| names.iter().flat_map(|name| ["--example", name]));
+    ["--lib", "--bins"].into_iter().chain(examples).map(str::to_owned).collect()
+}
+
+/// The packages that the areas' checks are built from; none stands for all.
+pub fn packages(scope: &Scope<'_>) -> Vec<String> {
+    let areas = PACKAGES.iter().filter(|(area, _)| scope.areas.contains(area));
+    areas.flat_map(|(_, names)| names.iter().map(|(short, _)| package(short))).collect()
+}
+
+/// Packages whose tests are run, and the words for their test programs: those of every area that names a package, or all.
+pub fn tested(scope: &Scope<'_>) -> Vec<(String, Vec<Words>)> {
+    let mut all: Vec<(String, Vec<Words>)> = Vec::new();
+    for (area, names) in PACKAGES {
+        for (short, words) in names.iter().filter(|_| scope.areas.contains(area)) {
+            let folder = folder(short);
+            match all.iter_mut().find(|(known, _)| *known == folder) {
+                Some((_, runs)) => runs.push(words),
+                None => all.push((folder, vec![words])),
+            }
+        }
+    }
+    all
+}

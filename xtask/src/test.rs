@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `cargo xtask test`: looks for the tools, compiles everything once, runs the checks, and says what each took.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::cargo::{Program, programs, selection};
+use crate::run::{Runner, folder};
+use crate::steps::{self, Check, Command, Scope, Words, inputs};
+use crate::{setup, shell, tools};
+
+/// What was asked for.
+struct Asked<'a> {
+    areas: Vec<&'a str>,
+    full: bool,
+    dry: bool,
+    again: bool,
+    jobs: usize,
+}
+
+impl<'a> Asked<'a> {
+    fn parse(arguments: &[&'a str]) -> Option<Self> {
+        let mut asked = Self { areas: vec![], full: false, dry: false, again: false, jobs: 2 };
+        let mut words = arguments.iter().copied();
+        while let Some(word) = words.next() {
+            match word {
+                "full" => asked.full = true,
+                "--dry-run" => asked.dry = true,
+                "--again" => asked.again = true,
+                "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
+                area if steps::AREAS.contains(&area) => asked.areas.push(area),
+                _ => return None,
+            }
+        }
+        asked.again |= asked.full;
+        Some(asked)
+    }
+
+    fn scope<'b>(&'b self, programs: &'b [Program]) -> Scope<'b> {
+        Scope { areas: &self.areas, full: self.full, programs }
+    }
+}
+
+/// Runs what was asked for.
+pub fn test(arguments: &[&str]) -> ExitCode {
+    let Some(asked) = Asked::parse(arguments) else { return crate::usage() };
+    if asked.dry {
+        dry(&asked);
+        return ExitCode::SUCCESS;
+    }
+    let absent = tools::missing(&asked.areas, asked.full);
+    if !absent.is_empty() {
+        let there = if setup::may_install() {
+            setup::bring(&asked.areas, asked.full)
+        } else {
+            tools::complain(&absent);
+            false
+        };
+        if !there {
+            return ExitCode::FAILURE;
+        }
+    }
+    let _ = fs::remove_dir_all(folder("quick"));
+    let begin = Instant::now();
+    let runner = Runner::new(environment(&asked), asked.again);
+    all(&asked, &runner);
+    let mut title = if asked.full { vec!["full"] } else { Vec::new() };
+    title.extend(&asked.areas);
+    let file =
+        format!("test-times{}.txt", title.iter().map(|a| format!("-{a}")).collect::<String>());
+    let right = runner.report(&title.join(" "), &file, begin.elapsed().as_secs_f64());
+    if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Variables for everything that is run.
+fn environment(asked: &Asked<'_>) -> Vec<(String, String)> {
+    let target = shell::target();
+    let mut env = vec![
+        ("CARGO_TARGET_DIR", target.display().to_string()),
+        ("CARGO_TERM_COLOR", "never".to_owned()),
+        // A test whose tool is absent fails.
+        ("ARROWSMITH_STRICT", "1".to_owned()),
+        // Circuits run short texts in tests: what compiles in half of the time is done earlier.
+        ("ARROWSMITH_RTL_OPTIMIZE", "1".to_owned()),
+        ("ARROWSMITH_SUITES", target.join("suites").display().to_string()),
+    ];
+    if asked.full {
+        env.push(("ARROWSMITH_FULL", "1".to_owned()));
+    }
+    if asked.again {
+        env.push(("ARROWSMITH_AGAIN", "1".to_owned()));
+    }
+    if shell::holds("tools/hdl installed") {
+        env.push(("ARROWSMITH_VERILATOR", shell::output("tools/hdl verilator")));
+    }
+    if let Some(corpora) = shell::corpora() {
+        env.push(("ARROWSMITH_CORPORA", corpora.display().to_string()));
+    }
+    env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Everything in its order. Lints and the build end the run where they fail; of the rest each runs, whatever else failed.
+fn all(asked: &Asked<'_>, runner: &Runner) {
+    let nothing = asked.scope(&[]);
+    if nothing.has(&["lint"]) && !steps::lints().iter().all(|check| runner.check(check)) {
+        return;
+    }
+    if asked.areas == ["lint"] {
+        return;
+    }
+    let Some(messages) = runner.build(&builds(&nothing)) else { return };
+    let programs = programs(&messages);
+    link_suites(&programs);
+    let scope = asked.scope(&programs);
+    for check in steps::compiled(&scope) {
+        runner.check(&check);
+    }
+    let queue = Mutex::new(queue(&scope));
+    let work = || {
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some(check) = next else { break };
+            runner.check(&check);
+        }
+    };
+    std::thread::scope(|threads| {
+        for _ in 0..asked.jobs {
+            threads.spawn(work);
+        }
+    });
+}
+
+/// What needs nothing but what is built, what takes longest first.
+fn queue(scope: &Scope<'_>) -> VecDeque<Check> {
+    let (longest, rest) = tests(scope);
+    longest.into_iter().chain(steps::others(scope)).chain(rest).collect()
+}
+
+/// The commands of a build: libraries, the command, examples; then test programs, which it lists.
+fn builds(scope: &Scope<'_>) -> [Command; 2] {
+    let packages = selection(&steps::packages(scope));
+    let build = Command::new(&["cargo", "build"]).words(&packages);
+    let tests = Command::new(&["cargo", "test", "--no-run", "--lib", "--bins", "--tests"]);
+    let listed = ["--message-format=json-render-diagnostics"];
+    [build.words(&steps::products(scope)), tests.words(&packages).words(&listed)]
+}
+
+/// Links each package's suite under the package's name, for scripts that run some of its tests.
+fn link_suites(programs: &[Program]) {
+    let links = folder("suites");
+    for program in programs.iter().filter(|program| program.name == "suite") {
+        let link = links.join(Path::new(&program.folder).file_name().unwrap_or_default());
+        let _ = fs::remove_file(&link);
+        if let Err(error) = std::os::unix::fs::symlink(&program.path, &link) {
+            eprintln!("{}: {error}", link.display());
+        }
+    }
+}
+
+/// The tests of each package: those that take longest, and the rest. Then once more with other instruction sets.
+fn tests(scope: &Scope<'_>) -> (Vec<Check>, Vec<Check>) {
+    let tested = if scope.areas.is_empty() { every(scope) } else { steps::tested(scope) };
+    let native = tested.iter().map(|(folder, runs)| of_package(scope, folder, runs, None));
+    let mut all: Vec<Check> = native.collect();
+    let levels = if cfg!(target_arch = "x86_64") { steps::LEVELS } else { &["portable"] };
+    for level in levels {
+        let again = tested.iter().filter(|(folder, _)| {
+            scope.full || steps::KERNELS.iter().any(|short| steps::folder(short) == *folder)
+        });
+        all.extend(again.map(|(folder, runs)| of_package(scope, folder, runs, Some(level))));
+    }
+    let order = |check: &Check| {
+        let named = |short: &&str| check.name == name(&steps::folder(short), None);
+        steps::LONGEST.iter().position(named)
+    };
+    let (mut longest, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|c| order(c).is_some());
+    longest.sort_by_key(order);
+    (longest, rest)
+}
+
+/// Every package that has test programs, with all of its tests.
+fn every(scope: &Scope<'_>) -> Vec<(String, Vec<Words>)> {
+    let mut folders: Vec<String> = scope.programs.iter().map(|one| one.folder.clone()).collect();
+    folders.sort();
+    folders.dedup();
+    folders.into_iter().map(|folder| (folder, vec![Words::default()])).collect()
+}
+
+fn name(folder: &str, level: Option<&str>) -> String {
+    let package = folder.rsplit('/').next().unwrap_or(folder);
+    level.map_or(format!("tests of {package}"), |level| format!("tests of {package}, {level}"))
+}
+
+/// The test programs of a package, run as cargo would, with an instruction set other than the widest if one is named.
+fn of_package(scope: &Scope<'_>, folder: &str, runs: &[Words], level: Option<&str>) -> Check {
+    let at = shell::root().join(folder);
+    let here = || scope.programs.iter().filter(|program| program.folder == folder);
+    let mut commands = Vec::new();
+    for words in runs {
+        for program in here() {
+            let path = program.path.display().to_string();
+            let mut command = Command::new(&[path]).words(words);
+            command = command.env("CARGO_MANIFEST_DIR", at.display().to_string());
+            if let Some(level) = level {
+                command = command.env("ARROWSMITH_CPU", level);
+            }
+            for (short, variable, number) in steps::FULL_SCALE {
+                if scope.full && steps::folder(short) == folder {
+                    command = command.env(variable, *number);
+                }
+            }
+            command.folder = Some(at.clone());
+            commands.push(command);
+        }
+    }
+    let programs: Vec<String> = here().map(|one| one.path.display().to_string()).collect();
+    let mut sources = vec!["testdata", folder];
+    sources.extend(programs.iter().map(String::as_str));
+    let words = runs.iter().flat_map(|words| words.iter().copied());
+    let texts: Vec<&str> = words.chain(level).collect();
+    let counts = runs.iter().any(|words| !words.is_empty());
+    let inputs = level.map(|_| inputs(&sources, &texts));
+    Check { name: name(folder, level), commands, inputs, counts }
+}
+
+/// Prints what would be run. Test programs have no names before they are built.
+fn dry(asked: &Asked<'_>) {
+    let scope = asked.scope(&[]);
+    for (name, value) in environment(asked) {
+        println!("export {name}={value}");
+    }
+    let show = |check: &Check| {
+        println!("# {}", check.name);
+        check.commands.iter().for_each(print);
+    };
+    if scope.has(&["lint"]) {
+        steps::lints().iter().for_each(show);
+    }
+    if asked.areas == ["lint"] {
+        return;
+    }
+    println!("# build");
+    builds(&scope).iter().for_each(print);
+    steps::compiled(&scope).iter().for_each(show);
+    if scope.areas.is_empty() {
+        println!("# every test program");
+    }
+    for (folder, runs) in steps::tested(&scope) {
+        for words in runs {
+            println!("# the test programs of {folder} {}", words.join(" "));
+        }
+    }
+    for level in steps::LEVELS {
+        let packages =
+            if scope.full { "all of them".to_owned() } else { steps::KERNELS.join(", ") };
+        println!("# once more with ARROWSMITH_CPU={level}: {packages}");
+    }
+    steps::others(&scope).iter().for_each(show);
+}
+
+fn print(command: &Command) {
+    let env = command.env.iter().map(|(name, value)| format!("{name}='{value}' "));
+    println!("{}{}", env.collect::<String>(), command.words.join(" "));
+}
