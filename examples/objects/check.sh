@@ -5,14 +5,21 @@
 #
 #   examples/objects/check.sh [MESSAGES]      hostile messages per program (20000)
 #
-# ARROWSMITH_TOOLS names the folder of the examples of crates/arrowsmith-graph, where they are built already.
+# ARROWSMITH_TOOLS names the folder of the examples of crates/arrowsmith-graph, where they are built already. With
+# ARROWSMITH_STRICT=1 a compiler that is not here is a failure.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
 messages=${1:-20000}
 target=${CARGO_TARGET_DIR:-$root/target}
-tool=${ARROWSMITH_TOOLS:-$target/release/examples}
-[ -n "${ARROWSMITH_TOOLS:-}" ] || (cd "$root" && cargo build --release --locked --quiet -p arrowsmith-graph --examples)
+tool=${ARROWSMITH_TOOLS:-$target/debug/examples}
+[ -n "${ARROWSMITH_TOOLS:-}" ] || (cd "$root" && cargo build --locked --quiet -p arrowsmith-graph --examples)
+for part in m32 clang aarch64; do
+    "$root/tools/objects" has $part || {
+        echo "examples/objects: without $part; cargo xtask setup objects brings it" >&2
+        [ "${ARROWSMITH_STRICT:-0}" != 1 ] || exit 1
+    }
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

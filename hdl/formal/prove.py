@@ -5,7 +5,7 @@
 
 Yosys makes a circuit of gates of a module and its proof, the ABC that comes with it proves it: `pdr` finds an invariant, which holds for ever, `bmc3`
 looks at so many cycles. Prints a line for each proof and fails if one does; then the assertion is named, and a VCD shows how it comes to be.
-`--deep` looks at more cycles, which takes many minutes.
+`--deep` looks at more cycles, which takes many minutes. What has been proved of the same sources is not proved again (ARROWSMITH_AGAIN=1 proves all).
 """
 
 import concurrent.futures
@@ -21,6 +21,9 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 RTL = HERE.parent / "rtl"
+sys.path.insert(0, str(HERE.parent))
+import passed  # noqa: E402
+
 COMMON = [RTL / "stream/as_stream_pkg.sv", HERE / "as_stream_rules.sv", HERE / "as_stream_source.sv"]
 
 # Name, top, parameters, files, cycles: FOR_EVER where an invariant is found in seconds, else more than it takes to reach every state of a queue
@@ -155,10 +158,23 @@ def prove(top, parameters, files, cycles, base):
 def alone(name, deep):
     """Proves one module in a process of its own: Yosys ends its process where a source is wrong, and takes memory."""
     begin = time.monotonic()
+    (proof,) = [proof for proof in PROOFS if proof[0] == name]
+    _, top, _, files, *_ = proof
+    inputs = passed.key([__file__, *COMMON, *(RTL / file for file in files), HERE / f"{top}.sv"], proof, deep)
+    kept = f"proof-{name}{'-deep' * deep}"
+    before = passed.has(kept, inputs)
+    if before:
+        print(f"{name}: proved {before}, unchanged\n", end="", flush=True)
+        return True
+    passed.forget(kept)
     command = [sys.executable, __file__, "--alone", name] + ["--deep"] * deep
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     proved = done.returncode == 0
-    print(f"{name}: {'proved' if proved else 'NOT proved:'} {done.stdout.strip()}, {time.monotonic() - begin:.1f} s", flush=True)
+    if proved:
+        passed.keep(kept, inputs, done.stdout.strip())
+    how = "proved" if proved else "NOT proved:"
+    # In one piece: others print too.
+    print(f"{name}: {how} {done.stdout.strip()}, {time.monotonic() - begin:.1f} s\n", end="", flush=True)
     return proved
 
 

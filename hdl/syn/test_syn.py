@@ -5,7 +5,9 @@ every module of it synthesizes without a latch.
     tools/hdl run python hdl/syn/test_syn.py
 """
 
+import concurrent.futures
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -156,11 +158,12 @@ class Latches(unittest.TestCase):
         hdl = HERE.parent
         sources = sorted(hdl.glob("rtl/*/*.sv"), key=lambda path: (not path.stem.endswith("_pkg"), path))
         left = {path.stem for path in sources if not path.stem.endswith("_pkg")}
-        for example in sorted(path for path in (hdl / "examples").iterdir() if path.is_dir()):
-            left -= self.elaborate(f"{example.name}_top", sources + sorted(example.glob("*.sv")))
-        # What no example has, each for itself with the parameters that it begins with.
-        for module in sorted(left):
-            left -= self.elaborate(module, sources)
+        examples = sorted(path for path in (hdl / "examples").iterdir() if path.is_dir())
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+            tops = [(f"{example.name}_top", sources + sorted(example.glob("*.sv"))) for example in examples]
+            left -= set().union(*workers.map(lambda top: self.elaborate(*top), tops))
+            # What no example has, each for itself with the parameters that it begins with.
+            left -= set().union(*workers.map(lambda module: self.elaborate(module, sources), sorted(left)))
         self.assertEqual(left, set())
 
     def test_a_latch_is_found(self):

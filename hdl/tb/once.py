@@ -4,6 +4,7 @@
 AS_ONCE is the folder of what was compiled.
 """
 
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -17,9 +18,12 @@ runtime = pathlib.Path(os.environ["VERILATOR_ROOT"], "include")
 if pathlib.Path(source).parent != runtime:
     sys.exit(subprocess.run(command).returncode)
 kept = pathlib.Path(os.environ["AS_ONCE"], hashlib.sha256("\0".join(command).encode()).hexdigest())
-if not kept.exists():
-    code = subprocess.run(command).returncode
-    if code:
-        sys.exit(code)
-    shutil.copy(output, kept)
+# Benches that run beside each other wait for the first.
+with kept.with_suffix(".lock").open("w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    if not kept.exists():
+        code = subprocess.run(command).returncode
+        if code:
+            sys.exit(code)
+        shutil.copy(output, kept)
 shutil.copy(kept, output)

@@ -5,10 +5,12 @@
 
 `--coverage` also says of each file of `hdl/rtl` how many per cent of its lines the benches ran: lines of procedures, as Verilator counts them
 (`--coverage-line`), over all sizes of all benches together. `--add` adds what whole circuits ran in tests of `arrowsmith-engine-rtl`;
-`hdl/coverage.sh` does all of it.
+`hdl/coverage.sh` does all of it. As many benches run at a time as there are processors; without `--coverage`, one that has passed with the
+same sources is not run again (ARROWSMITH_AGAIN=1 runs all).
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -20,6 +22,9 @@ from cocotb_tools.runner import get_results, get_runner
 
 HERE = pathlib.Path(__file__).parent
 RTL = HERE.parent / "rtl"
+sys.path.insert(0, str(HERE.parent))
+import passed  # noqa: E402
+
 INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
 # Buffers of each kind of a parser.
 WRITERS = {"L": 2, "Bytes": 16, "DataBuffers": 2, "Counters": 3, "ValidBuffers": 1, "OuterBuffers": 1, "FlagBuffers": 2}
@@ -167,6 +172,72 @@ def print_coverage(lines):
     return percent
 
 
+def sources_of_test(name):
+    """The Python files of a bench: its own, and those of this folder that it imports."""
+    found, left = [], [name]
+    while left:
+        file = HERE / f"{left.pop()}.py"
+        if file.exists() and file not in found:
+            found.append(file)
+            left += re.findall(r"^(?:from|import) (\w+)", file.read_text(), re.MULTILINE)
+    return sorted(found)
+
+
+class Bench:
+    """A module with parameters, and the tests that run it."""
+
+    def __init__(self, module, source, test, parameters):
+        self.module, self.test, self.parameters = module, test, parameters
+        files = [source] if isinstance(source, str) else source
+        self.files = [RTL / "stream/as_stream_pkg.sv"] + [RTL / file for file in files]
+        self.name = "-".join([module, *(f"{name}{value}" for name, value in parameters.items())]).replace("'", "")
+
+    def run(self, coverage):
+        """Whether it passed; tests, points of functional coverage, those hit; what it covered; what to say."""
+        inputs = passed.key([*self.files, *sources_of_test(self.test), *sources_of_test("run")], self.module, self.parameters)
+        before = None if coverage else passed.has(self.name, inputs)
+        if before:
+            tests, points, hit = map(int, before.split())
+            return True, tests, points, hit, None, f"{self.module} {self.parameters}: {tests} passed, unchanged"
+        passed.forget(self.name)
+        with tempfile.TemporaryDirectory() as folder:
+            good, tests, failures, said = self.simulate(folder, coverage)
+            counted = pathlib.Path(folder, "points.json")
+            counts = json.loads(counted.read_text()).values() if counted.exists() else []
+            points, hit = len(counts), sum(times > 0 for times in counts)
+            written = pathlib.Path(folder, "coverage.dat")
+            covered = {}
+            if coverage and written.exists():
+                add_coverage(written, covered)
+        if good and not coverage:
+            passed.keep(self.name, inputs, f"{tests} {points} {hit}")
+        said = f"{self.module} {self.parameters}: {tests - failures} passed, {failures} failed{said}"
+        return good, tests - failures, points, hit, covered, said
+
+    def simulate(self, folder, coverage):
+        """Whether all is right; tests, those that failed, and why."""
+        runner = get_runner("verilator")
+        arguments = {"hdl_toplevel": self.module, "build_dir": folder}
+        try:
+            runner.build(
+                sources=self.files,
+                parameters=self.parameters,
+                always=True,
+                build_args=["--output-split", "0"] + (["--coverage-line"] if coverage else []),
+                log_file=f"{folder}/build.log",
+                **arguments,
+            )
+        except RuntimeError:
+            return False, 0, 0, "\n" + pathlib.Path(folder, "build.log").read_text()[-4000:]
+        results = runner.test(
+            test_module=self.test, test_dir=folder, results_xml=f"{folder}/results.xml", log_file=f"{folder}/test.log", **arguments
+        )
+        tests, failures = get_results(results)
+        why = "\n" + pathlib.Path(folder, "test.log").read_text()[-4000:] if failures else ""
+        # No test at all is no success.
+        return tests > 0 and not failures, tests, failures, why
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--coverage", action="store_true", help="per cent of the lines of each file that ran")
@@ -174,56 +245,31 @@ def main():
     parser.add_argument("--at-least", type=float, default=0, metavar="PERCENT", help="fails if fewer lines ran")
     parser.add_argument("modules", nargs="*")
     options = parser.parse_args()
-    failed = passed = points = hit = 0
     lines = {}
     for written in sorted(options.add.glob("*.dat")) if options.add else []:
         add_coverage(written, lines)
     sys.path.insert(0, str(HERE))
     once = tempfile.TemporaryDirectory()
     os.environ |= {"OBJCACHE": f"{sys.executable} {HERE / 'once.py'}", "AS_ONCE": once.name}
-    for module, source, bench, sizes in BENCHES:
-        if options.modules and module not in options.modules:
-            continue
-        files = [source] if isinstance(source, str) else source
-        for parameters in sizes:
-            with tempfile.TemporaryDirectory() as folder:
-                runner = get_runner("verilator")
-                try:
-                    runner.build(
-                        sources=[RTL / "stream/as_stream_pkg.sv"] + [RTL / file for file in files],
-                        hdl_toplevel=module,
-                        parameters=parameters,
-                        build_dir=folder,
-                        always=True,
-                        build_args=["--output-split", "0"] + (["--coverage-line"] if options.coverage else []),
-                        log_file=f"{folder}/build.log",
-                    )
-                except RuntimeError:
-                    print(pathlib.Path(f"{folder}/build.log").read_text()[-4000:])
-                    raise
-                results = runner.test(
-                    hdl_toplevel=module,
-                    test_module=bench,
-                    test_dir=folder,
-                    build_dir=folder,
-                    results_xml=f"{folder}/results.xml",
-                    log_file=f"{folder}/test.log",
-                )
-                tests, failures = get_results(results)
-                if options.coverage:
-                    add_coverage(pathlib.Path(f"{folder}/coverage.dat"), lines)
-                counted = pathlib.Path(f"{folder}/points.json")
-                if counted.exists():
-                    counts = json.loads(counted.read_text()).values()
-                    points, hit = points + len(counts), hit + sum(times > 0 for times in counts)
-                passed += tests - failures
-                failed += failures
-                print(f"{module} {parameters}: {tests - failures} passed, {failures} failed")
-                if failures:
-                    print(pathlib.Path(f"{folder}/test.log").read_text()[-4000:])
+    benches = [
+        Bench(module, source, test, parameters)
+        for module, source, test, sizes in BENCHES
+        if not options.modules or module in options.modules
+        for parameters in sizes
+    ]
+    failed = tests = points = hit = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        for good, *counts, covered, said in workers.map(lambda bench: bench.run(options.coverage), benches):
+            print(said, flush=True)
+            failed += not good
+            tests, points, hit = (total + more for total, more in zip((tests, points, hit), counts))
+            for file, of_file in (covered or {}).items():
+                merged = lines.setdefault(file, {})
+                for line, ran in of_file.items():
+                    merged[line] = merged.get(line, False) or ran
     enough = not options.coverage or print_coverage(lines) >= options.at_least
-    print(f"{passed} passed, {failed} failed; {hit} of {points} points of functional coverage")
-    sys.exit(0 if enough and not failed else 1)
+    print(f"{tests} tests passed, {failed} benches failed; {hit} of {points} points of functional coverage")
+    sys.exit(0 if enough and benches and not failed else 1)
 
 
 if __name__ == "__main__":
