@@ -64,7 +64,9 @@ pub fn test(arguments: &[&str]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
+    // Results of benchmarks, of this run only.
     let _ = fs::remove_dir_all(folder("quick"));
+    folder("quick");
     let begin = Instant::now();
     let runner = Runner::new(environment(&asked), asked.again);
     all(&asked, &runner);
@@ -168,9 +170,7 @@ fn tests(scope: &Scope<'_>) -> (Vec<Check>, Vec<Check>) {
     let mut all: Vec<Check> = native.collect();
     let levels = if cfg!(target_arch = "x86_64") { steps::LEVELS } else { &["portable"] };
     for level in levels {
-        let again = tested.iter().filter(|(folder, _)| {
-            scope.full || steps::KERNELS.iter().any(|short| steps::folder(short) == *folder)
-        });
+        let again = tested.iter().filter(|(folder, _)| scope.full || kernels(folder));
         all.extend(again.map(|(folder, runs)| of_package(scope, folder, runs, Some(level))));
     }
     let order = |check: &Check| {
@@ -188,6 +188,11 @@ fn every(scope: &Scope<'_>) -> Vec<(String, Vec<Words>)> {
     folders.sort();
     folders.dedup();
     folders.into_iter().map(|folder| (folder, vec![Words::default()])).collect()
+}
+
+/// Whether a package is tried with every instruction set.
+fn kernels(folder: &str) -> bool {
+    steps::KERNELS.iter().any(|short| steps::folder(short) == folder)
 }
 
 fn name(folder: &str, level: Option<&str>) -> String {
@@ -254,10 +259,10 @@ fn dry(asked: &Asked<'_>) {
             println!("# the test programs of {folder} {}", words.join(" "));
         }
     }
-    for level in steps::LEVELS {
-        let packages =
-            if scope.full { "all of them".to_owned() } else { steps::KERNELS.join(", ") };
-        println!("# once more with ARROWSMITH_CPU={level}: {packages}");
+    if scope.areas.is_empty() || steps::tested(&scope).iter().any(|(folder, _)| kernels(folder)) {
+        for level in steps::LEVELS {
+            println!("# the test programs of packages with kernels, ARROWSMITH_CPU={level}");
+        }
     }
     steps::others(&scope).iter().for_each(show);
 }
