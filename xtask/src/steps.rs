@@ -69,7 +69,7 @@ pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
     ("jvm", &[("ffi", &[]), ("jvm", &[])]),
     ("hdl", &[("rtlgen", &[]), ("engine-rtl", &[]), ("cli", &["rtl"])]),
     ("gpu", &[("engine-gpu", &[])]),
-    ("python", &[]),
+    ("python", &[("python", &[])]),
 ];
 
 /// Examples that the scripts of an area run.
@@ -79,21 +79,17 @@ const EXAMPLES: &[(&str, &[&str])] =
 /// Packages whose vector kernels are tried with every instruction set; `full` tries all packages.
 pub const KERNELS: &[&str] = &["number", "simd", "engine-cpu"];
 
+/// Packages whose tests drive simulators and JVMs for minutes, and see nothing but their own sources, test data and these
+/// folders: where none of that has changed since they passed, they are not run again.
+pub const SLOW: &[(&str, &[&str])] =
+    &[("engine-rtl", &["hdl", "cpp", "examples/objects", "tools/hdl"]), ("jvm", &["tools/java"])];
+
 /// Instruction sets besides the widest that the machine has.
 pub const LEVELS: &[&str] = &["avx2", "portable"];
 
 /// Packages whose tests take longest: they are started first, so that nothing is waited for alone at the end.
 pub const LONGEST: &[&str] =
     &["engine-rtl", "cli", "jvm", "engine-gpu", "sink-pulsar", "ingest", "engine-cpu", "parquet"];
-
-/// What `full` tries more of than the suites do of themselves: package, variable, number.
-pub const FULL_SCALE: &[(&str, &str, &str)] = &[
-    ("cli", "ARROWSMITH_KILLS", "50"),
-    ("cli", "ARROWSMITH_CONNECTIONS", "10000"),
-    ("engine-cpu", "ARROWSMITH_SEEDS", "40000"),
-    ("testkit", "ARROWSMITH_SEEDS", "40000"),
-    ("engine-rtl", "ARROWSMITH_RTL_CORPORA", "all"),
-];
 
 /// The package of a short name.
 pub fn package(short: &str) -> String {
@@ -107,7 +103,7 @@ pub fn package(short: &str) -> String {
 /// The folder of the package of a short name.
 pub fn folder(short: &str) -> String {
     match short {
-        "fuzz" | "xtask" => short.to_owned(),
+        "fuzz" | "python" | "xtask" => short.to_owned(),
         _ => format!("crates/{}", package(short)),
     }
 }

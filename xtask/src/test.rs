@@ -177,6 +177,7 @@ fn tests(scope: &Scope<'_>) -> (Vec<Check>, Vec<Check>) {
         let named = |short: &&str| check.name == name(&steps::folder(short), None);
         steps::LONGEST.iter().position(named)
     };
+    all.retain(|check| !check.commands.is_empty());
     let (mut longest, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|c| order(c).is_some());
     longest.sort_by_key(order);
     (longest, rest)
@@ -213,22 +214,21 @@ fn of_package(scope: &Scope<'_>, folder: &str, runs: &[Words], level: Option<&st
             if let Some(level) = level {
                 command = command.env("ARROWSMITH_CPU", level);
             }
-            for (short, variable, number) in steps::FULL_SCALE {
-                if scope.full && steps::folder(short) == folder {
-                    command = command.env(variable, *number);
-                }
-            }
             command.folder = Some(at.clone());
             commands.push(command);
         }
     }
-    let programs: Vec<String> = here().map(|one| one.path.display().to_string()).collect();
-    let mut sources = vec!["testdata", folder];
-    sources.extend(programs.iter().map(String::as_str));
-    let words = runs.iter().flat_map(|words| words.iter().copied());
-    let texts: Vec<&str> = words.chain(level).collect();
     let counts = runs.iter().any(|words| !words.is_empty());
-    let inputs = level.map(|_| inputs(&sources, &texts));
+    let slow = steps::SLOW.iter().find(|(short, _)| steps::folder(short) == folder);
+    let inputs = (level.is_some() || slow.is_some()).then(|| {
+        let programs: Vec<String> = here().map(|one| one.path.display().to_string()).collect();
+        let mut sources = vec!["testdata", folder];
+        sources.extend(programs.iter().map(String::as_str));
+        sources.extend(slow.iter().flat_map(|(_, folders)| folders.iter().copied()));
+        let words = runs.iter().flat_map(|words| words.iter().copied());
+        let texts: Vec<&str> = words.chain(level).collect();
+        inputs(&sources, &texts)
+    });
     Check { name: name(folder, level), commands, inputs, counts }
 }
 
