@@ -58,25 +58,26 @@ impl Inputs {
     }
 }
 
-fn stamp(name: &str) -> PathBuf {
-    shell::target().join("passed").join(name.replace([' ', '/'], "-"))
+fn stamp(name: &str, key: u64) -> PathBuf {
+    let name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    shell::target().join("passed").join(format!("{name}-{key:016x}"))
 }
 
-/// Whether a check has passed with these inputs, and with no others since.
+/// Whether a check has passed with these inputs.
 pub fn passed(name: &str, key: u64) -> bool {
-    fs::read_to_string(stamp(name)).is_ok_and(|text| text == format!("{key:016x}"))
+    stamp(name, key).exists()
 }
 
 /// Remembers that it has. Where that cannot be written it runs again next time.
 pub fn keep(name: &str, key: u64) {
-    let stamp = stamp(name);
+    let stamp = stamp(name, key);
     let _ = fs::create_dir_all(stamp.parent().unwrap_or(Path::new(".")));
-    let _ = fs::write(stamp, format!("{key:016x}"));
+    let _ = fs::write(stamp, "");
 }
 
 /// Forgets that it has, before it runs.
-pub fn forget(name: &str) {
-    let _ = fs::remove_file(stamp(name));
+pub fn forget(name: &str, key: u64) {
+    let _ = fs::remove_file(stamp(name, key));
 }
 
 #[cfg(test)]

@@ -35,9 +35,13 @@ pub fn bring(areas: &[&str], full: bool) -> bool {
     packages.dedup();
     if !packages.is_empty() && may_install() {
         println!("setup: packages {}", packages.join(" "));
+        // Another apt may be at work; what it says matters only if it fails.
         shell::run(&format!(
-            "export DEBIAN_FRONTEND=noninteractive; apt-get -o DPkg::Lock::Timeout=600 update -qq && \
-             apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends {} >/dev/null",
+            "export DEBIAN_FRONTEND=noninteractive; log=$(mktemp)
+             quietly() {{ \"$@\" >\"$log\" 2>&1 || {{ cat \"$log\" >&2; return 1; }}; }}
+             quietly apt-get -o DPkg::Lock::Timeout=600 update &&
+             quietly apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends {}
+             rm -f \"$log\"",
             packages.join(" ")
         ));
     }

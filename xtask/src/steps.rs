@@ -65,10 +65,10 @@ pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
         ],
     ),
     ("flight", &[("flight", &[]), ("flight-sql", &[]), ("sink-flight", &[]), ("cli", &["serve"])]),
-    ("objects", &[("graph", &[]), ("cli", &["graph"])]),
+    ("objects", &[("graph", &[])]),
     ("jvm", &[("ffi", &[]), ("jvm", &[])]),
     ("hdl", &[("rtlgen", &[]), ("engine-rtl", &[]), ("cli", &["rtl"])]),
-    ("gpu", &[("engine-gpu", &[])]),
+    ("gpu", &[("engine-gpu", &[]), ("cli", &["gpu"])]),
     ("python", &[("python", &[])]),
 ];
 
@@ -467,4 +467,54 @@ pub fn tested(scope: &Scope<'_>) -> Vec<(String, Vec<Words>)> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_area_but_lint_builds_packages_that_are_there() {
+        for area in AREAS {
+            let areas = [*area];
+            let scope = Scope { areas: &areas, full: false, programs: &[] };
+            assert_eq!(packages(&scope).is_empty(), *area == "lint", "{area}: all would be built");
+            for (folder, _) in tested(&scope) {
+                let manifest = shell::root().join(&folder).join("Cargo.toml");
+                assert!(manifest.is_file(), "{area}: {folder}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_package_belongs_to_an_area() {
+        let scope = Scope { areas: AREAS, full: false, programs: &[] };
+        let named: Vec<String> = tested(&scope).into_iter().map(|(folder, _)| folder).collect();
+        let crates = std::fs::read_dir(shell::root().join("crates"));
+        for entry in crates.into_iter().flatten().flatten() {
+            let folder = format!("crates/{}", entry.file_name().to_string_lossy());
+            // It runs the benchmarks, which areas do.
+            if folder != "crates/arrowsmith-bench" && entry.path().is_dir() {
+                assert!(named.contains(&folder), "{folder}");
+            }
+        }
+    }
+
+    #[test]
+    fn checks_have_names_of_their_own_and_run_what_is_there() {
+        for full in [false, true] {
+            let scope = Scope { areas: &[], full, programs: &[] };
+            let all: Vec<Check> =
+                lints().into_iter().chain(compiled(&scope)).chain(others(&scope)).collect();
+            for (at, check) in all.iter().enumerate() {
+                assert!(all[at + 1..].iter().all(|other| other.name != check.name));
+                for command in &check.commands {
+                    let program = &command.words[0];
+                    let script = shell::root().join(program);
+                    let here = !program.contains('/') || program.starts_with('/');
+                    assert!(here || script.is_file(), "{}: {program}", check.name);
+                }
+            }
+        }
+    }
 }

@@ -74,7 +74,8 @@ pub fn test(arguments: &[&str]) -> ExitCode {
     title.extend(&asked.areas);
     let file =
         format!("test-times{}.txt", title.iter().map(|a| format!("-{a}")).collect::<String>());
-    let right = runner.report(&title.join(" "), &file, begin.elapsed().as_secs_f64());
+    let right =
+        runner.report(&format!("test {}", title.join(" ")), &file, begin.elapsed().as_secs_f64());
     if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -255,16 +255,22 @@ fn compiler_major() -> String {
 /// What some areas need (all: none named) and is not here.
 pub fn missing(areas: &[&str], full: bool) -> Vec<&'static Tool> {
     let extra = if full { FULL } else { &[] };
-    let all = TOOLS.iter().chain(extra);
-    all.filter(|tool| tool.needed_in(areas) && !shell::holds(tool.found)).collect()
+    let needed = TOOLS.iter().chain(extra).filter(|tool| tool.needed_in(areas));
+    // All at a time: most wait for a program to start.
+    std::thread::scope(|threads| {
+        let found = |tool: &'static Tool| threads.spawn(move || (tool, shell::holds(tool.found)));
+        let looks: Vec<_> = needed.map(found).collect();
+        let absent = looks.into_iter().filter_map(|look| look.join().ok());
+        absent.filter(|(_, found)| !found).map(|(tool, _)| tool).collect()
+    })
 }
 
 /// Says what is missing, what needs it and what brings it.
 pub fn complain(missing: &[&Tool]) {
     for tool in missing {
         eprintln!("missing: {}", tool.name);
-        eprintln!("    for      {}", tool.needed);
-        eprintln!("    brought by  {}", tool.how());
+        eprintln!("    needed for: {}", tool.needed);
+        eprintln!("    brought by: {}", tool.how());
     }
     eprintln!("`cargo xtask setup` brings what can be brought, as root on Debian.");
 }
