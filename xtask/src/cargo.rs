@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What cargo builds for the tests: one selection of packages and features, so that nothing is compiled twice.
+//! What cargo builds for the tests: one selection of packages and features, so that nothing is
+//! compiled twice.
 
 use std::path::{Path, PathBuf};
 
 use crate::shell;
 
-/// Features of every build of the tests: all of the command's, and the GPU engine's kernels on the CPU.
+/// Features of every build of the tests: all of the command's, and the GPU engine's kernels on the
+/// CPU.
 pub const FEATURES: &str = "arrowsmith-cli/full,arrowsmith-engine-gpu/shim";
 
-/// Packages that turn on, among them, every feature that the workspace turns on. An area is built together with them:
-/// then cargo finds what a build of the whole workspace left, and the other way round.
+/// Packages that turn on, among them, every feature that the workspace turns on. An area is built
+/// together with them: then cargo finds what a build of the whole workspace left, and the other way
+/// round.
 const ANCHORS: &[&str] = &[
     "arrowsmith-cli",
     "arrowsmith-engine-gpu",
@@ -28,7 +31,8 @@ pub struct Program {
     pub path: PathBuf,
 }
 
-/// The arguments that select packages and features; of the whole workspace, if no packages are named.
+/// The arguments that select packages and features; of the whole workspace, if no packages are
+/// named.
 pub fn selection(packages: &[String]) -> Vec<String> {
     let mut all = Vec::new();
     if packages.is_empty() {
@@ -63,7 +67,8 @@ pub fn programs(messages: &str) -> Vec<Program> {
     messages.lines().filter_map(program).collect()
 }
 
-/// The first text under a key. Paths and names that cargo writes for this repository have no escapes.
+/// The first text under a key. Paths and names that cargo writes for this repository have no
+/// escapes.
 fn text<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let rest = line.split_once(&format!("\"{key}\":\""))?.1;
     rest.split('"').next()
@@ -78,7 +83,8 @@ mod tests {
         let root = shell::root().display();
         let artifact = |name: &str, test: &str, executable: &str| {
             format!(
-                "{{\"reason\":\"compiler-artifact\",\"package_id\":\"path+file://{root}/crates/x#0.1.0\",\
+                "{{\"reason\":\"compiler-artifact\",\
+                 \"package_id\":\"path+file://{root}/crates/x#0.1.0\",\
                  \"manifest_path\":\"{root}/crates/x/Cargo.toml\",\"target\":{{\"kind\":[\"test\"],\
                  \"name\":\"{name}\"}},\"profile\":{{\"opt_level\":\"1\",\"test\":{test}}},\
                  \"executable\":{executable},\"fresh\":true}}\n"

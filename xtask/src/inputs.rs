@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a check depends on, as one number: a check that has passed with the same inputs need not run again. What has passed
-//! is kept in `target/passed`.
+//! What a check depends on, as one number: a check that has passed with the same inputs need not
+//! run again. What has passed is kept in `target/passed`.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,7 +26,8 @@ impl Inputs {
         text.hash(&mut self.0);
     }
 
-    /// Adds a file, or all files of a folder, by names and contents. A path that is not there counts as such.
+    /// Adds a file, or all files of a folder, by names and contents. A path that is not there
+    /// counts as such.
     pub fn path(&mut self, path: &Path) {
         let path = if path.is_absolute() { path.to_owned() } else { shell::root().join(path) };
         if !path.is_dir() {

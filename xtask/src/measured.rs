@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a benchmark has measured every engine that it knows: one that cannot be built is no error of the benchmark's,
-//! but one of ours.
+//! Whether a benchmark has measured every engine that it knows: one that cannot be built is no
+//! error of the benchmark's, but one of ours.
 
 use std::fs;
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs checks and keeps what each took. What a check says goes to a file, and to the terminal if it fails.
+//! Runs checks and keeps what each took. What a check says goes to a file, and to the terminal if
+//! it fails.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -78,7 +79,8 @@ impl Runner {
         self.add(name, right, false, (clock_s, processor_s, tests))
     }
 
-    /// Runs commands with what they say on standard error shown; gives what the last wrote to standard output.
+    /// Runs commands with what they say on standard error shown; gives what the last wrote to
+    /// standard output.
     pub fn build(&self, commands: &[Command]) -> Option<String> {
         println!("building");
         let (begin, mut processor_s, mut output) = (Instant::now(), 0.0, None);
@@ -104,7 +106,8 @@ impl Runner {
         Some(process)
     }
 
-    /// The command in a shell that writes down how much processor time it took, with all that it started and waited for.
+    /// The command in a shell that writes down how much processor time it took, with all that it
+    /// started and waited for.
     fn wrapped(&self, command: &Command, name: &str) -> Process {
         // Each side of a connection is a file of its process, and `full` opens many.
         let script = r#"[ -z "${ARROWSMITH_FULL:-}" ] || ulimit -n "$(ulimit -Hn)"
@@ -125,7 +128,8 @@ impl Runner {
         right
     }
 
-    /// Prints what each check took, also into a file of that name in the target folder; whether all is right.
+    /// Prints what each check took, also into a file of that name in the target folder; whether all
+    /// is right.
     pub fn report(self, title: &str, file: &str, clock_s: f64) -> bool {
         let done = self.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut text =

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask setup`: installs what tests need, and says what. The only place that asks for Debian's packages: once
-//! for all that is missing.
+//! `cargo xtask setup`: installs what tests need, and says what. The only place that asks for
+//! Debian's packages: once for all that is missing.
 
 use std::process::ExitCode;
 
 use crate::tools::{Brings, complain, missing};
 use crate::{shell, steps};
 
-/// Brings what some areas need, or all of them; `full` brings what only the largest run needs besides.
+/// Brings what some areas need, or all of them; `full` brings what only the largest run needs
+/// besides.
 pub fn setup(arguments: &[&str]) -> ExitCode {
     let full = arguments.contains(&"full");
     let areas: Vec<&str> = arguments.iter().copied().filter(|area| *area != "full").collect();

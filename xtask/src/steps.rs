@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables behind `cargo xtask test`: which packages belong to an area, and the checks that are not cargo's own.
+//! The tables behind `cargo xtask test`: which packages belong to an area, and the checks that are
+//! not cargo's own.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,8 @@ pub const AREAS: &[&str] =
 /// Arguments of a test program: names of tests, `--skip` of others.
 pub type Words = &'static [&'static str];
 
-/// Packages whose tests belong to an area, in `crates/` without `arrowsmith-`, and which of their tests: words for the
-/// test programs, all of them where there are none.
+/// Packages whose tests belong to an area, in `crates/` without `arrowsmith-`, and which of their
+/// tests: words for the test programs, all of them where there are none.
 pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
     ("lint", &[]),
     (
@@ -79,15 +80,17 @@ const EXAMPLES: &[(&str, &[&str])] =
 /// Packages whose vector kernels are tried with every instruction set; `full` tries all packages.
 pub const KERNELS: &[&str] = &["number", "simd", "engine-cpu"];
 
-/// Packages whose tests drive simulators and JVMs for minutes, and see nothing but their own sources, test data and these
-/// folders: where none of that has changed since they passed, they are not run again.
+/// Packages whose tests drive simulators and JVMs for minutes, and see nothing but their own
+/// sources, test data and these folders: where none of that has changed since they passed, they are
+/// not run again.
 pub const SLOW: &[(&str, &[&str])] =
     &[("engine-rtl", &["hdl", "cpp", "examples/objects", "tools/hdl"]), ("jvm", &["tools/java"])];
 
 /// Instruction sets besides the widest that the machine has.
 pub const LEVELS: &[&str] = &["avx2", "portable"];
 
-/// Packages whose tests take longest: they are started first, so that nothing is waited for alone at the end.
+/// Packages whose tests take longest: they are started first, so that nothing is waited for alone
+/// at the end.
 pub const LONGEST: &[&str] =
     &["engine-rtl", "cli", "jvm", "engine-gpu", "sink-pulsar", "ingest", "engine-cpu", "parquet"];
 
@@ -439,8 +442,8 @@ fn in_folder(folder: &Path) -> String {
     folder.join("files").display().to_string()
 }
 
-/// What cargo builds besides test programs, as arguments: libraries for other languages, the command, and of the examples
-/// those that scripts run.
+/// What cargo builds besides test programs, as arguments: libraries for other languages, the
+/// command, and of the examples those that scripts run.
 pub fn products(scope: &Scope<'_>) -> Vec<String> {
     let examples = EXAMPLES.iter().filter(|(area, _)| scope.has(&[area]));
     let examples =
@@ -454,7 +457,8 @@ pub fn packages(scope: &Scope<'_>) -> Vec<String> {
     areas.flat_map(|(_, names)| names.iter().map(|(short, _)| package(short))).collect()
 }
 
-/// Packages whose tests are run, and the words for their test programs: those of every area that names a package, or all.
+/// Packages whose tests are run, and the words for their test programs: those of every area that
+/// names a package, or all.
 pub fn tested(scope: &Scope<'_>) -> Vec<(String, Vec<Words>)> {
     let mut all: Vec<(String, Vec<Words>)> = Vec::new();
     for (area, names) in PACKAGES {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask test`: looks for the tools, compiles everything once, runs the checks, and says what each took.
+//! `cargo xtask test`: looks for the tools, compiles everything once, runs the checks, and says
+//! what each took.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -106,7 +107,8 @@ fn environment(asked: &Asked<'_>) -> Vec<(String, String)> {
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Everything in its order. Lints and the build end the run where they fail; of the rest each runs, whatever else failed.
+/// Everything in its order. Lints and the build end the run where they fail; of the rest each runs,
+/// whatever else failed.
 fn all(asked: &Asked<'_>, runner: &Runner) {
     let nothing = asked.scope(&[]);
     if nothing.has(&["lint"]) && !steps::lints().iter().all(|check| runner.check(check)) {
@@ -164,7 +166,8 @@ fn link_suites(programs: &[Program]) {
     }
 }
 
-/// The tests of each package: those that take longest, and the rest. Then once more with other instruction sets.
+/// The tests of each package: those that take longest, and the rest. Then once more with other
+/// instruction sets.
 fn tests(scope: &Scope<'_>) -> (Vec<Check>, Vec<Check>) {
     let tested = if scope.areas.is_empty() { every(scope) } else { steps::tested(scope) };
     let native = tested.iter().map(|(folder, runs)| of_package(scope, folder, runs, None));
@@ -202,7 +205,8 @@ fn name(folder: &str, level: Option<&str>) -> String {
     level.map_or(format!("tests of {package}"), |level| format!("tests of {package}, {level}"))
 }
 
-/// The test programs of a package, run as cargo would, with an instruction set other than the widest if one is named.
+/// The test programs of a package, run as cargo would, with an instruction set other than the
+/// widest if one is named.
 fn of_package(scope: &Scope<'_>, folder: &str, runs: &[Words], level: Option<&str>) -> Check {
     let at = shell::root().join(folder);
     let here = || scope.programs.iter().filter(|program| program.folder == folder);

@@ -43,9 +43,9 @@ const LAYERS: &[&str] = &[
     "arrowsmith-testkit",
 ];
 
-/// Crates that may hold `unsafe`; all others forbid it.
-/// `arrowsmith-engine-gpu`: the faces of the CUDA driver and of the shim, and arrays that are handed over
-/// in device memory; nothing else in it.
+/// Crates that may hold `unsafe`; all others forbid it. `arrowsmith-engine-gpu`: the faces of the
+/// CUDA driver and of the shim, and arrays that are handed over in device memory; nothing else in
+/// it.
 const UNSAFE: &[&str] =
     &["arrowsmith-simd", "arrowsmith-mmap", "arrowsmith-ffi", "arrowsmith-engine-gpu"];
 

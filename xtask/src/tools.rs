@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests need besides Rust: what each is, how it is found, and which command brings it. A test whose tool is
-//! absent would not run, so `cargo xtask test` looks at this table first.
+//! What the tests need besides Rust: what each is, how it is found, and which command brings it. A
+//! test whose tool is absent would not run, so `cargo xtask test` looks at this table first.
 
 use crate::shell;
 
@@ -62,7 +62,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "python3 with venv",
-        needed: "the Python package, the tools of the hardware side, CUDA's compiler, Flight's clients",
+        needed: "the Python package, tools of the hardware side, CUDA's compiler, Flight's clients",
         areas: &["ingest", "flight", "hdl", "gpu", "python"],
         found: "python3 -c 'import venv, ensurepip, sys; sys.exit(sys.version_info < (3, 10))'",
         brings: Packages(&["python3", "python3-venv", "libpython3-dev"]),
@@ -79,15 +79,13 @@ pub const TOOLS: &[Tool] = &[
         needed: "every engine and reader on files of others",
         areas: &["json", "parquet", "hdl", "gpu", "python"],
         found: r#"test -d "$ARROWSMITH_CORPORA""#,
-        brings: Hand(
-            "put third-party files into ../shared/corpora, or name their folder in ARROWSMITH_CORPORA",
-        ),
+        brings: Hand("third-party files in ../shared/corpora, or in what ARROWSMITH_CORPORA names"),
     },
     Tool {
         name: "node and npm",
         needed: "the dashboard in a browser",
         areas: &["ingest"],
-        found: "npm --version && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)'",
+        found: "npm -v && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)'",
         brings: Packages(&["nodejs", "npm"]),
     },
     Tool {
@@ -272,5 +270,5 @@ pub fn complain(missing: &[&Tool]) {
         eprintln!("    needed for: {}", tool.needed);
         eprintln!("    brought by: {}", tool.how());
     }
-    eprintln!("`cargo xtask setup` brings what can be brought, as root on Debian.");
+    eprintln!("`cargo xtask setup` brings packages as root on Debian, and the rest as anyone.");
 }
