@@ -19,8 +19,10 @@ pub use self::values::{
 };
 #[cfg(feature = "bench")]
 use crate::bench::BenchArgs;
+use crate::completions::{CompletionsArgs, ManArgs};
 use crate::features;
 use crate::fetch::FetchArgs;
+use crate::health::HealthArgs;
 use crate::ingest::IngestArgs;
 #[cfg(feature = "jvm")]
 use crate::jvm::JvmArgs;
@@ -62,6 +64,10 @@ pub enum Command {
     Rtl(RtlArgs),
     #[cfg(feature = "bench")]
     Bench(BenchArgs),
+    Health(HealthArgs),
+    Completions(CompletionsArgs),
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// Convert JSON or Parquet to Arrow, Parquet or JSON

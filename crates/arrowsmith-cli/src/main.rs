@@ -9,11 +9,13 @@
 mod args;
 #[cfg(feature = "bench")]
 mod bench;
+mod completions;
 mod convert;
 mod failure;
 mod features;
 mod fetch;
 mod generate;
+mod health;
 mod infer;
 mod ingest;
 mod input;
@@ -36,8 +38,12 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Cli, Command};
-use crate::failure::Outcome;
 use crate::interrupt::Interrupt;
+
+// That of musl has one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // Clap itself ends the process with status 2 when the call is wrong.
@@ -48,34 +54,29 @@ fn main() -> ExitCode {
             None => error.exit(),
         },
     };
+    // The services and what is over at once answer to signals in their own way, or not at all.
     let outcome = match cli.command {
-        // These have their own answer to signals.
-        Command::Ingest(args) => ingest::run(&args),
-        Command::Serve(args) => serve::run(&args),
-        command => interruptible(command, &Interrupt::install()),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
-}
-
-fn interruptible(command: Command, interrupt: &Interrupt) -> Outcome {
-    match command {
-        Command::Convert(args) => convert::run(&args, interrupt),
-        Command::Infer(args) => infer::run(&args, interrupt),
+        Command::Convert(args) => convert::run(&args, &Interrupt::install()),
+        Command::Infer(args) => infer::run(&args, &Interrupt::install()),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Generate(args) => generate::run(&args, &Interrupt::install()),
         Command::Ingest(args) => ingest::run(&args),
         Command::Serve(args) => serve::run(&args),
-        Command::Fetch(args) => fetch::run(&args, interrupt),
-        Command::Generate(args) => generate::run(&args, interrupt),
+        Command::Fetch(args) => fetch::run(&args, &Interrupt::install()),
         #[cfg(feature = "objects")]
         Command::Objects(args) => objects::run(&args),
-        #[cfg(feature = "bench")]
-        Command::Bench(args) => bench::run(&args),
         #[cfg(feature = "jvm")]
         Command::Jvm(args) => jvm::run(&args),
         #[cfg(feature = "rtl")]
         Command::Rtl(args) => rtl::run(&args),
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => bench::run(&args),
+        Command::Health(args) => health::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => completions::manual(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
     }
 }

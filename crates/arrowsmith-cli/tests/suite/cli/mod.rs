@@ -9,11 +9,13 @@
 mod bad_input;
 mod bench;
 mod bench_parquet;
+mod completions;
 mod convert;
 mod convert_parquet;
 mod data;
 mod generate;
 mod gpu;
+mod health;
 mod help;
 mod infer;
 mod inspect;

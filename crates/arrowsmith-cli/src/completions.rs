@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith completions` and `arrowsmith man`: what shells and manuals say of the command, written
+//! from the same definitions that parse it, so that neither can say something else.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use arrowsmith_core::Error;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::failure::{Failure, Outcome};
+
+/// Print the completions of a shell
+///
+/// bash: arrowsmith completions bash > ~/.local/share/bash-completion/completions/arrowsmith;
+/// zsh: to a file _arrowsmith in a folder of $fpath; fish: to ~/.config/fish/completions/arrowsmith.fish.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell that is to complete
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Write a manual page for each command
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The folder for the pages; it is made if need be
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+pub fn run(args: &CompletionsArgs) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "arrowsmith", &mut script);
+    std::io::stdout().write_all(&script).map_err(Failure::stdout)
+}
+
+pub fn manual(args: &ManArgs) -> Outcome {
+    let fail = |error| Failure::Work(Error::io(args.folder.display().to_string(), error));
+    fs::create_dir_all(&args.folder).map_err(fail)?;
+    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(fail)
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith health`: asks a running service over HTTP whether it is well, and says so by its exit
+//! status. An image without a shell has nothing else that could.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use arrowsmith_core::Error;
+use clap::Args;
+
+use crate::failure::{Failure, Outcome};
+
+/// Of an answer, what its first line can take.
+const ANSWER_BYTES_MAX: u64 = 4096;
+
+/// Ask a running service whether it is well
+///
+/// The exit status is 0 if it answers 200. `arrowsmith ingest` answers at /healthz (it lives) and
+/// /readyz (it takes records).
+#[derive(Debug, Args)]
+pub struct HealthArgs {
+    /// Where it answers; http only
+    #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080/healthz")]
+    url: String,
+
+    /// Seconds after which no answer is one
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    timeout: u64,
+}
+
+pub fn run(args: &HealthArgs) -> Outcome {
+    let (host, path) = split(&args.url)
+        .ok_or_else(|| Failure::Usage(format!("{}: expected http://HOST:PORT/PATH", args.url)))?;
+    let timeout = Duration::from_secs(args.timeout.max(1));
+    let answer = ask(&host, path, timeout)
+        .map_err(|error| Failure::Work(Error::io(args.url.as_str(), error)))?;
+    let line = answer.lines().next().unwrap_or_default();
+    if line.starts_with("HTTP/1.") && line.split(' ').nth(1) == Some("200") {
+        return Ok(());
+    }
+    let error = io::Error::other(format!("expected status 200, found {line:?}"));
+    Err(Failure::Work(Error::io(args.url.as_str(), error)))
+}
+
+/// Host and port, and the path behind them.
+fn split(url: &str) -> Option<(String, &str)> {
+    let rest = url.strip_prefix("http://")?;
+    let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    // It goes into a request as it is.
+    if host.is_empty() || url.contains(|c: char| c.is_control() || c == ' ') {
+        return None;
+    }
+    let has_port = host.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok())
+        && host.contains(':');
+    Some((if has_port { host.to_owned() } else { format!("{host}:80") }, path))
+}
+
+fn ask(host: &str, path: &str, timeout: Duration) -> io::Result<String> {
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in host.to_socket_addrs()? {
+        let mut stream = match TcpStream::connect_timeout(&address, timeout) {
+            Ok(stream) => stream,
+            Err(error) => {
+                failure = error;
+                continue;
+            }
+        };
+        stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer)?;
+        return Ok(String::from_utf8_lossy(&answer).into_owned());
+    }
+    Err(failure)
+}
