@@ -6,6 +6,7 @@
 mod cargo;
 mod inputs;
 mod measured;
+mod release;
 mod run;
 mod setup;
 mod shell;
@@ -22,6 +23,7 @@ usage: cargo xtask COMMAND
   setup [AREA...]           install what the tests (of some areas) need, and say what is installed
   test [AREA...] [OPTIONS]  what must hold for a change to land, or only what belongs to some areas
   test full                 the same at full scale: hours
+  release [PART...]         make, check and list what users install without a compiler
   tidy                      the house rules
 
 areas: lint json parquet ingest flight objects jvm hdl gpu python
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     match command {
         Some("setup") => setup::setup(&rest),
         Some("test") => test::test(&rest),
+        Some("release") => release::main(&all[1..]),
         Some("tidy") => tidy::tidy(),
         // For `test full`.
         Some("measured") => measured::measured(&rest),

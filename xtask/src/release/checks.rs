@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is asked of what was made: that it is small, static, runs where nothing else is, on the other
+//! processor too; and the list of it, with checksums.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::shell::{self, Outcome, fail};
+use super::{AARCH64, Arch, Release};
+
+/// Name of the list of checksums.
+const SUMS: &str = "sha256sums";
+/// Packages of Debian that make a Python of another processor, enough to import a module.
+const PYTHON: &[&str] = &[
+    "libc6",
+    "libexpat1",
+    "libgcc-s1",
+    "libpython3-stdlib",
+    "libpython3.11-minimal",
+    "libpython3.11-stdlib",
+    "libstdc++6",
+    "python3.11-minimal",
+    "zlib1g",
+];
+
+/// A file is no larger than it may be.
+pub fn bytes(path: &Path, max: u64) -> Outcome {
+    let size = size(path)?;
+    if size > max {
+        return fail(format!("{}: {size} bytes, more than {max}", path.display()));
+    }
+    println!("   {}: {:.1} MB", shell::leaf(path), mb(size));
+    Ok(())
+}
+
+fn size(path: &Path) -> Outcome<u64> {
+    fs::metadata(path).map(|m| m.len()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn mb(bytes: u64) -> f64 {
+    // A file's length; f64 has it exactly.
+    bytes as f64 / 1e6
+}
+
+/// The command converts a file, and shows what is in it. `before` is what runs it, if anything.
+pub fn converts(command: &Path, folder: &Path, before: &[&str]) -> Outcome {
+    shell::write(&folder.join("in.jsonl"), "{\"id\":1,\"name\":\"a\"}\n{\"id\":2}\n")?;
+    let run = |arguments: &[&str]| {
+        let mut program = match before {
+            [first, rest @ ..] => {
+                let mut program = Command::new(first);
+                program.args(rest).arg(command);
+                program
+            }
+            [] => Command::new(command),
+        };
+        program.args(arguments).current_dir(folder);
+        shell::output(&mut program)
+    };
+    run(&["convert", "in.jsonl", "-o", "out.arrow", "--quiet"])?;
+    let found = run(&["inspect", "out.arrow", "--json"])?;
+    let is_right = found.contains("\"rows\":2") || found.contains("\"rows\": 2");
+    if !is_right || run(&["infer", "in.jsonl"])?.is_empty() {
+        return fail(format!("{}: made of two records: {found}", command.display()));
+    }
+    Ok(())
+}
+
+/// The program asks for no loader and so for no library; and it is for this processor.
+pub fn is_static(path: &Path, arch: Arch) -> Outcome {
+    let file = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let elf = Elf(&file);
+    let machine = if arch == AARCH64 { 183 } else { 62 };
+    if elf.machine() != Some(machine) {
+        return fail(format!("{}: not for {}", path.display(), arch.name));
+    }
+    match elf.has_interpreter() {
+        Some(false) => Ok(()),
+        Some(true) => fail(format!("{}: not static", path.display())),
+        None => fail(format!("{}: no ELF file of 64 bits", path.display())),
+    }
+}
+
+/// The little that is to be known of an ELF file: little endian, 64 bits.
+struct Elf<'a>(&'a [u8]);
+
+impl Elf<'_> {
+    fn number(&self, at: u64, bytes: usize) -> Option<u64> {
+        let at = usize::try_from(at).ok()?;
+        let found = self.0.get(at..at.checked_add(bytes)?)?;
+        Some(found.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    }
+
+    fn machine(&self) -> Option<u64> {
+        self.0.starts_with(b"\x7fELF\x02\x01").then(|| self.number(18, 2))?
+    }
+
+    fn has_interpreter(&self) -> Option<bool> {
+        self.machine()?;
+        let (table, size, count) = (self.number(32, 8)?, self.number(54, 2)?, self.number(56, 2)?);
+        for header in 0..count {
+            let kind = self.number(table.checked_add(header * size)?, 4)?;
+            if kind == 3 {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+}
+
+/// A module for musl asks for Python's functions, and for what musl's library has.
+pub fn musl_symbols(release: &Release, module: &Path) -> Outcome {
+    let mut python = release.tool("python")?;
+    let text = shell::output(python.args(["packaging/elf.py"]).arg(module))?;
+    print!("   {text}");
+    Ok(())
+}
+
+/// The wheel for aarch64 under emulation: Debian's Python of that processor imports it, and reads.
+pub fn emulated(release: &Release, wheel: &Path) -> Outcome {
+    let Some(qemu) = qemu() else {
+        return strict("qemu-aarch64 is missing (Debian: qemu-user-static): the wheel was not run");
+    };
+    if !shell::has("apt-get") {
+        return strict("no apt-get to bring a Python for aarch64: the wheel was not run");
+    }
+    let root = foreign_python(release)?;
+    let site = release.staged("aarch64-site")?;
+    let mut pip = release.tool("python")?;
+    pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]);
+    pip.args(["--python-version", "311", "--implementation", "cp", "--abi", "abi3"]);
+    pip.args(["--abi", "cp311", "--platform", "manylinux_2_28_aarch64", "--target"]);
+    shell::output(pip.arg(&site).arg(wheel))?;
+    let read = "import arrowsmith, platform; t = arrowsmith.read_json(b'{\"id\":1}\\n{\"id\":2}'); \
+                print(platform.machine(), t.num_rows, str(t.schema).strip())";
+    let mut python = Command::new(&qemu);
+    python.arg("-L").arg(&root).arg(root.join("usr/bin/python3.11")).args(["-c", read]);
+    python.env("PYTHONHOME", root.join("usr")).env("PYTHONPATH", &site);
+    let found = shell::output(python.env("PYTHONDONTWRITEBYTECODE", "1"))?;
+    if found != "aarch64 2 id: int64\n" {
+        return fail(format!("the module for aarch64 read {found:?}"));
+    }
+    converts(&site.join("bin/arrowsmith"), &site, &[&qemu])?;
+    println!("   under emulation: the module for aarch64 reads, the command converts");
+    Ok(())
+}
+
+/// The emulator of aarch64, as Debian has it.
+pub fn qemu() -> Option<String> {
+    let names = ["qemu-aarch64", "qemu-aarch64-static"];
+    names.into_iter().find(|name| shell::has(name)).map(str::to_owned)
+}
+
+/// What is said where a check cannot be made: an error where the environment asks for all.
+pub fn strict(message: &str) -> Outcome {
+    if std::env::var_os("ARROWSMITH_STRICT").is_some() {
+        return fail(message);
+    }
+    println!("   WARNING: {message}");
+    Ok(())
+}
+
+/// A root folder with Debian's Python for arm64, which touches nothing of this system.
+fn foreign_python(release: &Release) -> Outcome<PathBuf> {
+    let root = release.stage.join("aarch64-root");
+    if root.join("usr/bin/python3.11").exists() {
+        return Ok(root);
+    }
+    let lists = release.staged("aarch64-apt")?;
+    shell::fresh(&root)?;
+    for folder in ["lists/partial", "archives/partial"] {
+        shell::fresh(&lists.join(folder))?;
+    }
+    let apt = |arguments: &[&str]| {
+        let mut apt = Command::new("apt-get");
+        apt.args(["-q", "-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64"]);
+        apt.arg("-o").arg(format!("Dir::State::lists={}", lists.join("lists").display()));
+        apt.arg("-o").arg(format!("Dir::Cache={}", lists.display()));
+        // What is installed here is of no matter, and not to be touched.
+        apt.arg("-o").arg("Dir::State::status=/dev/null").args(arguments).current_dir(&lists);
+        apt
+    };
+    shell::output(&mut apt(&["update"]))?;
+    shell::output(apt(&["download"]).args(PYTHON))?;
+    for package in shell::entries(&lists).iter().filter(|p| shell::leaf(p).ends_with(".deb")) {
+        shell::output(Command::new("dpkg-deb").arg("-x").arg(package).arg(&root))?;
+    }
+    Ok(root)
+}
+
+/// Checksums of everything, in the form that `sha256sum -c` takes.
+pub fn sums(release: &Release) -> Outcome {
+    let mut names = Vec::new();
+    for path in shell::files(&release.out) {
+        let name = path.strip_prefix(&release.out).unwrap_or(&path).to_owned();
+        if name != Path::new(SUMS) {
+            names.push(name);
+        }
+    }
+    let mut command = Command::new("sha256sum");
+    let text = shell::output(command.args(names).current_dir(&release.out))?;
+    shell::write(&release.out.join(SUMS), text)
+}
+
+/// What there is now.
+pub fn list(release: &Release) -> Outcome {
+    println!("\n{}", release.out.display());
+    for path in shell::files(&release.out) {
+        let name = path.strip_prefix(&release.out).unwrap_or(&path).display().to_string();
+        println!("{:9.3} MB  {name}", mb(size(&path)?));
+    }
+    Ok(())
+}

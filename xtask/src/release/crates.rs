@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packages of the public crates: the library, the command, and what both are made of.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Release;
+use super::shell::{self, Outcome, fail};
+
+/// Keys that every public crate has, with what crates.io shows.
+const ASKED: &[&str] =
+    &["description", "license", "repository", "readme", "keywords", "categories", "documentation"];
+
+pub fn make(release: &Release) -> Outcome {
+    let public = public(release)?;
+    for (name, manifest) in &public {
+        let text = shell::read(manifest)?;
+        let head = text.split("\n[lints]").next().unwrap_or_default();
+        if let Some(missing) = ASKED.iter().find(|key| !head.contains(&format!("\n{key}"))) {
+            return fail(format!("{name}: {} has no {missing}", manifest.display()));
+        }
+    }
+    shell::output(&mut package(release, &public, &["--no-verify"]))?;
+    let folder = release.out.join("crates");
+    shell::fresh(&folder)?;
+    for (name, _) in &public {
+        let file = format!("{name}-{}.crate", release.version);
+        let made = release.target.join("package").join(&file);
+        outside(release, &made)?;
+        shell::copy(&made, &folder.join(file))?;
+    }
+    println!("   {} crates", public.len());
+    Ok(())
+}
+
+/// Compiles what is in the packages, with nothing else around.
+pub fn check(release: &Release) -> Outcome {
+    let public = public(release)?;
+    shell::run(&mut package(release, &public, &[]))
+}
+
+fn package(release: &Release, public: &[(String, PathBuf)], flags: &[&str]) -> Command {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut cargo = Command::new(cargo);
+    cargo.args(["package", "--quiet", "--locked"]).args(flags).current_dir(&release.root);
+    if std::env::var_os("ARROWSMITH_RELEASE_DIRTY").is_some() {
+        cargo.arg("--allow-dirty");
+    }
+    cargo.args(public.iter().flat_map(|(name, _)| ["-p", name]));
+    cargo.env("CARGO_TARGET_DIR", &release.target);
+    cargo
+}
+
+/// The crates that are published, with their manifests.
+fn public(release: &Release) -> Outcome<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for folder in shell::entries(&release.root.join("crates")) {
+        let manifest = folder.join("Cargo.toml");
+        let text = shell::read(&manifest)?;
+        if !text.lines().any(|line| line == "publish = false") {
+            found.push((shell::leaf(&folder), manifest));
+        }
+    }
+    if found.is_empty() { fail("no crate is public") } else { Ok(found) }
+}
+
+/// No package names a file that is not in it: such a crate compiles here and nowhere else.
+fn outside(release: &Release, package: &Path) -> Outcome {
+    let folder = release.staged("crate")?;
+    shell::output(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(&folder))?;
+    match shell::files(&folder).iter().find(|path| leaves(path)) {
+        Some(path) => fail(format!("{}: includes a file of another folder", path.display())),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file of Rust that is compiled for users includes what lies outside of its crate.
+fn leaves(path: &Path) -> bool {
+    let inside: Vec<_> = path.components().collect();
+    let source = inside.iter().position(|part| part.as_os_str() == "src");
+    let Some(source) = source.filter(|_| path.extension().is_some_and(|end| end == "rs")) else {
+        return false;
+    };
+    let is_test = path.file_stem().is_some_and(|name| name == "tests");
+    // From src/lib.rs, `../` is the crate's own folder; each folder more is one step more.
+    let steps = inside.len() - source;
+    let text = shell::read(path).unwrap_or_default();
+    let away = "../".repeat(steps);
+    !is_test && text.lines().any(|line| line.contains("include") && line.contains(&away))
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Java library: one jar with the native libraries of all processors, its sources and its
+//! documentation, deployed to a folder that is laid out as Maven Central is; and the example project,
+//! which takes it from there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::shell::{self, Outcome, fail};
+use super::{Release, checks};
+
+/// What Maven Central asks of a POM.
+const ASKED: &[&str] =
+    &["<name>", "<description>", "<url>", "<licenses>", "<developers>", "<scm>", "<connection>"];
+/// The JDKs that run the example: the oldest, and the one with every way to native memory.
+const JDKS: &[&str] = &["17", "25"];
+
+pub fn make(release: &Release) -> Outcome {
+    let natives = release.staged("native")?;
+    for &arch in &release.arches {
+        let (_, library) = release.libraries(arch)?;
+        native(&library, &natives.join(format!("linux-{}", arch.name)))?;
+    }
+    let repository = release.out.join("maven");
+    shell::fresh(&repository)?;
+    let url = format!("file://{}", repository.display());
+    let home = jdk(release, "25")?;
+    let mut maven = mvn(release, &home, "java/pom.xml");
+    maven.args(["-Prelease", "clean", "deploy", "-DskipTests"]);
+    maven.arg(format!("-Dnative.folder={}", natives.display()));
+    maven.arg(format!("-DaltDeploymentRepository=release::{url}"));
+    maven.arg(format!("-Dproject.build.outputTimestamp={}", release.epoch()?));
+    shell::output(&mut maven)?;
+    holds(release, &repository)?;
+    example(release, &home, &url)
+}
+
+fn mvn(release: &Release, home: &Path, pom: &str) -> Command {
+    let mut maven = Command::new("mvn");
+    maven.args(["-B", "-ntp", "-q", "-Dstyle.color=never", "-f", pom]);
+    maven.env("JAVA_HOME", home).current_dir(&release.root);
+    maven
+}
+
+fn jdk(release: &Release, version: &str) -> Outcome<PathBuf> {
+    let mut tool = Command::new(release.root.join("tools/java"));
+    Ok(PathBuf::from(shell::output(tool.args(["home", version]))?.trim()))
+}
+
+/// A native library as the jar has it, with its checksum.
+fn native(library: &Path, folder: &Path) -> Outcome {
+    let to = folder.join("libarrowsmith_ffi.so");
+    shell::copy(library, &to)?;
+    let sum = shell::output(Command::new("sha256sum").arg(&to))?;
+    let sum = sum.split(' ').next().unwrap_or_default();
+    shell::write(&folder.join("libarrowsmith_ffi.so.sha256"), format!("{sum}\n"))
+}
+
+/// The repository has all that Central asks for.
+fn holds(release: &Release, repository: &Path) -> Outcome {
+    let version = &release.version;
+    let folder = repository.join("io/arrowsmith/arrowsmith").join(version);
+    for end in ["", "-sources", "-javadoc"] {
+        let jar = folder.join(format!("arrowsmith-{version}{end}.jar"));
+        for file in [jar.clone(), jar.with_extension("jar.sha1")] {
+            if !file.exists() {
+                return fail(format!("{}: was not deployed", file.display()));
+            }
+        }
+        if end.is_empty() {
+            let mut list = release.tool("python")?;
+            let names = shell::output(list.args(["-m", "zipfile", "--list"]).arg(&jar))?;
+            for arch in &release.arches {
+                for name in ["libarrowsmith_ffi.so", "libarrowsmith_ffi.so.sha256"] {
+                    let wanted = format!("io/arrowsmith/native/linux-{}/{name} ", arch.name);
+                    if !names.contains(&wanted) {
+                        return fail(format!("{}: has no {wanted}", jar.display()));
+                    }
+                }
+            }
+        }
+    }
+    let parent = repository.join("io/arrowsmith/arrowsmith-parent").join(version);
+    let poms = [
+        (folder.join(format!("arrowsmith-{version}.pom")), &ASKED[..2]),
+        (parent.join(format!("arrowsmith-parent-{version}.pom")), ASKED),
+    ];
+    for (pom, asked) in poms {
+        let text = shell::read(&pom)?;
+        if let Some(missing) = asked.iter().find(|element| !text.contains(**element)) {
+            return fail(format!("{}: has no {missing}", pom.display()));
+        }
+    }
+    Ok(())
+}
+
+/// The example project with a local repository of its own, in which only this jar can be.
+fn example(release: &Release, home: &Path, url: &str) -> Outcome {
+    let local = release.stage.join("m2");
+    let ours = local.join("io/arrowsmith");
+    if ours.exists() {
+        fs::remove_dir_all(&ours).map_err(|error| format!("{}: {error}", ours.display()))?;
+    }
+    let mut maven = mvn(release, home, "java/example/pom.xml");
+    maven.args(["clean", "package"]).arg(format!("-Darrowsmith.repository={url}"));
+    shell::output(maven.arg(format!("-Dmaven.repo.local={}", local.display())))?;
+    for version in JDKS {
+        let Ok(home) = jdk(release, version) else {
+            checks::strict(&format!("there is no JDK {version}: the example was not run on it"))?;
+            continue;
+        };
+        let mut java = Command::new(home.join("bin/java"));
+        if *version == "25" {
+            java.arg("--sun-misc-unsafe-memory-access=allow");
+        }
+        let jar = release.root.join("java/example/target/arrowsmith-example-1.jar");
+        let found = shell::output(java.arg("-jar").arg(jar))?;
+        if !found.contains("id 7") || !found.contains("\n0 bytes left") {
+            return fail(format!("the example says on JDK {version}:\n{found}"));
+        }
+        println!("   the example runs on JDK {version}, with the jar of the folder");
+    }
+    Ok(())
+}

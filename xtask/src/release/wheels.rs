@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Wheels and the sdist. A wheel holds the module and the command, so that one `pip install` brings
+//! both; cargo builds them for a triple in one go, and packaging/wheel.py puts them together.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::build::GLIBC;
+use super::shell::{self, Outcome, fail};
+use super::{AARCH64, Arch, Release, X86_64, checks};
+
+/// Largest wheel.
+const WHEEL_BYTES_MAX: u64 = 25 << 20;
+
+pub fn make(release: &Release) -> Outcome {
+    let info = metadata(release)?;
+    let mut wheels = Vec::new();
+    for &arch in &release.arches {
+        let command = release.command(arch)?;
+        let (module, _) = release.libraries(arch)?;
+        let platform = format!("manylinux_{}_{}", GLIBC.replace('.', "_"), arch.name);
+        let wheel = pack(release, &info, &module, &command, &platform)?;
+        glibc(release, &wheel, &platform)?;
+        wheels.push(wheel);
+        if arch == X86_64 {
+            let module = release.musl_module(arch)?;
+            let platform = format!("musllinux_1_2_{}", arch.name);
+            let wheel = pack(release, &info, &module, &command, &platform)?;
+            checks::musl_symbols(release, &module)?;
+            wheels.push(wheel);
+        }
+    }
+    for wheel in &wheels {
+        checks::bytes(wheel, WHEEL_BYTES_MAX)?;
+        shell::output(release.tool("abi3audit")?.args(["--strict", "--report"]).arg(wheel))?;
+    }
+    wheels.push(sdist(release)?);
+    shell::output(release.tool("twine")?.args(["check", "--strict"]).args(&wheels))?;
+    if let Some(wheel) = wheels.iter().find(|wheel| is(wheel, "manylinux", X86_64)) {
+        try_installed(release, wheel)?;
+        suite(release, wheel)?;
+    }
+    if let Some(wheel) = wheels.iter().find(|wheel| is(wheel, "manylinux", AARCH64)) {
+        checks::emulated(release, wheel)?;
+    }
+    Ok(())
+}
+
+fn is(wheel: &Path, system: &str, arch: Arch) -> bool {
+    let name = shell::leaf(wheel);
+    name.contains(system) && name.ends_with(&format!("{}.whl", arch.name))
+}
+
+/// The folder of metadata, as maturin makes it of pyproject.toml: the sdist has the same.
+fn metadata(release: &Release) -> Outcome<PathBuf> {
+    let folder = release.staged("metadata")?;
+    let mut maturin = release.tool("maturin")?;
+    maturin.args(["pep517", "write-dist-info", "--manifest-path", "python/Cargo.toml"]);
+    maturin.arg("--metadata-directory").arg(&folder);
+    shell::output(maturin.arg("--interpreter").arg(release.tools.join("bin/python")))?;
+    Ok(folder.join(format!("arrowsmith-{}.dist-info", release.version)))
+}
+
+fn pack(
+    release: &Release,
+    info: &Path,
+    module: &Path,
+    command: &Path,
+    platform: &str,
+) -> Outcome<PathBuf> {
+    let name = format!("arrowsmith-{}-cp310-abi3-{platform}.whl", release.version);
+    let wheel = release.out.join(name);
+    let mut python = release.tool("python")?;
+    python.arg("packaging/wheel.py").arg("--dist-info").arg(info);
+    python.args(["--package", "python/python/arrowsmith"]).arg("--module").arg(module);
+    python.arg("--command").arg(command).arg("--wheel").arg(&wheel);
+    shell::output(&mut python)?;
+    Ok(wheel)
+}
+
+fn sdist(release: &Release) -> Outcome<PathBuf> {
+    let mut maturin = release.tool("maturin")?;
+    maturin.args(["sdist", "--manifest-path", "python/Cargo.toml", "--out"]).arg(&release.out);
+    shell::output(&mut maturin)?;
+    Ok(release.out.join(format!("arrowsmith-{}.tar.gz", release.version)))
+}
+
+/// The module needs no C library newer than the name of the wheel says, and nothing beside it: then
+/// repairing the wheel adds nothing.
+fn glibc(release: &Release, wheel: &Path, platform: &str) -> Outcome {
+    let folder = release.staged("repaired")?;
+    let mut auditwheel = release.tool("auditwheel")?;
+    auditwheel.args(["repair", "--only-plat", "--plat", platform, "--wheel-dir"]);
+    shell::output(auditwheel.arg(&folder).arg(wheel))?;
+    let repaired = shell::entries(&folder).into_iter().next();
+    let repaired = repaired.ok_or_else(|| format!("{}: not repaired", wheel.display()))?;
+    let mut python = release.tool("python")?;
+    let names = shell::output(python.args(["-m", "zipfile", "--list"]).arg(&repaired))?;
+    if names.contains(".libs/") {
+        return fail(format!("{}: needs libraries of its own:\n{names}", wheel.display()));
+    }
+    Ok(())
+}
+
+/// An environment with this wheel and nothing else.
+fn try_installed(release: &Release, wheel: &Path) -> Outcome {
+    let venv = release.staged("venv")?;
+    shell::output(release.tool("python")?.args(["-m", "venv"]).arg(&venv))?;
+    let program = |name: &str| {
+        let mut command = Command::new(venv.join("bin").join(name));
+        command.current_dir(&venv);
+        command
+    };
+    shell::output(program("python").args(["-m", "pip", "install", "--no-index"]).arg(wheel))?;
+    checks::converts(&venv.join("bin/arrowsmith"), &venv, &[])?;
+    let read =
+        "import arrowsmith; t = arrowsmith.read_json('in.jsonl'); print(t.num_rows, t.schema)";
+    let found = shell::output(program("python").args(["-c", read]))?;
+    if !found.starts_with("2 id: int64") {
+        return fail(format!("the installed module read {found:?}"));
+    }
+    println!("   installed alone: the module reads, the command converts");
+    Ok(())
+}
+
+/// The tests of the package, against the wheel.
+fn suite(release: &Release, wheel: &Path) -> Outcome {
+    let venv = release.stage.join("suite");
+    let python = venv.join("bin/python");
+    if !python.exists() {
+        shell::output(release.tool("python")?.args(["-m", "venv"]).arg(&venv))?;
+    }
+    let folder = release.root.join("python");
+    let pip = |arguments: &[&str]| {
+        let mut command = Command::new(&python);
+        command.args(["-m", "pip", "install", "--quiet"]).args(arguments).current_dir(&folder);
+        command
+    };
+    shell::output(&mut pip(&["-r", "requirements-dev.txt"]))?;
+    shell::output(pip(&["--no-index", "--no-deps", "--force-reinstall"]).arg(wheel))?;
+    let mut pytest = Command::new(&python);
+    pytest.args(["-m", "pytest"]).current_dir(&folder);
+    shell::run(&mut pytest)
+}
+
+/// What pip makes of the sdist, where there is no wheel: it compiles.
+pub fn check_sdist(release: &Release) -> Outcome {
+    let sdist = sdist(release)?;
+    let venv = release.staged("sdist")?;
+    shell::output(release.tool("python")?.args(["-m", "venv"]).arg(&venv))?;
+    let mut pip = Command::new(venv.join("bin/python"));
+    pip.args(["-m", "pip", "install"]).arg(&sdist).current_dir(&venv);
+    // Its own: what is built of other sources must not meet ours.
+    shell::run(pip.env("CARGO_TARGET_DIR", release.target.join("sdist")))?;
+    let mut python = Command::new(venv.join("bin/python"));
+    let read = "import arrowsmith; print(arrowsmith.read_json(b'{\"id\":1}').num_rows)";
+    let found = shell::output(python.args(["-c", read]).current_dir(&venv))?;
+    if found == "1\n" { Ok(()) } else { fail(format!("the module of the sdist read {found:?}")) }
+}
