@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::BenchError;
 
-const JSON: &str = include_str!("../../../bench/definitions/json.toml");
+const JSON: &str = include_str!("../embedded/definitions/json.toml");
 
 /// A suite of benchmarks.
 #[derive(Debug, Clone, Deserialize)]

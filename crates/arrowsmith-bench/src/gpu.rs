@@ -137,7 +137,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 /// What cuDF is run by: a format, a file and a number of rounds in, seconds out.
-const CUDF: &str = include_str!("../../../bench/peers/gpu/cudf_peer.py");
+const CUDF: &str = include_str!("../embedded/peers/gpu/cudf_peer.py");
 
 /// Runs the suite; `gpu` is the device, or why there is none.
 pub fn run(

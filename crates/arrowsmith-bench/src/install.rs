@@ -15,19 +15,36 @@ use crate::peer::last_line;
 /// File name → text, for each peer.
 pub(crate) type Sources = &'static [(&'static str, &'static str)];
 
+/// The name of a file among those embedded.
+macro_rules! kept {
+    ($file:literal) => {
+        $file
+    };
+    ($file:literal $kept:literal) => {
+        $kept
+    };
+}
+pub(crate) use kept;
+
+/// What is embedded lies in the crate's folder, as links: so it is in the crate's package too. Cargo
+/// takes no folder with a `Cargo.toml` into a package, so that those have another name there.
 macro_rules! sources {
-    ($folder:literal: $($file:literal),+ $(,)?) => {
-        &[$(($file, include_str!(concat!("../../../bench/peers/", $folder, "/", $file)))),+]
+    ($folder:literal: $($file:literal $(from $kept:literal)?),+ $(,)?) => {
+        &[$((
+            $file,
+            include_str!(concat!("../embedded/peers/", $folder, "/", kept!($file $($kept)?))),
+        )),+]
     };
 }
 
 const PYTHON: Sources = sources!("python": "parquet_peer.py", "peer.py", "requirements.txt");
 const RUST: Sources = sources!(
-    "rust": "Cargo.toml", "Cargo.lock", "src/main.rs", "src/check.rs", "src/columns.rs",
-    "src/serve.rs", "src/shapes.rs",
+    "rust": "Cargo.toml" from "manifest.toml", "Cargo.lock", "src/main.rs", "src/check.rs",
+    "src/columns.rs", "src/serve.rs", "src/shapes.rs",
 );
-const CPP: Sources =
-    sources!("cpp": "peer.cpp", "columns.h", "shapes.h", "Cargo.toml", "Cargo.lock");
+const CPP: Sources = sources!(
+    "cpp": "peer.cpp", "columns.h", "shapes.h", "Cargo.toml" from "manifest.toml", "Cargo.lock",
+);
 
 const GO: Sources = sources!("go": "go.mod", "go.sum", "main.go");
 

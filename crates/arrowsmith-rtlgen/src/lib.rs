@@ -9,7 +9,7 @@
 
 macro_rules! hdl {
     ($path:literal) => {
-        ($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hdl/rtl/", $path)))
+        ($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/hdl/", $path)))
     };
 }
 

@@ -23,7 +23,7 @@ impl Release {
             shell::output(Command::new(python).args(["-m", "venv"]).arg(&self.tools))?;
             shell::output(
                 Command::new(self.tools.join("bin/python"))
-                    .args(["-m", "pip", "install", "--quiet", "-r"])
+                    .args(["-m", "pip", "install", "--quiet", "--require-hashes", "-r"])
                     .arg(self.root.join("packaging/requirements.txt")),
             )?;
             shell::write(&kept, wanted)?;

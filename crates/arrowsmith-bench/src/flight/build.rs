@@ -6,11 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::install::{Sources, cargo, run, write};
+use crate::install::{Sources, cargo, kept, run, write};
 
 macro_rules! sources {
-    ($folder:literal: $($file:literal),+ $(,)?) => {
-        &[$(($file, include_str!(concat!("../../../../bench/peers/flight/", $folder, "/", $file)))),+]
+    ($folder:literal: $($file:literal $(from $kept:literal)?),+ $(,)?) => {
+        &[$((
+            $file,
+            include_str!(concat!("../../embedded/peers/flight/", $folder, "/", kept!($file $($kept)?))),
+        )),+]
     };
 }
 
@@ -19,7 +22,7 @@ const CPP: Sources = sources!("cpp": "harness.hpp", "data.hpp", "server.cpp", "c
 const JAVA: Sources = sources!("java": "pom.xml", "Harness.java", "Server.java", "Client.java");
 const PYTHON: Sources =
     sources!("python": "requirements.txt", "harness.py", "server.py", "client.py", "rows.py");
-const RUST: Sources = sources!("rust": "Cargo.toml", "Cargo.lock", "src/harness.rs", "src/data.rs",
+const RUST: Sources = sources!("rust": "Cargo.toml" from "manifest.toml", "Cargo.lock", "src/harness.rs", "src/data.rs",
     "src/server.rs", "src/client.rs");
 
 /// Files that make a language's server and client; what only talks to the benchmark is not among them.

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use super::{Options, Report, Row, SEED};
 use crate::peer::last_line;
 
-const PEER: &str = include_str!("../../../../bench/peers/jvm/JsonPeer.java");
-const SPARK: &str = include_str!("../../../../bench/peers/jvm/spark.py");
+const PEER: &str = include_str!("../../embedded/peers/jvm/JsonPeer.java");
+const SPARK: &str = include_str!("../../embedded/peers/jvm/spark.py");
 /// Spark as the Python package index has it: it runs on JDK 17 and newer.
-const PYSPARK: &str = include_str!("../../../../bench/peers/jvm/requirements.txt");
+const PYSPARK: &str = include_str!("../../embedded/peers/jvm/requirements.txt");
 
 #[derive(Deserialize)]
 struct Answer {

@@ -14,19 +14,17 @@ use crate::result::NotMeasured;
 
 macro_rules! sources {
     ($folder:literal: $($file:literal),+ $(,)?) => {
-        &[$(($file, include_str!(concat!("../../../../", $folder, "/", $file)))),+]
+        &[$(($file, include_str!(concat!("../../embedded/", $folder, "/", $file)))),+]
     };
 }
 
 const PEERS: Sources = sources!(
-    "bench/peers/objects": "codec.hpp", "main.cpp", "net.cpp", "paper.hpp", "paper.cpp", "ours.cpp", "boost.cpp",
+    "peers/objects": "codec.hpp", "main.cpp", "net.cpp", "paper.hpp", "paper.cpp", "ours.cpp", "boost.cpp",
     "cereal.cpp", "protobuf.cpp", "expression.proto", "flatbuffers.cpp", "expression.fbs", "capnp.cpp",
     "expression.capnp",
 );
-const CLASSES: Sources =
-    sources!("examples/objects/expression": "expression.hpp", "expression.cpp");
-const RUNTIME: Sources =
-    sources!("cpp/include": "arrowsmith/graph.hpp", "arrowsmith/graph_fast.hpp");
+const CLASSES: Sources = sources!("expression": "expression.hpp", "expression.cpp");
+const RUNTIME: Sources = sources!("include": "arrowsmith/graph.hpp", "arrowsmith/graph_fast.hpp");
 
 /// A library that we compare with: its name, what is generated for it, what is compiled, what is linked.
 struct Peer {

@@ -15,7 +15,7 @@ use super::{Options, Report, missing};
 use crate::rtl::synthesis::{Sources, Tools};
 
 /// The paper's classes in the paper's word size.
-const LAYOUT: &str = include_str!("../../../../examples/objects/expression/layout-i386.json");
+const LAYOUT: &str = include_str!("../../embedded/expression/layout-i386.json");
 
 /// The circuit at one size of the tree.
 #[derive(Debug, Clone, Serialize)]

@@ -7,7 +7,7 @@ use super::data::Data;
 use crate::BenchError;
 use crate::definition::{Kind, PeerKind, select};
 
-const PARQUET: &str = include_str!("../../../../bench/definitions/parquet.toml");
+const PARQUET: &str = include_str!("../../embedded/definitions/parquet.toml");
 
 /// The suite.
 #[derive(Debug, Clone, Deserialize)]

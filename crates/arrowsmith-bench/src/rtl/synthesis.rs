@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::peer::last_line;
 
 const SCRIPTS: [(&str, &str); 3] = [
-    ("report.py", include_str!("../../../../hdl/syn/report.py")),
-    ("paths.py", include_str!("../../../../hdl/syn/paths.py")),
-    ("place.py", include_str!("../../../../hdl/syn/place.py")),
+    ("report.py", include_str!("../../embedded/syn/report.py")),
+    ("paths.py", include_str!("../../embedded/syn/paths.py")),
+    ("place.py", include_str!("../../embedded/syn/place.py")),
 ];
 
 /// A design for a tool: its top module and its files in order.

@@ -53,11 +53,11 @@ pub(super) fn files(design: &Design) -> Vec<(String, String)> {
         ("bench/Makefile".to_owned(), makefile(design)),
         cpp(
             "as_json_bench.cpp",
-            include_str!("../../../arrowsmith-engine-rtl/cpp/as_json_bench.cpp"),
+            include_str!("../../cpp/as_json_bench.cpp"),
         ),
         cpp(
             "as_memory_model.hpp",
-            include_str!("../../../arrowsmith-engine-rtl/cpp/as_memory_model.hpp"),
+            include_str!("../../cpp/as_memory_model.hpp"),
         ),
     ]
 }

@@ -53,11 +53,11 @@ pub fn project(design: &Design, plan: &Plan) -> Vec<(String, String)> {
         (format!("driver/{name}_registers.rs"), design.registers.rust()),
         (
             "driver/as_json_driver.hpp".to_owned(),
-            include_str!("../../../arrowsmith-engine-rtl/cpp/as_json_driver.hpp").to_owned(),
+            include_str!("../../cpp/as_json_driver.hpp").to_owned(),
         ),
         (
             "driver/as_json_registers.hpp".to_owned(),
-            include_str!("../../../arrowsmith-engine-rtl/cpp/as_json_registers.hpp").to_owned(),
+            include_str!("../../cpp/as_json_registers.hpp").to_owned(),
         ),
     ];
     out.extend(described.files());

@@ -58,11 +58,11 @@ pub fn project(design: &Design) -> Vec<(String, String)> {
     for (path, text) in [
         (
             "driver/as_converter_driver.hpp",
-            include_str!("../../../arrowsmith-engine-rtl/cpp/as_converter_driver.hpp"),
+            include_str!("../../cpp/as_converter_driver.hpp"),
         ),
         (
             "driver/as_converter_registers.hpp",
-            include_str!("../../../arrowsmith-engine-rtl/cpp/as_converter_registers.hpp"),
+            include_str!("../../cpp/as_converter_registers.hpp"),
         ),
     ] {
         out.push((path.to_owned(), text.to_owned()));

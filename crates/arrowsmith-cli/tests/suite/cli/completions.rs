@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::run::Folder;
+use crate::cli::run::Folder;
 
 /// Every command that users see, from the help.
 fn commands(folder: &Folder) -> Vec<String> {

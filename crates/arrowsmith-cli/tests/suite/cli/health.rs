@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use crate::run::{Folder, Ran};
+use crate::cli::run::{Folder, Ran};
 
 /// Asks a server that gives this answer to one request, and says what it was asked.
 fn ask(answer: &'static str) -> (Ran, String) {

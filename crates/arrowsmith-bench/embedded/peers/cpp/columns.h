@@ -1,0 +1,1 @@
+../../../../../bench/peers/cpp/columns.h

@@ -1,0 +1,1 @@
+../../../../hdl/syn/place.py
