@@ -5,6 +5,7 @@
 #
 #   python/setup.sh [LIBRARY]    with the module that cargo built of the crate arrowsmith-python
 #                                (target/debug/lib_lib.so, or target/release/…); without one, what it had
+#   python/setup.sh demo LIBRARY the same with no more than the demonstration needs
 #   python/setup.sh installed    whether the environment is there (exit 0 or 1)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,9 +27,22 @@ if [ "${1:-}" = installed ]; then
     installed
     exit
 fi
-if ! installed; then
+install() { # install LIST
     [ -x "$venv/bin/python" ] || quietly "${PYTHON:-python3}" -m venv "$venv"
-    quietly "$venv/bin/python" -m pip install --disable-pip-version-check --require-hashes -r "$wanted"
+    quietly "$venv/bin/python" -m pip install --disable-pip-version-check --require-hashes -r "$1"
+}
+
+if [ "${1:-}" = demo ]; then
+    shift
+    if ! "$venv/bin/python" -c 'import pyarrow' 2>/dev/null; then
+        list=$(mktemp)
+        # One package of the list, with its hashes; it needs no other.
+        sed -n '/^pyarrow==/,/[^\\]$/p' "$wanted" >"$list"
+        install "$list"
+        rm -f "$list"
+    fi
+elif ! installed; then
+    install "$wanted"
     cp "$wanted" "$venv/requirements-dev.txt"
 fi
 # The package as it lies here: what is changed in it counts at once.
