@@ -650,3 +650,13 @@ impl BitBuffer {
         BooleanBuffer::new(self.words.take().into_inner(), 0, len)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_the_machine_is_known() {
+        assert!(memory_bytes() > POOL_BYTES_MIN, "{}", memory_bytes());
+    }
+}

@@ -45,7 +45,10 @@ fn file(batch: &RecordBatch, group_rows: usize) -> Vec<u8> {
         .set_write_batch_size(100)
         .build();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
-    writer.write(batch).unwrap();
+    // A row group at a time: given more, the writer calls itself for each, as deep as there are row groups.
+    for from in (0..batch.num_rows()).step_by(group_rows) {
+        writer.write(&batch.slice(from, group_rows.min(batch.num_rows() - from))).unwrap();
+    }
     writer.into_inner().unwrap()
 }
 
