@@ -31,6 +31,11 @@ use crate::reader::Reader;
 use crate::schema::Schema;
 use crate::table::{Batch, Table};
 
+// That of musl has one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Reads everything.
 #[pyfunction]
 fn read_json(

@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::shell::{self, Outcome, fail};
-use super::{Arch, Release};
+use super::{Arch, Release, X86_64};
 
 /// The oldest C library that wheels and natives run on: that of RHEL 8, Debian 10, Ubuntu 18.10.
 pub const GLIBC: &str = "2.28";
 /// What the command can do; by default what it can do by default.
 const FEATURES: &str = "ARROWSMITH_RELEASE_FEATURES";
+/// Processors for which there is a wheel for musl. Command and module are then built in one call, so
+/// that what both need is compiled once; apart, cargo would choose other features for each.
+pub const MUSL_MODULES: &[Arch] = &[X86_64];
 
 impl Release {
     /// The environment of the tools, made if its list has changed.
@@ -66,11 +69,14 @@ impl Release {
         Ok((self.built(&triple, "lib_lib.so")?, self.built(&triple, "libarrowsmith_ffi.so")?))
     }
 
-    /// The command, static.
+    /// The command, static; with [`MUSL_MODULES`], what the Python module for musl is linked of.
     pub fn command(&self, arch: Arch) -> Outcome<PathBuf> {
         let triple = format!("{}-unknown-linux-musl", arch.name);
         let mut cargo = self.cargo("build", &triple)?;
         cargo.args(["-p", "arrowsmith-cli"]);
+        if MUSL_MODULES.contains(&arch) {
+            cargo.args(["-p", "arrowsmith-python"]);
+        }
         if let Ok(features) = std::env::var(FEATURES) {
             cargo.args(["--features", &features]);
         }
@@ -79,13 +85,10 @@ impl Release {
     }
 
     /// The Python module for musl. Rust links to musl statically, which a module of Python must not:
-    /// so cargo makes an archive, from the libraries that the command was made of, and zig links it
-    /// to the musl that is there.
+    /// so cargo makes an archive, and zig links it to the musl that is there.
     pub fn musl_module(&self, arch: Arch) -> Outcome<PathBuf> {
-        let triple = format!("{}-unknown-linux-musl", arch.name);
-        let mut cargo = self.cargo("rustc", &triple)?;
-        shell::run(cargo.args(["-p", "arrowsmith-python", "--lib", "--crate-type", "staticlib"]))?;
-        let archive = self.built(&triple, "lib_lib.a")?;
+        self.command(arch)?;
+        let archive = self.built(&format!("{}-unknown-linux-musl", arch.name), "lib_lib.a")?;
         let folder = self.staged(&format!("musl-{}", arch.name))?;
         let exports = folder.join("exports");
         shell::write(&exports, "{ global: PyInit__lib; local: *; };\n")?;

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::build::GLIBC;
+use super::build::{GLIBC, MUSL_MODULES};
 use super::shell::{self, Outcome, fail};
 use super::{AARCH64, Arch, Release, X86_64, checks};
 
@@ -22,7 +22,7 @@ pub fn make(release: &Release) -> Outcome {
         let wheel = pack(release, &info, &module, &command, &platform)?;
         glibc(release, &wheel, &platform)?;
         wheels.push(wheel);
-        if arch == X86_64 {
+        if MUSL_MODULES.contains(&arch) {
             let module = release.musl_module(arch)?;
             let platform = format!("musllinux_1_2_{}", arch.name);
             let wheel = pack(release, &info, &module, &command, &platform)?;
