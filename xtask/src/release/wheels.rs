@@ -82,7 +82,26 @@ fn sdist(release: &Release) -> Outcome<PathBuf> {
     let mut maturin = release.tool("maturin")?;
     maturin.args(["sdist", "--manifest-path", "python/Cargo.toml", "--out"]).arg(&release.out);
     shell::output(&mut maturin)?;
-    Ok(release.out.join(format!("arrowsmith-{}.tar.gz", release.version)))
+    let sdist = release.out.join(format!("arrowsmith-{}.tar.gz", release.version));
+    // Its workspace is a part of ours: cargo has to find all of it, and no version but ours.
+    let folder = release.staged("sdist-files")?;
+    shell::output(Command::new("tar").arg("-xzf").arg(&sdist).arg("-C").arg(&folder))?;
+    let inside = folder.join(format!("arrowsmith-{}", release.version));
+    let ours = locked(&release.root)?;
+    let mut cargo = Command::new("cargo");
+    cargo.args(["metadata", "--offline", "--format-version", "1"]).current_dir(&inside);
+    shell::output(&mut cargo)?;
+    match locked(&inside)?.iter().find(|package| !ours.contains(package)) {
+        Some(package) => fail(format!("the sdist would be built with another {package}")),
+        None => Ok(sdist),
+    }
+}
+
+/// Name and version of every package in a lock file.
+fn locked(folder: &Path) -> Outcome<Vec<String>> {
+    let text = shell::read(&folder.join("Cargo.lock"))?;
+    let packages = text.split("[[package]]\n").skip(1);
+    Ok(packages.map(|package| package.lines().take(2).collect::<Vec<_>>().join(" ")).collect())
 }
 
 /// The module needs no C library newer than the name of the wheel says, and nothing beside it: then
