@@ -11,12 +11,14 @@ use super::{AARCH64, Arch, Release};
 
 /// Name of the list of checksums.
 const SUMS: &str = "sha256sums";
-/// Packages of Debian that make a Python of another processor, enough to import a module.
+/// Packages of Debian 12 that make a Python of another processor, enough to import a module.
 const PYTHON: &[&str] = &[
+    "libbz2-1.0",
     "libc6",
     "libexpat1",
+    "libffi8",
     "libgcc-s1",
-    "libpython3-stdlib",
+    "liblzma5",
     "libpython3.11-minimal",
     "libpython3.11-stdlib",
     "libstdc++6",
@@ -125,7 +127,10 @@ pub fn emulated(release: &Release, wheel: &Path) -> Outcome {
     if !shell::has("apt-get") {
         return strict("no apt-get to bring a Python for aarch64: the wheel was not run");
     }
-    let root = foreign_python(release)?;
+    let root = match foreign_python(release) {
+        Ok(root) => root,
+        Err(why) => return strict(&format!("no Python for aarch64, the wheel was not run: {why}")),
+    };
     let site = release.staged("aarch64-site")?;
     let mut pip = release.tool("python")?;
     pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]);
