@@ -141,7 +141,11 @@ impl Extension for FlightSql {
         shared.info_of(&schema, descriptor.clone(), ticket).map(Some)
     }
 
-    async fn get(&self, shared: &Shared, any: &arrowsmith_flight::Any) -> Result<Option<Answer>, Status> {
+    async fn get(
+        &self,
+        shared: &Shared,
+        any: &arrowsmith_flight::Any,
+    ) -> Result<Option<Answer>, Status> {
         let command = command_of(any)?;
         let (sql, parameters) = match &command {
             Command::Unknown(_) => return Ok(None),

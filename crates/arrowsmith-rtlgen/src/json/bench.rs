@@ -51,14 +51,8 @@ pub(super) fn files(design: &Design) -> Vec<(String, String)> {
         ("bench/sample.jsonl".to_owned(), sample),
         ("bench/expected.txt".to_owned(), expected),
         ("bench/Makefile".to_owned(), makefile(design)),
-        cpp(
-            "as_json_bench.cpp",
-            include_str!("../../cpp/as_json_bench.cpp"),
-        ),
-        cpp(
-            "as_memory_model.hpp",
-            include_str!("../../cpp/as_memory_model.hpp"),
-        ),
+        cpp("as_json_bench.cpp", include_str!("../../cpp/as_json_bench.cpp")),
+        cpp("as_memory_model.hpp", include_str!("../../cpp/as_memory_model.hpp")),
     ]
 }
 

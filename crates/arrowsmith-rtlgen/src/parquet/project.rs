@@ -56,14 +56,8 @@ pub fn project(design: &Design) -> Vec<(String, String)> {
         (format!("driver/{name}_registers.rs"), design.registers.rust()),
     ];
     for (path, text) in [
-        (
-            "driver/as_converter_driver.hpp",
-            include_str!("../../cpp/as_converter_driver.hpp"),
-        ),
-        (
-            "driver/as_converter_registers.hpp",
-            include_str!("../../cpp/as_converter_registers.hpp"),
-        ),
+        ("driver/as_converter_driver.hpp", include_str!("../../cpp/as_converter_driver.hpp")),
+        ("driver/as_converter_registers.hpp", include_str!("../../cpp/as_converter_registers.hpp")),
     ] {
         out.push((path.to_owned(), text.to_owned()));
     }
