@@ -2,9 +2,8 @@
 //! Reading ahead on a thread of its own, so that decompression overlaps decoding.
 
 use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-
-use crossbeam_channel::{Receiver, Sender, bounded};
 
 /// Size of one block, in bytes.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -18,7 +17,7 @@ const BLOCKS_MAX: usize = 4;
 /// read that nobody can interrupt.
 pub(crate) struct ReadAhead {
     blocks: Receiver<io::Result<Vec<u8>>>,
-    used: Sender<Vec<u8>>,
+    used: SyncSender<Vec<u8>>,
     block: Vec<u8>,
     start: usize,
     done: bool,
@@ -30,8 +29,8 @@ impl ReadAhead {
     /// # Errors
     /// When the system gives no thread.
     pub(crate) fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
-        let (full, blocks) = bounded(BLOCKS_MAX);
-        let (used, empty) = bounded(BLOCKS_MAX + 2);
+        let (full, blocks) = sync_channel(BLOCKS_MAX);
+        let (used, empty) = sync_channel(BLOCKS_MAX + 2);
         thread::Builder::new()
             .name("arrowsmith-read".to_owned())
             .spawn(move || pump(reader, &full, &empty))?;
@@ -43,7 +42,7 @@ impl ReadAhead {
 /// that dies without one is noticed.
 fn pump(
     mut reader: Box<dyn Read + Send>,
-    full: &Sender<io::Result<Vec<u8>>>,
+    full: &SyncSender<io::Result<Vec<u8>>>,
     empty: &Receiver<Vec<u8>>,
 ) {
     loop {

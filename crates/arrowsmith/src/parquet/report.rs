@@ -14,12 +14,14 @@ use arrowsmith_plan::text::format_schema;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::{Column, File, Leaf, Pages, ReadOptions, ReadPlan};
 
 /// What is in a Parquet file. Sizes are in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct FileReport {
     /// `parquet`.
     pub format: &'static str,
@@ -42,7 +44,8 @@ pub struct FileReport {
 }
 
 /// A row group. Sizes are in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct RowGroupReport {
     /// Rows.
     pub rows: u64,
@@ -55,7 +58,8 @@ pub struct RowGroupReport {
 }
 
 /// A leaf column of the whole file. Sizes are in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct ColumnReport {
     /// Path in the Parquet schema, dotted.
     pub path: String,
@@ -76,7 +80,8 @@ pub struct ColumnReport {
 }
 
 /// A column chunk. Sizes are in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct ChunkReport {
     /// Path in the Parquet schema, dotted.
     pub path: String,
@@ -103,12 +108,13 @@ pub struct ChunkReport {
     /// Whether there is a bloom filter.
     pub bloom_filter: bool,
     /// Its pages, if they were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub pages: Option<Vec<PageReport>>,
 }
 
 /// A page. Sizes are in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct PageReport {
     /// Whether it is the dictionary.
     pub dictionary: bool,
