@@ -198,6 +198,7 @@ pub fn lints() -> Vec<Check> {
     vec![
         check("format", Command::new(&["cargo", "fmt", "--all", "--check"])),
         check("tidy", Command::new(&[&tidy[..], "tidy"])),
+        check("spelling, scripts, dependencies", Command::new(&["tools/lint"])),
         check(
             "lints",
             Command::new(&[

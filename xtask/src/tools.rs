@@ -63,9 +63,24 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "python3 with venv",
         needed: "the Python package, tools of the hardware side, CUDA's compiler, Flight's clients",
-        areas: &["ingest", "flight", "hdl", "gpu", "python"],
+        areas: &["lint", "ingest", "flight", "hdl", "gpu", "python"],
         found: "python3 -c 'import venv, ensurepip, sys; sys.exit(sys.version_info < (3, 10))'",
         brings: Packages(&["python3", "python3-venv", "libpython3-dev"]),
+    },
+    Tool {
+        name: "typos, zizmor, shellcheck, actionlint",
+        needed: "spelling, workflows and scripts",
+        areas: &["lint"],
+        found: "tools/lint installed",
+        brings: Command("tools/lint install"),
+    },
+    Tool {
+        name: "cargo-deny",
+        needed: "licences and duplicates among dependencies",
+        areas: &["lint"],
+        found: "cargo deny --version",
+        // What is compiled in a third of the time is fast enough.
+        brings: Command("cargo install --quiet --locked --debug cargo-deny@0.20.2"),
     },
     Tool {
         name: "perl",
