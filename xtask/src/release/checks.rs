@@ -217,3 +217,36 @@ pub fn list(release: &Release) -> Outcome {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    /// An ELF file of headers alone, of these kinds.
+    fn elf(machine: u8, kinds: &[u8]) -> Vec<u8> {
+        let mut file = vec![0; 64];
+        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        file[18] = machine;
+        file[32] = 64;
+        file[54] = 56;
+        file[56] = u8::try_from(kinds.len()).unwrap();
+        for kind in kinds {
+            let mut header = vec![0; 56];
+            header[0] = *kind;
+            file.extend(header);
+        }
+        file
+    }
+
+    #[test]
+    fn a_program_with_an_interpreter_is_not_static() {
+        assert_eq!(Elf(&elf(183, &[1, 2])).machine(), Some(183));
+        assert_eq!(Elf(&elf(62, &[1, 2])).has_interpreter(), Some(false));
+        assert_eq!(Elf(&elf(62, &[1, 3])).has_interpreter(), Some(true));
+        assert_eq!(Elf(&elf(62, &[1])[..80]).has_interpreter(), Some(false));
+        assert_eq!(Elf(&elf(62, &[1])[..60]).has_interpreter(), None);
+        assert_eq!(Elf(b"#!/bin/sh\n").has_interpreter(), None);
+    }
+}

@@ -86,5 +86,30 @@ fn leaves(path: &Path) -> bool {
     let steps = inside.len() - source;
     let text = shell::read(path).unwrap_or_default();
     let away = "../".repeat(steps);
-    !is_test && text.lines().any(|line| line.contains("include") && line.contains(&away))
+    let outside = |line: &str| line.contains(&away) || line.contains("\"/../");
+    !is_test && text.lines().any(|line| line.contains("include") && outside(line))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    #[test]
+    fn what_is_included_from_elsewhere_is_found() {
+        let folder = std::env::temp_dir().join(format!("arrowsmith-crate-{}", std::process::id()));
+        let at = |path: &str, text: &str| {
+            let path = folder.join(path);
+            shell::write(&path, text).unwrap();
+            leaves(&path)
+        };
+        assert!(at("src/lib.rs", "include_str!(\"../../hdl/a.sv\")"));
+        assert!(!at("src/lib.rs", "include_str!(\"../hdl/a.sv\")"));
+        assert!(at("src/lib.rs", "include_str!(concat!(env!(\"HERE\"), \"/../hdl/a\"))"));
+        assert!(at("src/json/mod.rs", "include_str!(\"../../../bench/a\")"));
+        assert!(!at("src/json/mod.rs", "include_str!(\"../../cpp/a\")"));
+        assert!(!at("src/json/tests.rs", "include_str!(\"../../../bench/a\")"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -229,3 +229,24 @@ fn analyse(root: &Path, units: &Path) -> Outcome {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    #[test]
+    fn start_lines_are_those_of_the_units() {
+        let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging");
+        let ingest = packaging.join("systemd/arrowsmith-ingest.service");
+        let line = start_line(&ingest, "").unwrap();
+        assert_eq!(line[..3], ["/usr/bin/arrowsmith", "ingest", "--config"]);
+        let serve = packaging.join("systemd/arrowsmith-serve.service");
+        assert_eq!(
+            start_line(&serve, "ARROWSMITH_SERVE=\"--listen 1.2.3.4:5 a=/b\"\n").unwrap(),
+            ["/usr/bin/arrowsmith", "serve", "--listen", "1.2.3.4:5", "a=/b"]
+        );
+        assert!(start_line(&serve, "").unwrap_err().contains("no ARROWSMITH_SERVE"));
+    }
+}

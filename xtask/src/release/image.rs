@@ -119,3 +119,30 @@ fn copy(rest: &str, context: &Path, root: &Path) -> Outcome {
 fn words(list: &str) -> Vec<String> {
     list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    #[test]
+    fn a_dockerfile_is_done_by_hand() {
+        let folder = std::env::temp_dir().join(format!("arrowsmith-image-{}", std::process::id()));
+        let (context, root) = (folder.join("context"), folder.join("root"));
+        shell::write(&context.join("arm64/program"), "p").unwrap();
+        let text = "# A comment\nFROM scratch\nLABEL a=b \\\n    c=d\nCOPY ${TARGETARCH}/program /bin/p\n\
+                    USER 1:2\nHEALTHCHECK --timeout=6s CMD [\"/bin/p\", \"health\"]\n\
+                    ENTRYPOINT [\"/bin/p\"]\nCMD [\"run\"]\n";
+        let image = build(text, &context, &root, "arm64").unwrap();
+        assert_eq!(image.user, "1:2");
+        assert_eq!(image.entry, ["/bin/p"]);
+        assert_eq!(image.command, ["run"]);
+        assert_eq!(image.health, ["/bin/p", "health"]);
+        assert_eq!(shell::read(&root.join("bin/p")).unwrap(), "p");
+        for wrong in ["FROM debian", "RUN true", "COPY ${TARGETARCH}/other /bin/p"] {
+            assert!(build(wrong, &context, &root, "arm64").is_err(), "{wrong}");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
