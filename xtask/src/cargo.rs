@@ -8,7 +8,7 @@ use crate::shell;
 
 /// Features of every build of the tests: all of the command's, and the GPU engine's kernels on the
 /// CPU.
-pub const FEATURES: &str = "arrowsmith-cli/full,arrowsmith-engine-gpu/shim";
+pub const FEATURES: &str = "arrowsmith-cli/full,arrowsmith-engine-gpu/shim,arrowsmith-python/shim";
 
 /// Packages that turn on, among them, every feature that the workspace turns on. An area is built
 /// together with them: then cargo finds what a build of the whole workspace left, and the other way
