@@ -13,8 +13,10 @@
 #![forbid(unsafe_code)]
 
 mod object;
+mod tls;
 mod url;
 
 pub use self::url::{expand_url, is_url};
 pub use object::{object, objects};
 pub use object_store;
+pub use tls::install_tls;

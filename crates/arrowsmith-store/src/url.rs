@@ -31,6 +31,7 @@ pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
     // Who writes http:// means it; elsewhere ALLOW_HTTP or AWS_ALLOW_HTTP says so.
     let plain = (parsed.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
     let options = environment().chain(plain);
+    crate::install_tls();
     let (store, path) = parse_url_opts(&parsed, options).map_err(refused)?;
     let store: Arc<dyn ObjectStore> = Arc::from(store);
     if url.ends_with('/') {

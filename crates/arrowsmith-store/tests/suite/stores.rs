@@ -179,6 +179,7 @@ fn only_what_is_needed_comes_over_the_network() {
 #[ignore = "takes a bucket to write to, which ARROWSMITH_TEST_S3 names"]
 fn an_s3_server_is_read() {
     let bucket = std::env::var("ARROWSMITH_TEST_S3").unwrap();
+    arrowsmith_store::install_tls();
     let url = parse_url_opts(
         &format!("{bucket}/").parse().unwrap(),
         std::env::vars().map(|(name, value)| (name.to_lowercase(), value)),
