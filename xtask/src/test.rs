@@ -111,7 +111,7 @@ fn environment(asked: &Asked<'_>) -> Vec<(String, String)> {
 /// whatever else failed.
 fn all(asked: &Asked<'_>, runner: &Runner) {
     let nothing = asked.scope(&[]);
-    if nothing.has(&["lint"]) && !steps::lints().iter().all(|check| runner.check(check)) {
+    if nothing.has(&["lint"]) && !steps::lints(&nothing).iter().all(|check| runner.check(check)) {
         return;
     }
     if asked.areas == ["lint"] {
@@ -248,7 +248,7 @@ fn dry(asked: &Asked<'_>) {
         check.commands.iter().for_each(print);
     };
     if scope.has(&["lint"]) {
-        steps::lints().iter().for_each(show);
+        steps::lints(&scope).iter().for_each(show);
     }
     if asked.areas == ["lint"] {
         return;

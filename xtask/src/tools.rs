@@ -75,14 +75,6 @@ pub const TOOLS: &[Tool] = &[
         brings: Command("tools/lint install"),
     },
     Tool {
-        name: "cargo-deny",
-        needed: "licences and duplicates among dependencies",
-        areas: &["lint"],
-        found: "cargo deny --version",
-        // What is compiled in a third of the time is fast enough.
-        brings: Command("cargo install --quiet --locked --debug cargo-deny@0.20.2"),
-    },
-    Tool {
         name: "perl",
         needed: "Verilator",
         areas: &["hdl"],
@@ -218,23 +210,33 @@ pub const TOOLS: &[Tool] = &[
 ];
 
 /// What only `full` needs.
-pub const FULL: &[Tool] = &[Tool {
-    name: "libraries of the peers of `bench objects`",
-    needed: "every peer of the benchmarks",
-    areas: &[],
-    found: "command -v ip capnp flatc && echo '#include <boost/archive/binary_oarchive.hpp>\n\
+pub const FULL: &[Tool] = &[
+    Tool {
+        name: "cargo-deny",
+        needed: "licences and duplicates among dependencies",
+        areas: &["lint"],
+        found: "cargo deny --version",
+        // What is compiled in a third of the time is fast enough.
+        brings: Command("cargo install --quiet --locked --debug cargo-deny@0.20.2"),
+    },
+    Tool {
+        name: "libraries of the peers of `bench objects`",
+        needed: "every peer of the benchmarks",
+        areas: &[],
+        found: "command -v ip capnp flatc && echo '#include <boost/archive/binary_oarchive.hpp>\n\
             #include <cereal/cereal.hpp>' | g++ -x c++ -fsyntax-only -",
-    brings: Packages(&[
-        "iproute2",
-        "libboost-serialization-dev",
-        "libcereal-dev",
-        "libprotobuf-dev",
-        "libflatbuffers-dev",
-        "flatbuffers-compiler",
-        "libcapnp-dev",
-        "capnproto",
-    ]),
-}];
+        brings: Packages(&[
+            "iproute2",
+            "libboost-serialization-dev",
+            "libcereal-dev",
+            "libprotobuf-dev",
+            "libflatbuffers-dev",
+            "flatbuffers-compiler",
+            "libcapnp-dev",
+            "capnproto",
+        ]),
+    },
+];
 
 impl Tool {
     /// Whether the tests of one of these areas need it; no area stands for all.
