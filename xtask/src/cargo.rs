@@ -54,7 +54,10 @@ pub fn selection(packages: &[String]) -> Vec<String> {
 pub fn programs(messages: &str) -> Vec<Program> {
     let root = shell::root();
     let program = |line: &str| {
-        if !line.contains(r#""reason":"compiler-artifact""#) || !line.contains(r#""test":true"#) {
+        let artifact = line.contains(r#""reason":"compiler-artifact""#);
+        // The target says whether it can be tested, the profile whether this is the test.
+        let profile = line.split_once(r#""profile":"#)?.1.split('}').next()?;
+        if !artifact || !profile.contains(r#""test":true"#) {
             return None;
         }
         let path = PathBuf::from(text(line, "executable")?);
@@ -86,7 +89,7 @@ mod tests {
                 "{{\"reason\":\"compiler-artifact\",\
                  \"package_id\":\"path+file://{root}/crates/x#0.1.0\",\
                  \"manifest_path\":\"{root}/crates/x/Cargo.toml\",\"target\":{{\"kind\":[\"test\"],\
-                 \"name\":\"{name}\"}},\"profile\":{{\"opt_level\":\"1\",\"test\":{test}}},\
+                 \"name\":\"{name}\",\"test\":true}},\"profile\":{{\"opt_level\":\"1\",\"test\":{test}}},\
                  \"executable\":{executable},\"fresh\":true}}\n"
             )
         };

@@ -26,7 +26,7 @@ fn completions_name_every_command() {
         for command in &commands {
             assert!(script.contains(command.as_str()), "{shell} does not complete {command}");
         }
-        assert!(script.contains("--infer-timestamps"), "{shell} does not complete options");
+        assert!(script.contains("infer-timestamps"), "{shell} does not complete options");
         assert!(script.contains("reference"), "{shell} does not complete values");
     }
     folder.run(&["completions", "csh"]).assert_status(2);

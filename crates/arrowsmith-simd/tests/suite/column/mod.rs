@@ -216,7 +216,7 @@ proptest! {
         let dense: Vec<u32> = indices.iter().zip(&valid).filter(|p| *p.1).map(|p| *p.0).collect();
         let data = encode::hybrid(&dense, width, &[(true, 7), (false, 3)]);
         macro_rules! each { ($($t:ty),+) => {$({
-            let dictionary: Vec<$t> = (0..size).map(|i| (u64::from(i) * 0x9E37_79B9_7F4A_7C15) as $t).collect();
+            let dictionary: Vec<$t> = (0..size).map(|i| u64::from(i).wrapping_mul(0x9E37_79B9_7F4A_7C15) as $t).collect();
             let full: Vec<$t> = indices.iter().zip(&valid)
                 .map(|(i, valid)| if *valid { dictionary[*i as usize] } else { 0 }).collect();
             for level in Level::available() {
