@@ -12,7 +12,7 @@ use super::{AARCH64, Arch, Release, X86_64, checks};
 pub const SHELLS: &[(&str, &str)] =
     &[("bash", "arrowsmith.bash"), ("zsh", "_arrowsmith"), ("fish", "arrowsmith.fish")];
 /// Largest command: of the features that it has by default.
-const COMMAND_BYTES_MAX: u64 = 60 << 20;
+const COMMAND_BYTES_MAX: u64 = 60_000_000;
 
 pub fn make(release: &Release) -> Outcome {
     for &arch in &release.arches {

@@ -10,7 +10,7 @@ use super::shell::{self, Outcome, fail};
 use super::{AARCH64, Arch, Release, X86_64, checks};
 
 /// Largest wheel.
-const WHEEL_BYTES_MAX: u64 = 25 << 20;
+const WHEEL_BYTES_MAX: u64 = 25_000_000;
 
 pub fn make(release: &Release) -> Outcome {
     let info = metadata(release)?;
@@ -74,7 +74,7 @@ fn pack(
     python.arg("packaging/wheel.py").arg("--dist-info").arg(info);
     python.args(["--package", "python/python/arrowsmith"]).arg("--module").arg(module);
     python.arg("--command").arg(command).arg("--wheel").arg(&wheel);
-    shell::output(&mut python)?;
+    shell::output(python.env("SOURCE_DATE_EPOCH", release.epoch()?))?;
     Ok(wheel)
 }
 
