@@ -68,9 +68,10 @@ impl Rng {
 
     /// A number from `first` to `last`, both included.
     pub fn range(&mut self, first: i128, last: i128) -> i128 {
-        let span = (last - first).unsigned_abs() + 1;
+        // 0 stands for all numbers of 128 bits.
+        let span = last.wrapping_sub(first).cast_unsigned().wrapping_add(1);
         let wide = u128::from(self.bits()) << 64 | u128::from(self.bits());
-        first + i128::try_from(wide % span).unwrap_or(0)
+        first.wrapping_add(wide.checked_rem(span).unwrap_or(wide).cast_signed())
     }
 
     /// True once in `times`.
