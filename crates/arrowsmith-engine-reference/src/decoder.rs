@@ -46,8 +46,8 @@ impl ReferenceDecoder {
             let before = self.bulk.len();
             let full = feed(&mut self.bulk, piece)?;
             // Between the commas of an array there is exactly one record.
-            let added =
-                self.bulk.len() - before + full.iter().map(RecordBatch::num_rows).sum::<usize>();
+            let full_rows: usize = full.iter().map(RecordBatch::num_rows).sum();
+            let added = full_rows + self.bulk.len() - before;
             batches.extend(full);
             if joined && added != 1 {
                 let message = format!("{added} values in place of element {number} of the array");

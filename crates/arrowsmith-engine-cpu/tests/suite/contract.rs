@@ -2,8 +2,6 @@
 //! The engine, on every instruction set, keeps the contract of docs/design/0002: the conformance
 //! suite, the corpora, and random schemas, texts and faults beside the oracle.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
-
 use arrowsmith_core::DecodeOptions;
 use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_testkit::oracle::OracleEngine;

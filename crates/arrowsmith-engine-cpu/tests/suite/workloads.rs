@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every workload, on every instruction set, in every layout, equals what the oracle makes of it.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;

@@ -3,7 +3,6 @@
 //! part, broken files, and files that others wrote.
 
 #![cfg(feature = "shim")]
-#![expect(clippy::expect_used, reason = "a test may")]
 
 use std::sync::Arc;
 

@@ -3,7 +3,6 @@
 //! and random schemas, texts and faults beside the oracle; in one piece and in many, in random order.
 
 #![cfg(feature = "shim")]
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
 use std::sync::Arc;
 

@@ -3,7 +3,6 @@
 //! whose device is the CPU, and which is strict, late, and fails where it is told to.
 
 #![cfg(all(feature = "cuda", feature = "shim"))]
-#![expect(clippy::unwrap_used, reason = "a test may")]
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 

@@ -3,7 +3,6 @@
 //! and batches beyond what offsets of 32 bits number, with small numbers in their place.
 
 #![cfg(feature = "shim")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may")]
 
 use std::sync::Arc;
 

@@ -3,7 +3,6 @@
 //! that are broken, of which the device may make nothing that the host would not.
 
 #![cfg(feature = "shim")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may")]
 
 use std::sync::Arc;
 

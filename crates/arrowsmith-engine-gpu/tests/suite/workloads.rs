@@ -2,7 +2,6 @@
 //! Every workload, in every layout, equals what the oracle makes of it, and none of it by the CPU engine.
 
 #![cfg(feature = "shim")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may")]
 
 use std::sync::Arc;
 

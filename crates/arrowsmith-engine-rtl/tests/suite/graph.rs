@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Circuits against the contract: the paper's tree, layouts that are hard, hostile messages, memory that stalls.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    reason = "a test; what is cut is small or random"
-)]
+#![allow(clippy::cast_possible_truncation, reason = "a test; what is cut is small or random")]
 
 use std::process::Command;
 

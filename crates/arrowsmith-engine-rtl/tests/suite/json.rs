@@ -4,8 +4,6 @@
 //! A schema costs a compilation, so that one with everything in it carries most of this: `kitchen`. Without a Verilator the
 //! tests are not run.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
-
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};

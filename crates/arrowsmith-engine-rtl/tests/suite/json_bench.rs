@@ -2,8 +2,6 @@
 //! The bench that is generated with a JSON circuit: it passes where it lies, with nothing but what lies there and Verilator, and it fails where a
 //! buffer differs. Without a Verilator the test is not run.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,8 +3,6 @@
 //!
 //! One schema, hence one compilation. Without a Verilator the tests are not run.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
-
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, OnError};

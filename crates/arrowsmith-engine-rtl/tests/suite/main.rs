@@ -2,6 +2,13 @@
 //! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
 //! `cargo test -p arrowsmith-engine-rtl --test suite graph::` runs those of a module.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+
 mod graph;
 mod json;
 mod json_bench;

@@ -6,8 +6,6 @@
 //! `ARROWSMITH_RTL_ROUNDS` is how many pages are broken of each file (60); `ARROWSMITH_RTL_FILES` names a folder of files that are read as
 //! well, each by a circuit of its own.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 

@@ -6,8 +6,6 @@
 //! `ARROWSMITH_RTL_CORPORA=all` read every column that a circuit takes. Needs a Verilator (`tools/hdl verilator` prints one for `ARROWSMITH_VERILATOR`), and the corpora, which are not
 //! part of the repository.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::collections::BTreeMap;
 
 use arrowsmith_engine_rtl::MemoryProfile;

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the tests of circuits share: a compiler, an oracle straight from docs/design/0004-object-graphs.md, and messages.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    reason = "a test; what is cut is small or random"
-)]
+#![allow(clippy::cast_possible_truncation, reason = "a test; what is cut is small or random")]
 
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,6 @@
 //! The header and the library together: a C program that uses every function, compiled with warnings as errors, and run;
 //! under the address sanitizer too where the compiler has one.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

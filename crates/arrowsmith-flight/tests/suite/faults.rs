@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What goes wrong: bad tickets and names, strangers, readers that are slow, many or dead, a server that ends.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

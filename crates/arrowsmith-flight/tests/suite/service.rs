@@ -2,8 +2,6 @@
 //! What the service promises, through its own client: every format gives the same rows, however they are asked for;
 //! rows that are put are there whole or not at all; conversion, actions, health, metrics.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::fs;
 use std::sync::Arc;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Layouts of what a compiler makes: what is read, and what is refused by name. Needs g++, as the rest of the project's tests need a compiler.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, its helpers too")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages of the two examples: the paper's own, every code at its place, random graphs there and back, and any bytes.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
-
 use arrowsmith_graph::arrow::{Batches, messages};
 use arrowsmith_graph::layout::{Kind, Layout, Member, Reference};
 use arrowsmith_graph::wire::{Code, Graph, Made, Object, Options, Reader, Value, WireError};

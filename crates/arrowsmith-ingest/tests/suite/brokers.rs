@@ -2,7 +2,6 @@
 //! The service with the sinks that others read from: a real Pulsar broker, and Flight subscribers.
 
 #![cfg(all(feature = "flight", feature = "pulsar"))]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::io::Write;
 use std::net::TcpStream;

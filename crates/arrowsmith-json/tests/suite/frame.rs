@@ -2,8 +2,6 @@
 //! The answer does not depend on how a source came: whatever the pieces and the size of chunks, the
 //! records are the same, and so are the first error and its place.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;

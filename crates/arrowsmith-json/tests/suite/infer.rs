@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Inference is sound: the records that a schema was inferred from decode with it, whatever they are.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, SchemaRef};

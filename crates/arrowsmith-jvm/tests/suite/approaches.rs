@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every approach comes to the same sum: random layouts, both forms of objects, all JDKs of this machine.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::fmt::Write;
 use std::process::Command;
 

@@ -3,8 +3,6 @@
 //! protection that the generated program chooses every sum is right; without it, objects move away under the reader and the
 //! program gets wrong sums or dies, which shows that the experiment would notice.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::path::Path;
 use std::process::Output;
 

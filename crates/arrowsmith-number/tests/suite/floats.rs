@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Floats against the standard library, against exact half-way points, and on the public vectors.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
-
 use std::cmp::Ordering;
 
 use arrowsmith_number::{NumberError, parse_f16, parse_f32, parse_f64, scan_number};

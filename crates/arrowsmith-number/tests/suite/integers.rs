@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Integers and decimals against arithmetic that is plainly right.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
-
 use arrow_buffer::i256;
 use arrowsmith_number::{
     NumberError, parse_decimal128, parse_decimal256, parse_i64, parse_u64, scan_number,

@@ -2,4 +2,11 @@
 //! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
 //! `cargo test -p arrowsmith-parquet --test suite corpora::` runs those of a module.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+
 mod corpora;

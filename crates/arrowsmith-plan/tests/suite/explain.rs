@@ -3,8 +3,6 @@
 //!
 //! After a change that is meant, `ARROWSMITH_UPDATE_SNAPSHOTS=1` writes the files anew; read the diff.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the guide says of schemas is so: its examples are read, its types exist and make plans.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Eight records at once: what every instruction set reads is what reading one by one gives.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use arrowsmith_number::{parse_date32, parse_f64, parse_i64, parse_u64};
 use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::lanes::{self, LANES, Literal, Positions};

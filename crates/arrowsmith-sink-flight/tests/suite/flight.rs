@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The endpoint against arrow-flight's client and against pyarrow.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the IPC sink writes is read back with arrow-ipc and compared.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the sink writes, read by serde_json; what it cannot write, refused before the first byte.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::fs;
 use std::sync::Arc;
 

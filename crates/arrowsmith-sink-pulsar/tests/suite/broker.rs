@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The sink against a real broker, read back by Pulsar's own client and pyarrow.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use arrowsmith_message::{Layout, Message, Origin, PublishError, StageTimes};
 use arrowsmith_sink_pulsar::{
     Batch, Compression, Outgoing, PulsarError, PulsarOptions, PulsarPublish, PulsarSink, Receipt,

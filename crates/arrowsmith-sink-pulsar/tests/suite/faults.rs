@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What happens when the broker is killed, hangs, is away, or is no broker; and who may not publish.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;

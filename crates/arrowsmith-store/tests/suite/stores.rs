@@ -2,8 +2,6 @@
 //! Parquet files read out of stores: one in memory, one behind a web server that is made here, and one that speaks S3
 //! where `ARROWSMITH_TEST_S3` says that there is one.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

@@ -3,8 +3,6 @@
 //! in part and under conditions, broken files, and files that others wrote. The instruction set is the best,
 //! or the one that `ARROWSMITH_CPU` names.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use arrow_array::RecordBatchReader;
 use arrowsmith::Input;
 use arrowsmith::parquet::{

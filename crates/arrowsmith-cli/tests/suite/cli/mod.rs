@@ -4,8 +4,6 @@
 //! What users read is kept in `tests/snapshots`; `ARROWSMITH_UPDATE_SNAPSHOTS=1` writes it anew, and
 //! the difference is for review.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 mod bad_input;
 mod bench;
 mod bench_parquet;

@@ -4,8 +4,6 @@
 //! Every test asks the same at the end: is every record accounted for, did all arrive that were
 //! acknowledged, and did memory stay bounded? The full settings, 50 kills and 10,000 connections: `tools/faults`.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 mod access;
 mod dashboard;
 mod disk;

@@ -2,8 +2,6 @@
 //! The service in this process, with real sockets and files: what goes in comes out, in order, and is
 //! accounted for.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -2,7 +2,7 @@
 //! Every column decoder gives back what was encoded, on every instruction set, in one piece or in
 //! many, with nulls and without; and of bytes that are wrong all of them say the same.
 
-#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "helpers of tests")]
+#![allow(clippy::cast_possible_truncation, reason = "helpers of tests")]
 
 mod encode;
 mod hostile;
