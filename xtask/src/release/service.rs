@@ -99,7 +99,7 @@ pub fn serves(root: &Path, line: &[String]) -> Outcome {
         return fail(format!("{line:?} said {first:?}\n{}", running.end()?));
     };
     let mut fetch = inside(root)?;
-    fetch.args([program, "fetch", &format!("{}/events", address.trim()), "--to", "json"]);
+    fetch.args([program, "fetch", &format!("{}/events", address.trim()), "--to", "ndjson"]);
     let found = shell::output(fetch.args(["--quiet", "-o", "-"]))?;
     running.end()?;
     if found.contains("packaged") && found.lines().count() == 1 {
