@@ -173,7 +173,8 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
         let seed = [&[which, 1, 12][..], &levels].concat();
         seeds.push(("parquet_levels", format!("{which}"), seed));
     }
-    let lists: Vec<u8> = (0..200).map(|at| at % 6).chain((0..200).map(|at| at * 7 % 3)).collect();
+    let lists: Vec<u8> =
+        (0..200).map(|at| at % 6).chain((0..200_u8).map(|at| at.wrapping_mul(7) % 3)).collect();
     seeds.push(("parquet_levels", "lists".into(), [&[4, 0, 0][..], &lists].concat()));
     seeds
 }
