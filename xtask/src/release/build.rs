@@ -47,7 +47,7 @@ impl Release {
         }
         let mut command = self.tool("cargo-zigbuild")?;
         command
-            .args([subcommand, "--release", "--locked", "--target", triple])
+            .args([subcommand, "--profile", "dist", "--locked", "--target", triple])
             .env("CARGO_TARGET_DIR", &self.target)
             // abi3: nothing about a certain Python has to be known.
             .env("PYO3_NO_PYTHON", "1")
@@ -56,7 +56,7 @@ impl Release {
     }
 
     fn built(&self, triple: &str, name: &str) -> Outcome<PathBuf> {
-        let file = self.target.join(triple).join("release").join(name);
+        let file = self.target.join(triple).join("dist").join(name);
         if file.exists() { Ok(file) } else { fail(format!("cargo left no {}", file.display())) }
     }
 
