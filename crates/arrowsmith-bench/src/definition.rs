@@ -126,17 +126,29 @@ impl Definition {
     }
 }
 
+/// What `names` select: a whole name, or its family, as `generate` and `--engine` have it: `battery`
+/// is `battery-8`, `battery-64`…, `cpu` is `arrowsmith-cpu`.
 pub(crate) fn select<T: Clone>(
     what: &'static str,
     all: &[T],
     name_of: impl Fn(&T) -> &String,
     names: &[String],
 ) -> Result<Vec<T>, BenchError> {
-    if let Some(name) = names.iter().find(|&name| all.iter().all(|item| name_of(item) != name)) {
+    let exact = |name: &String| all.iter().any(|item| name_of(item) == name);
+    let selects = |name: &String, item: &T| {
+        let item = name_of(item);
+        let size = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
+        let family = |rest: &str| rest.strip_prefix('-').is_some_and(size);
+        item == name
+            || !exact(name)
+                && (item.strip_prefix(name.as_str()).is_some_and(family)
+                    || item.strip_prefix("arrowsmith-") == Some(name))
+    };
+    if let Some(name) = names.iter().find(|&name| !all.iter().any(|item| selects(name, item))) {
         let known = all.iter().map(|item| name_of(item).clone()).collect();
         return Err(BenchError::UnknownName { what, name: name.clone(), known });
     }
-    let wanted = |item: &&T| names.is_empty() || names.contains(name_of(item));
+    let wanted = |item: &&T| names.is_empty() || names.iter().any(|name| selects(name, item));
     Ok(all.iter().filter(wanted).cloned().collect())
 }
 
@@ -160,6 +172,10 @@ mod tests {
         let picked = definition.select_workloads(&["trip".into(), "logs".into()]).unwrap();
         assert_eq!(picked.iter().map(|w| &w.name[..]).collect::<Vec<_>>(), ["trip", "logs"]);
         assert_eq!(definition.select_engines(&[]).unwrap().len(), definition.engines.len());
+        let engines = definition.select_engines(&["cpu".into()]).unwrap();
+        assert_eq!(engines.iter().map(|e| &e.name[..]).collect::<Vec<_>>(), ["arrowsmith-cpu"]);
+        let family = definition.select_workloads(&["battery".into()]).unwrap();
+        assert!(family.len() > 1 && family.iter().all(|w| !w.name.contains("u64")));
         let error = definition.select_engines(&["pandas".into()]).unwrap_err().to_string();
         assert!(error.starts_with("unknown engine \"pandas\"; there are arrowsmith-cpu,"));
     }

@@ -121,7 +121,9 @@ pub struct Row {
     pub engine: String,
     /// Parser threads.
     pub threads: usize,
-    /// Bytes of text sent in a run.
+    /// Bytes of text that were asked for.
+    pub asked_bytes: u64,
+    /// Bytes of text sent in a run: up to one record a connection more.
     pub bytes: u64,
     /// Records sent in a run.
     pub records: u64,
@@ -306,7 +308,7 @@ fn throughput(
         }
     }
     for (engine, runs) in &all {
-        let row = row(workload, engine.name, threads, runs);
+        let row = row(task, engine.name, runs);
         progress(&format!(
             "{:<8} {:<16} {threads} threads {:>7.1} MB {:>7.3} GB/s, {} lost",
             row.workload,
@@ -342,7 +344,7 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     Spread::of(&values.collect::<Vec<_>>()).map(|spread| spread.median)
 }
 
-fn row(workload: Workload, engine: &str, threads: usize, runs: &[Run]) -> Row {
+fn row(task: &Task<'_>, engine: &str, runs: &[Run]) -> Row {
     let bytes = runs.first().map_or(0, |run| run.bytes);
     let gigabytes = megabytes(bytes) / 1e3;
     let seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
@@ -360,9 +362,10 @@ fn row(workload: Workload, engine: &str, threads: usize, runs: &[Run]) -> Row {
         })
         .collect();
     Row {
-        workload: workload.name().to_owned(),
+        workload: task.workload.name().to_owned(),
         engine: engine.to_owned(),
-        threads,
+        threads: task.threads,
+        asked_bytes: task.bytes,
         bytes,
         records: runs.first().map_or(0, |run| run.records),
         seconds,

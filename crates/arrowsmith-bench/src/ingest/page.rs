@@ -49,9 +49,8 @@ fn line(row: &Row) -> (String, usize) {
     (row.engine.clone(), row.threads)
 }
 
-/// Sizes as they were asked for: what was sent is up to one record a connection more.
 fn sizes(rows: &[&Row]) -> Vec<u64> {
-    different(rows.iter().map(|row| row.bytes.next_power_of_two()))
+    different(rows.iter().map(|row| row.asked_bytes))
 }
 
 /// Name of an engine for readers.
@@ -74,7 +73,9 @@ fn ratios(report: &Report) -> String {
             let theirs = rows().filter(|row| of(row, other) && row.workload == *workload);
             let pair = |theirs: &Row| {
                 let same = |row: &&Row| {
-                    of(row, "cpu") && row.workload == *workload && same_size(row, theirs)
+                    of(row, "cpu")
+                        && row.workload == *workload
+                        && row.asked_bytes == theirs.asked_bytes
                 };
                 let ours = rows().find(same)?;
                 let cpu = theirs.cpu_s_per_gb.zip(ours.cpu_s_per_gb).map(|(a, b)| a / b);
@@ -107,11 +108,6 @@ fn ratios(report: &Report) -> String {
     text
 }
 
-/// Whether both were asked for as much text: what was sent is up to one record a connection more.
-fn same_size(a: &Row, b: &Row) -> bool {
-    a.bytes.next_power_of_two() == b.bytes.next_power_of_two()
-}
-
 fn throughput(report: &Report) -> String {
     let mut text =
         String::from("<section>\n<h2>Throughput by size (the paper's Fig. 8 and 9)</h2>\n");
@@ -127,8 +123,7 @@ fn throughput(report: &Report) -> String {
         let sizes = sizes(&rows);
         let series = lines.iter().zip(&names).enumerate().map(|(index, (key, name))| {
             let at = |size: &u64| {
-                let fits =
-                    |row: &&&Row| line(row) == *key && row.bytes.next_power_of_two() == *size;
+                let fits = |row: &&&Row| line(row) == *key && row.asked_bytes == *size;
                 rows.iter().find(fits).map(|row| row.gb_per_s)
             };
             Series { index, name, values: sizes.iter().map(at).collect() }

@@ -19,7 +19,9 @@ fn run_of(seconds: f64, stored: u64) -> Run {
 }
 
 fn report() -> Report {
-    let row = row(Workload::Trip, "cpu", 2, &[run_of(1.0, 11), run_of(4.0, 8), run_of(2.0, 12)]);
+    let source = source(Workload::Trip);
+    let task = Task { workload: Workload::Trip, source: &source, threads: 2, bytes: 1 << 20 };
+    let row = row(&task, "cpu", &[run_of(1.0, 11), run_of(4.0, 8), run_of(2.0, 12)]);
     let ms = LatencyMs { count: 5, p50: 1.5, p90: 2.5, p99: 3.5, p999: 4.5, max: 5.5 };
     Report {
         suite: "ingest".to_owned(),
@@ -65,6 +67,8 @@ fn the_page_shows_what_was_measured_and_nothing_from_elsewhere() {
     {
         assert!(page.contains(part), "{part}");
     }
+    // Sizes as they were asked for, not the power of two above what was sent.
+    assert!(page.contains("1.05 MB") && !page.contains("2.10 MB"));
     for part in ["NaN", "<script", "src=", "http://", "https://"] {
         assert!(!page.contains(part), "{part}");
     }
