@@ -23,7 +23,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Progress, When};
 use crate::rejects::Rejects;
 use crate::schema;
-use crate::size::{display, grouped};
+use crate::size::{counted, display, grouped, per_second};
 
 pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let started = Instant::now();
@@ -75,12 +75,13 @@ fn print(text: &str) -> Outcome {
 fn summary_text(summary: SinkSummary, bytes_in: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    let rate = bytes_in as f64 / seconds.max(f64::MIN_POSITIVE) / 1e9;
+    let rate = bytes_in as f64 / seconds.max(f64::MIN_POSITIVE);
     format!(
-        "{} rows; {} in, {} out; {seconds:.3} s, {rate:.2} GB/s",
-        grouped(summary.rows),
+        "{}; {} in, {} out; {seconds:.3} s, {}",
+        counted(summary.rows, "row"),
         display(bytes_in),
         display(summary.bytes),
+        per_second(rate),
     )
 }
 

@@ -74,6 +74,21 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 row`, `1,234 rows`.
+pub fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// Bytes a second in the decimal unit that shows digits: `1.25 GB/s`, `3.40 MB/s`, `0.80 kB/s`.
+pub fn per_second(bytes: f64) -> String {
+    let (name, scale) = match bytes {
+        _ if bytes >= 1e8 => ("GB/s", 1e9),
+        _ if bytes >= 1e5 => ("MB/s", 1e6),
+        _ => ("kB/s", 1e3),
+    };
+    format!("{:.2} {name}", bytes / scale)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

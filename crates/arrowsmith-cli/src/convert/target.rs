@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `convert` writes, and where: the name or `--to` says which sink, and options have to go with it.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use arrow_schema::SchemaRef;
@@ -49,6 +50,11 @@ impl<'a> Target<'a> {
         let mut wrong = wrong.chain(arrow_only.iter().filter(|_| !arrow));
         if let Some((name, _)) = wrong.find(|(_, given)| *given) {
             return Err(Failure::Usage(format!("{name} is not for {format} output")));
+        }
+        if to != To::Ndjson && path == Path::new("-") && std::io::stdout().is_terminal() {
+            let message = "standard output is a terminal, and Arrow and Parquet are binary: \
+                           send it to a file or a program, or say --to ndjson";
+            return Err(Failure::Usage(message.to_owned()));
         }
         let format = match to {
             To::Arrow => TargetFormat::Ipc(ipc_options(Format::File, args)),

@@ -11,7 +11,7 @@ use super::table::{ROWS_MAX, Table};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::schema;
-use crate::size::{display, grouped};
+use crate::size::{counted, display, grouped};
 
 /// Characters of a bound that are shown as text; `--json` has all.
 const BOUND_CHARS_MAX: usize = 32;
@@ -41,9 +41,9 @@ impl Report for FileReport {
             text.push_str(&format!(", created by {created_by}"));
         }
         text.push_str(&format!(
-            "\n{} rows in {} row groups\n",
-            grouped(self.rows),
-            self.row_groups.len()
+            "\n{} in {}\n",
+            counted(self.rows, "row"),
+            counted(self.row_groups.len() as u64, "row group")
         ));
         text.push_str(&schema::section(&self.schema));
         if !self.columns.is_empty() {
@@ -51,8 +51,8 @@ impl Report for FileReport {
         }
         for (index, group) in self.row_groups.iter().enumerate().take(ROWS_MAX) {
             text.push_str(&format!(
-                "\nrow group {index}: {} rows, {} ({} uncompressed)\n",
-                grouped(group.rows),
+                "\nrow group {index}: {}, {} ({} uncompressed)\n",
+                counted(group.rows, "row"),
                 display(group.bytes_compressed),
                 display(group.bytes_uncompressed)
             ));
