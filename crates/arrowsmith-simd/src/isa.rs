@@ -191,14 +191,26 @@ impl Level {
         levels
     }
 
-    /// The level that `ARROWSMITH_CPU` names if this CPU has it, else the best one. Decided once.
+    /// The level that `ARROWSMITH_CPU` names if this CPU has it, else the best one, with a warning
+    /// where a name was given. Decided once.
     pub fn get() -> Self {
         static LEVEL: OnceLock<Level> = OnceLock::new();
         *LEVEL.get_or_init(|| {
             let levels = Self::available();
-            let forced = std::env::var("ARROWSMITH_CPU").ok();
-            let forced = levels.iter().find(|level| Some(level.name()) == forced.as_deref());
-            *forced.or(levels.first()).unwrap_or(&Self::Portable(arch::portable::Portable))
+            let best = levels.first().copied();
+            let best = best.unwrap_or(Self::Portable(arch::portable::Portable));
+            let Some(asked) = std::env::var_os("ARROWSMITH_CPU") else { return best };
+            let forced = levels.iter().find(|level| asked == level.name());
+            forced.copied().unwrap_or_else(|| {
+                let names: Vec<_> = levels.iter().map(|level| level.name()).collect();
+                eprintln!(
+                    "arrowsmith: ARROWSMITH_CPU={}: this CPU has {}; using {}",
+                    asked.display(),
+                    names.join(", "),
+                    best.name()
+                );
+                best
+            })
         })
     }
 
