@@ -93,6 +93,7 @@ const SHARED: [(&str, &str); 4] =
     [("1", "clr"), ("1", "unknown_refused"), ("32", "record_bytes_max"), ("16", "depth_max")];
 const SETTINGS: [&str; 3] = ["refuse_unknown", "record_bytes_max", "depth_max"];
 
+/// Bits of a signal, from the first column of the tables above.
 fn bits(width: &str, shape: Shape) -> usize {
     match width {
         "W" => shape.width * 8,
@@ -101,7 +102,12 @@ fn bits(width: &str, shape: Shape) -> usize {
         "L" => shape.lanes() * 64,
         "5B" => shape.beat_bytes() * 40,
         "fault_e" => 8,
-        number => number.parse().unwrap_or(1),
+        // A packed struct: one element of its array.
+        "op_t" => 1,
+        number => number.parse().unwrap_or_else(|_| {
+            debug_assert!(false, "a table of ports has a width {number:?}");
+            1
+        }),
     }
 }
 
