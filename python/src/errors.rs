@@ -58,7 +58,7 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
                 Ok(exception)
             }),
         Error::File(error) => file_error(py, &error),
-        Error::Config(message) => exception(py, "ConfigError", &message),
+        Error::Config(message) => exception(py, "ConfigError", &in_python(&message)),
         other => exception(py, "ArrowsmithError", &other.to_string()),
     };
     exception.map_or_else(|error| error, PyErr::from_value)
@@ -99,15 +99,25 @@ fn file_error<'py>(py: Python<'py>, error: &FileError) -> PyResult<Bound<'py, Py
     Ok(exception)
 }
 
-/// A hint, which names options as the command line does, for those who have Python: `--infer-records all`
-/// becomes `infer_records all`.
-fn in_python(hint: &str) -> String {
-    let words = hint.split(' ').map(|word| match word.strip_prefix("--") {
-        Some(option) => option.replace('-', "_"),
-        None => word.to_owned(),
-    });
-    words.collect::<Vec<_>>().join(" ")
+/// A text that names options as the command line does, for those who have Python: `--infer-records
+/// all` becomes `infer_records="all"`, `--schema` becomes `schema=`.
+fn in_python(text: &str) -> String {
+    let mut words = text.split(' ').peekable();
+    let mut out: Vec<String> = Vec::new();
+    while let Some(word) = words.next() {
+        let Some(option) = word.strip_prefix("--") else {
+            out.push(word.to_owned());
+            continue;
+        };
+        let option = option.replace('-', "_");
+        let value = words.next_if(|word| VALUES.contains(word));
+        out.push(value.map_or_else(|| format!("{option}="), |value| format!("{option}={value:?}")));
+    }
+    out.join(" ")
 }
+
+/// Values of options that messages name.
+const VALUES: [&str; 4] = ["all", "auto", "concatenated", "array"];
 
 /// `OSError` makes its own subclasses of error numbers: 2 gives `FileNotFoundError`.
 fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {

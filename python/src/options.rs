@@ -11,7 +11,7 @@ use arrowsmith::{
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::errors::{config, raised};
 use crate::gpu;
@@ -195,6 +195,11 @@ pub(crate) fn get<'py, T: FromPyObjectOwned<'py>>(
 ) -> PyResult<T> {
     let py = options.py();
     let found = value(options, name)?;
+    if name == "columns" && found.is_instance_of::<PyString>() {
+        let message =
+            format!("columns: expected a list of names, as in columns=[{}]", found.repr()?);
+        return Err(PyTypeError::new_err(message));
+    }
     let extracted: Result<T, PyErr> = found.extract().map_err(Into::into);
     extracted.map_err(|error| {
         let message = format!("{name}: {}", error.value(py));

@@ -49,8 +49,13 @@ def test_hints_name_options_of_python() -> None:
     with pytest.raises(arrowsmith.DataError) as info:
         arrowsmith.read_json(text, infer_records=10)
     assert info.value.hint is not None
-    assert "infer_records all" in info.value.hint
+    assert 'infer_records="all"' in info.value.hint
     assert "--" not in str(info.value)
+
+
+def test_columns_as_one_text_says_what_is_expected() -> None:
+    with pytest.raises(TypeError, match=r"columns=\['a'\]"):
+        arrowsmith.read_json(b'{"a":1}', columns="a")  # type: ignore[arg-type]
 
 
 def test_the_rows_before_an_error_come_first() -> None:
