@@ -7,7 +7,7 @@ use arrowsmith_core::{DecodeOptions, Decoder, Result};
 
 use crate::Plan;
 
-/// Something that can run a plan: `cpu`, `reference`, and later `gpu` and `rtl`.
+/// Something that can run a plan: `cpu`, `reference`, `gpu` or `rtl`.
 pub trait Engine: Send + Sync {
     /// The name that `--engine` takes.
     fn name(&self) -> &'static str;
