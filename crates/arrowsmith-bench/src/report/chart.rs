@@ -30,7 +30,14 @@ impl LogScale {
         }
         let low = tick_candidates().rfind(|tick| *tick <= least).unwrap_or(least);
         let high = tick_candidates().find(|tick| *tick >= most && *tick > low).unwrap_or(most);
-        Self { low, high, from, to }
+        let mut scale = Self { low, high, from, to };
+        // Two ticks do not show that a scale is logarithmic.
+        while scale.ticks().count() < 3
+            && let Some(next) = tick_candidates().find(|tick| *tick > scale.high)
+        {
+            scale.high = next;
+        }
+        scale
     }
 
     pub(crate) fn at(&self, value: f64) -> f64 {
@@ -221,7 +228,7 @@ mod tests {
         let scale = LogScale::around([f64::NAN, 0.0].into_iter(), 0.0, 1.0);
         assert_eq!(scale.ticks().count(), 4);
         let one = LogScale::around([1.0].into_iter(), 0.0, 1.0);
-        assert!(one.at(1.0).is_finite() && one.ticks().count() == 2);
+        assert!(one.at(1.0).is_finite() && one.ticks().count() == 3);
     }
 
     #[test]
