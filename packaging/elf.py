@@ -19,7 +19,12 @@ def main(module: str) -> None:
         elf = ELFFile(stream)
         needed = [tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags("DT_NEEDED")]
         symbols = list(elf.get_section_by_name(".dynsym").iter_symbols())
-    undefined = {s.name for s in symbols if s["st_shndx"] == "SHN_UNDEF" and s.name}
+    # What is weak may be absent: its callers look.
+    undefined = {
+        s.name
+        for s in symbols
+        if s["st_shndx"] == "SHN_UNDEF" and s.name and s["st_info"]["bind"] != "STB_WEAK"
+    }
     defined = {s.name for s in symbols if s["st_shndx"] != "SHN_UNDEF" and s.name}
     foreign = sorted(name for name in undefined - musl if not re.match("_?Py", name))
     if foreign or needed not in (["libc.so"], []) or "PyInit__lib" not in defined:
