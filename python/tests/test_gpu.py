@@ -26,7 +26,7 @@ def test_gpu_reads_or_says_what_is_missing() -> None:
         assert table.num_rows == 2
         return
     assert "engine gpu" in said
-    assert "--engine auto" in said
+    assert 'engine="auto"' in said
 
 
 def test_batches_speak_the_device_interface() -> None:
