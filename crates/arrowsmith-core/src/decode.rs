@@ -76,6 +76,14 @@ pub struct Report {
     pub lines: u64,
     /// Records that were left out or changed, in the order of the input.
     pub rejects: Vec<Reject>,
+    /// Bytes at the end of the chunk that were not decoded, because the batch was full: flush, then
+    /// decode them. Always 0 without [`Decoder::set_batch_bytes`].
+    pub unread: usize,
+    /// Values whose keys the schema does not have, and the first of these keys. Only an engine that
+    /// counts them on its way says it.
+    pub left_out: u64,
+    /// See [`Report::left_out`].
+    pub left_out_key: Option<String>,
 }
 
 /// A plan set up on an engine: takes chunks of whole records, gives record batches.
@@ -86,6 +94,13 @@ pub trait Decoder: Send {
     /// With [`OnError::Fail`](crate::OnError::Fail) the first record that does not fit ends the call;
     /// the rows before it stay in the batch and `flush` gives them.
     fn decode(&mut self, chunk: &Chunk<'_>) -> Result<Report>;
+
+    /// Makes [`Decoder::decode`] stop between two records once the batch takes more than about this many
+    /// bytes, and say so in [`Report::unread`]. `false` from an engine that always takes whole chunks.
+    fn set_batch_bytes(&mut self, bytes: usize) -> bool {
+        let _ = bytes;
+        false
+    }
 
     /// Rows in the current batch.
     fn rows(&self) -> usize;

@@ -166,6 +166,9 @@ pub enum ErrorKind {
     RecordTooLong,
     /// More data in one batch than the column's 32-bit offsets can address.
     OffsetOverflow,
+    /// A record that becomes more than a limit in [`Limits`](crate::Limits) allows, which the message
+    /// names, or than the system has memory for.
+    Limit,
 }
 
 impl ErrorKind {
@@ -190,6 +193,7 @@ impl ErrorKind {
             Self::DepthExceeded => "depth-exceeded",
             Self::RecordTooLong => "record-too-long",
             Self::OffsetOverflow => "offset-overflow",
+            Self::Limit => "limit",
         }
     }
 

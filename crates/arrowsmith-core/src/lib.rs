@@ -9,7 +9,9 @@
 pub mod decode;
 pub mod error;
 pub mod file;
+pub mod foreign;
 pub mod limits;
+pub mod memory;
 pub mod options;
 pub mod sink;
 

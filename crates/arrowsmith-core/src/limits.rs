@@ -18,6 +18,15 @@ pub struct Limits {
     /// Largest page of a columnar file after decompression, in bytes. Default 2 GiB - 1, which is the most that
     /// Parquet can say: writers put a whole row group into one page. Memory is taken as it is filled.
     pub page_bytes_max: usize,
+    /// Most fields that a schema of JSON may have, those inside others counted too, whether it was given
+    /// or inferred. Default 10,000.
+    pub fields_max: usize,
+    /// Most bytes that the parts of fixed size of one row, or of one item of a list, may take in Arrow: what
+    /// an empty object becomes. Each value counts as one byte at least. Default 1 MiB.
+    pub row_bytes_max: usize,
+    /// Most memory that the columns of one batch may take while records are decoded into them, in bytes.
+    /// A pipeline ends batches long before; so this is what one record may become. Default 1 GiB.
+    pub batch_bytes_max: usize,
 }
 
 impl Limits {
@@ -50,6 +59,24 @@ impl Limits {
         self.page_bytes_max = page_bytes_max;
         self
     }
+
+    /// The defaults, with another greatest number of fields.
+    pub fn with_fields_max(mut self, fields_max: usize) -> Self {
+        self.fields_max = fields_max;
+        self
+    }
+
+    /// The defaults, with another widest row, in bytes.
+    pub fn with_row_bytes_max(mut self, row_bytes_max: usize) -> Self {
+        self.row_bytes_max = row_bytes_max;
+        self
+    }
+
+    /// The defaults, with another largest batch, in bytes.
+    pub fn with_batch_bytes_max(mut self, batch_bytes_max: usize) -> Self {
+        self.batch_bytes_max = batch_bytes_max;
+        self
+    }
 }
 
 impl Default for Limits {
@@ -60,6 +87,9 @@ impl Default for Limits {
             memory_bytes_max: 256 << 20,
             metadata_bytes_max: 256 << 20,
             page_bytes_max: (2 << 30) - 1,
+            fields_max: 10_000,
+            row_bytes_max: 1 << 20,
+            batch_bytes_max: 1 << 30,
         }
     }
 }

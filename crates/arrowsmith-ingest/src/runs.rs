@@ -88,7 +88,8 @@ mod tests {
             record: Vec::new(),
             kept_as_null: false,
         };
-        Report { records, lines: records, rejects: left_out.iter().map(reject).collect() }
+        let rejects = left_out.iter().map(reject).collect();
+        Report { records, lines: records, rejects, ..Report::default() }
     }
 
     #[test]

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a text that is no JSON from its first byte on probably is: for the hint of the error.
+//!
+//! A guess from the first bytes, made when reading has failed already; nothing is decided by it.
+
+/// First bytes of what people have, and what that is.
+const MAGIC: &[(&[u8], &str)] = &[
+    (b"ARROW1", "an Arrow IPC file, which is not read here: write it as JSON lines or Parquet"),
+    (b"\xFF\xFF\xFF\xFF", "an Arrow IPC stream, which is not read here"),
+    (b"PAR1", "a Parquet file: --format parquet reads it"),
+    (b"PARE", "a Parquet file whose footer is encrypted, which is not read"),
+    (b"BZh", "compressed with bzip2, which is not read: gzip, zstd and lz4 are"),
+    (b"\xFD7zXZ\0", "compressed with xz, which is not read: gzip, zstd and lz4 are"),
+    (b"PK\x03\x04", "a zip archive, which is not read: unpack it first"),
+    (b"\x1F\x8B", "compressed with gzip: --compression-in gzip reads it"),
+    (b"\x28\xB5\x2F\xFD", "compressed with zstd: --compression-in zstd reads it"),
+    (b"\x04\x22\x4D\x18", "compressed with lz4: --compression-in lz4 reads it"),
+    (b"\xFF\x06\0\0sNaPpY", "compressed with snappy, which is not read: gzip, zstd and lz4 are"),
+    (b"7z\xBC\xAF\x27\x1C", "a 7z archive, which is not read: unpack it first"),
+    (b"Obj\x01", "an Avro file, which is not read"),
+    (b"ORC", "an ORC file, which is not read"),
+    (b"SQLite format 3\0", "an SQLite database, which is not read"),
+    (b"\xFF\xFE", "UTF-16, which is not read: JSON is UTF-8"),
+    (b"\xFE\xFF", "UTF-16, which is not read: JSON is UTF-8"),
+    (b"<?xml", "XML, which is not read"),
+    (b"<!DOCTYPE", "HTML, which is not read"),
+    (b"<html", "HTML, which is not read"),
+    (b"---\n", "YAML, which is not read"),
+];
+
+/// What an input that begins like this probably is, if it is a format that is known and is not JSON.
+pub fn guess(text: &[u8]) -> Option<String> {
+    let known = MAGIC.iter().find(|(magic, _)| text.starts_with(magic));
+    let what = known.map(|(_, what)| *what).or_else(|| separated(text))?;
+    Some(format!("this looks like {what}"))
+}
+
+/// Whether the first line is one of names, with the same mark between them and no JSON about them.
+fn separated(text: &[u8]) -> Option<&'static str> {
+    let line = text.split(|byte| *byte == b'\n').next()?;
+    let begins = line.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'"');
+    let is_text = std::str::from_utf8(line).is_ok() && !line.contains(&0);
+    let has = |mark| line.contains(&mark);
+    if !begins || !is_text || has(b'{') || has(b'[') {
+        return None;
+    }
+    if has(b'\t') {
+        return Some("tab-separated values (TSV), which are not read");
+    }
+    (has(b',') || has(b';')).then_some("comma-separated values (CSV), which are not read")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_known_by_their_first_bytes() {
+        for (text, what) in [
+            (&b"ARROW1\0\0\xFF\xFF"[..], "an Arrow IPC file"),
+            (b"PAR1\x15\x04", "a Parquet file"),
+            (b"BZh91AY&SY", "compressed with bzip2"),
+            (b"\xFD7zXZ\0\0\x04", "compressed with xz"),
+            (b"PK\x03\x04\x14\0", "a zip archive"),
+            (b"id,name\n1,x\n", "comma-separated values"),
+            (b"\"id\";\"name\"\r\n", "comma-separated values"),
+            (b"id\tname", "tab-separated values"),
+        ] {
+            let said = guess(text).unwrap();
+            assert!(said.starts_with(&format!("this looks like {what}")), "{said}");
+        }
+    }
+
+    #[test]
+    fn text_that_might_be_broken_json_is_not_guessed_at() {
+        for text in
+            [&b""[..], b"hello", b"{\"a\":1,}", b"nul, 1 [", b"+1,2", b"a: {b, c}", b"\0a,b"]
+        {
+            assert_eq!(guess(text), None, "{}", text.escape_ascii());
+        }
+    }
+}
