@@ -7,8 +7,12 @@
 //! pool keeps a sixteenth of the machine's memory, [`POOL_BYTES_MAX`] at most, or what
 //! [`set_pool_bytes_max`] says; what is beyond that is given back to the system. So it never holds more
 //! than arrays that lived at one time took up.
+//!
+//! Every block passes the gate of [`arrowsmith_core::memory`]: growth that the thread's budget or the
+//! system refuses unwinds with [`Refused`], and [`Buf::try_reserve`] gives it as a result. Nothing here
+//! ends the process.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc};
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -16,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
+use arrowsmith_core::memory::{self, Refused};
 
 /// Bytes that the pool keeps mapped for re-use at most, unless configured otherwise.
 pub const POOL_BYTES_MAX: usize = 1 << 30;
@@ -158,29 +163,37 @@ pub fn pool_clear() {
 
 impl Block {
     /// At least `bytes` bytes, contents undefined.
-    fn new(bytes: usize) -> Self {
-        if bytes < POOLED_BYTES_MIN {
-            let capacity = bytes.next_multiple_of(ALIGN_BYTES).max(ALIGN_BYTES);
-            return Self { ptr: allocate(capacity), capacity, page: None };
-        }
-        let capacity = bytes.checked_next_power_of_two().unwrap_or(bytes);
-        if let Ok(mut pool) = POOL.lock() {
-            let class = capacity.trailing_zeros() as usize;
-            if let Some(block) = pool.free[class].pop() {
-                pool.bytes -= block.capacity;
-                return block;
-            }
+    fn new(bytes: usize) -> Result<Self, Refused> {
+        let capacity = match bytes {
+            ..POOLED_BYTES_MIN => bytes.next_multiple_of(ALIGN_BYTES).max(ALIGN_BYTES),
+            _ => bytes.checked_next_power_of_two().ok_or(Refused::by_system(bytes))?,
+        };
+        memory::charge(capacity)?;
+        Self::find(capacity).ok_or_else(|| {
+            memory::release(capacity);
+            Refused::by_system(capacity)
+        })
+    }
+
+    /// A block of this capacity, from the pool or from the system, if that has one.
+    fn find(capacity: usize) -> Option<Self> {
+        if capacity >= POOLED_BYTES_MIN
+            && let Ok(mut pool) = POOL.lock()
+            && let Some(block) = pool.free[capacity.trailing_zeros() as usize].pop()
+        {
+            pool.bytes -= block.capacity;
+            return Some(block);
         }
         match capacity {
-            ..SHARED_BYTES_MIN => Self { ptr: allocate(capacity), capacity, page: None },
+            ..SHARED_BYTES_MIN => Some(Self { ptr: allocate(capacity)?, capacity, page: None }),
             SHARED_BYTES_MIN..HUGE_PAGE_BYTES => Self::share(capacity),
-            HUGE_PAGE_BYTES.. => Self { ptr: map(capacity), capacity, page: None },
+            HUGE_PAGE_BYTES.. => Some(Self { ptr: map(capacity)?, capacity, page: None }),
         }
     }
 
     /// The first part of a new huge page, the others being free. `capacity` divides the page.
-    fn share(capacity: usize) -> Self {
-        let page = Arc::new(HugePage { ptr: map(HUGE_PAGE_BYTES) });
+    fn share(capacity: usize) -> Option<Self> {
+        let page = Arc::new(HugePage { ptr: map(HUGE_PAGE_BYTES)? });
         let part = |at: usize| {
             // SAFETY: the page has as many parts.
             let ptr = unsafe { page.ptr.add(at * capacity) };
@@ -191,7 +204,7 @@ impl Block {
             pool.bytes += others.len() * capacity;
             pool.free[capacity.trailing_zeros() as usize].extend(others.map(part));
         }
-        part(0)
+        Some(part(0))
     }
 
     /// Gives the memory back to the system.
@@ -202,8 +215,7 @@ impl Block {
             return;
         }
         if this.capacity < HUGE_PAGE_BYTES {
-            // SAFETY: other blocks below the limit come from `allocate` with this very layout.
-            unsafe { dealloc(this.ptr.as_ptr(), layout(this.capacity)) };
+            give_back(this.ptr, this.capacity);
         } else {
             unmap(this.ptr, this.capacity);
         }
@@ -212,6 +224,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
+        memory::release(self.capacity);
         let block = Self { ptr: self.ptr, capacity: self.capacity, page: self.page.take() };
         if self.capacity >= POOLED_BYTES_MIN
             && let Ok(mut pool) = POOL.lock()
@@ -225,21 +238,26 @@ impl Drop for Block {
     }
 }
 
-fn layout(capacity: usize) -> Layout {
-    // A capacity that is not a valid layout cannot be allocated either way.
-    Layout::from_size_align(capacity, ALIGN_BYTES)
-        .unwrap_or_else(|_| handle_alloc_error(Layout::new::<u8>()))
+/// The layout of a block; `None` for more than an address space has.
+fn layout(capacity: usize) -> Option<Layout> {
+    Layout::from_size_align(capacity, ALIGN_BYTES).ok()
 }
 
-fn allocate(capacity: usize) -> NonNull<u8> {
-    let layout = layout(capacity);
+fn allocate(capacity: usize) -> Option<NonNull<u8>> {
     // SAFETY: the layout has a size of at least ALIGN_BYTES.
-    let ptr = unsafe { alloc(layout) };
-    NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout))
+    NonNull::new(unsafe { alloc(layout(capacity)?) })
+}
+
+/// Frees what [`allocate`] gave.
+fn give_back(ptr: NonNull<u8>, capacity: usize) {
+    if let Some(layout) = layout(capacity) {
+        // SAFETY: the block comes from `allocate` with this very layout and has no other owner.
+        unsafe { dealloc(ptr.as_ptr(), layout) };
+    }
 }
 
 #[cfg(target_os = "linux")]
-fn map(capacity: usize) -> NonNull<u8> {
+fn map(capacity: usize) -> Option<NonNull<u8>> {
     // SAFETY: an anonymous private mapping touches no memory that exists.
     let ptr = unsafe {
         libc::mmap(
@@ -252,11 +270,11 @@ fn map(capacity: usize) -> NonNull<u8> {
         )
     };
     if ptr == libc::MAP_FAILED {
-        handle_alloc_error(layout(capacity));
+        return None;
     }
     // SAFETY: the range was mapped above. The advice may be refused; memory works all the same.
     unsafe { libc::madvise(ptr, capacity, libc::MADV_HUGEPAGE) };
-    NonNull::new(ptr.cast()).unwrap_or_else(|| handle_alloc_error(layout(capacity)))
+    NonNull::new(ptr.cast())
 }
 
 #[cfg(target_os = "linux")]
@@ -266,14 +284,13 @@ fn unmap(ptr: NonNull<u8>, capacity: usize) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn map(capacity: usize) -> NonNull<u8> {
+fn map(capacity: usize) -> Option<NonNull<u8>> {
     allocate(capacity)
 }
 
 #[cfg(not(target_os = "linux"))]
 fn unmap(ptr: NonNull<u8>, capacity: usize) {
-    // SAFETY: the block comes from `allocate` with this very layout.
-    unsafe { dealloc(ptr.as_ptr(), layout(capacity)) };
+    give_back(ptr, capacity);
 }
 
 /// A growable array of `T` in pooled memory.
@@ -303,11 +320,23 @@ impl<T: ArrowNativeType> Default for Buf<T> {
 }
 
 impl<T: ArrowNativeType> Buf<T> {
-    /// An empty buffer with room for `capacity` elements.
+    /// An empty buffer with room for `capacity` elements. Where an input says how many, see
+    /// [`Buf::try_with_capacity`].
     pub fn with_capacity(capacity: usize) -> Self {
         let mut buf = Self::default();
+        // Bounded: growth is the gate itself.
         buf.reserve(capacity);
         buf
+    }
+
+    /// As [`Buf::with_capacity`].
+    ///
+    /// # Errors
+    /// As [`Buf::try_reserve`].
+    pub fn try_with_capacity(capacity: usize) -> Result<Self, Refused> {
+        let mut buf = Self::default();
+        buf.try_reserve(capacity)?;
+        Ok(buf)
     }
 
     /// Elements in the buffer.
@@ -388,7 +417,8 @@ impl<T: ArrowNativeType> Buf<T> {
         self.len += N;
     }
 
-    /// Makes room for `additional` more elements.
+    /// Makes room for `additional` more elements. Where there is none to be had this unwinds with a
+    /// [`Refused`], as all growth does; [`memory::Budget::run`] makes an error of it.
     #[inline(always)]
     pub fn reserve(&mut self, additional: usize) {
         if self.capacity - self.len < additional {
@@ -396,10 +426,22 @@ impl<T: ArrowNativeType> Buf<T> {
         }
     }
 
+    /// As [`Buf::reserve`], where an input says how many.
+    ///
+    /// # Errors
+    /// Where the thread's budget, or the system, has no room for them; the buffer is as before.
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), Refused> {
+        if self.capacity - self.len < additional {
+            self.try_grow(additional)?;
+        }
+        Ok(())
+    }
+
     /// Pointer to the room for `additional` more elements, made if it is not there. Writing there is
     /// for kernels; the elements count once [`Buf::advance`] says so.
     #[inline(always)]
     pub(crate) fn spare(&mut self, additional: usize) -> *mut T {
+        // Bounded: growth is the gate itself.
         self.reserve(additional);
         // SAFETY: `len <= capacity`.
         unsafe { self.ptr.as_ptr().add(self.len) }
@@ -454,9 +496,14 @@ impl<T: ArrowNativeType> Buf<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, additional: usize) {
+        self.try_grow(additional).unwrap_or_else(|refused| refused.unwind());
+    }
+
+    #[cold]
+    fn try_grow(&mut self, additional: usize) -> Result<(), Refused> {
         let least = self.len.saturating_add(additional);
-        let wanted = least.max(self.capacity * 2).max(self.hint).max(32);
-        let block = Block::new(wanted.saturating_mul(size_of::<T>()));
+        let wanted = least.max(self.capacity.saturating_mul(2)).max(self.hint).max(32);
+        let block = Block::new(wanted.saturating_mul(size_of::<T>()))?;
         let capacity = block.capacity / size_of::<T>();
         let to: NonNull<T> = block.ptr.cast();
         // SAFETY: both ranges hold `len` elements and belong to different blocks.
@@ -464,6 +511,7 @@ impl<T: ArrowNativeType> Buf<T> {
         self.ptr = to;
         self.block = Some(block);
         self.capacity = capacity;
+        Ok(())
     }
 
     /// Takes the elements out as an Arrow buffer without copying, and remembers their number as a hint
@@ -558,7 +606,16 @@ impl BitBuffer {
 
     /// Makes room for `additional` more bits.
     pub fn reserve(&mut self, additional: usize) {
+        // Bounded: growth is the gate itself.
         self.words.reserve(additional / 64 + 1);
+    }
+
+    /// As [`BitBuffer::reserve`], where an input says how many.
+    ///
+    /// # Errors
+    /// As [`Buf::try_reserve`].
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), Refused> {
+        self.words.try_reserve(additional / 64 + 1)
     }
 
     /// Appends the lowest `count` bits of `bits`, 64 at most.
@@ -654,6 +711,45 @@ impl BitBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn growth_is_charged_and_refused() {
+        let mut budget = memory::Budget::new("batch_bytes_max", 64 << 10);
+        let mut buf = Buf::<u64>::default();
+        let mut bits = BitBuffer::default();
+        let refused = budget.run(|| {
+            for value in 0.. {
+                buf.push(value);
+                bits.push(value % 3 == 0);
+            }
+        });
+        assert_eq!(refused.unwrap_err().limit, "batch_bytes_max");
+        // While it grows, a buffer is there twice: 16 KiB and 32 KiB, and 64 KiB do not fit.
+        assert_eq!(buf.len(), 4096);
+        assert!(budget.held_bytes() < 40 << 10, "{}", budget.held_bytes());
+        assert_eq!(buf.as_slice()[4095], 4095);
+        // What is full is full as it was, and can be cut back and go on.
+        bits.truncate(4096);
+        assert_eq!(budget.run(|| buf.truncate(4000)), Ok(()));
+        assert_eq!(budget.run(|| buf.push(7)), Ok(()));
+        assert_eq!(bits.count_ones(0, 4096), 1366);
+        assert_eq!(budget.run(|| drop((buf, bits))), Ok(()));
+        assert_eq!(budget.held_bytes(), 0);
+    }
+
+    #[test]
+    fn sizes_beyond_the_machine_are_refused() {
+        let refused = |capacity| Buf::<u64>::try_with_capacity(capacity).unwrap_err();
+        for capacity in [usize::MAX, usize::MAX / 8, 1 << 59, 1 << 56] {
+            assert_eq!(refused(capacity).limit, "", "{capacity}");
+        }
+        let mut buf = Buf::<u8>::default();
+        buf.push(1);
+        let caught = memory::Budget::UNBOUNDED.clone().run(|| buf.push_n(0, usize::MAX - 1));
+        assert!(caught.is_err());
+        assert_eq!(buf.as_slice(), [1]);
+        assert!(BitBuffer::default().try_reserve(usize::MAX).is_err());
+    }
 
     #[test]
     fn the_memory_of_the_machine_is_known() {

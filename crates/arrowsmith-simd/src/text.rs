@@ -72,10 +72,11 @@ impl TextBuf {
     pub fn truncate(&mut self, len: usize) {
         if len < self.len() {
             self.offsets.truncate(len + 1);
-            self.bytes.truncate(offset(self.offsets.last().unwrap_or(0)));
             self.valid_strings = self.valid_strings.min(len);
-            self.valid_bytes = self.valid_bytes.min(self.bytes.len());
         }
+        // Work that ran out of memory leaves a part of a string behind, too.
+        self.drop_partial();
+        self.valid_bytes = self.valid_bytes.min(self.bytes.len());
     }
 
     /// Drops what [`TextBuf::push_json`] left of a string that it could not finish.
@@ -101,6 +102,12 @@ impl TextBuf {
     #[inline(always)]
     pub fn push_empty(&mut self) {
         self.end();
+    }
+
+    /// Appends `count` empty strings.
+    pub fn push_empties(&mut self, count: usize) {
+        let end = self.offsets.last().unwrap_or(0);
+        self.offsets.push_n(end, count);
     }
 
     /// Appends the JSON string whose first byte after the opening quote is at `pos`; gives the
