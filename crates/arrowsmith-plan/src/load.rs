@@ -48,7 +48,12 @@ pub fn load_schema(spec: &str) -> Result<Schema> {
     } else if spec.contains(':') || spec.contains('\n') {
         parse_schema(spec)
     } else {
-        let message = format!("{spec:?} is no file, and no schema either ('name: type, …')");
+        // A space says that it was meant as a text, unless it is in a path.
+        let text = spec.trim().contains(' ') && !spec.contains(['/', '\\']);
+        let message = match text {
+            true => format!("expected 'name: type, …', found no ':' in {spec:?}"),
+            false => format!("there is no file {spec:?}, and a schema is written 'name: type, …'"),
+        };
         Err(Error::schema("", message))
     }
 }

@@ -105,7 +105,7 @@ fn inline_text_and_what_is_wrong() {
     assert_eq!(schema.fields().len(), 2);
     assert_eq!(
         load_schema("missing.schema").unwrap_err().to_string(),
-        "schema: \"missing.schema\" is no file, and no schema either ('name: type, …')"
+        "schema: there is no file \"missing.schema\", and a schema is written 'name: type, …'"
     );
     assert_eq!(error(b""), "schema: there is nothing in it");
     assert_eq!(error(b"\xEF\xBB\xBF \n"), "schema: there is nothing in it");

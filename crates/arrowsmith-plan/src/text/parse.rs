@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, UnionFields, UnionMode};
 use arrowsmith_core::Result;
 
 use super::lex::{Kind, Place, Token, lex};
-use super::types::{INTERVALS, UNITS, json, precision_max, simple};
+use super::types::{INTERVALS, UNITS, elsewhere, json, precision_max, simple};
 use crate::plan::{
     ENCODING_METADATA_KEY, EXTENSION_NAME_KEY, JSON_EXTENSION_NAME, ROOT_METADATA_KEY,
 };
@@ -244,6 +244,10 @@ impl Parser {
             "decimal" | "numeric" => {
                 place.error(format!("expected a type, found '{word}': decimal128 or decimal256?"))
             }
+            other if elsewhere(other).is_some() => place.error(format!(
+                "expected a type, found '{word}': it is called {} here",
+                elsewhere(other).unwrap_or_default()
+            )),
             _ => place.error(format!(
                 "expected a type (int64, float64, utf8, bool, timestamp(us), list<…>, struct<…>, \
                  json, …), found '{word}'"

@@ -43,6 +43,38 @@ const ALIASES: &[(&str, DataType)] = &[
     ("binaryview", DataType::BinaryView),
 ];
 
+/// Names that other systems have for types whose width they do not agree on with Arrow's, and what to
+/// write.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("integer", "int32 or int64"),
+    ("tinyint", "int8"),
+    ("smallint", "int16"),
+    ("bigint", "int64"),
+    ("long", "int64"),
+    ("short", "int16"),
+    ("byte", "int8"),
+    ("varchar", "utf8"),
+    ("char", "utf8"),
+    ("text", "utf8"),
+    ("str", "utf8"),
+    ("bytes", "binary"),
+    ("blob", "binary"),
+    ("varbinary", "binary"),
+    ("datetime", "timestamp(us)"),
+    ("timestamptz", "timestamp(us, \"UTC\")"),
+    ("time", "time32(s), time32(ms), time64(us) or time64(ns)"),
+    ("array", "list<…>"),
+    ("object", "struct<…>, map<utf8, …> or json"),
+    ("row", "struct<…>"),
+    ("number", "float64, int64 or decimal128(…)"),
+    ("uuid", "utf8"),
+];
+
+/// What a type is called here that has this name, in lower case, elsewhere.
+pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
+    ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, here)| *here)
+}
+
 /// JSON text kept as it is: strings with the extension type in the field's metadata.
 pub(super) const JSON: &[(&str, DataType)] = &[
     ("json", DataType::Utf8),
