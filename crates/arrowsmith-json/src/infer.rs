@@ -5,13 +5,15 @@
 //! can only make a kind wider: integer → number, missing → nullable, and, where nothing else holds both
 //! values, `json`, which keeps any text as it stands. So the order of the records matters only for the
 //! order of the columns, nothing is lost, and no valid record makes inference fail. Memory is bounded by
-//! the number of distinct keys, not by the number of records. `docs/guide/schema.md` has the rules.
+//! the number of distinct keys, which [`Limits::fields_max`] bounds, not by the number of records. `docs/guide/schema.md` has the rules.
 
 mod lattice;
 mod reader;
 
 use arrow_schema::Schema;
-use arrowsmith_core::{Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result};
+use arrowsmith_core::{
+    Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result, foreign,
+};
 
 use lattice::Node;
 use reader::{Fault, Reader, Rules};
@@ -35,7 +37,7 @@ pub struct InferOptions {
     pub skip_malformed: bool,
     /// Take `NaN`, `Infinity` and `-Infinity` for numbers. Default `false`.
     pub allow_nan: bool,
-    /// Bounds on what input may ask for; the depth counts here.
+    /// Bounds on what input may ask for; the depth and the number of fields count here.
     pub limits: Limits,
 }
 
@@ -70,12 +72,19 @@ pub struct Inferrer {
     records: u64,
     /// Records before the chunk that is being looked at.
     records_before: u64,
+    /// Fields that may still be made of keys that are new, those of maps to be counted too.
+    fields_left: usize,
 }
+
+/// Keys that are looked at for each field that a schema may have: keys of objects that turn out to be maps
+/// are many, and all of them are held until then.
+const KEYS_PER_FIELD: usize = 16;
 
 impl Inferrer {
     /// An inferrer that has seen nothing.
     pub fn new(options: InferOptions) -> Self {
-        Self { options, root: Node::default(), records: 0, records_before: 0 }
+        let fields_left = options.limits.fields_max.saturating_mul(KEYS_PER_FIELD);
+        Self { options, root: Node::default(), records: 0, records_before: 0, fields_left }
     }
 
     /// Records that were looked at so far.
@@ -176,7 +185,9 @@ impl Inferrer {
             after(reader)?;
             reader.at = start;
         }
+        reader.fields_left = self.fields_left;
         reader.value(Some(&mut self.root), 0)?;
+        self.fields_left = reader.fields_left;
         after(reader)?;
         self.records += 1;
         Ok(())
@@ -184,7 +195,7 @@ impl Inferrer {
 
     /// A record that is not JSON, which is an error unless it is passed over.
     fn malformed(&self, chunk: &Chunk<'_>, fault: &Fault) -> Result<()> {
-        if self.options.skip_malformed {
+        if self.options.skip_malformed && fault.kind != ErrorKind::Limit {
             return Ok(());
         }
         let data = chunk.data();
@@ -200,13 +211,14 @@ impl Inferrer {
             Some(b'\n') => "end of line".to_owned(),
             Some(byte) => format!("'{}'", byte.escape_ascii()),
         };
+        let hint = if position.offset == 0 { foreign::guess(data) } else { None };
         Err(Error::from(DataError {
             kind: fault.kind,
             position,
             path: String::new(),
             expected: fault.expected.to_owned(),
             found,
-            hint: None,
+            hint,
         }))
     }
 }

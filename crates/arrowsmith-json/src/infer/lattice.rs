@@ -150,15 +150,21 @@ impl Node {
         }
     }
 
-    /// The object has this key: the place of its value, unless it is not looked into.
-    pub(super) fn key(&mut self, name: &str, keys_max: usize) -> Option<&mut Self> {
+    /// The object has this key: the place of its value, unless it is not looked into. A key that is new
+    /// is counted in `created`.
+    pub(super) fn key(
+        &mut self,
+        name: &str,
+        keys_max: usize,
+        created: &mut usize,
+    ) -> Option<&mut Self> {
         if let Kind::Object(object) = &mut self.kind
             && object.place(name) >= keys_max
         {
             self.kind = Kind::Map(Box::new(std::mem::take(&mut **object).into_values()));
         }
         match &mut self.kind {
-            Kind::Object(object) => Some(object.value(name)),
+            Kind::Object(object) => Some(object.value(name, created)),
             Kind::Map(value) => Some(value),
             _ => None,
         }
@@ -314,10 +320,11 @@ impl Object {
         self.next
     }
 
-    fn value(&mut self, name: &str) -> &mut Node {
+    fn value(&mut self, name: &str, created: &mut usize) -> &mut Node {
         let place = self.place(name);
         self.next = place + 1;
         if place == self.fields.len() {
+            *created += 1;
             let key = Key { name: name.into(), node: Node::default(), present: 0, last: 0 };
             self.fields.push(key);
             self.places.insert(name.into(), place);

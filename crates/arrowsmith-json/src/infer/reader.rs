@@ -23,9 +23,6 @@ const NESTING_MAX: usize = 30;
 /// Deepest recursion, whatever the limit says: the stack has to hold it.
 const DEPTH_MAX: usize = 1024;
 
-/// Columns beyond which records are taken for maps themselves.
-const COLUMNS_MAX: usize = 1 << 15;
-
 /// Why a record is not JSON.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
@@ -44,6 +41,8 @@ pub(super) struct Rules {
     object_keys_max: usize,
     timestamps: bool,
     allow_nan: bool,
+    /// Columns beyond which records are taken for maps themselves.
+    columns_max: usize,
 }
 
 impl From<&InferOptions> for Rules {
@@ -53,6 +52,7 @@ impl From<&InferOptions> for Rules {
             object_keys_max: options.object_keys_max,
             timestamps: options.timestamps,
             allow_nan: options.allow_nan,
+            columns_max: options.limits.fields_max,
         }
     }
 }
@@ -63,6 +63,8 @@ pub(super) struct Reader<'a> {
     pub(super) at: usize,
     depth: usize,
     rules: Rules,
+    /// Fields that may still be made of keys that are new.
+    pub(super) fields_left: usize,
 }
 
 /// A string between its quotes.
@@ -76,7 +78,7 @@ struct Str<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8], at: usize, rules: Rules) -> Self {
-        Self { bytes, at, depth: 0, rules }
+        Self { bytes, at, depth: 0, rules, fields_left: usize::MAX }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -242,7 +244,8 @@ impl<'a> Reader<'a> {
         if self.peek() == Some(b'}') {
             return self.more(b'}', "'}'").map(|_| ());
         }
-        let keys_max = if nesting == 0 { COLUMNS_MAX } else { self.rules.object_keys_max };
+        let keys_max =
+            if nesting == 0 { self.rules.columns_max } else { self.rules.object_keys_max };
         loop {
             let at = self.at;
             if self.peek() != Some(b'"') {
@@ -265,7 +268,16 @@ impl<'a> Reader<'a> {
                     node.json();
                     None
                 }
-                Some(node) => node.key(&key.unescaped(), keys_max),
+                Some(node) => {
+                    let mut created = 0;
+                    let value = node.key(&key.unescaped(), keys_max, &mut created);
+                    let Some(left) = self.fields_left.checked_sub(created) else {
+                        let expected = "fewer keys that are new (see --fields-max)";
+                        return Err(Fault { kind: ErrorKind::Limit, at, expected });
+                    };
+                    self.fields_left = left;
+                    value
+                }
                 None => None,
             };
             self.value(value, nesting + 1)?;
