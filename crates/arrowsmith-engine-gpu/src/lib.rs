@@ -206,6 +206,7 @@ impl Engine for GpuEngine {
     }
 
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+        plan.check(&options.limits)?;
         match Program::new(plan) {
             Ok(program) => Ok(Box::new(self.kernels(plan, options, program)?)),
             Err(_) => CpuEngine::default().decoder(plan, options),

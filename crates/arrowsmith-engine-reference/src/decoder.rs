@@ -4,6 +4,9 @@
 //!
 //! A chunk is first decoded as a whole. Only when that fails it is decoded again a record at a
 //! time, which finds the record at fault and keeps the rows before it.
+//!
+//! arrow-json's own buffers grow as they like, so that memory is bounded by what goes in: as many rows at
+//! once as their width allows, and no more lists in a chunk than their items allow.
 
 use std::sync::Arc;
 
@@ -12,7 +15,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith_core::{
     Chunk, DataError, Decoder, Error, ErrorKind, Framing, Limits, Position, Report, Result,
 };
-use arrowsmith_plan::Plan;
+use arrowsmith_plan::{Node, Op, Plan, width};
 
 use crate::scan::{Scan, scan};
 
@@ -27,35 +30,65 @@ pub(crate) struct ReferenceDecoder {
     plan: Arc<Plan>,
     strict: bool,
     limits: Limits,
+    /// Rows that are converted at once.
+    rows_at_once: usize,
+    /// Bytes of a batch, about, after which decoding stops.
+    batch_bytes: usize,
     bulk: arrow_json::reader::Decoder,
     done: Vec<RecordBatch>,
     rows: usize,
 }
 
+/// Arrow bytes that rows converted at once take, if they have no values.
+const BYTES_AT_ONCE: usize = 4 << 20;
+
 impl ReferenceDecoder {
     /// Sets arrow-json up for `plan`; `strict` refuses unknown keys.
     pub(crate) fn new(plan: Arc<Plan>, strict: bool, limits: Limits) -> Result<Self> {
-        let bulk = build(&plan, strict, ROWS_AT_ONCE)?;
-        Ok(Self { plan, strict, limits, bulk, done: Vec::new(), rows: 0 })
+        let rows_at_once = (BYTES_AT_ONCE / plan.row_bytes().max(1)).clamp(1, ROWS_AT_ONCE);
+        let bulk = build(&plan, strict, rows_at_once)?;
+        let (done, rows, batch_bytes) = (Vec::new(), 0, usize::MAX);
+        Ok(Self { plan, strict, limits, rows_at_once, batch_bytes, bulk, done, rows })
     }
 
-    /// Decodes all of `pieces`, or nothing.
-    fn decode_bulk(&mut self, pieces: &[&[u8]], joined: bool) -> Result<Vec<RecordBatch>> {
+    /// Decodes `pieces`, or nothing: as many as a batch takes. Also gives the bytes of them, one between
+    /// each two, that are left.
+    fn decode_bulk(&mut self, pieces: &[&[u8]], joined: bool) -> Result<(Vec<RecordBatch>, usize)> {
         let mut batches = Vec::new();
+        let mut left = 0;
+        let mut held = bytes(&self.done);
         for (number, piece) in pieces.iter().enumerate() {
             let before = self.bulk.len();
-            let full = feed(&mut self.bulk, piece)?;
+            let room = if joined { usize::MAX } else { self.batch_bytes.saturating_sub(held) };
+            let (full, rest) = feed(&mut self.bulk, piece, room)?;
             // Between the commas of an array there is exactly one record.
             let full_rows: usize = full.iter().map(RecordBatch::num_rows).sum();
             let added = full_rows + self.bulk.len() - before;
+            held += bytes(&full);
             batches.extend(full);
             if joined && added != 1 {
                 let message = format!("{added} values in place of element {number} of the array");
                 return Err(ArrowError::JsonError(message).into());
             }
+            if rest > 0 || held > self.batch_bytes {
+                let behind = &pieces[number + 1..];
+                left = rest + behind.iter().map(|piece| piece.len()).sum::<usize>();
+                left += behind.len().saturating_sub(1);
+                break;
+            }
         }
         batches.extend(self.bulk.flush()?);
-        Ok(batches)
+        Ok((batches, left))
+    }
+
+    /// Whether the lists in `data` may become more than a batch can be.
+    fn check_lists(&self, found: &Scan) -> Result<(), String> {
+        let most = self.limits.batch_bytes_max;
+        let bytes = lists(self.plan.root(), found);
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(format!("lists that may take {bytes} bytes, more than batch_bytes_max, {most}"))
     }
 
     /// Decodes a record at a time: the rows before the record at fault, its offset, and the reason.
@@ -138,14 +171,20 @@ impl Decoder for ReferenceDecoder {
         let joined = chunk.framing == Framing::Array;
         let pieces = pieces(data, &found, joined);
         let rows_before = self.rows;
+        if let Err(found) = self.check_lists(&found) {
+            let expected = "items of lists that fit into a batch".to_owned();
+            return Err(data_error(ErrorKind::Limit, position, expected, found));
+        }
+        let mut unread = 0;
         let whole = match self.decode_bulk(&pieces, joined) {
-            Ok(batches) => {
+            Ok((batches, left)) => {
+                unread = left;
                 self.keep(batches);
                 Ok(())
             }
             Err(first) => {
                 // What arrow-json holds of the failed chunk must not meet the next one.
-                self.bulk = build(&self.plan, self.strict, ROWS_AT_ONCE)?;
+                self.bulk = build(&self.plan, self.strict, self.rows_at_once)?;
                 let (batches, fault) = self.decode_slowly(data, &pieces, joined)?;
                 self.keep(batches);
                 match fault {
@@ -168,7 +207,13 @@ impl Decoder for ReferenceDecoder {
         };
         whole?;
         let records = (self.rows - rows_before) as u64;
-        Ok(Report { records, lines, rejects: Vec::new() })
+        let lines = lines - newlines(&data[data.len() - unread..]);
+        Ok(Report { records, lines, unread, ..Report::default() })
+    }
+
+    fn set_batch_bytes(&mut self, bytes: usize) -> bool {
+        self.batch_bytes = bytes;
+        true
     }
 
     fn rows(&self) -> usize {
@@ -206,23 +251,61 @@ fn build(plan: &Plan, strict: bool, rows: usize) -> Result<arrow_json::reader::D
         .map_err(|error| Error::schema("", format!("arrow-json: {error}")))
 }
 
+/// Memory of batches.
+fn bytes(batches: &[RecordBatch]) -> usize {
+    batches.iter().map(RecordBatch::get_array_memory_size).sum()
+}
+
+/// Arrow bytes that the items of all lists take at most, judging by the brackets, commas and nulls of the
+/// text.
+fn lists(node: &Node, found: &Scan) -> usize {
+    let of = |item: &Node| {
+        let items = match item.op {
+            Op::Struct(_) | Op::Map { .. } => found.braces,
+            Op::List(_) | Op::FixedSizeList(..) => found.brackets,
+            _ => found.brackets + found.separators,
+        };
+        (items + found.nulls).saturating_mul(width(item)).saturating_add(lists(item, found))
+    };
+    match &node.op {
+        Op::List(item) => of(item),
+        Op::Map { value, .. } => {
+            let pairs = found.braces + found.separators;
+            pairs.saturating_mul(width(value)).saturating_add(lists(value, found))
+        }
+        Op::FixedSizeList(item, _) => lists(item, found),
+        Op::Struct(fields) => {
+            fields.iter().map(|field| lists(&field.node, found)).fold(0, usize::saturating_add)
+        }
+        _ => 0,
+    }
+}
+
 /// Feeds whole records, and takes batches out as they fill up. A number at the end needs the white
-/// space that follows.
-fn feed(decoder: &mut arrow_json::reader::Decoder, piece: &[u8]) -> Result<Vec<RecordBatch>> {
+/// space that follows. Stops, between two records, when the batches have more than `room` bytes: the bytes that
+/// are left.
+fn feed(
+    decoder: &mut arrow_json::reader::Decoder,
+    piece: &[u8],
+    room: usize,
+) -> Result<(Vec<RecordBatch>, usize)> {
     let mut batches = Vec::new();
-    for mut rest in [piece, b"\n".as_slice()] {
+    for (mut rest, last) in [(piece, false), (b"\n".as_slice(), true)] {
         while !rest.is_empty() {
             let consumed = decoder.decode(rest)?;
             rest = &rest[consumed..];
             if !rest.is_empty() {
                 batches.extend(decoder.flush()?);
+                if !last && bytes(&batches) > room {
+                    return Ok((batches, rest.len()));
+                }
             }
         }
     }
     if decoder.has_partial_record() {
         return Err(ArrowError::JsonError("Truncated record".to_owned()).into());
     }
-    Ok(batches)
+    Ok((batches, 0))
 }
 
 /// Decodes the first record of `rest`: the bytes it took and its row, none where there is no record.

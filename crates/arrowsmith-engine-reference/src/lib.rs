@@ -46,6 +46,7 @@ impl Engine for ReferenceEngine {
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
         check_options(options)?;
         supported::check_schema(plan.schema())?;
+        plan.check(&options.limits)?;
         let strict = options.unknown_keys == UnknownKeys::Error;
         let decoder = ReferenceDecoder::new(Arc::clone(plan), strict, options.limits.clone())?;
         Ok(Box::new(decoder))

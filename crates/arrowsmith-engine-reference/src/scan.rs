@@ -8,6 +8,11 @@ pub(crate) struct Scan {
     pub(crate) too_deep: Option<usize>,
     /// Offsets of the commas outside all brackets and strings.
     pub(crate) commas: Vec<usize>,
+    /// How many there are outside strings: `{`, `[`, `,`, and what may be `null`.
+    pub(crate) braces: usize,
+    pub(crate) brackets: usize,
+    pub(crate) separators: usize,
+    pub(crate) nulls: usize,
 }
 
 /// Scans `data`; text that is not JSON gives some answer, which arrow-json then refuses.
@@ -34,9 +39,17 @@ pub(crate) fn scan(data: &[u8], depth_max: usize) -> Scan {
                     found.too_deep = Some(offset);
                     return found;
                 }
+                let kind = if byte == b'{' { &mut found.braces } else { &mut found.brackets };
+                *kind += 1;
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 => found.commas.push(offset),
+            b',' => {
+                found.separators += 1;
+                if depth == 0 {
+                    found.commas.push(offset);
+                }
+            }
+            b'n' => found.nulls += 1,
             _ => {}
         }
     }

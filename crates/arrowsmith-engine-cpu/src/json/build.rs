@@ -19,6 +19,7 @@ use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256,
 };
 use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrowsmith_core::memory::Refused;
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::{FloatWidth, IntWidth};
 use arrowsmith_simd::{BitBuffer, Buf, Isa, TextBuf};
@@ -93,8 +94,7 @@ impl Column {
     /// Makes these of the eight values from `first` on null.
     #[inline(always)]
     pub fn null_lanes<I: Isa>(&mut self, isa: I, first: usize, lanes: u8) {
-        // A chunk is shorter than 4 GiB, and so is the number of its values.
-        isa.index_lanes(&mut self.nulls, u32::try_from(first).unwrap_or(u32::MAX), lanes);
+        isa.index_lanes(&mut self.nulls, index(first), lanes);
     }
 
     /// Values that are complete.
@@ -183,27 +183,55 @@ impl Columns {
             }
         };
         if step.nullable {
-            // A chunk is shorter than 4 GiB, and so is the number of its values.
-            column.nulls.push(u32::try_from(at).unwrap_or(u32::MAX));
+            column.nulls.push(index(at));
         }
         if nested {
-            self.push_nulls_below(program, step.code);
+            self.push_nulls_below(program, step.code, 1);
         }
     }
 
-    /// Appends nulls to the children of a null.
-    fn push_nulls_below(&mut self, program: &Program, code: Code) {
+    /// Appends `count` times what [`Columns::push_null`] appends.
+    pub fn push_nulls(&mut self, program: &Program, id: Id, count: usize) {
+        let step = &program.steps[id];
+        let column = &mut self.columns[id];
+        let from = column.len();
+        match &mut column.values {
+            Values::W64(buf) => buf.push_n(0, count),
+            Values::W32(buf) => buf.push_n(0, count),
+            Values::W16(buf) => buf.push_n(0, count),
+            Values::W8(buf) => buf.push_n(0, count),
+            Values::W128(buf) => buf.push_n(0, count),
+            Values::W256(buf) => buf.push_n(i256::ZERO, count),
+            Values::Text(text) => text.push_empties(count),
+            Values::Bits(bits) => bits.push_run(false, count),
+            Values::Bytes(_, ends) | Values::Ends(ends) => {
+                ends.push_n(ends.last().unwrap_or(0), count);
+            }
+            Values::Fixed(bytes, width) => bytes.push_n(0, count.saturating_mul(*width)),
+            Values::Count(all) => *all += count,
+        }
+        if step.nullable {
+            // Bounded: a buffer's growth passes the gate.
+            column.nulls.reserve(count);
+            (index(from)..index(from + count)).for_each(|at| column.nulls.push(at));
+        }
+        self.push_nulls_below(program, step.code, count);
+    }
+
+    /// Appends nulls to the children of so many nulls.
+    fn push_nulls_below(&mut self, program: &Program, code: Code, count: usize) {
         match code {
             Code::Struct(object) => {
                 let object = &program.objects[object];
                 for child in object.first..object.first + object.keys.len() {
-                    self.push_null(program, child);
+                    match count {
+                        1 => self.push_null(program, child),
+                        _ => self.push_nulls(program, child, count),
+                    }
                 }
             }
             Code::FixedList(item, len) => {
-                for _ in 0..len {
-                    self.push_null(program, item);
-                }
+                self.push_nulls(program, item, len.saturating_mul(count));
             }
             _ => {}
         }
@@ -446,6 +474,19 @@ fn primitive<T: ArrowPrimitiveType>(
     let values = ScalarBuffer::<T::Native>::new(bytes, 0, len);
     let array = PrimitiveArray::<T>::try_new(values, nulls)?;
     Ok(Arc::new(array.with_data_type(data_type.clone())))
+}
+
+/// The index of a value. A batch of 2^32 values is refused like one that takes too much memory.
+#[inline(always)]
+fn index(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or_else(|_| too_many(at))
+}
+
+#[cold]
+fn too_many(at: usize) -> ! {
+    let limit_bytes = u32::MAX as usize;
+    let limit = "the number of values that a column can count";
+    Refused { limit, limit_bytes, held_bytes: at, asked_bytes: 1 }.unwind()
 }
 
 /// Appends a value; gives its index.

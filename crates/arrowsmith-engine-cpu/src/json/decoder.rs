@@ -3,14 +3,18 @@
 //!
 //! UTF-8 is checked for a chunk at once. A chunk that fails this is taken back and decoded again with a
 //! check for each string, so that the fault is found and treated like any other.
+//!
+//! Memory is bounded in the same way. Columns grow within a budget; growth that it refuses unwinds to
+//! here, the chunk is taken back, and decoded again up to the record that had no room any more.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
+use arrowsmith_core::memory::{self, Budget, Refused};
 use arrowsmith_core::{
     Chunk, DataError, DecodeOptions, Decoder, ErrorKind, Framing, OnError, PADDING_BYTES, Position,
-    Reject, Report, Result,
+    Reject, Report, Result, foreign,
 };
 use arrowsmith_plan::text::format_type;
 use arrowsmith_plan::{IntWidth, Plan};
@@ -21,7 +25,7 @@ use super::locate;
 use super::lockstep::Lockstep;
 use super::program::{Code, Id, Program, ROOT, Step};
 use super::route::Predictor;
-use super::walk::{About, Records, Scratch, State, Stop};
+use super::walk::{About, LeftOut, Records, Scratch, State, Stop};
 
 /// A fault this close to the end of a text whose padding may hold anything is looked at again in a
 /// copy with clean padding.
@@ -34,10 +38,17 @@ pub(crate) struct JsonDecoder {
     value_root: bool,
     level: Level,
     state: State,
+    /// What the columns hold.
+    memory: Budget,
+    /// Bytes of memory after which a batch ends, between two records.
+    batch_bytes: usize,
+    /// Whether the next batch begins with columns that remember nothing of how large they were.
+    anew: bool,
 }
 
 impl JsonDecoder {
     pub fn new(plan: &Plan, options: DecodeOptions, level: Level) -> Result<Self> {
+        plan.check(&options.limits)?;
         let program = Program::new(plan)?;
         let columns = Columns::new(&program);
         let list = only_list(&program);
@@ -54,9 +65,124 @@ impl JsonDecoder {
             rows: 0,
             list,
             locksteps,
+            mark: 0,
+            base: 0,
+            left_out: LeftOut::default(),
         };
         let schema = Arc::clone(plan.schema());
-        Ok(Self { schema, value_root: plan.is_value_root(), level, state })
+        let memory = Budget::new("batch_bytes_max", 0);
+        let value_root = plan.is_value_root();
+        let batch_bytes = usize::MAX;
+        Ok(Self { schema, value_root, level, state, memory, batch_bytes, anew: false })
+    }
+
+    /// Starts a batch with empty columns.
+    fn begin_anew(&mut self) {
+        self.memory.hand_over();
+        self.state.columns = Columns::new(&self.state.program);
+        self.anew = false;
+    }
+
+    /// Decodes a chunk with columns of so many bytes; without the room for them, what was decoded has
+    /// to be taken back.
+    fn within(&mut self, bytes: usize, chunk: &Chunk<'_>) -> Result<Result<Report>, Refused> {
+        let mut memory = self.memory.with_limit_bytes(bytes);
+        let done = memory.run(|| self.pass(chunk));
+        self.memory = memory;
+        done
+    }
+
+    fn pass(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
+        let rows = self.state.rows;
+        // Values that become nulls take their text with them, so that it has to be checked before.
+        self.state.careful = self.state.options.on_error == OnError::Null;
+        self.state.not_utf8 = false;
+        (self.state.mark, self.state.base) = (0, 0);
+        let mut outcome = Run::new(self, chunk).chunk();
+        if self.state.not_utf8 || !self.state.columns.validate_text() {
+            self.cut_back(rows);
+            self.state.careful = true;
+            outcome = Run::new(self, chunk).chunk();
+        }
+        outcome
+    }
+
+    /// Settles a chunk for whose records there was not enough memory: those before the first that had
+    /// none are decoded. A record that is the only one of its batch may take what limits allow.
+    fn full(&mut self, chunk: &Chunk<'_>, rows: usize, refused: Refused) -> Result<Report> {
+        let bytes_max = self.state.options.limits.batch_bytes_max;
+        let ends_early = self.batch_bytes < bytes_max;
+        let data = chunk.data();
+        let at = (self.state.base + self.state.mark).min(data.len());
+        self.cut_back(rows);
+        self.anew = true;
+        let before = Chunk { len: before_record(&data[..at], chunk.framing), ..chunk.clone() };
+        let mut report = match self.within(bytes_max, &before) {
+            Ok(report) => report?,
+            Err(refused) => return Err(self.too_large(&refused, chunk, at, 0).into()),
+        };
+        report.lines = newlines(&data[..at]);
+        report.unread = data.len() - at;
+        if ends_early && self.state.rows > 0 {
+            return Ok(report);
+        }
+        let error = self.too_large(&refused, chunk, at, report.records);
+        if !ends_early {
+            return Err(error.into());
+        }
+        self.begin_anew();
+        let end = record_end(data, chunk.framing, at);
+        let bytes = &chunk.bytes[at..];
+        let position = Position { source: chunk.position.source.clone(), ..error.position };
+        let one = Chunk { bytes, len: end - at, framing: chunk.framing, position };
+        match self.within(bytes_max, &one) {
+            Ok(said) => {
+                let said = said?;
+                report.records += said.records;
+                report.rejects.extend(said.rejects);
+                report.left_out += said.left_out;
+                report.left_out_key = report.left_out_key.or(said.left_out_key);
+            }
+            Err(refused) => {
+                self.cut_back(0);
+                let error = self.too_large(&refused, chunk, at, report.records);
+                if self.state.options.on_error == OnError::Fail {
+                    return Err(error.into());
+                }
+                let record = trim_space(&data[at..end]).to_vec();
+                report.rejects.push(Reject { error, record, kept_as_null: false });
+                report.records += 1;
+            }
+        }
+        let end = after_record(data, chunk.framing, end);
+        report.lines = newlines(&data[..end]);
+        report.unread = data.len() - end;
+        Ok(report)
+    }
+
+    /// The error of a record, the one at byte `at` of a chunk, that takes more memory than there is.
+    fn too_large(
+        &self,
+        refused: &Refused,
+        chunk: &Chunk<'_>,
+        at: usize,
+        records: u64,
+    ) -> DataError {
+        let from = &chunk.position;
+        let bytes_max = self.state.options.limits.batch_bytes_max;
+        DataError {
+            kind: ErrorKind::Limit,
+            position: Position {
+                source: from.source.clone(),
+                record: from.record + records,
+                line: from.line + newlines(&chunk.data()[..at]),
+                offset: from.offset + at as u64,
+            },
+            path: String::new(),
+            expected: format!("columns of at most {bytes_max} bytes (batch_bytes_max)"),
+            found: refused.to_string(),
+            hint: Some("--batch-bytes-max sets the limit".to_owned()),
+        }
     }
 
     /// Takes back the rows beyond the first `rows`.
@@ -90,16 +216,16 @@ impl Decoder for JsonDecoder {
             .into());
         }
         let rows = self.state.rows;
-        // Values that become nulls take their text with them, so that it has to be checked before.
-        self.state.careful = self.state.options.on_error == OnError::Null;
-        self.state.not_utf8 = false;
-        let mut outcome = Run::new(self, chunk).chunk();
-        if self.state.not_utf8 || !self.state.columns.validate_text() {
-            self.cut_back(rows);
-            self.state.careful = true;
-            outcome = Run::new(self, chunk).chunk();
+        let bytes = self.batch_bytes.min(self.state.options.limits.batch_bytes_max);
+        match self.within(bytes, chunk) {
+            Ok(outcome) => outcome,
+            Err(refused) => self.full(chunk, rows, refused),
         }
-        outcome
+    }
+
+    fn set_batch_bytes(&mut self, bytes: usize) -> bool {
+        self.batch_bytes = bytes;
+        true
     }
 
     fn rows(&self) -> usize {
@@ -122,6 +248,10 @@ impl Decoder for JsonDecoder {
                 }
             }
             _ => arrays.push(columns.take(program, ROOT)?),
+        }
+        self.memory.hand_over();
+        if self.anew {
+            self.begin_anew();
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::clone(&self.schema);
@@ -155,6 +285,7 @@ struct Run<'d, 'c> {
 
 impl<'d, 'c> Run<'d, 'c> {
     fn new(decoder: &'d mut JsonDecoder, chunk: &'c Chunk<'c>) -> Self {
+        decoder.state.left_out.values = 0;
         Self {
             decoder,
             chunk,
@@ -193,16 +324,21 @@ impl<'d, 'c> Run<'d, 'c> {
             };
         }
         if rest < len {
-            let mut copy = Vec::with_capacity(len - rest + PADDING_BYTES);
-            copy.extend_from_slice(&self.data[rest..]);
-            copy.resize(len - rest + PADDING_BYTES, 0);
+            let mut copy = Vec::new();
+            memory::resize(&mut copy, len - rest + PADDING_BYTES)?;
+            copy[..len - rest].copy_from_slice(&self.data[rest..]);
             if let Some(input) = Input::new(&copy, len - rest) {
                 self.piece(input, rest, from.saturating_sub(rest), true)?;
             }
         }
         self.report.records = self.records;
         if !lines {
-            self.report.lines = memchr::memchr_iter(b'\n', self.data).count() as u64;
+            self.report.lines = newlines(self.data);
+        }
+        let left_out = &self.decoder.state.left_out;
+        if left_out.values > 0 {
+            self.report.left_out = left_out.values;
+            self.report.left_out_key.clone_from(&left_out.key);
         }
         Ok(self.report)
     }
@@ -212,6 +348,7 @@ impl<'d, 'c> Run<'d, 'c> {
     fn piece(&mut self, input: Input<'_>, base: usize, from: usize, clean: bool) -> Result<Piece> {
         let framing = self.chunk.framing;
         let mut pos = from;
+        (self.decoder.state.mark, self.decoder.state.base) = (from, base);
         loop {
             let state = &mut self.decoder.state;
             let after_record = self.after_record;
@@ -225,7 +362,7 @@ impl<'d, 'c> Run<'d, 'c> {
                 let Some(fault) = progress.nulled else { return Ok(Piece::Done) };
                 let error = self.error(fault, input, base, progress.start, self.records - 1);
                 let end = match framing {
-                    Framing::Lines => self.record_end(input, pos),
+                    Framing::Lines => record_end(input.text(), framing, pos),
                     _ => pos,
                 };
                 let record = trim_space(input.slice(progress.start, end)).to_vec();
@@ -246,7 +383,7 @@ impl<'d, 'c> Run<'d, 'c> {
             if self.decoder.state.options.on_error == OnError::Fail {
                 return Err(error.into());
             }
-            let end = self.record_end(input, pos);
+            let end = record_end(input.text(), framing, pos);
             let record = match framing {
                 Framing::Lines => trim_space(input.slice(pos, end)),
                 _ => input.slice(pos, end),
@@ -258,28 +395,6 @@ impl<'d, 'c> Run<'d, 'c> {
             self.after_record = true;
             pos = end;
         }
-    }
-
-    /// Where the record that begins at `start`, and is broken, ends.
-    fn record_end(&self, input: Input<'_>, start: usize) -> usize {
-        let text = input.text();
-        if self.chunk.framing == Framing::Lines {
-            let rest = &text[start.min(text.len())..];
-            return memchr::memchr(b'\n', rest).map_or(text.len(), |at| start + at);
-        }
-        let array = self.chunk.framing == Framing::Array;
-        let end = match text.get(start) {
-            None => None,
-            Some(b',') if array => Some(start),
-            Some(b'{' | b'[') => balanced_end(text, start),
-            Some(b'"') => string_end(text, start),
-            Some(_) => {
-                let ends =
-                    |b: &u8| matches!(b, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | 0..=b' ');
-                text[start + 1..].iter().position(ends).map(|at| start + 1 + at)
-            }
-        };
-        end.unwrap_or(text.len())
     }
 
     /// Makes a row of nulls of a record that is broken, where options and columns allow it.
@@ -364,6 +479,9 @@ impl<'d, 'c> Run<'d, 'c> {
             }
             _ => {}
         }
+        if self.chunk.position.offset == 0 && base + start == 0 && offset == 0 {
+            hint = foreign::guess(text).or(hint);
+        }
         if matches!(found.as_str(), "NaN" | "Infinity") || found.starts_with("number -Inf") {
             hint = Some("--allow-nan takes it in floating-point fields".to_owned());
         }
@@ -398,9 +516,61 @@ fn wanted(step: &Step) -> String {
     }
 }
 
+fn newlines(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}
+
+/// Where the record that begins at `start`, whole or broken, ends.
+fn record_end(text: &[u8], framing: Framing, start: usize) -> usize {
+    if framing == Framing::Lines {
+        let rest = &text[start.min(text.len())..];
+        return memchr::memchr(b'\n', rest).map_or(text.len(), |at| start + at);
+    }
+    let array = framing == Framing::Array;
+    let end = match text.get(start) {
+        None => None,
+        Some(b',') if array => Some(start),
+        Some(b'{' | b'[') => balanced_end(text, start),
+        Some(b'"') => string_end(text, start),
+        Some(_) => {
+            let ends =
+                |b: &u8| matches!(b, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | 0..=b' ');
+            text[start + 1..].iter().position(ends).map(|at| start + 1 + at)
+        }
+    };
+    end.unwrap_or(text.len())
+}
+
+/// Length of the records before one that begins at the end of `text`, without the comma between.
+fn before_record(text: &[u8], framing: Framing) -> usize {
+    let solid = text.iter().rposition(|byte| !is_space(*byte));
+    match solid {
+        Some(at) if framing == Framing::Array && text[at] == b',' => at,
+        _ => text.len(),
+    }
+}
+
+/// Where the text after a record that ends at `end` begins, without the comma between.
+fn after_record(text: &[u8], framing: Framing, end: usize) -> usize {
+    let solid = |from: usize| text[from..].iter().position(|byte| !is_space(*byte));
+    match (framing, text.get(end)) {
+        (Framing::Lines, Some(_)) => end + 1,
+        (Framing::Array, Some(_)) => match solid(end) {
+            None => text.len(),
+            Some(gap) if text[end + gap] == b',' && solid(end + gap + 1).is_some() => end + gap + 1,
+            Some(_) => end,
+        },
+        _ => end,
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
 /// A record's text without the white space of JSON around it.
 fn trim_space(record: &[u8]) -> &[u8] {
-    let solid = |b: &u8| !matches!(b, b' ' | b'\t' | b'\n' | b'\r');
+    let solid = |b: &u8| !is_space(*b);
     let from = record.iter().position(solid).unwrap_or(0);
     let to = record.iter().rposition(solid).map_or(0, |at| at + 1);
     record.get(from..to).unwrap_or_default()

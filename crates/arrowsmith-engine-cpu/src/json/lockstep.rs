@@ -175,8 +175,11 @@ impl<I: Isa> Walker<'_, I> {
         };
         let mut records = 0;
         while let Some(ends) = lanes::line_feeds(self.isa, self.input, pos) {
+            *self.mark = pos;
+            let left_out = self.left_out.values;
             if !self.group(&mut script, pos, &ends) {
                 self.columns.truncate(self.program, ROOT, *self.rows);
+                self.left_out.values = left_out;
                 self.locksteps[object].failed();
                 return (records, pos);
             }
@@ -238,9 +241,13 @@ impl<I: Isa> Walker<'_, I> {
                 return pos;
             };
             let row = self.columns.len(item);
+            let (left_out, lanes) = (self.left_out.values, self.left_out.lanes);
+            self.left_out.lanes = ALL >> (LANES - elements.count.min(LANES));
             let end = self.element_group(script, item, &elements);
+            self.left_out.lanes = lanes;
             if end == FAIL {
                 self.columns.truncate(self.program, item, row);
+                self.left_out.values = left_out;
                 self.locksteps[object].failed();
                 return pos;
             }
@@ -540,15 +547,14 @@ impl<I: Isa> Walker<'_, I> {
                 pos[lane] = end;
             }
         }
+        self.left_out.values += u64::from((there & self.left_out.lanes).count_ones());
         true
     }
 
     /// Eight nulls.
     #[inline(never)]
     fn absent(&mut self, id: Id) {
-        for _ in 0..LANES {
-            self.columns.push_null(self.program, id);
-        }
+        self.columns.push_nulls(self.program, id, LANES);
     }
 
     /// Lays out what the predictors know; `None` if that is not one order of fields.

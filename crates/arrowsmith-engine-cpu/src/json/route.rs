@@ -82,8 +82,9 @@ pub(crate) struct Predictor {
 
 impl Predictor {
     pub fn new(object: &Object) -> Self {
-        let words = object.keys.len().div_ceil(64).saturating_sub(1);
-        Self { seen: vec![0; words], ..Self::default() }
+        let mut seen = vec![0; object.keys.len().div_ceil(64)];
+        seen.pop();
+        Self { seen, ..Self::default() }
     }
 
     /// Keeps a text for prediction: at `due`, or where it is already. Gives the slot due after it.
@@ -318,6 +319,7 @@ impl<I: Isa> Walker<'_, I> {
                     if pos == FAIL {
                         return FAIL;
                     }
+                    self.left_out.values += 1;
                 }
                 Follows::End => break,
             }
@@ -428,7 +430,8 @@ impl<I: Isa> Walker<'_, I> {
                 return None;
             }
         };
-        let field = match self.field_of(reading.object, pos + 1, after - 1) {
+        let (key_from, key_to) = (pos + 1, after - 1);
+        let field = match self.field_of(reading.object, key_from, key_to) {
             Ok(field) => field,
             Err(Fault { kind, pos }) => {
                 self.fail(kind, pos, About::Grammar("a key"));
@@ -444,6 +447,10 @@ impl<I: Isa> Walker<'_, I> {
         if pos > self.input.end() {
             self.fail(ErrorKind::Truncated, pos, About::Grammar("a value"));
             return None;
+        }
+        if field.is_none() && self.left_out.key.is_none() {
+            let key = self.input.slice(key_from, key_to);
+            self.left_out.key = Some(String::from_utf8_lossy(key).into_owned());
         }
         let text = self.input.slice(from, pos);
         let follows = match field {

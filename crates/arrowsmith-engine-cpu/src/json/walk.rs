@@ -59,6 +59,28 @@ pub(crate) struct State {
     pub list: Option<(Id, Id)>,
     /// One for each object of the program.
     pub locksteps: Vec<Lockstep>,
+    /// Where the record begins that is being read, or the first of a few that are read together: where
+    /// to go on if it finds no memory. It counts from the piece, which begins at `base` of the chunk.
+    pub mark: usize,
+    pub base: usize,
+    /// Values whose keys the schema does not have.
+    pub left_out: LeftOut,
+}
+
+/// What was left out because the schema has no such key.
+#[derive(Debug)]
+pub(crate) struct LeftOut {
+    pub values: u64,
+    /// The first of the keys.
+    pub key: Option<String>,
+    /// The lanes that count where eight are read together.
+    pub lanes: u8,
+}
+
+impl Default for LeftOut {
+    fn default() -> Self {
+        Self { values: 0, key: None, lanes: u8::MAX }
+    }
 }
 
 /// Room that conversions use again and again.
@@ -108,6 +130,9 @@ pub(crate) struct Walker<'a, I> {
     pub nulled: Option<Stop>,
     /// Whether text was dropped before it was found to be UTF-8, and was not.
     pub not_utf8: &'a mut bool,
+    /// See [`State::mark`].
+    pub mark: &'a mut usize,
+    pub left_out: &'a mut LeftOut,
 }
 
 /// Runs [`Walker::records`] under an instruction set.
@@ -142,6 +167,8 @@ impl Kernel for Records<'_> {
             fault: Stop { kind: ErrorKind::Syntax, pos: 0, about },
             nulled: None,
             not_utf8: &mut self.state.not_utf8,
+            mark: &mut self.state.mark,
+            left_out: &mut self.state.left_out,
         };
         walker.records(self.framing, self.pos, self.after_record)
     }
@@ -251,6 +278,7 @@ impl<I: Isa> Walker<'_, I> {
             if pos >= end {
                 return Progress { pos: end, ..progress };
             }
+            *self.mark = pos;
             if pos >= stream_from {
                 if stream.is_none() {
                     stream = self.learn_stream();
@@ -261,6 +289,7 @@ impl<I: Isa> Walker<'_, I> {
                     progress.lines += records as u64;
                     pos = next;
                     stream_from = tried;
+                    *self.mark = pos;
                 }
             }
 
@@ -312,8 +341,11 @@ impl<I: Isa> Walker<'_, I> {
     }
 
     fn may_stream(&self, framing: Framing) -> bool {
-        let limit = self.options.limits.record_bytes_max;
-        framing == Framing::Lines && self.list.is_some() && self.input.end() <= limit
+        let limits = &self.options.limits;
+        let shallow = |(list, _): (Id, Id)| self.program.steps[list].depth <= limits.depth_max;
+        framing == Framing::Lines
+            && self.list.is_some_and(shallow)
+            && self.input.end() <= limits.record_bytes_max
     }
 
     /// What is the same in every record, once that is known, and the length of its head.

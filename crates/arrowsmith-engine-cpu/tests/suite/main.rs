@@ -10,5 +10,6 @@
 )]
 
 mod contract;
+mod memory;
 mod parquet;
 mod workloads;

@@ -170,6 +170,7 @@ impl Engine for RtlEngine {
     /// [`Error::Schema`] names the field that circuits do not decode; [`Error::Config`] says that there is no Verilator, or
     /// that the limit on depth is less than the schema's own.
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+        plan.check(&options.limits)?;
         let design = generate(plan, "records", self.shape)?;
         let program = self.verilator()?.json(&design).map_err(config)?;
         let session =
