@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use arrowsmith_core::Result;
 
 use crate::Progress;
-use crate::cut::{Buffers, Cutter};
+use crate::cut::{Buffers, Cutter, Piece};
 use crate::load::{Budget, Load};
 use crate::order::Assembler;
 use crate::pool::Pool;
@@ -41,10 +41,15 @@ pub(crate) struct Inline {
     pub(crate) buffers: Buffers,
     pub(crate) budget: Budget,
     pub(crate) load: Load,
+    /// The piece of which only a part was decoded, and the byte to go on at.
+    pub(crate) part: Option<(Piece, usize)>,
 }
 
 impl Inline {
     fn next(&mut self) -> Result<Option<Output>> {
+        if let Some((piece, from)) = self.part.take() {
+            return Ok(Some(self.decode(piece, from)));
+        }
         let target = self.load.target(self.budget);
         let piece = match guarded(|| self.cutter.next(target)) {
             Ok(Some(piece)) => piece,
@@ -54,10 +59,18 @@ impl Inline {
                 return Ok(Some(Output { first, ..Output::failed(error) }));
             }
         };
-        let output = self.worker.run(&piece);
-        self.load.learn(piece.len, output.bytes());
-        self.buffers.recycle(piece);
-        Ok(Some(output))
+        Ok(Some(self.decode(piece, 0)))
+    }
+
+    fn decode(&mut self, piece: Piece, from: usize) -> Output {
+        let output = self.worker.run(&piece, from);
+        let read = output.next.unwrap_or(piece.len) - from;
+        self.load.learn(read, output.bytes(), output.next.is_some());
+        match output.next {
+            Some(next) => self.part = Some((piece, next)),
+            None => self.buffers.recycle(piece),
+        }
+        output
     }
 }
 

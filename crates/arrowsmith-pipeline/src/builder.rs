@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a pipeline is made of, and its start.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use arrowsmith_core::{DecodeOptions, Error, Framing, Reject, Result};
@@ -149,6 +149,8 @@ impl JsonPipeline {
             bytes_total: self.origins.iter().map(Origin::stored_bytes).sum(),
             rows: AtomicU64::new(0),
             rejects: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
+            left_out_key: OnceLock::new(),
         });
         let buffers = Buffers::default();
         let cut_options = CutOptions {
@@ -158,24 +160,26 @@ impl JsonPipeline {
             cancel: Arc::clone(&self.cancel),
         };
         let cutter = Cutter::new(self.origins, cut_options, buffers.clone());
-        let mut decoders = Vec::with_capacity(threads);
-        for _ in 0..threads {
-            decoders.push(self.engine.decoder(&self.plan, &self.options)?);
-        }
-        let schema = Arc::clone(self.plan.schema());
-        let rebatch = Rebatch::new(Arc::clone(&schema), self.size);
-        let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress));
         let budget = Budget {
             piece_bytes: self.chunk_bytes.or(self.engine.chunk_bytes()).unwrap_or(CHUNK_BYTES),
             memory_bytes: self.options.limits.memory_bytes_max,
             threads,
         };
+        let (batch_bytes, row_bytes) = (budget.batch_bytes(), self.plan.row_bytes());
+        let mut workers = Vec::new();
+        for _ in 0..threads {
+            let decoder = self.engine.decoder(&self.plan, &self.options)?;
+            workers.push(Worker::new(decoder, batch_bytes, row_bytes));
+        }
+        let schema = Arc::clone(self.plan.schema());
+        let rebatch = Rebatch::new(Arc::clone(&schema), self.size);
+        let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress));
         let runner = if threads == 1 {
-            let worker = Worker::new(decoders.remove(0));
+            let worker = workers.remove(0);
             let load = Load::default();
-            Runner::Inline(Box::new(Inline { cutter, worker, buffers, budget, load }))
+            Runner::Inline(Box::new(Inline { cutter, worker, buffers, budget, load, part: None }))
         } else {
-            Runner::Pool(Pool::start(decoders, cutter, budget, buffers, self.cancel)?)
+            Runner::Pool(Pool::start(workers, cutter, budget, buffers, self.cancel)?)
         };
         Ok(BatchIter::new(schema, runner, assembler, progress))
     }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrowsmith_core::{Error, Framing, Limits, PADDING_BYTES, Result};
+use arrowsmith_core::{Error, Framing, Limits, PADDING_BYTES, Result, memory};
 use arrowsmith_json::frame::{Cut, Framer, Step};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes, Source};
 
@@ -67,13 +67,16 @@ impl Buffers {
     }
 
     /// A buffer of `len` bytes, of any value; one that grew far beyond that is not kept.
-    fn take(&self, len: usize) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// Where the system has no room for it.
+    fn take(&self, len: usize) -> Result<Vec<u8>> {
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let used = free.pop().filter(|buffer| buffer.capacity() <= len.saturating_mul(2));
         drop(free);
         let mut buffer = used.unwrap_or_default();
-        buffer.resize(len, 0);
-        buffer
+        memory::resize(&mut buffer, len)?;
+        Ok(buffer)
     }
 }
 
@@ -205,7 +208,7 @@ impl Current {
                     ((**bytes).as_ref().get(*at..).unwrap_or_default(), true)
                 }
                 Reading::Stream(stream) => {
-                    stream.fill(wanted, buffers, waits);
+                    stream.fill(wanted, buffers, waits)?;
                     (&stream.buffer[..stream.filled], stream.eof)
                 }
             };
@@ -214,7 +217,7 @@ impl Current {
                 return Err(Error::Cancelled);
             }
             match self.framer.next(available, eof, target.min(have.max(1)))? {
-                Step::Cut(cut) => return Ok(Some(self.take(cut, target, options, buffers))),
+                Step::Cut(cut) => return self.take(cut, target, options, buffers).map(Some),
                 Step::NeedMore if !eof => {
                     if let Some(source) = self.failure() {
                         let path = self.name.as_deref().map(PathBuf::from);
@@ -243,7 +246,13 @@ impl Current {
     }
 
     /// Makes a piece of what the framer cut.
-    fn take(&mut self, cut: Cut, target: usize, options: &CutOptions, buffers: &Buffers) -> Piece {
+    fn take(
+        &mut self,
+        cut: Cut,
+        target: usize,
+        options: &CutOptions,
+        buffers: &Buffers,
+    ) -> Result<Piece> {
         let (text, start) = match &mut self.reading {
             Reading::Whole { bytes, at } => {
                 let start = *at + cut.start;
@@ -252,12 +261,12 @@ impl Current {
                 (Text::Shared(Arc::clone(bytes)), start)
             }
             Reading::Stream(stream) => {
-                (Text::Owned(stream.split(cut.consumed, target, buffers)), cut.start)
+                (Text::Owned(stream.split(cut.consumed, target, buffers)?), cut.start)
             }
         };
         let offset = self.offset + cut.start as u64;
         self.offset += cut.consumed as u64;
-        Piece {
+        Ok(Piece {
             text,
             start,
             len: cut.len,
@@ -267,7 +276,7 @@ impl Current {
             first: std::mem::replace(&mut self.first, false),
             lines_before: cut.lines_before,
             lines_after: cut.lines_after,
-        }
+        })
     }
 }
 
@@ -282,12 +291,12 @@ impl Stream {
     }
 
     /// Reads until there are `wanted` bytes, or no more.
-    fn fill(&mut self, wanted: usize, buffers: &Buffers, waits: &AtomicBool) {
+    fn fill(&mut self, wanted: usize, buffers: &Buffers, waits: &AtomicBool) -> Result<()> {
         let len = wanted.saturating_add(PADDING_BYTES);
         if self.buffer.is_empty() {
-            self.buffer = buffers.take(len);
+            self.buffer = buffers.take(len)?;
         } else if self.buffer.len() < len {
-            self.buffer.resize(len, 0);
+            memory::resize(&mut self.buffer, len)?;
         }
         while self.filled < wanted && !self.eof && self.error.is_none() {
             let room = &mut self.buffer[self.filled..wanted];
@@ -298,14 +307,15 @@ impl Stream {
                 Err(error) => self.error = Some(error),
             }
         }
+        Ok(())
     }
 
     /// Gives the buffer away; what is behind the first `consumed` bytes goes on in another one.
-    fn split(&mut self, consumed: usize, target: usize, buffers: &Buffers) -> Vec<u8> {
+    fn split(&mut self, consumed: usize, target: usize, buffers: &Buffers) -> Result<Vec<u8>> {
         let rest = &self.buffer[consumed.min(self.filled)..self.filled];
-        let mut next = buffers.take(target.max(rest.len()).saturating_add(PADDING_BYTES));
+        let mut next = buffers.take(target.max(rest.len()).saturating_add(PADDING_BYTES))?;
         next[..rest.len()].copy_from_slice(rest);
         self.filled = rest.len();
-        std::mem::replace(&mut self.buffer, next)
+        Ok(std::mem::replace(&mut self.buffer, next))
     }
 }

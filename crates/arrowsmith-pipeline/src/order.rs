@@ -45,6 +45,12 @@ impl Assembler {
             self.lines = 0;
         }
         self.lines += output.lines_before;
+        if output.report.left_out > 0 {
+            self.progress.left_out.fetch_add(output.report.left_out, Ordering::Relaxed);
+            if let Some(key) = output.report.left_out_key {
+                self.progress.left_out_key.get_or_init(|| key);
+            }
+        }
         for mut reject in output.report.rejects {
             self.complete(&mut reject.error);
             self.progress.rejects.fetch_add(1, Ordering::Relaxed);

@@ -5,18 +5,19 @@
 //! There is one lock, held for moments only. The cutter is handed from thread to thread, so that
 //! reading and framing run beside decoding without a thread of their own. Memory is bounded by admission: no
 //! piece is cut while what is in flight, and what the next piece will probably become, is more than the
-//! budget; a consumer that does not read thus stops everybody.
+//! budget; a consumer that does not read thus stops everybody. A piece that becomes far more than was
+//! expected is laid down in parts, with the same bound; only that whose turn it is may always go on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use arrowsmith_core::{Decoder, Error, Result};
+use arrowsmith_core::{Error, Result};
 
-use crate::cut::{Buffers, Cutter};
+use crate::cut::{Buffers, Cutter, Piece};
 use crate::load::{Budget, Load};
 use crate::work::{Output, Worker, guarded};
 
@@ -26,8 +27,8 @@ const CANCEL_POLL: Duration = Duration::from_millis(20);
 struct State {
     /// Away while somebody cuts.
     cutter: Option<Cutter>,
-    /// Outputs with the bytes that they hold, by number.
-    ready: BTreeMap<u64, (Output, usize)>,
+    /// Outputs with the bytes that they hold, by number: the parts of each that are there.
+    ready: BTreeMap<u64, VecDeque<(Output, usize)>>,
     /// Number of the next piece to be cut, and of the next to be consumed.
     next_cut: u64,
     next_out: u64,
@@ -44,6 +45,37 @@ struct Shared {
     budget: Budget,
     buffers: Buffers,
     waits: Arc<AtomicBool>,
+}
+
+impl State {
+    fn lay_down(&mut self, number: u64, output: Output, bytes: usize) {
+        self.ready.entry(number).or_default().push_back((output, bytes));
+    }
+
+    /// The next output in order, if it is there.
+    fn take_up(&mut self) -> Option<Output> {
+        let parts = self.ready.get_mut(&self.next_out)?;
+        let (output, bytes) = parts.pop_front()?;
+        let last = output.next.is_none();
+        if last {
+            self.ready.remove(&self.next_out);
+            self.next_out += 1;
+        }
+        self.load.finish(bytes, last);
+        Some(output)
+    }
+
+    /// Whether nobody will want what comes of piece `number`.
+    fn is_over(&self, number: u64) -> bool {
+        self.stop || self.end.is_some_and(|end| end <= number)
+    }
+
+    /// Whether one more part of piece `number`, like that of so many bytes, may be decoded now.
+    fn may_go_on(&self, number: u64, budget: Budget, bytes: usize) -> bool {
+        let waited_for =
+            number == self.next_out && self.ready.get(&number).is_none_or(VecDeque::is_empty);
+        waited_for || self.load.has_room(budget, bytes)
+    }
 }
 
 impl Shared {
@@ -67,12 +99,12 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Starts a thread for each decoder.
+    /// Starts a thread for each worker.
     ///
     /// # Errors
     /// When the system gives no thread.
     pub(crate) fn start(
-        decoders: Vec<Box<dyn Decoder>>,
+        workers: Vec<Worker>,
         cutter: Cutter,
         budget: Budget,
         buffers: Buffers,
@@ -97,9 +129,8 @@ impl Pool {
             waits,
         });
         let mut pool = Self { shared, threads: Vec::new(), cancel };
-        for (number, decoder) in decoders.into_iter().enumerate() {
+        for (number, worker) in workers.into_iter().enumerate() {
             let alive = Alive::new(&pool.shared);
-            let worker = Worker::new(decoder);
             let thread = thread::Builder::new()
                 .name(format!("arrowsmith-decode-{number}"))
                 .spawn(move || decode_all(&alive.0, worker))?;
@@ -119,9 +150,7 @@ impl Pool {
                 return Err(Error::Cancelled);
             }
             let number = state.next_out;
-            if let Some((output, bytes)) = state.ready.remove(&number) {
-                state.next_out += 1;
-                state.load.finish(bytes);
+            if let Some(output) = state.take_up() {
                 drop(state);
                 self.shared.changed.notify_all();
                 return Ok(Some(output));
@@ -199,7 +228,7 @@ fn decode_all(shared: &Shared, mut worker: Worker) {
             Err(error) => {
                 state.next_cut += 1;
                 state.load.begin(0);
-                state.ready.insert(number, (Output { first, ..Output::failed(error) }, 0));
+                state.lay_down(number, Output { first, ..Output::failed(error) }, 0);
                 state.end.get_or_insert(number + 1);
                 drop(state);
                 shared.changed.notify_all();
@@ -213,18 +242,41 @@ fn decode_all(shared: &Shared, mut worker: Worker) {
         drop(state);
         shared.changed.notify_all();
 
-        let output = worker.run(&piece);
+        decode_parts(shared, &mut worker, &piece, number, expected);
         shared.buffers.recycle(piece);
+    }
+}
+
+/// Decodes piece `number`, for which `expected` bytes are set aside, and lays down what comes of it.
+fn decode_parts(
+    shared: &Shared,
+    worker: &mut Worker,
+    piece: &Piece,
+    number: u64,
+    mut expected: usize,
+) {
+    let mut from = Some(0);
+    while let Some(start) = from {
+        let output = worker.run(piece, start);
+        from = output.next;
         let bytes = output.bytes();
         let mut state = shared.lock();
-        state.load.learn(text_bytes, bytes);
-        state.load.correct(expected, bytes);
+        state.load.learn(from.unwrap_or(piece.len) - start, bytes, from.is_some());
+        state.load.correct(std::mem::take(&mut expected), bytes);
         if output.error.is_some() {
             state.end = Some(state.end.map_or(number + 1, |end| end.min(number + 1)));
         }
-        state.ready.insert(number, (output, bytes));
-        drop(state);
+        state.lay_down(number, output, bytes);
         shared.changed.notify_all();
+        while from.is_some()
+            && !state.is_over(number)
+            && !state.may_go_on(number, shared.budget, bytes)
+        {
+            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_over(number) {
+            return;
+        }
     }
 }
 

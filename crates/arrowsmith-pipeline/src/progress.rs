@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How far a pipeline is: counters that any thread may look at.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Counters of one pipeline. They only grow, and are exact when the pipeline has ended.
 #[derive(Debug, Default)]
@@ -12,6 +12,8 @@ pub struct Progress {
     pub(crate) bytes_total: Option<u64>,
     pub(crate) rows: AtomicU64,
     pub(crate) rejects: AtomicU64,
+    pub(crate) left_out: AtomicU64,
+    pub(crate) left_out_key: OnceLock<String>,
 }
 
 impl Progress {
@@ -38,5 +40,12 @@ impl Progress {
     /// Records so far that were left out, or in which something became null.
     pub fn rejects(&self) -> u64 {
         self.rejects.load(Ordering::Relaxed)
+    }
+
+    /// Values so far that were left out because the schema has no such key, and the first of these keys.
+    /// Engines that do not count them say 0.
+    pub fn left_out(&self) -> (u64, Option<&str>) {
+        let key = self.left_out_key.get().map(String::as_str);
+        (self.left_out.load(Ordering::Relaxed), key)
     }
 }

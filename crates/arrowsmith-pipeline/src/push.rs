@@ -11,6 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{
     Chunk, DecodeOptions, Decoder, Error, Framing, Limits, PADDING_BYTES, Position, Report, Result,
+    memory,
 };
 use arrowsmith_json::frame::{Framer, Step};
 use arrowsmith_plan::{Engine, Plan};
@@ -93,7 +94,7 @@ impl PushDecoder {
             let mut report = Report::default();
             // Portions bound the buffer, however much is fed at once.
             for portion in bytes.chunks(CHUNK_BYTES) {
-                this.append(portion);
+                this.append(portion)?;
                 this.decode(false, &mut report)?;
             }
             Ok(report)
@@ -107,7 +108,7 @@ impl PushDecoder {
     pub fn finish(&mut self) -> Result<Report> {
         self.guarded(|this| {
             let mut report = Report::default();
-            this.append(&[]);
+            this.append(&[])?;
             this.decode(true, &mut report)?;
             this.begin();
             Ok(report)
@@ -156,14 +157,15 @@ impl PushDecoder {
         result
     }
 
-    fn append(&mut self, bytes: &[u8]) {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let end = self.filled + bytes.len();
         if self.buffer.len() < end + PADDING_BYTES {
             let len = (end + PADDING_BYTES).max(self.buffer.len().saturating_mul(2));
-            self.buffer.resize(len, 0);
+            memory::resize(&mut self.buffer, len)?;
         }
         self.buffer[self.filled..end].copy_from_slice(bytes);
         self.filled = end;
+        Ok(())
     }
 
     /// Decodes the records that are complete.
@@ -190,6 +192,8 @@ impl PushDecoder {
             report.records += done.records;
             report.lines += lines;
             report.rejects.extend(done.rejects);
+            report.left_out += done.left_out;
+            report.left_out_key = report.left_out_key.take().or(done.left_out_key);
         }
         self.buffer.copy_within(at..self.filled, 0);
         self.filled -= at;

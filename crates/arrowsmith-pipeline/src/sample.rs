@@ -190,12 +190,12 @@ impl Sampler<'_> {
             before.source.clone_from(&piece.source);
             before.line += piece.lines_before;
             before.offset = piece.offset;
-            let bytes = padded(&piece, &mut scratch);
+            let bytes = padded(&piece, &mut scratch)?;
             let position = before.clone();
             let chunk = Chunk { bytes, len: piece.len, framing: piece.framing, position };
             let seen = match self.inferrer.observe(&chunk) {
                 Ok(seen) => seen,
-                Err(error) if error.as_data().is_some() && self.inferrer.records() > 0 => {
+                Err(error) if is_no_json(&error) && self.inferrer.records() > 0 => {
                     self.fault = Some(error);
                     continue;
                 }
@@ -210,6 +210,11 @@ impl Sampler<'_> {
         self.empty_array |= cutter.saw_array();
         Ok(())
     }
+}
+
+/// Whether it is the record's text that is at fault, and not how much a schema would take.
+fn is_no_json(error: &Error) -> bool {
+    error.as_data().is_some_and(|data| data.kind != ErrorKind::Limit)
 }
 
 fn newlines(text: &[u8]) -> u64 {

@@ -6,6 +6,7 @@ mod equal;
 mod errors;
 mod push;
 mod sampling;
+mod wide;
 
 use std::io::{self, Read};
 use std::sync::Arc;

@@ -6,7 +6,10 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::RecordBatch;
-use arrowsmith_core::{Chunk, Decoder, Error, PADDING_BYTES, Position, Report, Result};
+use arrowsmith_core::memory::Refused;
+use arrowsmith_core::{
+    Chunk, Decoder, Error, Framing, PADDING_BYTES, Position, Report, Result, memory,
+};
 
 use crate::cut::{Piece, Text};
 
@@ -14,12 +17,16 @@ use crate::cut::{Piece, Text};
 pub(crate) struct Worker {
     decoder: Box<dyn Decoder>,
     scratch: Vec<u8>,
+    /// Records that may be decoded at once, where the engine does not look at memory itself.
+    records_max: usize,
 }
 
-/// What became of one piece. Positions count records and lines from the start of the piece: what came
-/// before it is known to the one who puts pieces in order.
+/// What became of one piece, or of a part of it that made a batch. Positions count records and lines from
+/// the start of the part: what came before it is known to the one who puts pieces in order.
 #[derive(Default)]
 pub(crate) struct Output {
+    /// Where the next part of the piece begins, if there is one.
+    pub(crate) next: Option<usize>,
     pub(crate) batches: Vec<RecordBatch>,
     pub(crate) report: Report,
     pub(crate) error: Option<Error>,
@@ -48,21 +55,32 @@ impl Output {
 }
 
 impl Worker {
-    pub(crate) fn new(decoder: Box<dyn Decoder>) -> Self {
-        Self { decoder, scratch: Vec::new() }
+    /// A worker whose batches take about so many bytes at most, rows being as wide as `row_bytes` at
+    /// least.
+    pub(crate) fn new(mut decoder: Box<dyn Decoder>, batch_bytes: usize, row_bytes: usize) -> Self {
+        let records_max = match decoder.set_batch_bytes(batch_bytes) {
+            true => usize::MAX,
+            false => (batch_bytes / row_bytes.max(1)).max(1),
+        };
+        Self { decoder, scratch: Vec::new(), records_max }
     }
 
-    /// Decodes a piece. The rows before an error are kept; a panic of the engine is an error too, after
-    /// which this worker must not be used again.
-    pub(crate) fn run(&mut self, piece: &Piece) -> Output {
-        guarded(|| Ok(self.decode(piece))).unwrap_or_else(Output::failed)
+    /// Decodes a piece from byte `from` on, as far as one batch goes. The rows before an error are kept; a
+    /// panic of the engine is an error too, after which this worker must not be used again.
+    pub(crate) fn run(&mut self, piece: &Piece, from: usize) -> Output {
+        guarded(|| Ok(self.decode(piece, from))).unwrap_or_else(Output::failed)
     }
 
-    fn decode(&mut self, piece: &Piece) -> Output {
-        let position =
-            Position { source: piece.source.clone(), record: 0, line: 1, offset: piece.offset };
-        let bytes = padded(piece, &mut self.scratch);
-        let chunk = Chunk { bytes, len: piece.len, framing: piece.framing, position };
+    fn decode(&mut self, piece: &Piece, from: usize) -> Output {
+        let offset = piece.offset + from as u64;
+        let position = Position { source: piece.source.clone(), record: 0, line: 1, offset };
+        let bytes = match padded(piece, &mut self.scratch) {
+            Ok(bytes) => bytes.get(from..).unwrap_or_default(),
+            Err(error) => return Output::failed(error),
+        };
+        let left = piece.len.saturating_sub(from);
+        let len = records(&bytes[..left.min(bytes.len())], piece.framing, self.records_max);
+        let chunk = Chunk { bytes, len, framing: piece.framing, position };
         let (report, mut error) = match self.decoder.decode(&chunk) {
             Ok(report) => (report, None),
             Err(error) => (Report::default(), Some(error)),
@@ -77,36 +95,57 @@ impl Worker {
                 }
             }
         }
+        let read = from + len.saturating_sub(report.unread);
+        // A part without records would come again and again.
+        let next = (error.is_none() && read < piece.len && read > from).then_some(read);
+        if next.is_none() && error.is_none() && read < piece.len {
+            error = Some(io::Error::other("the engine left records undecoded").into());
+        }
         Output {
+            next,
             batches,
             report,
             error,
-            first: piece.first,
-            lines_before: piece.lines_before,
-            lines_after: piece.lines_after,
+            first: piece.first && from == 0,
+            lines_before: if from == 0 { piece.lines_before } else { 0 },
+            lines_after: if next.is_none() { piece.lines_after } else { 0 },
         }
     }
 }
 
+/// Length of the first `most` records of a text, if it is lines; else of all of it.
+fn records(text: &[u8], framing: Framing, most: usize) -> usize {
+    // A record and its line end are two bytes at least.
+    if framing != Framing::Lines || text.len() / 2 <= most {
+        return text.len();
+    }
+    memchr::memchr_iter(b'\n', text).nth(most - 1).map_or(text.len(), |at| at + 1)
+}
+
 /// The piece with readable bytes behind it: in place, except at the end of a mapped file.
-pub(crate) fn padded<'a>(piece: &'a Piece, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+pub(crate) fn padded<'a>(piece: &'a Piece, scratch: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     let all = match &piece.text {
         Text::Shared(owner) => (**owner).as_ref(),
         Text::Owned(buffer) => buffer,
     };
     let from = all.get(piece.start..).unwrap_or_default();
     if let Some(enough) = from.get(..piece.len.saturating_add(PADDING_BYTES)) {
-        return enough;
+        return Ok(enough);
     }
-    scratch.clear();
-    scratch.extend_from_slice(&from[..piece.len.min(from.len())]);
-    scratch.resize(scratch.len() + PADDING_BYTES, 0);
-    scratch
+    let text = &from[..piece.len.min(from.len())];
+    memory::resize(scratch, text.len() + PADDING_BYTES)?;
+    scratch[..text.len()].copy_from_slice(text);
+    scratch[text.len()..].fill(0);
+    Ok(scratch)
 }
 
-/// Runs `work`; a panic becomes an error.
+/// Runs `work`; a panic becomes an error, and so does memory that was refused.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let panic = match Refused::caught(panic) {
+            Ok(refused) => return Err(refused.into()),
+            Err(panic) => panic,
+        };
         let message = format!("a decoder thread panicked: {}", words(panic.as_ref()));
         Err(io::Error::other(message).into())
     })
