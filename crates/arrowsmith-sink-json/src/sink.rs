@@ -9,9 +9,12 @@ use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_cast::cast;
 use arrow_json::writer::LineDelimited;
 use arrow_json::{Writer, WriterBuilder};
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
+
+use crate::raw::{self, RawJson};
 
 /// The options of a [`JsonSink`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ impl Default for JsonOptions {
 
 /// Writes record batches as newline-delimited JSON.
 pub struct JsonSink {
-    /// The schema with every instant in UTC, as it is written.
+    /// The schema with every instant in UTC and every JSON text marked, as it is written.
     schema: SchemaRef,
     writer: Writer<Output, LineDelimited>,
     summary: SinkSummary,
@@ -40,9 +43,11 @@ impl JsonSink {
     /// # Errors
     /// [`Error::Arrow`] for a type that JSON does not have.
     pub fn new(output: Output, schema: &Schema, options: &JsonOptions) -> Result<Self> {
-        let builder = WriterBuilder::new().with_explicit_nulls(options.nulls);
+        let builder = WriterBuilder::new()
+            .with_explicit_nulls(options.nulls)
+            .with_encoder_factory(Arc::new(RawJson));
         // A type that cannot be written is known before the first byte.
-        let schema = Schema::new(schema.fields().iter().map(in_utc).collect::<Vec<_>>());
+        let schema = Schema::new(schema.fields().iter().map(written).collect::<Vec<_>>());
         for field in schema.fields() {
             let schema = Schema::new(vec![field.as_ref().clone().with_nullable(true)]);
             let column = new_null_array(field.data_type(), 1);
@@ -61,8 +66,9 @@ impl Sink for JsonSink {
         let columns = columns.map(|(column, field)| cast(column, field.data_type()));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let utc = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
-        let written = self.writer.write(&utc);
+        let batch_written =
+            RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
+        let written = self.writer.write(&batch_written);
         written.map_err(|error| name_file(error, self.writer.get_ref().path()))?;
         self.summary.count(batch);
         Ok(())
@@ -76,26 +82,35 @@ impl Sink for JsonSink {
     }
 }
 
-/// The field with `+00:00` for every time zone in it: the same instants, which need no table of time zones to be
-/// written.
-fn in_utc(field: &FieldRef) -> FieldRef {
+/// The field as it is written: `+00:00` for every time zone in it (the same instants, which need no table of time zones),
+/// and [`raw::MARK`] for text that is JSON itself.
+fn written(field: &FieldRef) -> FieldRef {
     use DataType as T;
     let data_type = match field.data_type() {
+        T::Utf8 | T::LargeUtf8 | T::Utf8View if is_json(field) => raw::MARK,
+        T::Dictionary(_, values) if is_json(field) && values.is_string() => raw::MARK,
+        // The mark is for JSON alone; other binary types are spelled alike.
+        T::BinaryView => T::LargeBinary,
         T::Timestamp(unit, Some(_)) => T::Timestamp(*unit, Some("+00:00".into())),
-        T::List(item) => T::List(in_utc(item)),
-        T::LargeList(item) => T::LargeList(in_utc(item)),
-        T::ListView(item) => T::ListView(in_utc(item)),
-        T::LargeListView(item) => T::LargeListView(in_utc(item)),
-        T::FixedSizeList(item, size) => T::FixedSizeList(in_utc(item), *size),
-        T::Struct(fields) => T::Struct(fields.iter().map(in_utc).collect()),
-        T::Map(entries, sorted) => T::Map(in_utc(entries), *sorted),
+        T::List(item) => T::List(written(item)),
+        T::LargeList(item) => T::LargeList(written(item)),
+        T::ListView(item) => T::ListView(written(item)),
+        T::LargeListView(item) => T::LargeListView(written(item)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(written(item), *size),
+        T::Struct(fields) => T::Struct(fields.iter().map(written).collect()),
+        T::Map(entries, sorted) => T::Map(written(entries), *sorted),
         T::Dictionary(key, value) => {
-            let value = in_utc(&Arc::new(Field::new("", value.as_ref().clone(), true)));
+            let value = written(&Arc::new(Field::new("", value.as_ref().clone(), true)));
             T::Dictionary(key.clone(), Box::new(value.data_type().clone()))
         }
         other => other.clone(),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// Whether the texts of a field are JSON: Arrow's `arrow.json`.
+fn is_json(field: &Field) -> bool {
+    field.metadata().get(EXTENSION_TYPE_NAME_KEY).is_some_and(|name| name == "arrow.json")
 }
 
 /// The system's error behind Arrow's, with the name of the file.

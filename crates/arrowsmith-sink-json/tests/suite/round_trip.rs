@@ -11,6 +11,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, UnionFields, UnionMode};
 use arrowsmith_core::sink::{Output, Sink};
+use arrowsmith_core::{Chunk, DecodeOptions, Framing};
+use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_sink_json::{JsonOptions, JsonSink};
 use serde_json::{Value, json};
 
@@ -99,4 +101,76 @@ fn a_type_that_json_does_not_have_is_refused_before_the_first_byte() {
     let output = Output::create(folder.path().join("x.jsonl")).unwrap();
     assert!(JsonSink::new(output, &schema, &JsonOptions::default()).is_err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// What comes of JSON text by way of Arrow under a schema.
+fn through(schema: &str, text: &str) -> String {
+    let schema = arrowsmith_plan::load::load_schema(schema).unwrap();
+    let plan = Arc::new(Plan::new(schema.into()).unwrap());
+    let engine = arrowsmith_engine_cpu::CpuEngine::default();
+    let mut decoder = engine.decoder(&plan, &DecodeOptions::default()).unwrap();
+    decoder.decode(&Chunk::new(text.as_bytes(), Framing::Lines)).unwrap();
+    write(&decoder.flush().unwrap().unwrap(), &JsonOptions::default(), 1)
+}
+
+#[test]
+fn json_columns_are_the_same_values_again_at_any_depth() {
+    let values = [
+        "1",
+        "-1.50e400",
+        "\"s\"",
+        "\"\\\"\\u00e9\\n\"",
+        "null",
+        "true",
+        "[]",
+        "{}",
+        "{\"b\":1}",
+        "[1,[\"x\",{\"y\":null}]]",
+        "{\"b\":{\"b\":[{}]},\"c\":\"{\\\"no\\\":1}\"}",
+    ];
+    let shapes = [
+        ("a: TYPE", "{\"a\":VALUE}"),
+        ("a: list<TYPE>", "{\"a\":[VALUE,VALUE]}"),
+        ("a: large_list<TYPE>", "{\"a\":[VALUE]}"),
+        ("a: fixed_size_list<TYPE, 2>", "{\"a\":[VALUE,VALUE]}"),
+        ("a: struct<b: TYPE, c: utf8>", "{\"a\":{\"b\":VALUE,\"c\":\"1\"}}"),
+        ("a: map<utf8, TYPE>", "{\"a\":{\"1\":VALUE,\"2\":VALUE}}"),
+        (
+            "a: map<utf8, list<struct<b: map<utf8, TYPE>>>>",
+            "{\"a\":{\"k\":[{\"b\":{\"l\":VALUE}}]}}",
+        ),
+    ];
+    for kind in ["json", "large_json", "json_view"] {
+        for (schema, line) in shapes {
+            let lines: Vec<String> =
+                values.iter().map(|value| line.replace("VALUE", value) + "\n").collect();
+            let text = lines.concat();
+            assert_eq!(through(&schema.replace("TYPE", kind), &text), text, "{schema}: {kind}");
+        }
+    }
+}
+
+#[test]
+fn strings_and_binaries_stay_strings() {
+    let text = "{\"a\":\"{}\",\"b\":\"3q0=\",\"c\":[\"1\"]}\n";
+    let wanted = "{\"a\":\"{}\",\"b\":\"dead\",\"c\":[\"1\"]}\n";
+    for (text_type, binary) in
+        [("utf8", "binary"), ("large_utf8", "large_binary"), ("utf8_view", "binary_view")]
+    {
+        let schema = format!("a: {text_type}, b: {binary}, c: list<{text_type}>");
+        assert_eq!(through(&schema, text), wanted, "{schema}");
+    }
+}
+
+#[test]
+fn what_is_called_json_and_is_none_is_a_string() {
+    let field = Field::new("a", DataType::Utf8, true)
+        .with_metadata([("ARROW:extension:name".to_owned(), "arrow.json".to_owned())].into());
+    let texts = StringArray::from(vec![Some("{\"b\": 1}\n"), Some("1}\n{\"x\":2"), Some(""), None]);
+    let batch =
+        RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::new(texts)]).unwrap();
+    assert_eq!(
+        write(&batch, &JsonOptions::default(), 1),
+        "{\"a\":{\"b\": 1}}\n{\"a\":\"1}\\n{\\\"x\\\":2\"}\n{\"a\":\"\"}\n{\"a\":null}\n"
+    );
 }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Text that is JSON already, written as what it says and not as a string.
+//!
+//! arrow-json asks a factory for each array, but names the field of a list or map also for what is inside. So such
+//! columns are told by their type: the sink casts them to [`MARK`], and no other column to it. What came from elsewhere
+//! under the name of `arrow.json` may be no JSON: that is written as a string, never raw.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BinaryViewArray};
+use arrow_json::writer::NullableEncoder;
+use arrow_json::{Encoder, EncoderFactory, EncoderOptions};
+use arrow_schema::{ArrowError, DataType, FieldRef};
+use serde::de::IgnoredAny;
+
+/// The type that columns of JSON text are cast to.
+pub(crate) const MARK: DataType = DataType::BinaryView;
+
+/// Makes the encoders of marked columns.
+#[derive(Debug)]
+pub(crate) struct RawJson;
+
+impl EncoderFactory for RawJson {
+    fn make_default_encoder<'a>(
+        &self,
+        _field: &'a FieldRef,
+        array: &'a dyn Array,
+        _options: &'a EncoderOptions,
+    ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
+        if *array.data_type() != MARK {
+            return Ok(None);
+        }
+        let encoder = Box::new(Raw(array.as_binary_view()));
+        Ok(Some(NullableEncoder::new(encoder, array.nulls().cloned())))
+    }
+}
+
+struct Raw<'a>(&'a BinaryViewArray);
+
+impl Encoder for Raw<'_> {
+    fn encode(&mut self, idx: usize, out: &mut Vec<u8>) {
+        write(self.0.value(idx), out);
+    }
+}
+
+/// Adds the value that a text spells, on one line; a text that is no JSON as a string.
+fn write(text: &[u8], out: &mut Vec<u8>) {
+    match serde_json::from_slice::<IgnoredAny>(text) {
+        // Inside of strings line ends are escaped: those that are there are white space.
+        Ok(IgnoredAny) if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) => {
+            out.extend(text.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+        }
+        Ok(IgnoredAny) => out.extend_from_slice(text),
+        Err(_) => {
+            let start = out.len();
+            let text = String::from_utf8_lossy(text);
+            // Writing to memory does not fail.
+            if serde_json::to_writer(&mut *out, &text).is_err() {
+                out.truncate(start);
+                out.extend_from_slice(b"null");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> String {
+        let mut out = Vec::new();
+        write(text.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn json_is_written_as_it_is_and_all_else_as_a_string() {
+        let deep = "[".repeat(5000) + &"]".repeat(5000);
+        for text in
+            ["1", "-0.10e+400", "\"a\\n\"", "{\"a\": [null, {}] }", " true ", &deep, "\"\\ud800\""]
+        {
+            assert_eq!(written(text), text);
+        }
+        assert_eq!(written("{\n\t\"a\":\r\n1}"), "{\t\"a\":1}");
+        for text in [
+            "",
+            " ",
+            "{",
+            "1 2",
+            "01",
+            "NaN",
+            "'a'",
+            "1}\n{\"b\":2",
+            "\"a\nb\"",
+            "nul",
+            "\u{feff}1",
+        ] {
+            let read: String = serde_json::from_str(&written(text)).unwrap();
+            assert_eq!(read, text);
+            assert!(!written(text).contains('\n'));
+        }
+    }
+}
