@@ -27,13 +27,15 @@ use arrow_select::take::take;
 use arrowsmith_core::{Error, Result};
 
 /// The dictionaries of a file so far, one for each dictionary field in the order of the schema.
-pub(crate) struct Unifier {
+pub struct Unifier {
     /// By position of the column; empty for columns without dictionaries.
     columns: Vec<Vec<Dictionary>>,
 }
 
 impl Unifier {
-    pub(crate) fn new(schema: &Schema) -> Self {
+    /// No values yet.
+    #[must_use]
+    pub fn new(schema: &Schema) -> Self {
         let columns = schema.fields().iter().map(|field| {
             let mut found = Vec::new();
             find(field, field.name(), &mut found);
@@ -42,9 +44,25 @@ impl Unifier {
         Self { columns: columns.collect() }
     }
 
+    /// Whether there are dictionaries at all.
+    #[must_use]
+    pub fn has_any(&self) -> bool {
+        self.columns.iter().any(|column| !column.is_empty())
+    }
+
+    /// Whether a batch did not fit because there are more distinct values than keys can number. A file that is begun
+    /// anew may have room for it.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.columns.iter().flatten().any(|dictionary| dictionary.is_full)
+    }
+
     /// The batch with its keys in the numbering of the file; `None` when it has no dictionaries.
-    pub(crate) fn unify(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
-        if self.columns.iter().all(Vec::is_empty) {
+    ///
+    /// # Errors
+    /// When keys cannot number the values ([`Unifier::is_full`]), and for a batch of another schema.
+    pub fn unify(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
+        if !self.has_any() {
             return Ok(None);
         }
         let mut arrays = Vec::with_capacity(batch.num_columns());
@@ -57,6 +75,35 @@ impl Unifier {
         }
         Ok(Some(RecordBatch::try_new(batch.schema(), arrays)?))
     }
+}
+
+/// The batch with the dictionaries of another one of the same file, which begin with its own: those of the last batch
+/// hold the values of all.
+///
+/// # Errors
+/// When they do not number the values alike.
+pub fn with_dictionaries_of(batch: &RecordBatch, last: &RecordBatch) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().zip(last.columns());
+    let columns = columns.map(|(column, last)| {
+        if column.data_type() != last.data_type() {
+            return Err(Error::schema("", "the batches have different schemas"));
+        }
+        Ok(make_array(replace(column.to_data(), &last.to_data())?))
+    });
+    Ok(RecordBatch::try_new(batch.schema(), columns.collect::<Result<Vec<_>>>()?)?)
+}
+
+fn replace(data: ArrayData, last: &ArrayData) -> Result<ArrayData> {
+    if data.child_data().is_empty() {
+        return Ok(data);
+    }
+    let children = if matches!(data.data_type(), DataType::Dictionary(..)) {
+        last.child_data().to_vec()
+    } else {
+        let pairs = data.child_data().iter().zip(last.child_data());
+        pairs.map(|(child, last)| replace(child.clone(), last)).collect::<Result<Vec<_>>>()?
+    };
+    Ok(data.into_builder().child_data(children).build()?)
 }
 
 /// The dictionary fields of `field`, itself or below, in the order in which [`rewrite`] meets them.
@@ -103,11 +150,13 @@ struct Dictionary {
     numbers: HashMap<Box<[u8]>, usize>,
     /// The values in the order of their numbers.
     values: Option<ArrayRef>,
+    is_full: bool,
 }
 
 impl Dictionary {
     fn new(path: &str) -> Self {
-        Self { path: path.to_owned(), converter: None, numbers: HashMap::new(), values: None }
+        let path = path.to_owned();
+        Self { path, converter: None, numbers: HashMap::new(), values: None, is_full: false }
     }
 
     fn rewrite(&mut self, array: &dyn Array) -> Result<ArrayData> {
@@ -137,6 +186,7 @@ impl Dictionary {
                 continue;
             };
             let number = numbers.get(key).and_then(|&number| K::Native::from_usize(number));
+            self.is_full |= number.is_none();
             keys.append_value(number.ok_or_else(|| {
                 let message = format!(
                     "more distinct values than {} can number: take wider keys, or the stream format",

@@ -28,4 +28,5 @@
 mod dictionary;
 mod sink;
 
+pub use dictionary::{Unifier, with_dictionaries_of};
 pub use sink::{BufferCompression, Format, IpcOptions, IpcSink};
