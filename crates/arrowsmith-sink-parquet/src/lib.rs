@@ -8,7 +8,7 @@
 //! use std::sync::Arc;
 //! use arrow_array::{Int64Array, RecordBatch};
 //! use arrowsmith_core::sink::{Output, Sink};
-//! use arrowsmith_sink_parquet::{Codec, ParquetOptions, ParquetSink};
+//! use arrowsmith_sink_parquet::{Codec, ParquetOptions, ParquetSink, ParquetStream};
 //!
 //! let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(vec![1, 2])) as _)])?;
 //! let path = std::env::temp_dir().join(format!("parquet-doctest-{}.parquet", std::process::id()));
@@ -27,4 +27,4 @@ mod codec;
 mod sink;
 
 pub use codec::Codec;
-pub use sink::{ParquetOptions, ParquetSink};
+pub use sink::{ParquetOptions, ParquetSink, ParquetStream};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`ParquetSink`]: the `parquet` crate's Arrow writer behind the sink trait.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use arrow_array::RecordBatch;
@@ -39,20 +39,19 @@ impl Default for ParquetOptions {
     }
 }
 
-/// Writes record batches as a Parquet file. The Arrow schema and its metadata are kept in the footer.
-pub struct ParquetSink {
-    writer: ArrowWriter<Output>,
+/// Writes record batches as Parquet to anything. The Arrow schema and its metadata are kept in the footer.
+pub struct ParquetStream<W: Write + Send> {
+    writer: ArrowWriter<W>,
     row_group_rows: usize,
-    summary: SinkSummary,
 }
 
-impl ParquetSink {
+impl<W: Write + Send> ParquetStream<W> {
     /// Starts the file.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be written, [`Error::Arrow`] for a type that Parquet does not have,
     /// [`Error::Config`] for row groups of no rows.
-    pub fn new(output: Output, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
+    pub fn new(output: W, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
         if options.row_group_rows == 0 || options.row_group_bytes_max == 0 {
             return Err(Error::Config("a row group needs room for a row".to_owned()));
         }
@@ -63,44 +62,87 @@ impl ParquetSink {
             .set_max_row_group_row_count(Some(options.row_group_rows))
             .set_max_row_group_bytes(Some(options.row_group_bytes_max))
             .build();
-        let path = output.path().to_owned();
         let writer = ArrowWriter::try_new(output, schema.clone(), Some(properties));
-        let writer = writer.map_err(|error| name_file(error, &path))?;
-        Ok(Self { writer, row_group_rows: options.row_group_rows, summary: SinkSummary::default() })
+        let writer = writer.map_err(plain)?;
+        Ok(Self { writer, row_group_rows: options.row_group_rows })
     }
-}
 
-impl Sink for ParquetSink {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+    /// Writes one batch after those before it.
+    ///
+    /// # Errors
+    /// As [`ParquetStream::new`].
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         // The writer cuts a batch at the end of a row group by calling itself once a group: groups of
         // few rows would need a deep stack. Pieces that fit the group never get there.
         let mut start = 0;
         while start < batch.num_rows() {
             let room = self.row_group_rows - self.writer.in_progress_rows();
             let rows = room.min(batch.num_rows() - start);
-            let written = self.writer.write(&batch.slice(start, rows));
-            written.map_err(|error| name_file(error, self.writer.inner().path()))?;
+            self.writer.write(&batch.slice(start, rows)).map_err(plain)?;
             start += rows;
         }
+        Ok(())
+    }
+
+    /// Writes the end; returns what was written to.
+    ///
+    /// # Errors
+    /// As [`ParquetStream::new`].
+    pub fn finish(self) -> Result<W> {
+        self.writer.into_inner().map_err(plain)
+    }
+}
+
+/// Writes record batches as a Parquet file, see [`ParquetStream`].
+pub struct ParquetSink {
+    stream: ParquetStream<Output>,
+    summary: SinkSummary,
+}
+
+impl ParquetSink {
+    /// Starts the file.
+    ///
+    /// # Errors
+    /// As [`ParquetStream::new`]; errors of the system name the file.
+    pub fn new(output: Output, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
+        let path = output.path().to_owned();
+        let stream = ParquetStream::new(output, schema, options);
+        let stream = stream.map_err(|error| name_file(error, &path))?;
+        Ok(Self { stream, summary: SinkSummary::default() })
+    }
+}
+
+impl Sink for ParquetSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let written = self.stream.write(batch);
+        written.map_err(|error| name_file(error, self.stream.writer.inner().path()))?;
         self.summary.count(batch);
         Ok(())
     }
 
     fn finish(self: Box<Self>) -> Result<SinkSummary> {
-        let path = self.writer.inner().path().to_owned();
-        let output = self.writer.into_inner().map_err(|error| name_file(error, &path))?;
+        let path = self.stream.writer.inner().path().to_owned();
+        let output = self.stream.finish().map_err(|error| name_file(error, &path))?;
         let bytes = output.commit()?;
         Ok(SinkSummary { bytes, ..self.summary })
     }
 }
 
-/// The system's error behind Parquet's, with the name of the file.
-fn name_file(error: ParquetError, path: &Path) -> Error {
+/// The system's error behind Parquet's.
+fn plain(error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
-            Ok(source) => Error::io(path, *source),
+            Ok(source) => Error::from(*source),
             Err(source) => Error::Arrow(ArrowError::from_external_error(source)),
         },
         other => Error::Arrow(ArrowError::ParquetError(other.to_string())),
+    }
+}
+
+/// The error with the name of the file, if it is the system's.
+fn name_file(error: Error, path: &Path) -> Error {
+    match error {
+        Error::Io { source, .. } => Error::io(path, source),
+        other => other,
     }
 }
