@@ -83,7 +83,8 @@ pub fn copy(from: &Path, to: &Path) -> Outcome {
     copied.map(drop).map_err(|e| format!("{} to {}: {e}", from.display(), to.display()))
 }
 
-fn parent(path: &Path) -> Outcome {
+/// Makes the folder that a file will be in.
+pub fn parent(path: &Path) -> Outcome {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }

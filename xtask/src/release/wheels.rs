@@ -9,6 +9,9 @@ use super::build::{GLIBC, MUSL_MODULES};
 use super::shell::{self, Outcome, fail};
 use super::{AARCH64, Arch, Release, X86_64, checks};
 
+/// Where wheels lie that this machine's pip does not take, so that `pip install OUT/*.whl` works.
+const OTHERS: &str = "other-systems";
+
 /// Largest wheel.
 const WHEEL_BYTES_MAX: u64 = 25_000_000;
 
@@ -69,7 +72,10 @@ fn pack(
     platform: &str,
 ) -> Outcome<PathBuf> {
     let name = format!("arrowsmith-{}-cp310-abi3-{platform}.whl", release.version);
-    let wheel = release.out.join(name);
+    let here = platform.starts_with("manylinux") && platform.ends_with(std::env::consts::ARCH);
+    let folder = if here { release.out.clone() } else { release.out.join(OTHERS) };
+    let wheel = folder.join(name);
+    shell::parent(&wheel)?;
     let mut python = release.tool("python")?;
     python.arg("packaging/wheel.py").arg("--dist-info").arg(info);
     python.args(["--package", "python/python/arrowsmith"]).arg("--module").arg(module);
