@@ -370,7 +370,8 @@ fn compile_type(field: &Field, data_type: &DataType, path: &str) -> Result<Op> {
         T::Utf8 | T::LargeUtf8 | T::Utf8View if is_json => Op::Json,
         T::Utf8 | T::LargeUtf8 | T::Utf8View => Op::Utf8,
         T::Binary | T::LargeBinary | T::BinaryView => Op::Binary(binary_encoding(field, path)?),
-        T::FixedSizeBinary(len) if *len >= 0 => Op::Binary(binary_encoding(field, path)?),
+        // Nothing says how many values of no bytes there are.
+        T::FixedSizeBinary(len) if *len > 0 => Op::Binary(binary_encoding(field, path)?),
         T::Date32 => Op::Date32,
         T::Date64 => Op::Date64,
         T::Time32(unit @ (TimeUnit::Second | TimeUnit::Millisecond))

@@ -145,6 +145,13 @@ mod tests {
     }
 
     #[test]
+    fn a_binary_of_no_bytes_is_no_column() {
+        let schema = parse_schema("a: list<fixed_size_binary(0)>").unwrap();
+        let said = Plan::new(Arc::new(schema)).unwrap_err().to_string();
+        assert!(said.starts_with("schema, field a[]: "), "{said}");
+    }
+
+    #[test]
     fn fields_are_counted_wherever_they_are() {
         let limits = Limits::default().with_fields_max(4);
         assert_eq!(refusal("a: int8, b: list<struct<c: int8, d: int8>>", &limits), None);
