@@ -4,17 +4,16 @@
 //! UTF-8 is checked for a chunk at once. A chunk that fails this is taken back and decoded again with a
 //! check for each string, so that the fault is found and treated like any other.
 //!
-//! Memory is bounded in the same way. Columns grow within a budget; growth that it refuses unwinds to
-//! here, the chunk is taken back, and decoded again up to the record that had no room any more.
+//! Memory is bounded in the same way: `room` says what becomes of a chunk that columns have no room for.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use arrowsmith_core::memory::{self, Budget, Refused};
+use arrowsmith_core::memory::Budget;
 use arrowsmith_core::{
     Chunk, DataError, DecodeOptions, Decoder, ErrorKind, Framing, OnError, PADDING_BYTES, Position,
-    Reject, Report, Result, foreign,
+    Reject, Report, Result, foreign, memory,
 };
 use arrowsmith_plan::text::format_type;
 use arrowsmith_plan::{IntWidth, Plan};
@@ -24,6 +23,7 @@ use super::build::{Columns, Values};
 use super::locate;
 use super::lockstep::Lockstep;
 use super::program::{Code, Id, Program, ROOT, Step};
+use super::records::{newlines, record_end, trim_space};
 use super::route::Predictor;
 use super::walk::{About, LeftOut, Records, Scratch, State, Stop};
 
@@ -37,13 +37,13 @@ pub(crate) struct JsonDecoder {
     schema: SchemaRef,
     value_root: bool,
     level: Level,
-    state: State,
+    pub(super) state: State,
     /// What the columns hold.
-    memory: Budget,
+    pub(super) memory: Budget,
     /// Bytes of memory after which a batch ends, between two records.
-    batch_bytes: usize,
+    pub(super) batch_bytes: usize,
     /// Whether the next batch begins with columns that remember nothing of how large they were.
-    anew: bool,
+    pub(super) anew: bool,
 }
 
 impl JsonDecoder {
@@ -77,22 +77,14 @@ impl JsonDecoder {
     }
 
     /// Starts a batch with empty columns.
-    fn begin_anew(&mut self) {
+    pub(super) fn begin_anew(&mut self) {
         self.memory.hand_over();
         self.state.columns = Columns::new(&self.state.program);
         self.anew = false;
     }
 
-    /// Decodes a chunk with columns of so many bytes; without the room for them, what was decoded has
-    /// to be taken back.
-    fn within(&mut self, bytes: usize, chunk: &Chunk<'_>) -> Result<Result<Report>, Refused> {
-        let mut memory = self.memory.with_limit_bytes(bytes);
-        let done = memory.run(|| self.pass(chunk));
-        self.memory = memory;
-        done
-    }
-
-    fn pass(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
+    /// Decodes a chunk, with a second look at its text where that is not UTF-8.
+    pub(super) fn pass(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
         let rows = self.state.rows;
         // Values that become nulls take their text with them, so that it has to be checked before.
         self.state.careful = self.state.options.on_error == OnError::Null;
@@ -107,86 +99,8 @@ impl JsonDecoder {
         outcome
     }
 
-    /// Settles a chunk for whose records there was not enough memory: those before the first that had
-    /// none are decoded. A record that is the only one of its batch may take what limits allow.
-    fn full(&mut self, chunk: &Chunk<'_>, rows: usize, refused: Refused) -> Result<Report> {
-        let bytes_max = self.state.options.limits.batch_bytes_max;
-        let ends_early = self.batch_bytes < bytes_max;
-        let data = chunk.data();
-        let at = (self.state.base + self.state.mark).min(data.len());
-        self.cut_back(rows);
-        self.anew = true;
-        let before = Chunk { len: before_record(&data[..at], chunk.framing), ..chunk.clone() };
-        let mut report = match self.within(bytes_max, &before) {
-            Ok(report) => report?,
-            Err(refused) => return Err(self.too_large(&refused, chunk, at, 0).into()),
-        };
-        report.lines = newlines(&data[..at]);
-        report.unread = data.len() - at;
-        if ends_early && self.state.rows > 0 {
-            return Ok(report);
-        }
-        let error = self.too_large(&refused, chunk, at, report.records);
-        if !ends_early {
-            return Err(error.into());
-        }
-        self.begin_anew();
-        let end = record_end(data, chunk.framing, at);
-        let bytes = &chunk.bytes[at..];
-        let position = Position { source: chunk.position.source.clone(), ..error.position };
-        let one = Chunk { bytes, len: end - at, framing: chunk.framing, position };
-        match self.within(bytes_max, &one) {
-            Ok(said) => {
-                let said = said?;
-                report.records += said.records;
-                report.rejects.extend(said.rejects);
-                report.left_out += said.left_out;
-                report.left_out_key = report.left_out_key.or(said.left_out_key);
-            }
-            Err(refused) => {
-                self.cut_back(0);
-                let error = self.too_large(&refused, chunk, at, report.records);
-                if self.state.options.on_error == OnError::Fail {
-                    return Err(error.into());
-                }
-                let record = trim_space(&data[at..end]).to_vec();
-                report.rejects.push(Reject { error, record, kept_as_null: false });
-                report.records += 1;
-            }
-        }
-        let end = after_record(data, chunk.framing, end);
-        report.lines = newlines(&data[..end]);
-        report.unread = data.len() - end;
-        Ok(report)
-    }
-
-    /// The error of a record, the one at byte `at` of a chunk, that takes more memory than there is.
-    fn too_large(
-        &self,
-        refused: &Refused,
-        chunk: &Chunk<'_>,
-        at: usize,
-        records: u64,
-    ) -> DataError {
-        let from = &chunk.position;
-        let bytes_max = self.state.options.limits.batch_bytes_max;
-        DataError {
-            kind: ErrorKind::Limit,
-            position: Position {
-                source: from.source.clone(),
-                record: from.record + records,
-                line: from.line + newlines(&chunk.data()[..at]),
-                offset: from.offset + at as u64,
-            },
-            path: String::new(),
-            expected: format!("columns of at most {bytes_max} bytes (batch_bytes_max)"),
-            found: refused.to_string(),
-            hint: Some("--batch-bytes-max sets the limit".to_owned()),
-        }
-    }
-
     /// Takes back the rows beyond the first `rows`.
-    fn cut_back(&mut self, rows: usize) {
+    pub(super) fn cut_back(&mut self, rows: usize) {
         self.state.columns.truncate(&self.state.program, ROOT, rows);
         self.state.rows = rows;
     }
@@ -513,97 +427,5 @@ fn wanted(step: &Step) -> String {
         Code::Struct(_) => "an object".to_owned(),
         Code::Json => "a JSON value".to_owned(),
         _ => format_type(&step.data_type),
-    }
-}
-
-fn newlines(text: &[u8]) -> u64 {
-    memchr::memchr_iter(b'\n', text).count() as u64
-}
-
-/// Where the record that begins at `start`, whole or broken, ends.
-fn record_end(text: &[u8], framing: Framing, start: usize) -> usize {
-    if framing == Framing::Lines {
-        let rest = &text[start.min(text.len())..];
-        return memchr::memchr(b'\n', rest).map_or(text.len(), |at| start + at);
-    }
-    let array = framing == Framing::Array;
-    let end = match text.get(start) {
-        None => None,
-        Some(b',') if array => Some(start),
-        Some(b'{' | b'[') => balanced_end(text, start),
-        Some(b'"') => string_end(text, start),
-        Some(_) => {
-            let ends =
-                |b: &u8| matches!(b, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | 0..=b' ');
-            text[start + 1..].iter().position(ends).map(|at| start + 1 + at)
-        }
-    };
-    end.unwrap_or(text.len())
-}
-
-/// Length of the records before one that begins at the end of `text`, without the comma between.
-fn before_record(text: &[u8], framing: Framing) -> usize {
-    let solid = text.iter().rposition(|byte| !is_space(*byte));
-    match solid {
-        Some(at) if framing == Framing::Array && text[at] == b',' => at,
-        _ => text.len(),
-    }
-}
-
-/// Where the text after a record that ends at `end` begins, without the comma between.
-fn after_record(text: &[u8], framing: Framing, end: usize) -> usize {
-    let solid = |from: usize| text[from..].iter().position(|byte| !is_space(*byte));
-    match (framing, text.get(end)) {
-        (Framing::Lines, Some(_)) => end + 1,
-        (Framing::Array, Some(_)) => match solid(end) {
-            None => text.len(),
-            Some(gap) if text[end + gap] == b',' && solid(end + gap + 1).is_some() => end + gap + 1,
-            Some(_) => end,
-        },
-        _ => end,
-    }
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
-}
-
-/// A record's text without the white space of JSON around it.
-fn trim_space(record: &[u8]) -> &[u8] {
-    let solid = |b: &u8| !is_space(*b);
-    let from = record.iter().position(solid).unwrap_or(0);
-    let to = record.iter().rposition(solid).map_or(0, |at| at + 1);
-    record.get(from..to).unwrap_or_default()
-}
-
-/// Position after the container whose bracket is at `start`: as many brackets close as open, of
-/// either kind, outside strings.
-fn balanced_end(text: &[u8], start: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut pos = start;
-    loop {
-        match text.get(pos)? {
-            b'"' => {
-                pos = string_end(text, pos)?;
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth <= 1 => return Some(pos + 1),
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        pos += 1;
-    }
-}
-
-/// Position after the string whose quote is at `start`, whatever it holds.
-fn string_end(text: &[u8], start: usize) -> Option<usize> {
-    let mut pos = start + 1;
-    loop {
-        match text.get(pos)? {
-            b'"' => return Some(pos + 1),
-            b'\\' => pos += 2,
-            _ => pos += 1,
-        }
     }
 }

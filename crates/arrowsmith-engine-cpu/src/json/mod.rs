@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON → Arrow on one core. A record goes through `walk` (the loop over records) → `route` (keys) →
 //! `convert` (values) → `build` (columns); `program` is the plan laid out for that, `decoder` drives it
-//! over chunks and settles what becomes of bad records, `locate` says where a fault is.
+//! over chunks and settles what becomes of bad records, `room` of those
+//! that there is no memory for, `locate` says where a fault is.
 
 mod build;
 mod convert;
@@ -9,6 +10,8 @@ mod decoder;
 mod locate;
 mod lockstep;
 mod program;
+mod records;
+mod room;
 mod route;
 mod walk;
 

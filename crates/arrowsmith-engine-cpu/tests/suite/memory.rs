@@ -206,3 +206,20 @@ fn values_that_no_column_takes_are_counted() {
         assert_eq!((said.left_out, said.left_out_key), (0, None));
     }
 }
+
+#[test]
+fn nulls_in_a_row_are_where_they_were() {
+    let plan = plan("a: int8, b: fixed_size_list<int8, 70>");
+    let there = |row: usize| matches!(row, 0 | 65 | 66 | 131 | 500) || (row > 600 && row % 3 == 0);
+    let record = |row| if there(row) { "{\"a\":1}\n" } else { "{}\n" };
+    for rows in [1, 64, 65, 66, 130, 131, 200, 501, 1000] {
+        let text: String = (0..rows).map(record).collect();
+        let mut decoder = decoder(&plan, &DecodeOptions::default());
+        decoder.decode(&Chunk::new(text.as_bytes(), Framing::Lines)).unwrap();
+        let batch = decoder.flush().unwrap().unwrap();
+        let found: Vec<usize> = (0..rows).filter(|row| batch.column(0).is_valid(*row)).collect();
+        assert_eq!(found, (0..rows).filter(|row| there(*row)).collect::<Vec<_>>());
+        assert_eq!(batch.column(1).null_count(), rows);
+        batch.column(1).to_data().validate_full().unwrap();
+    }
+}
