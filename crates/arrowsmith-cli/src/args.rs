@@ -144,6 +144,18 @@ pub struct InputArgs {
     #[arg(long, value_name = "SIZE", default_value = "128MiB", value_parser = size::parse_memory)]
     pub record_bytes_max: usize,
 
+    /// Most fields of a schema, given or inferred, those inside others counted too
+    #[arg(long, value_name = "N", default_value_t = Limits::default().fields_max)]
+    pub fields_max: usize,
+
+    /// Most that an empty record may become in Arrow: bounds columns of fixed size
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size::parse_memory)]
+    pub row_bytes_max: usize,
+
+    /// Most that one record may become in Arrow
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size::parse_memory)]
+    pub batch_bytes_max: usize,
+
     /// Take NaN, Infinity and -Infinity as numbers
     #[arg(long)]
     pub allow_nan: bool,

@@ -34,7 +34,9 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     if input::is_parquet(&args.input)? {
         return parquet::run(args, target, interrupt, started);
     }
-    parquet::refuse_options(&args.parquet)?;
+    if let Err(refused) = parquet::refuse_options(&args.parquet) {
+        return input::are_there(&args.input).and(Err(refused));
+    }
     let rejects = Rejects::default();
     let (engine, counted) = engine::json(&args.engine, args.explain)?;
     let reader = open(args, engine, interrupt, &rejects)?;
@@ -58,6 +60,9 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     if !args.quiet {
         work.rejects.report();
         work.report(summary, started);
+        if args.schema.is_none() && args.columns.is_empty() {
+            work.report_left_out();
+        }
         if let Some(counted) = counted {
             eprintln!("{}", counted());
         }
@@ -164,6 +169,18 @@ impl Work {
         }
         progress.set(counters.bytes());
         sink.finish().map_err(Failure::output)
+    }
+
+    /// Says what the inferred schema has no column for, because it came after the sample.
+    fn report_left_out(&self) {
+        if let (values @ 1.., Some(key)) = self.reader.progress().left_out() {
+            let (values, what) = (grouped(values), if values == 1 { "value" } else { "values" });
+            eprintln!(
+                "warning: {values} {what} left out: key {key:?}, and whatever else came after the \
+                 records that the schema was inferred from; --infer-records all looks at all of \
+                 them, --unknown-keys error stops there"
+            );
+        }
     }
 
     /// One line: what was done, and how fast.

@@ -100,6 +100,17 @@ pub fn is_parquet(args: &InputArgs) -> Outcome<bool> {
     Ok(parquet > 0)
 }
 
+/// Whether the files are there that arguments name, and do not describe by a pattern: what else is wrong
+/// with a command does not matter when they are not.
+pub fn are_there(args: &InputArgs) -> Outcome {
+    let is_name =
+        |name: &&String| name.as_str() != "-" && !is_url(name) && !name.contains(['*', '?', '[']);
+    for name in args.inputs.iter().filter(is_name) {
+        std::fs::metadata(name).map_err(|error| Error::io(name, error))?;
+    }
+    Ok(())
+}
+
 /// By what it is (a folder), its name, or its first bytes.
 fn looks_like_parquet(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -125,7 +136,12 @@ pub fn compression(compression: CompressionIn) -> Compression {
 }
 
 pub fn limits(args: &InputArgs) -> Limits {
-    Limits::default().with_depth_max(args.depth_max).with_record_bytes_max(args.record_bytes_max)
+    Limits::default()
+        .with_depth_max(args.depth_max)
+        .with_record_bytes_max(args.record_bytes_max)
+        .with_fields_max(args.fields_max)
+        .with_row_bytes_max(args.row_bytes_max)
+        .with_batch_bytes_max(args.batch_bytes_max)
 }
 
 pub fn sampling(

@@ -18,6 +18,7 @@ mod help;
 mod infer;
 mod inspect;
 mod interrupt;
+mod limits;
 mod readme;
 mod rtl;
 mod run;

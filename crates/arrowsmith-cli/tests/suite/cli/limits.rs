@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a few bytes become is bounded, and what is left out, or cannot be read, is said.
+
+use crate::cli::run::Folder;
+
+#[test]
+fn schemas_of_any_width_are_errors() {
+    let folder = Folder::new();
+    folder.write("x.jsonl", "{}\n".repeat(40));
+    for engine in ["cpu", "reference"] {
+        for schema in [
+            "a: fixed_size_binary(2147483647) encoding hex",
+            "a: fixed_size_list<int8, 2147483647>",
+            "a: struct<b: list<fixed_size_list<fixed_size_list<int8, 65536>, 65536>>>",
+        ] {
+            let ran = folder
+                .run(&["convert", "x.jsonl", "-o", "y.arrow", "-s", schema, "--engine", engine]);
+            assert_eq!(ran.status, 2, "{}", ran.text());
+            assert!(ran.stderr.contains("row_bytes_max, 1048576"), "{}", ran.stderr);
+        }
+    }
+    let wide = "a: fixed_size_binary(4096)";
+    let ran = folder.run(&[
+        "convert",
+        "x.jsonl",
+        "-o",
+        "y.arrow",
+        "-s",
+        wide,
+        "--row-bytes-max",
+        "4095B",
+    ]);
+    assert!(ran.stderr.contains("field a: an empty value takes 4096 bytes"), "{}", ran.stderr);
+    let args = ["convert", "x.jsonl", "-o", "y.arrow", "-s", "a: int8, b: int8"];
+    let ran = folder.run(&[&args[..], &["--fields-max", "1"]].concat());
+    assert!(ran.stderr.contains("2 fields are more than fields_max, 1"), "{}", ran.stderr);
+}
+
+#[test]
+fn rows_of_many_columns_are_converted_within_the_memory() {
+    let folder = Folder::new();
+    let keys: Vec<String> = (0..2000).map(|key| format!("\"k{key}\":1")).collect();
+    folder.write("x.jsonl", format!("{{{}}}\n{}", keys.join(","), "{}\n".repeat(5000)));
+    let ran = folder.run(&["convert", "x.jsonl", "-o", "y.arrow", "--memory", "16MiB"]);
+    assert_eq!(ran.status, 0, "{}", ran.text());
+    assert!(ran.stderr.starts_with("5,001 rows; "), "{}", ran.stderr);
+}
+
+#[test]
+fn keys_that_come_after_the_sample_are_not_left_out_silently() {
+    let folder = Folder::new();
+    let early = "{\"a\":1}\n".repeat(50);
+    let late = "{\"a\":2,\"b\":{\"c\":3}}\n".repeat(30);
+    folder.write("x.jsonl", early + &late + "{\"d\":4}\n");
+    let args = ["convert", "x.jsonl", "-o", "y.arrow"];
+    let ran = folder.run(&[&args[..], &["--infer-records", "50"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.text());
+    assert!(ran.stderr.contains("warning: 31 values left out: key \"b\""), "{}", ran.stderr);
+    for quiet in [
+        &["--infer-records", "all"][..],
+        &["--schema", "a: int64"],
+        &["--infer-records", "50", "--columns", "a"],
+        &["--infer-records", "50", "--quiet"],
+    ] {
+        let ran = folder.run(&[&args[..], quiet].concat());
+        assert_eq!(ran.status, 0, "{}", ran.text());
+        assert!(!ran.stderr.contains("left out"), "{quiet:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn inputs_of_another_format_are_called_by_its_name() {
+    let folder = Folder::new();
+    for (name, text, what) in [
+        ("x.csv", "id,name\n1,x\n", "comma-separated values (CSV)"),
+        ("x.arrow", "ARROW1\0\0\u{1}\0\0", "an Arrow IPC file"),
+        ("x.bz2", "BZh91AY&SY\u{1}\0", "compressed with bzip2"),
+        ("x.zip", "PK\u{3}\u{4}\u{14}\0", "a zip archive"),
+    ] {
+        folder.write(name, text);
+        for schema in [&[][..], &["--schema", "id: int64"]] {
+            let ran = folder.run(&[&["convert", name, "-o", "y.parquet"][..], schema].concat());
+            assert_eq!(ran.status, 1, "{}", ran.text());
+            assert!(ran.stderr.contains(what), "{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said_before_what_it_cannot_be_asked() {
+    let folder = Folder::new();
+    let ran = folder.run(&["convert", "rides/", "-o", "y.arrow", "--where", "a = 1"]);
+    assert_eq!(ran.status, 1, "{}", ran.text());
+    assert!(ran.stderr.contains("No such file or directory"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_empty_file_among_others_adds_nothing() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "");
+    folder.write("b.jsonl", "{\"a\":1}\n");
+    folder.write("c.jsonl", "");
+    let ran = folder.run(&["convert", "a.jsonl", "b.jsonl", "c.jsonl", "-o", "y.arrow"]);
+    assert_eq!(ran.status, 0, "{}", ran.text());
+    assert!(ran.stderr.starts_with("1 rows; "), "{}", ran.stderr);
+}
