@@ -54,7 +54,10 @@ impl InferOptions {
         )?;
         let limits = Limits::default()
             .with_depth_max(get(options, "depth_max")?)
-            .with_record_bytes_max(get(options, "record_bytes_max")?);
+            .with_record_bytes_max(get(options, "record_bytes_max")?)
+            .with_fields_max(get(options, "fields_max")?)
+            .with_row_bytes_max(get(options, "row_bytes_max")?)
+            .with_batch_bytes_max(get(options, "batch_bytes_max")?);
         Ok(Self {
             framing,
             compression,

@@ -160,3 +160,23 @@ def test_options_that_change_what_is_good() -> None:
         arrowsmith.read_json(b'{"a":{"b":{}}}', "a: json", depth_max=2)
     with pytest.raises(arrowsmith.DataError, match="record-too-long"):
         arrowsmith.read_json(b'{"a":"' + b"x" * 1000 + b'"}', "a: utf8", record_bytes_max=100)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ["a: fixed_size_binary(2147483647)", "a: list<fixed_size_list<int8, 2147483647>>"],
+)
+def test_a_schema_of_any_width_is_an_error(schema: str) -> None:
+    with pytest.raises(arrowsmith.SchemaError, match="row_bytes_max"):
+        arrowsmith.read_json(b"{}\n" * 40, schema)
+    with pytest.raises(arrowsmith.SchemaError, match="fields_max"):
+        arrowsmith.read_json(b"{}\n", "a: int8, b: int8", fields_max=1)
+
+
+def test_a_record_that_becomes_too_much_is_an_error() -> None:
+    schema = "a: list<fixed_size_binary(4096)>"
+    record = b'{"a":[' + b",".join([b"null"] * 1000) + b"]}\n"
+    with pytest.raises(arrowsmith.DataError, match="batch_bytes_max") as info:
+        arrowsmith.read_json(b"{}\n" + record, schema, batch_bytes_max=1 << 20)
+    assert (info.value.kind, info.value.record) == ("limit", 1)
+    assert arrowsmith.read_json(record, schema).num_rows == 1

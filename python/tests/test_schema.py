@@ -55,7 +55,7 @@ def test_bad_schemas(tmp_path: Path) -> None:
     assert info.value.path == "a"
     with pytest.raises(arrowsmith.SchemaError, match="NUL"):
         arrowsmith.read_json(LINE, 'a: list<dictionary<int8, timestamp(us, "x\\u0000")>>')
-    with pytest.raises(arrowsmith.SchemaError, match="is no file"):
+    with pytest.raises(arrowsmith.SchemaError, match="there is no file"):
         arrowsmith.read_json(LINE, "missing.schema")
     with pytest.raises(FileNotFoundError):
         arrowsmith.read_json(LINE, tmp_path / "missing.schema")

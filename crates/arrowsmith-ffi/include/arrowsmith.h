@@ -138,8 +138,8 @@ const char *arrowsmith_version(void);
  *
  * `options` is JSON text of `options_bytes` bytes, or NULL, with the names and values of the Python package's keyword arguments:
  *   JSON:    schema (text), columns, engine, threads, format, compression, on_error, rejects (a boolean), duplicate_keys,
- *            unknown_keys, allow_nan, trust, batch_rows, batch_bytes, depth_max, record_bytes_max, memory_bytes_max,
- *            infer_records, infer_timestamps
+ *            unknown_keys, allow_nan, trust, batch_rows, batch_bytes, depth_max, record_bytes_max, fields_max,
+ *            row_bytes_max, batch_bytes_max, memory_bytes_max, infer_records, infer_timestamps
  *   Parquet: columns, filter (text), row_groups, limit, engine, threads, batch_rows, dictionary, strings, timestamp_unit,
  *            arrow_schema, partitions (text of a schema), verify_checksums, memory_bytes_max
  * `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of partition columns. It stays the caller's.

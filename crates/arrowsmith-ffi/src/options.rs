@@ -102,6 +102,9 @@ pub(crate) struct JsonOptions {
     batch_bytes: Option<usize>,
     depth_max: Option<usize>,
     record_bytes_max: Option<usize>,
+    fields_max: Option<usize>,
+    row_bytes_max: Option<usize>,
+    batch_bytes_max: Option<usize>,
     memory_bytes_max: Option<usize>,
     infer_records: Option<Records>,
     infer_timestamps: bool,
@@ -126,6 +129,9 @@ impl Default for JsonOptions {
             batch_bytes: None,
             depth_max: None,
             record_bytes_max: None,
+            fields_max: None,
+            row_bytes_max: None,
+            batch_bytes_max: None,
             memory_bytes_max: None,
             infer_records: None,
             infer_timestamps: false,
@@ -141,6 +147,15 @@ impl JsonOptions {
         }
         if let Some(bytes) = self.record_bytes_max {
             limits = limits.with_record_bytes_max(bytes);
+        }
+        if let Some(fields) = self.fields_max {
+            limits = limits.with_fields_max(fields);
+        }
+        if let Some(bytes) = self.row_bytes_max {
+            limits = limits.with_row_bytes_max(bytes);
+        }
+        if let Some(bytes) = self.batch_bytes_max {
+            limits = limits.with_batch_bytes_max(bytes);
         }
         limits
     }

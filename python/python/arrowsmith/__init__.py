@@ -77,6 +77,9 @@ def read_json(
     batch_bytes: int | None = None,
     depth_max: int = 128,
     record_bytes_max: int = 128 << 20,
+    fields_max: int = 10_000,
+    row_bytes_max: int = 1 << 20,
+    batch_bytes_max: int = 1 << 30,
     memory_bytes_max: int = 256 << 20,
     gpu_memory_bytes_max: int = 2 << 30,
     infer_records: int | Literal["all"] = 10_000,
@@ -108,6 +111,9 @@ def read_json(
         batch_bytes: Arrow bytes of a batch, about.
         depth_max: deepest nesting of a record.
         record_bytes_max: longest record, in bytes.
+        fields_max: most fields of a schema, given or inferred, those inside others too.
+        row_bytes_max: most that an empty record may become in Arrow, in bytes.
+        batch_bytes_max: most that one record may become in Arrow, in bytes.
         memory_bytes_max: working memory beyond mapped input and batches, in bytes.
         gpu_memory_bytes_max: memory of the GPU for each thread that decodes on it, in bytes.
         infer_records: records to infer the schema from, or ``"all"``.
@@ -135,6 +141,9 @@ def read_json(
         "batch_bytes": batch_bytes,
         "depth_max": depth_max,
         "record_bytes_max": record_bytes_max,
+        "fields_max": fields_max,
+        "row_bytes_max": row_bytes_max,
+        "batch_bytes_max": batch_bytes_max,
         "memory_bytes_max": memory_bytes_max,
         "gpu_memory_bytes_max": gpu_memory_bytes_max,
         "infer_records": infer_records,
@@ -163,6 +172,9 @@ def open_json(
     batch_bytes: int | None = None,
     depth_max: int = 128,
     record_bytes_max: int = 128 << 20,
+    fields_max: int = 10_000,
+    row_bytes_max: int = 1 << 20,
+    batch_bytes_max: int = 1 << 30,
     memory_bytes_max: int = 256 << 20,
     gpu_memory_bytes_max: int = 2 << 30,
     infer_records: int | Literal["all"] = 10_000,
@@ -190,6 +202,9 @@ def open_json(
         "batch_bytes": batch_bytes,
         "depth_max": depth_max,
         "record_bytes_max": record_bytes_max,
+        "fields_max": fields_max,
+        "row_bytes_max": row_bytes_max,
+        "batch_bytes_max": batch_bytes_max,
         "memory_bytes_max": memory_bytes_max,
         "gpu_memory_bytes_max": gpu_memory_bytes_max,
         "infer_records": infer_records,
@@ -206,6 +221,9 @@ def infer_schema(
     allow_nan: bool = False,
     depth_max: int = 128,
     record_bytes_max: int = 128 << 20,
+    fields_max: int = 10_000,
+    row_bytes_max: int = 1 << 20,
+    batch_bytes_max: int = 1 << 30,
     infer_records: int | Literal["all"] = 10_000,
     infer_timestamps: bool = False,
 ) -> Schema:
@@ -220,6 +238,9 @@ def infer_schema(
         "allow_nan": allow_nan,
         "depth_max": depth_max,
         "record_bytes_max": record_bytes_max,
+        "fields_max": fields_max,
+        "row_bytes_max": row_bytes_max,
+        "batch_bytes_max": batch_bytes_max,
         "infer_records": infer_records,
         "infer_timestamps": infer_timestamps,
     }
