@@ -8,9 +8,11 @@
 
 pub(crate) mod bind;
 mod mask;
+mod number;
+mod time;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, i256};
 use arrowsmith_core::{Error, Result};
 
 use crate::file::File;
@@ -23,6 +25,8 @@ use crate::prune::{self, RowSelection};
 pub(crate) enum Key {
     /// Integers, dates, times; decimals without their point.
     Integer(i128),
+    /// A decimal without its point that is wider.
+    Wide(i256),
     /// Floating-point numbers.
     Float(f64),
     /// Strings and bytes.

@@ -102,8 +102,15 @@ fn compare(array: &ArrayRef, comparison: Comparison, key: &Key) -> Option<Boolea
         };
     }
     if let DataType::Dictionary(_, values) = array.data_type() {
-        let plain = arrow_cast::cast(array, values).ok()?;
-        return compare(&plain, comparison, key);
+        // Each entry once: rows of a dictionary may be far larger together than it is.
+        let dictionary = array.as_any_dictionary_opt()?;
+        debug_assert_eq!(dictionary.values().data_type(), &**values);
+        let entries = compare(dictionary.values(), comparison, key)?;
+        if entries.is_empty() {
+            return Some(BooleanBuffer::new_unset(array.len()));
+        }
+        let keys = dictionary.normalized_keys();
+        return Some(BooleanBuffer::collect_bool(keys.len(), |row| entries.value(keys[row])));
     }
     integers!(
         Int8Type,
@@ -136,6 +143,9 @@ fn compare(array: &ArrayRef, comparison: Comparison, key: &Key) -> Option<Boolea
         (DataType::Decimal256(..), Key::Integer(key)) => {
             let values = array.as_primitive::<Decimal256Type>().values();
             Some(numbers(values, comparison, i256::from_i128(*key)))
+        }
+        (DataType::Decimal256(..), Key::Wide(key)) => {
+            Some(numbers(array.as_primitive::<Decimal256Type>().values(), comparison, *key))
         }
         (DataType::Float64, Key::Float(key)) => {
             Some(numbers(array.as_primitive::<Float64Type>().values(), comparison, *key))

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{Decimal128Builder, FixedSizeBinaryBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int16Array, Int64Array,
     RecordBatch, StringArray, StructArray, TimestampMicrosecondArray, UInt32Array,
@@ -191,6 +192,182 @@ proptest! {
         for text in conditions {
             check(&bytes, &text);
         }
+    }
+}
+
+/// Digits of a picosecond's count, and a text of as many places: seconds of a day, before or after 1970.
+fn instant(seconds: i64, picos: i64, places: usize) -> (String, i128) {
+    let step = 10_i64.pow(u32::try_from(12 - places).unwrap());
+    let picos = picos / step * step;
+    let day = if seconds < 0 { "1969-12-31" } else { "1970-01-01" };
+    let of_day = seconds.rem_euclid(86_400);
+    let fraction = format!("{picos:012}");
+    let dot = if places == 0 { "" } else { "." };
+    let text = format!(
+        "{day}T{:02}:{:02}:{:02}{dot}{}",
+        of_day / 3600,
+        of_day / 60 % 60,
+        of_day % 60,
+        &fraction[..places]
+    );
+    (text, i128::from(seconds) * 1_000_000_000_000 + i128::from(picos))
+}
+
+fn holds(comparison: &str, left: i128, right: i128) -> bool {
+    match comparison {
+        "=" => left == right,
+        "!=" => left != right,
+        "<" => left < right,
+        "<=" => left <= right,
+        ">" => left > right,
+        _ => left >= right,
+    }
+}
+
+/// Timestamps, dates and times of every unit, by columns' names, and picoseconds of a tick.
+fn times(ticks: &[Option<i64>]) -> (RecordBatch, Vec<i128>) {
+    use arrow_array::{
+        Date64Array, Time64NanosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+        TimestampSecondArray,
+    };
+    let of = |scale: i64| ticks.iter().map(move |tick| tick.map(|tick| tick * scale));
+    let days = ticks.iter().map(|tick| tick.map(|tick| i32::from(tick > 0)));
+    let day = of(1).map(|tick| tick.map(|tick| tick.unsigned_abs().cast_signed() % 86_000));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("s", Arc::new(TimestampSecondArray::from_iter(of(1)))),
+        ("ms", Arc::new(TimestampMillisecondArray::from_iter(of(1)))),
+        ("us", Arc::new(TimestampMicrosecondArray::from_iter(of(1)).with_timezone("UTC"))),
+        ("ns", Arc::new(TimestampNanosecondArray::from_iter(of(1)))),
+        ("d", Arc::new(days.collect::<Date32Array>())),
+        (
+            "d64",
+            Arc::new(Date64Array::from_iter(
+                ticks.iter().map(|tick| tick.map(|tick| i64::from(tick > 0) * 86_400_000)),
+            )),
+        ),
+        ("t", Arc::new(Time64NanosecondArray::from_iter(day))),
+    ];
+    let second = 1_000_000_000_000_i128;
+    let picos = vec![
+        second,
+        second / 1_000,
+        second / 1_000_000,
+        second / 1_000_000_000,
+        86_400 * second,
+        second / 1_000,
+        second / 1_000_000_000,
+    ];
+    (
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true)))
+            .unwrap(),
+        picos,
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn times_are_compared_exactly_whatever_their_units(
+        ticks in prop::collection::vec(prop::option::weighted(0.9, -3000_i64..3000), 1..60),
+        literals in prop::collection::vec(
+            (-2_i64..3, prop_oneof![0..4000_i64, 0..1_000_000_000_000_i64], 0..13_usize),
+            1..6,
+        ),
+        comparison in prop::sample::select(vec!["=", "!=", "<", "<=", ">", ">="]),
+    ) {
+        let (batch, units) = times(&ticks);
+        let bytes = written(&batch, 7, 64, true);
+        for (seconds, picos, places) in literals {
+            let (text, literal) = instant(seconds, picos, places);
+            for (column, unit) in units.iter().enumerate() {
+                let name = batch.schema().field(column).name().clone();
+                let values = arrow_cast::cast(batch.column(column), &integer_of(batch.column(column).data_type())).unwrap();
+                let values = arrow_cast::cast(&values, &DataType::Int64).unwrap();
+                let values = values.as_primitive::<arrow_array::types::Int64Type>();
+                let (text, literal) = match name.as_str() {
+                    "t" => (text[11..].to_owned(), literal.rem_euclid(86_400_000_000_000_000)),
+                    _ => (text.clone(), literal),
+                };
+                let wanted = values.iter().flatten().filter(|value| {
+                    holds(comparison, i128::from(*value) * unit, literal)
+                });
+                let found = check(&bytes, &format!("{name} {comparison} '{text}'")).0;
+                prop_assert_eq!(found, wanted.count(), "{} {} {}", name, comparison, text);
+            }
+        }
+    }
+
+    #[test]
+    fn decimals_are_compared_exactly(
+        values in prop::collection::vec(-2000_i128..2000, 1..60),
+        literal in -2_000_000_i128..2_000_000,
+        scale in -2_i8..4,
+        places in 0..6_u32,
+        comparison in prop::sample::select(vec!["=", "!=", "<", "<=", ">", ">="]),
+    ) {
+        let array = arrow_array::Decimal128Array::from(values.clone());
+        let array: ArrayRef = Arc::new(array.with_precision_and_scale(20, scale.max(0)).unwrap());
+        let batch = RecordBatch::try_from_iter([("n", array)]).unwrap();
+        let bytes = written(&batch, 7, 64, true);
+        let unit = 10_i128.pow(places);
+        let (whole, rest) = (literal.unsigned_abs() / unit.unsigned_abs(), literal.unsigned_abs() % unit.unsigned_abs());
+        let sign = if literal < 0 { "-" } else { "" };
+        let fraction = match places {
+            0 => String::new(),
+            places => format!(".{rest:0width$}", width = usize::try_from(places).unwrap()),
+        };
+        let scale = u32::try_from(scale.max(0)).unwrap();
+        let (left, right) = (10_i128.pow(places), 10_i128.pow(scale));
+        let wanted = values.iter().filter(|value| holds(comparison, *value * left, literal * right));
+        let found = check(&bytes, &format!("n {comparison} {sign}{whole}{fraction}")).0;
+        prop_assert_eq!(found, wanted.count());
+    }
+}
+
+/// The integer type of the same width.
+fn integer_of(kind: &DataType) -> DataType {
+    match kind.primitive_width() {
+        Some(4) => DataType::Int32,
+        _ => DataType::Int64,
+    }
+}
+
+#[test]
+fn floats_beyond_their_type_and_dictionaries_are_exact() {
+    let values = [f32::NEG_INFINITY, f32::MIN, -0.0, 0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NAN];
+    let words: arrow_array::DictionaryArray<arrow_array::types::Int32Type> =
+        [Some("a"), Some("b"), None, Some("a"), Some("c"), Some("b"), None, Some("a")]
+            .into_iter()
+            .collect();
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("x", Arc::new(Float32Array::from(values.to_vec())) as ArrayRef, true),
+        ("w", Arc::new(words) as ArrayRef, true),
+    ])
+    .unwrap();
+    let bytes = written(&batch, 20, 64, true);
+    for (text, count) in [
+        ("x > 1e39", 1),
+        ("x >= 1e39", 1),
+        ("x = 1e39", 0),
+        ("x < 1e39", 6),
+        ("x != 1e39", 8),
+        ("x < -1e39", 1),
+        ("x > -1e39", 6),
+        ("x = 0", 2),
+        ("x = -0.0", 2),
+        ("x < 0", 2),
+        ("x >= 1e-60", 3),
+        ("x < 1e-60", 4),
+        ("x = 1e-60", 0),
+        ("not x = 0", 6),
+        ("x between -1e39 and 1e39", 5),
+        ("x in (1e39, 0)", 2),
+        ("w = 'a'", 3),
+        ("w != 'a'", 3),
+        ("not w > 'a'", 3),
+        ("w is null", 2),
+    ] {
+        assert_eq!(check(&bytes, text).0, count, "{text}");
     }
 }
 

@@ -100,7 +100,8 @@ impl Bounds {
         // NaN, of which bounds say nothing, makes every comparison false but this one.
         let float = matches!(value, Key::Float(_));
         let nan = matches!(value, Key::Float(value) if value.is_nan());
-        if nan {
+        // Bounds are never so wide.
+        if nan || matches!(value, Key::Wide(_)) {
             return Verdict::UNKNOWN;
         }
         let low =
