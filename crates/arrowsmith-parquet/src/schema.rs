@@ -374,7 +374,10 @@ fn field(kind: &Type, data_type: DataType, nullable: bool, place: &Place<'_>) ->
             metadata
         }
     };
-    Arc::new(Field::new(kind.name(), data_type, nullable).with_metadata(metadata))
+    let ordered = matches!(data_type, DataType::Dictionary(..))
+        && place.hint.and_then(Field::dict_is_ordered).unwrap_or(false);
+    let field = Field::new(kind.name(), data_type, nullable).with_metadata(metadata);
+    Arc::new(field.with_dict_is_ordered(ordered))
 }
 
 /// The items of a list that has the id itself have none.

@@ -214,3 +214,43 @@ fn a_hint_that_does_not_fit_is_no_hint() {
         [dictionary(DataType::Int32), DataType::Int64]
     );
 }
+
+fn hinted(message: &str, hint: Field) -> FieldRef {
+    let options = ReadOptions::default();
+    let root = parse_message_type(message).unwrap();
+    let selection = Selection::new(&root, &options).unwrap();
+    let hint = Schema::new(vec![hint]);
+    let found = columns(&root, Some(&hint), &options, &selection).unwrap();
+    Arc::clone(found[0].field())
+}
+
+#[test]
+fn a_zone_holds_whatever_unit_is_stored() {
+    let message = "message m { optional int64 t (TIMESTAMP(MILLIS,true)); }";
+    for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Nanosecond] {
+        let paris = DataType::Timestamp(unit, Some("Europe/Paris".into()));
+        let field = hinted(message, Field::new("t", paris, true));
+        let wanted = DataType::Timestamp(TimeUnit::Millisecond, Some("Europe/Paris".into()));
+        assert_eq!(field.data_type(), &wanted);
+    }
+    // Without a zone there, or here, the file counts.
+    let local = DataType::Timestamp(TimeUnit::Second, None);
+    let utc = DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()));
+    assert_eq!(hinted(message, Field::new("t", local, true)).data_type(), &utc);
+    let message = "message m { optional int64 t (TIMESTAMP(MILLIS,false)); }";
+    let paris = DataType::Timestamp(TimeUnit::Second, Some("Europe/Paris".into()));
+    let plain = DataType::Timestamp(TimeUnit::Millisecond, None);
+    assert_eq!(hinted(message, Field::new("t", paris, true)).data_type(), &plain);
+}
+
+#[test]
+fn an_ordered_dictionary_stays_one() {
+    let message = "message m { optional binary w (UTF8); }";
+    let words = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    for ordered in [false, true] {
+        let hint = Field::new("w", words.clone(), true).with_dict_is_ordered(ordered);
+        let field = hinted(message, hint);
+        assert_eq!(field.data_type(), &words);
+        assert_eq!(field.dict_is_ordered(), Some(ordered));
+    }
+}
