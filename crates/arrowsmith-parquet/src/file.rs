@@ -175,6 +175,12 @@ impl File {
         crate::schema::has_arrow_schema(self.inner.metadata.file_metadata())
     }
 
+    /// Whether data pages of version 2 are compressed whatever their headers say, as those are that
+    /// parquet-cpp-arrow wrote before 3.0.0 (ARROW-10353, ARROW-17100).
+    pub(crate) fn compresses_always(&self) -> bool {
+        compresses_always(self.inner.metadata.file_metadata().created_by())
+    }
+
     /// The bounds that the file was opened with.
     pub fn limits(&self) -> &Limits {
         &self.inner.limits
@@ -367,6 +373,13 @@ fn chunk_range(
     else {
         let message = format!("a column chunk of {} bytes at {start}", chunk.compressed_size());
         return Err(Error::file(FileErrorKind::Corrupt, message));
+fn compresses_always(created_by: Option<&str>) -> bool {
+    let version =
+        created_by.and_then(|by| by.trim_start().strip_prefix("parquet-cpp-arrow version "));
+    let major = version.and_then(|version| version.split(['.', '-', ' ']).next());
+    major.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major < 3)
+}
+
     };
     let end = start.checked_add(length).filter(|end| *end <= file_bytes).ok_or_else(|| {
         Error::file(
@@ -385,4 +398,25 @@ fn chunk_range(
     });
     let slack = if forgetful { UNCOUNTED_BYTES_MAX } else { 0 };
     Ok(start..(end + slack).min(file_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_writers_are_known_by_their_names() {
+        for (by, always) in [
+            (Some("parquet-cpp-arrow version 2.0.0"), true),
+            (Some("parquet-cpp-arrow version 0.17.1-SNAPSHOT"), true),
+            (Some("parquet-cpp-arrow version 3.0.0"), false),
+            (Some("parquet-cpp-arrow version 26.0.0"), false),
+            (Some("parquet-cpp version 1.5.1-SNAPSHOT"), false),
+            (Some("parquet-mr version 1.12.0"), false),
+            (Some("parquet-cpp-arrow version "), false),
+            (None, false),
+        ] {
+            assert_eq!(compresses_always(by), always, "{by:?}");
+        }
+    }
 }

@@ -207,32 +207,46 @@ fn check_schema(reader: &mut Reader<'_>, limits: &Limits) -> Result<()> {
     if kind != STRUCT || count == 0 {
         return Err(Error::file(FileErrorKind::Corrupt, "the file has no schema"));
     }
-    // Children still to come, of each group that the walk is inside of.
-    let mut open: Vec<usize> = Vec::new();
+    // Of each group that the walk is inside of: children still to come, bytes of its path.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut paths = 0_usize;
     for element in 0..count {
-        while open.last() == Some(&0) {
+        while open.last().is_some_and(|(children, _)| *children == 0) {
             open.pop();
         }
-        match open.last_mut() {
-            Some(children) => *children -= 1,
-            None if element == 0 => {}
+        let around = match open.last_mut() {
+            Some((children, path)) => {
+                *children -= 1;
+                *path
+            }
+            None if element == 0 => 0,
             None => return Err(tree("more elements than its groups hold")),
-        }
-        let children = read_children(reader).map_err(malformed)?;
+        };
+        let (name, children) = read_children(reader).map_err(malformed)?;
+        let path = around.saturating_add(name);
         let children =
             usize::try_from(children).map_err(|_| tree("a negative number of children"))?;
         if children > count - element - 1 {
             return Err(tree("a group of more children than it has elements"));
         }
         if children > 0 {
-            open.push(children);
+            open.push((children, path));
+        } else {
+            // Every leaf has its whole path in memory, more than once.
+            paths = paths.saturating_add(path);
+            if paths > limits.metadata_bytes_max / 4 {
+                let limit = limits.metadata_bytes_max;
+                let message =
+                    format!("paths of columns of {paths} bytes, metadata_bytes_max is {limit}");
+                return Err(Error::file(FileErrorKind::Limit, message));
+            }
         }
         if open.len() > limits.depth_max {
             let message = format!("a schema nested deeper than depth_max, {}", limits.depth_max);
             return Err(Error::file(FileErrorKind::Limit, message));
         }
     }
-    if open.iter().any(|children| *children > 0) {
+    if open.iter().any(|(children, _)| *children > 0) {
         return Err(tree("fewer elements than its groups hold"));
     }
     Ok(())
@@ -242,18 +256,19 @@ fn tree(what: &str) -> Error {
     Error::file(FileErrorKind::Corrupt, format!("the schema is not a tree: {what}"))
 }
 
-/// `num_children` of the next schema element; 0 for a leaf.
-fn read_children(reader: &mut Reader<'_>) -> std::result::Result<i32, ThriftError> {
-    let mut children = 0;
+/// Bytes of the name of the next schema element, and its `num_children`; 0 for a leaf.
+fn read_children(reader: &mut Reader<'_>) -> ThriftResult<(usize, i32)> {
+    let (mut name, mut children) = (0, 0);
     let mut last = 0;
     while let Some((number, kind)) = reader.field(&mut last)? {
         match (number, kind) {
-            (4, BINARY) => {
-                reader.binary()?;
-            }
+            (4, BINARY) => name = reader.binary()?.len(),
             (5, I32) => children = reader.i32()?,
             _ => reader.skip(kind)?,
         }
     }
-    Ok(children)
+    Ok((name, children))
 }
+
+#[cfg(test)]
+mod tests;

@@ -193,6 +193,8 @@ pub struct Pages {
     compressed: bool,
     max_def: u16,
     max_rep: u16,
+    /// Whether pages of version 2 are, whatever their headers say.
+    compressed_always: bool,
     /// Values that data pages still owe; none after a seek, when nobody knows.
     owed: Option<usize>,
     /// Number of the next page.
@@ -257,6 +259,7 @@ impl Pages {
             owed: Some(owed),
             ordinal: 0,
             data_seen: false,
+            compressed_always: file.compresses_always(),
             header: None,
             current: None,
             verify_checksums: false,
@@ -614,7 +617,7 @@ impl Pages {
                         header.compressed_bytes
                     )));
                 }
-                (levels, compressed && self.compressed)
+                (levels, (compressed || self.compressed_always) && self.compressed)
             }
             _ => (0, self.compressed),
         };

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Footers that the `parquet` crate refuses for things that do not matter: a converted type beyond those that the
-//! format defines (old writers marked columns of nulls by one), and fields whose number was somebody's own
-//! before the format gave it to something else. All other readers pass over both.
+//! Footers that the `parquet` crate refuses for things that do not matter, and that all other readers read:
+//!
+//! - a converted type beyond those that the format defines (old writers marked columns of nulls by one);
+//! - fields whose number was somebody's own before the format gave it to something else;
+//! - a column or group, the root too, that does not say how it repeats: it is there once;
+//! - a converted type beside a logical type that says nothing of it, as intervals have it, which have no logical
+//!   type of their own.
 //!
 //! It writes the metadata anew, without them, and copies everything else.
 
-use crate::thrift::{I32, I64, LIST, Reader, STRUCT, ThriftError};
+use crate::thrift::{I32, I64, LIST, Reader, STRUCT, ThriftError, zigzag};
 
 /// What of a structure is looked at: the numbers of fields, the types that they have in the format, and what
 /// they hold. Fields of other numbers are copied, those of another type left out.
@@ -30,6 +34,7 @@ const COLUMN_METADATA: Shape =
     &[(14, I64, Inside::Anything), (15, I32, Inside::Anything), (16, STRUCT, Inside::Anything)];
 
 /// Fields of `SchemaElement`.
+const REPETITION_TYPE: i16 = 3;
 const CONVERTED_TYPE: i16 = 6;
 const LOGICAL_TYPE: i16 = 10;
 
@@ -41,6 +46,15 @@ const NULL: i32 = 24;
 
 /// `LogicalType`: the alternative UNKNOWN, which has no fields.
 const UNKNOWN: [u8; 3] = [11 << 4 | STRUCT, 0, 0];
+
+/// REQUIRED, the first of the repetition types.
+const REQUIRED: u8 = 0;
+
+/// Whether an alternative of `LogicalType` says what values are: 9 was kept for intervals and never given, 11 is
+/// UNKNOWN.
+fn says_something(alternative: i16) -> bool {
+    matches!(alternative, 1..=8 | 10 | 12..=18)
+}
 
 /// `FileMetaData` without what the crate stumbles over; none if there is nothing to repair, or it is not one.
 pub(crate) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
@@ -97,13 +111,28 @@ fn structure(
 /// Copies a `SchemaElement`; says whether something was left out.
 fn element(bytes: &[u8], reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<bool, ThriftError> {
     let (mut last, mut written) = (0, 0);
-    let (mut unknown, mut logical) = (None, false);
+    let (mut unknown, mut logical, mut found) = (None, false, false);
+    let (mut repetition, mut converted) = (false, false);
     while let Some((number, kind)) = reader.field(&mut last)? {
         let start = reader.at();
+        repetition |= number == REPETITION_TYPE;
+        if !repetition && number > REPETITION_TYPE && written < REPETITION_TYPE {
+            field(REPETITION_TYPE, I32, &mut written, out)?;
+            out.push(REQUIRED);
+            (repetition, found) = (true, true);
+        }
         if (number, kind) == (CONVERTED_TYPE, I32) {
             let code = reader.i32()?;
             if !(0..=CONVERTED_TYPE_MAX).contains(&code) {
                 unknown = Some(code);
+                continue;
+            }
+            converted = true;
+        } else if (number, kind) == (LOGICAL_TYPE, STRUCT) {
+            let first = reader.clone().field(&mut 0)?;
+            reader.skip(kind)?;
+            if converted && first.is_none_or(|(alternative, _)| !says_something(alternative)) {
+                found = true;
                 continue;
             }
         } else {
@@ -117,16 +146,24 @@ fn element(bytes: &[u8], reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<b
         field(LOGICAL_TYPE, STRUCT, &mut written, out)?;
         out.extend(UNKNOWN);
     }
+    if !repetition && written < REPETITION_TYPE {
+        field(REPETITION_TYPE, I32, &mut written, out)?;
+        out.push(REQUIRED);
+        found = true;
+    }
     out.push(0);
-    Ok(unknown.is_some())
+    Ok(found || unknown.is_some())
 }
 
 /// The head of a field behind field `last`.
 fn field(number: i16, kind: u8, last: &mut i16, out: &mut Vec<u8>) -> Result<(), ThriftError> {
     match u8::try_from(number.saturating_sub(*last)) {
         Ok(step @ 1..=15) => out.push(step << 4 | kind),
-        // No field of these structures is so far from the one before.
-        _ => return Err(ThriftError::Malformed),
+        // Somebody's own, far from the one before.
+        _ => {
+            out.push(kind);
+            zigzag(number.into(), out);
+        }
     }
     *last = number;
     Ok(())
@@ -138,9 +175,9 @@ mod tests {
 
     #[test]
     fn unknown_converted_types_are_left_out() {
-        // FileMetaData {1: i32 1, 2: [{4: "a", 5: 1}, {1: 1, 3: 1, 4: "b", 6: 24}], 3: i64 7}
+        // FileMetaData {1: i32 1, 2: [{3: 0, 4: "a", 5: 1}, {1: 1, 3: 1, 4: "b", 6: 24}], 3: i64 7}
         let element = [0x15, 2, 0x25, 2, 0x18, 1, b'b', 0x25, 48, 0];
-        let root = [0x48, 1, b'a', 0x15, 2, 0];
+        let root = [0x35, 0, 0x18, 1, b'a', 0x15, 2, 0];
         let footer = [&[0x15, 2, 0x19, 0x2c][..], &root, &element, &[0x16, 14, 0]].concat();
         let mended = [0x15, 2, 0x25, 2, 0x18, 1, b'b', 0x6c, 0xbc, 0, 0, 0];
         let expected = [&[0x15, 2, 0x19, 0x2c][..], &root, &mended, &[0x16, 14, 0]].concat();
@@ -149,6 +186,36 @@ mod tests {
         for cut in 0..footer.len() {
             let _ = repaired(&footer[..cut]);
         }
+    }
+
+    #[test]
+    fn what_does_not_say_how_it_repeats_is_there_once() {
+        // FileMetaData {1: i32 1, 2: [{4: "a", 5: 1}, {1: 1, 4: "b", 1000: i32 1}], 3: i64 7}
+        let own = [0x05, 0xd0, 0x0f, 2, 0];
+        let element = [&[0x15, 2, 0x38, 1, b'b'][..], &own].concat();
+        let root = [0x48, 1, b'a', 0x15, 2, 0];
+        let footer = [&[0x15, 2, 0x19, 0x2c][..], &root, &element, &[0x16, 14, 0]].concat();
+        let mended = [&[0x15, 2, 0x25, 0, 0x18, 1, b'b'][..], &own].concat();
+        let root = [0x35, 0, 0x18, 1, b'a', 0x15, 2, 0];
+        let expected = [&[0x15, 2, 0x19, 0x2c][..], &root, &mended, &[0x16, 14, 0]].concat();
+        assert_eq!(repaired(&footer), Some(expected.clone()));
+        assert_eq!(repaired(&expected), None);
+    }
+
+    #[test]
+    fn a_converted_type_counts_where_the_logical_one_says_nothing() {
+        // {1: 7, 2: 12, 3: 0, 4: "b", 6: 21, 10: {alternative: {}}}
+        let footer = |alternative: u8| {
+            let element = [0x15, 14, 0x15, 24, 0x15, 0, 0x18, 1, b'b', 0x25, 42];
+            let logical = [0x4c, alternative << 4 | 0x0c, 0, 0];
+            [&[0x29, 0x1c][..], &element, &logical, &[0, 0]].concat()
+        };
+        let without =
+            [&[0x29, 0x1c][..], &[0x15, 14, 0x15, 24, 0x15, 0, 0x18, 1, b'b', 0x25, 42, 0, 0]]
+                .concat();
+        assert_eq!(repaired(&footer(9)), Some(without.clone()));
+        assert_eq!(repaired(&footer(11)), Some(without));
+        assert_eq!(repaired(&footer(10)), None);
     }
 
     #[test]

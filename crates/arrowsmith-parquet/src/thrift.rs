@@ -46,6 +46,16 @@ const DEPTH_MAX: u32 = 32;
 
 type Result<T> = std::result::Result<T, ThriftError>;
 
+/// Writes an integer, as [`Reader::i64`] reads it.
+pub(crate) fn zigzag(value: i64, out: &mut Vec<u8>) {
+    let mut rest = (value << 1 ^ value >> 63).cast_unsigned();
+    while rest >= 0x80 {
+        out.push((rest & 0x7f).to_le_bytes()[0] | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest.to_le_bytes()[0]);
+}
+
 /// A cursor over Thrift bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Reader<'a> {

@@ -409,3 +409,33 @@ mod properties {
         }
     }
 }
+
+/// Pages of version 2 as parquet-cpp-arrow wrote them before 3.0.0: compressed, and saying that they are not.
+#[test]
+fn old_pages_of_version_2_are_compressed_whatever_they_say() {
+    for (created_by, sound) in
+        [("parquet-cpp-arrow version 2.0.0", true), ("parquet-cpp-arrow version 4.0.0", false)]
+    {
+        let properties = WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_2_0)
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(created_by.to_owned())
+            .set_column_dictionary_enabled("n".into(), false)
+            .set_column_encoding("n".into(), TheirEncoding::PLAIN)
+            .build();
+        let bytes = file(properties);
+        let whole = open(&bytes);
+        let mut pages = Pages::new(&whole, 0, 0).unwrap();
+        let Some(Page::Data(page)) = pages.next().unwrap() else { panic!("no page") };
+        let wanted = page.values.to_vec();
+        let start = usize::try_from(whole.chunk_range(0, 0).unwrap().start).unwrap();
+        // The end of the header: no repetition levels, compressed.
+        let mut old = bytes.to_vec();
+        let flag = old[start..].windows(3).position(|window| window == [0x15, 0, 0x11]).unwrap();
+        old[start + flag + 2] = 0x12;
+        let old = open(&old.into());
+        let mut pages = Pages::new(&old, 0, 0).unwrap();
+        let Some(Page::Data(page)) = pages.next().unwrap() else { panic!("no page") };
+        assert_eq!(page.values == wanted, sound, "{created_by}");
+    }
+}
