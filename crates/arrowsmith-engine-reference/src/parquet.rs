@@ -16,7 +16,9 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::ArrowError;
 use arrow_select::concat::concat;
 use arrowsmith_core::{Error, FileErrorKind, Result};
-use arrowsmith_parquet::{Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection};
+use arrowsmith_parquet::{
+    Budget, Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection, row_bytes,
+};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -27,8 +29,16 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
+mod sound;
+
 /// Rows that are decoded at once when the caller asks for more.
 const ROWS_MAX: usize = 1 << 20;
+
+/// Rows of strings or lists that are decoded at once: nobody knows how large one is.
+const ROWS_OF_ANY_SIZE: usize = 256;
+
+/// Bytes of rows of one width that are decoded at once.
+const ROWS_BYTES: usize = 64 << 20;
 
 /// A file as the `parquet` crate understands it, made once for all its columns.
 #[derive(Debug, Clone)]
@@ -62,25 +72,39 @@ impl Reader {
         column: &Column,
         selection: Option<&RowSelection>,
         rows_at_once: usize,
+        budget: &Arc<Budget>,
     ) -> Result<FieldDecoder> {
         let rows = file.row_group_rows(row_group)?;
         let mut ranges = Vec::new();
         for leaf in column.leaves() {
             ranges.push(file.chunk_range(row_group, leaf.index)?);
         }
+        let place = Place { file: file.clone(), row_group, column: column.clone() };
+        let width = row_bytes(column.data_type()).max(1);
+        if width > budget.bytes_max() {
+            return Err(place.name(budget.exceeded(width)));
+        }
+        let file = &file.loaded(&ranges)?;
+        for leaf in column.leaves() {
+            sound::check(file, row_group, leaf, budget)?;
+        }
+        let any = column.leaves().iter().any(|leaf| {
+            leaf.max_rep > 0 || leaf.physical == arrowsmith_parquet::Physical::BYTE_ARRAY
+        });
+        let most = if any { ROWS_OF_ANY_SIZE } else { ROWS_MAX };
+        let most = most.min(ROWS_BYTES / width).max(1);
         let leaves = column.leaves().into_iter().map(|leaf| leaf.index);
         let schema = self.metadata.metadata().file_metadata().schema_descr();
         let mask = ProjectionMask::leaves(schema, leaves);
-        let source = Chunks { file: file.loaded(&ranges)?, ranges };
+        let source = Chunks { file: file.clone(), ranges };
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
                 .with_projection(mask)
                 .with_row_groups(vec![row_group])
-                .with_batch_size(rows_at_once.clamp(1, ROWS_MAX));
+                .with_batch_size(rows_at_once.clamp(1, most));
         if let Some(selection) = selection {
             builder = builder.with_row_selection(crate_selection(selection, rows));
         }
-        let place = Place { file: file.clone(), row_group, column: column.clone() };
         let reader = builder.build().map_err(|error| place.name(from_parquet(error)))?;
         let rows_left = selection.map_or(rows, RowSelection::rows);
         Ok(FieldDecoder { reader, place, rows_left, pending: VecDeque::new(), rows_pending: 0 })
@@ -130,9 +154,10 @@ impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
         self: Arc<Self>,
         request: &ColumnRequest<'_>,
     ) -> Result<Option<Box<dyn ColumnDecoder>>> {
-        let ColumnRequest { file, row_group, column, selection, batch_rows, options } = *request;
+        let ColumnRequest { file, row_group, column, selection, batch_rows, options, budget } =
+            *request;
         let reader = self.reader(file, options)?;
-        let decoder = reader.field(file, row_group, column, selection, batch_rows)?;
+        let decoder = reader.field(file, row_group, column, selection, batch_rows, budget)?;
         Ok(Some(Box::new(decoder)))
     }
 }
@@ -140,6 +165,10 @@ impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
 impl ColumnDecoder for FieldDecoder {
     fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         Self::next(self, rows)
+    }
+
+    fn next_within(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
+        Self::next_within(self, rows, bytes_max)
     }
 }
 
@@ -160,11 +189,24 @@ impl FieldDecoder {
     /// # Errors
     /// A file that is not sound, or holds what the crate does not read.
     pub fn next(&mut self, rows: usize) -> Result<ArrayRef> {
-        let rows = rows.min(self.rows_left);
+        self.next_within(rows, usize::MAX)
+    }
+
+    /// As [`FieldDecoder::next`], but fewer rows where so many would take up much more than `bytes_max` bytes.
+    ///
+    /// # Errors
+    /// As [`FieldDecoder::next`].
+    pub fn next_within(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
+        let mut rows = rows.min(self.rows_left);
+        let mut bytes = 0_usize;
         while self.rows_pending < rows {
             let array = self.decode()?;
+            bytes = bytes.saturating_add(array.get_array_memory_size());
             self.rows_pending += array.len();
             self.pending.push_back(array);
+            if bytes >= bytes_max {
+                rows = rows.min(self.rows_pending);
+            }
         }
         self.rows_left -= rows;
         self.rows_pending -= rows;

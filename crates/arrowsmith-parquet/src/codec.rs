@@ -63,6 +63,11 @@ impl PageBuffers {
         Ok(())
     }
 
+    /// Bytes that the buffers keep for the next chunk.
+    pub fn bytes_held(&self) -> usize {
+        self.output.len()
+    }
+
     /// Room for `skip + bytes` bytes of output and the slack behind.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         let wanted = bytes.saturating_add(SLACK_BYTES);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrowsmith_core::Result;
 
-use crate::{Column, File, ReadOptions, RowSelection};
+use crate::{Budget, Column, File, ReadOptions, RowSelection};
 
 /// One column of one row group, and how it is read.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +24,8 @@ pub struct ColumnRequest<'a> {
     pub batch_rows: usize,
     /// The options of the whole file.
     pub options: &'a ReadOptions,
+    /// What all columns of the portion may hold together.
+    pub budget: &'a Arc<Budget>,
 }
 
 /// Decodes one column of one row group, batch by batch.
@@ -33,6 +35,16 @@ pub trait ColumnDecoder: Send {
     /// # Errors
     /// A file that is not sound, or holds what the engine does not read.
     fn next(&mut self, rows: usize) -> Result<ArrayRef>;
+
+    /// As [`ColumnDecoder::next`], but fewer rows, at least one, where so many would take up much more than
+    /// `bytes_max` bytes.
+    ///
+    /// # Errors
+    /// As [`ColumnDecoder::next`].
+    fn next_within(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
+        let _ = bytes_max;
+        self.next(rows)
+    }
 }
 
 /// Decodes columns; shared by all threads. What it declines, the next engine of a list is asked for.

@@ -205,6 +205,24 @@ impl File {
         })
     }
 
+    /// Holds the values that a column chunk claims against the bytes that it has in the file: a page has a
+    /// header, and says how many values it has in 31 bits.
+    ///
+    /// # Errors
+    /// More values than so many bytes can stand for.
+    pub fn plausible_values(&self, row_group: usize, leaf: usize) -> Result<()> {
+        let range = self.chunk_range(row_group, leaf)?;
+        let values = self.chunk(row_group, leaf)?.num_values();
+        let pages = (range.end - range.start) / PAGE_BYTES_MIN;
+        let most = pages.saturating_mul(i32::MAX.unsigned_abs().into());
+        if u64::try_from(values).is_ok_and(|values| values <= most) {
+            return Ok(());
+        }
+        let bytes = range.end - range.start;
+        let message = format!("{values} values in a column chunk of {bytes} bytes");
+        Err(self.place(Error::file(FileErrorKind::Corrupt, message), row_group, leaf))
+    }
+
     /// The metadata of one column chunk.
     ///
     /// # Errors
@@ -348,9 +366,19 @@ impl fmt::Debug for File {
     }
 }
 
+/// Bytes of the shortest header of a page that has values.
+const PAGE_BYTES_MIN: u64 = 12;
+
 /// Bytes that a chunk may be longer than its metadata says, in files of writers that forgot to count the
 /// dictionary's header (PARQUET-816).
 const UNCOUNTED_BYTES_MAX: u64 = 100;
+
+fn compresses_always(created_by: Option<&str>) -> bool {
+    let version =
+        created_by.and_then(|by| by.trim_start().strip_prefix("parquet-cpp-arrow version "));
+    let major = version.and_then(|version| version.split(['.', '-', ' ']).next());
+    major.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major < 3)
+}
 
 fn chunk_range(
     chunk: &ColumnChunkMetaData,
@@ -373,13 +401,6 @@ fn chunk_range(
     else {
         let message = format!("a column chunk of {} bytes at {start}", chunk.compressed_size());
         return Err(Error::file(FileErrorKind::Corrupt, message));
-fn compresses_always(created_by: Option<&str>) -> bool {
-    let version =
-        created_by.and_then(|by| by.trim_start().strip_prefix("parquet-cpp-arrow version "));
-    let major = version.and_then(|version| version.split(['.', '-', ' ']).next());
-    major.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major < 3)
-}
-
     };
     let end = start.checked_add(length).filter(|end| *end <= file_bytes).ok_or_else(|| {
         Error::file(

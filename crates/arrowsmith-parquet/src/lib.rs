@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod budget;
 pub mod codec;
 mod engine;
 pub mod file;
@@ -20,9 +21,11 @@ pub mod plan;
 pub mod predicate;
 mod prune;
 mod repair;
+mod rows;
 mod schema;
 mod thrift;
 
+pub use budget::{Budget, Share, row_bytes};
 pub use codec::PageBuffers;
 pub use engine::{ColumnDecoder, ColumnEngine, ColumnRequest};
 pub use file::{File, Tail};
@@ -36,3 +39,4 @@ pub use plan::{
 };
 pub use predicate::{Comparison, Literal, Predicate};
 pub use prune::RowSelection;
+pub use rows::{count_rows, uncounted_column};

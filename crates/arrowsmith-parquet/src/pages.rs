@@ -10,6 +10,7 @@
 mod packed;
 
 use std::fmt;
+use std::sync::Arc;
 
 use arrow_buffer::ArrowNativeType;
 use arrowsmith_core::{Error, FileErrorKind, Result};
@@ -17,6 +18,7 @@ use arrowsmith_simd::{Buf, ReadAt, ask};
 use bytes::Bytes;
 use parquet::basic::Compression;
 
+use crate::budget::{Budget, Share};
 use crate::codec::{PageBuffers, SLACK_BYTES};
 use crate::file::File;
 use crate::header::{Encoding, HeaderError, LevelEncoding, PageHeader, PageKind};
@@ -191,10 +193,10 @@ pub struct Pages {
     /// Where the chunk ends in the file.
     end: u64,
     compressed: bool,
-    max_def: u16,
-    max_rep: u16,
     /// Whether pages of version 2 are, whatever their headers say.
     compressed_always: bool,
+    max_def: u16,
+    max_rep: u16,
     /// Values that data pages still owe; none after a seek, when nobody knows.
     owed: Option<usize>,
     /// Number of the next page.
@@ -209,6 +211,8 @@ pub struct Pages {
     leave_values: bool,
     page_bytes_max: usize,
     buffers: PageBuffers,
+    /// What the page in `buffers` has taken of what all columns have; none: it is bounded by itself.
+    share: Option<Share>,
 }
 
 impl Pages {
@@ -243,6 +247,7 @@ impl Pages {
             let message = format!("{owed} values of a column that does not repeat, {rows} rows");
             return Err(place(Error::file(FileErrorKind::Corrupt, message)));
         }
+        file.plausible_values(row_group, leaf)?;
         let codec = chunk.compression();
         buffers.choose(codec).map_err(place)?;
         let level = |level: i16| u16::try_from(level).unwrap_or(0);
@@ -254,18 +259,19 @@ impl Pages {
             at: 0,
             end: range.end,
             compressed: codec != Compression::UNCOMPRESSED,
+            compressed_always: file.compresses_always(),
             max_def: level(chunk.column_descr().max_def_level()),
             max_rep: level(max_rep),
             owed: Some(owed),
             ordinal: 0,
             data_seen: false,
-            compressed_always: file.compresses_always(),
             header: None,
             current: None,
             verify_checksums: false,
             leave_values: false,
             page_bytes_max: file.limits().page_bytes_max,
             buffers,
+            share: None,
             file: file.clone(),
         })
     }
@@ -274,6 +280,13 @@ impl Pages {
     #[must_use]
     pub fn verify_checksums(mut self, verify: bool) -> Self {
         self.verify_checksums = verify;
+        self
+    }
+
+    /// Takes memory for pages out of a budget.
+    #[must_use]
+    pub fn within(mut self, budget: &Arc<Budget>) -> Self {
+        self.share = Some(budget.share());
         self
     }
 
@@ -629,6 +642,9 @@ impl Pages {
         self.may_become(end - start - levels, levels, bytes)?;
         let input = &self.bytes[start + levels..end];
         let values = bytes - levels;
+        if let Some(share) = &mut self.share {
+            share.grow(bytes)?;
+        }
         self.buffers.reserve(bytes);
         self.buffers.output_mut()[..levels].copy_from_slice(&self.bytes[start..start + levels]);
         if values > 0 {

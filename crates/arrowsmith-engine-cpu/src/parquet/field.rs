@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{
-    Column, ColumnDecoder, ColumnEngine, ColumnRequest, File, ReadOptions, RowSelection,
+    Budget, Column, ColumnDecoder, ColumnEngine, ColumnRequest, File, ReadOptions, RowSelection,
 };
 use arrowsmith_simd::Level;
 
@@ -76,7 +76,9 @@ impl ColumnEngine for CpuEngine {
         let ColumnRequest { file, row_group, column, selection, .. } = *request;
         let verify_checksums = request.options.verify_checksums;
         let options = ColumnOptions { level: self.level, verify_checksums };
-        Ok(Some(Box::new(FieldDecoder::new(file, row_group, column, selection, options)?)))
+        let budget = request.budget;
+        let decoder = FieldDecoder::within(file, row_group, column, selection, options, budget)?;
+        Ok(Some(Box::new(decoder)))
     }
 }
 
@@ -84,7 +86,15 @@ impl ColumnDecoder for FieldDecoder {
     fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         Self::next(self, rows)
     }
+
+    fn next_within(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
+        Self::next_within(self, rows, bytes_max)
+    }
 }
+
+/// Rows that are decoded before anybody looks how large they have become, at most, where rows are not of one
+/// width.
+const STEP_ROWS: usize = 8192;
 
 /// Decodes one field of one row group, batch by batch.
 pub struct FieldDecoder {
@@ -95,6 +105,10 @@ pub struct FieldDecoder {
     range: usize,
     taken: usize,
     rows_left: usize,
+    /// Bytes of a row; none where rows are not of one width.
+    row_bytes: Option<usize>,
+    /// Rows to decode before looking how large they are: few at first, more when they are small.
+    step: usize,
     /// Whether an error has left the parts out of step.
     failed: bool,
     place: (File, usize, usize),
@@ -113,6 +127,22 @@ impl FieldDecoder {
         selection: Option<&RowSelection>,
         options: ColumnOptions,
     ) -> Result<Self> {
+        let budget = Budget::unbounded();
+        Self::within(file, row_group, column, selection, options, &budget)
+    }
+
+    /// As [`FieldDecoder::new`], with memory that it shares with other columns.
+    ///
+    /// # Errors
+    /// As [`FieldDecoder::new`].
+    pub fn within(
+        file: &File,
+        row_group: usize,
+        column: &Column,
+        selection: Option<&RowSelection>,
+        options: ColumnOptions,
+        budget: &Arc<Budget>,
+    ) -> Result<Self> {
         let rows = file.row_group_rows(row_group)?;
         supports(column).map_err(|reason| {
             let name = column.field().name();
@@ -126,12 +156,16 @@ impl FieldDecoder {
         let nest = Nest::new(column)?;
         let mut leaves = Vec::with_capacity(nest.leaves.len());
         for leaf in &nest.leaves {
-            leaves.push(LeafDecoder::new(file, row_group, leaf, selection, options)?);
+            leaves.push(LeafDecoder::new(file, row_group, leaf, selection, options, budget)?);
         }
+        let widths = leaves.iter().map(LeafDecoder::row_bytes);
+        let row_bytes = widths.sum::<Option<usize>>();
         let leaf = column.leaves().first().map_or(0, |leaf| leaf.index);
         Ok(Self {
             leaves: Decoded(leaves),
             nest,
+            row_bytes,
+            step: 1,
             rows_left: ranges.iter().map(std::ops::Range::len).sum(),
             selection: ranges,
             range: 0,
@@ -152,21 +186,33 @@ impl FieldDecoder {
     /// Pages that are not sound or hold what this engine does not decode, or more data than one array
     /// can have. After an error there are no more rows.
     pub fn next(&mut self, rows: usize) -> Result<ArrayRef> {
+        self.next_within(rows, usize::MAX)
+    }
+
+    /// As [`FieldDecoder::next`], but fewer rows, at least one, where so many would take up much more than
+    /// `bytes_max` bytes.
+    ///
+    /// # Errors
+    /// As [`FieldDecoder::next`].
+    pub fn next_within(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
         if self.failed {
             return Err(self.named(corrupt("the column could not be read before")));
         }
-        let done = self.batch(rows.min(self.rows_left));
+        let done = self.batch(rows.min(self.rows_left), bytes_max);
         self.failed = done.is_err();
         done
     }
 
-    fn batch(&mut self, rows: usize) -> Result<ArrayRef> {
-        self.leaves.0.iter_mut().for_each(|leaf| leaf.begin(rows));
-        let mut left = rows;
+    fn batch(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
+        let width = self.row_bytes.unwrap_or(0).max(1);
+        let mut rows = rows.min((bytes_max / width).max(1));
+        self.leaves.0.iter_mut().for_each(|leaf| leaf.begin(rows, bytes_max));
+        let (mut left, mut bytes) = (rows, 0);
         while left > 0 {
             let Some(range) = self.selection.get(self.range) else { break };
             let start = range.start + self.taken;
-            let some = left.min(range.end - start);
+            let step = if self.row_bytes.is_some() { left } else { self.step };
+            let some = left.min(range.end - start).min(step);
             for leaf in &mut self.leaves.0 {
                 leaf.skip_to(start)?;
                 leaf.take(some)?;
@@ -177,7 +223,15 @@ impl FieldDecoder {
                 self.range += 1;
                 self.taken = 0;
             }
+            if self.row_bytes.is_none() {
+                let before = std::mem::replace(&mut bytes, self.leaves.bytes());
+                if bytes >= bytes_max {
+                    break;
+                }
+                self.measure(bytes.saturating_sub(before) / some, bytes_max);
+            }
         }
+        rows -= left;
         self.rows_left -= rows;
         let array = self.nest.array(&mut self.leaves).map_err(|error| self.named(error))?;
         if array.len() != rows {
@@ -185,6 +239,14 @@ impl FieldDecoder {
             return Err(self.named(corrupt(message)));
         }
         Ok(array)
+    }
+
+    /// Finds out how many rows to decode next, by what a row has come to lately.
+    fn measure(&mut self, row_bytes: usize, bytes_max: usize) {
+        let longest = self.leaves.0.iter().map(LeafDecoder::slot_bytes_max).max().unwrap_or(0);
+        let room =
+            (bytes_max / 4 / row_bytes.max(1)).min(self.leaves.bytes_left() / longest.max(1));
+        self.step = self.step.saturating_mul(8).min(STEP_ROWS).min(room).max(1);
     }
 
     fn named(&self, error: Error) -> Error {
@@ -196,7 +258,23 @@ impl FieldDecoder {
 /// The decoders of a field's leaves.
 struct Decoded(Vec<LeafDecoder>);
 
+impl Decoded {
+    /// Bytes of the batch so far.
+    fn bytes(&self) -> usize {
+        self.0.iter().map(LeafDecoder::bytes).sum()
+    }
+
+    /// A part of the bytes that the batch may come to before that is an error.
+    fn bytes_left(&self) -> usize {
+        self.0.first().map_or(usize::MAX, LeafDecoder::bytes_max) / 4 / self.0.len().max(1)
+    }
+}
+
 impl Leaves for Decoded {
+    fn bytes_max(&self) -> usize {
+        self.0.first().map_or(usize::MAX, LeafDecoder::bytes_max)
+    }
+
     fn array(&mut self, leaf: usize) -> Result<ArrayRef> {
         self.0[leaf].array()
     }

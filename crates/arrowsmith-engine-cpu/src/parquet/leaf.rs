@@ -5,12 +5,13 @@
 //! become bits at once. All others have their levels decoded, some thousand at a time, so that they stay in
 //! the nearest cache while the leaf and the nodes around it look at them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ArrayRef;
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{
-    File, Page, PageBuffers, PageLocation, Pages, RowSelection, page_locations,
+    Budget, DictionaryPage, File, Page, PageBuffers, PageLocation, Pages, RowSelection, Share,
+    page_locations,
 };
 use arrowsmith_simd::column::Rows;
 use arrowsmith_simd::column::levels::{Levels, Slots, count, find_row, validity};
@@ -24,11 +25,14 @@ use super::{ColumnOptions, corrupt, fault};
 /// Levels that are decoded at a time.
 const LEVELS: usize = 16 << 10;
 
-/// Rows that room is made for whatever the file's size is; more only if it may hold them.
-const ROWS_AT_LEAST: usize = 1 << 20;
+/// Bytes that room is made for whatever the column chunk's size is; more only if it may well hold them.
+const ROOM_AT_LEAST: usize = 16 << 20;
 
-/// Rows that may well come out of a byte.
-const ROWS_PER_BYTE: usize = 64;
+/// Bytes that may well come out of one of the file.
+const ROOM_PER_BYTE: usize = 64;
+
+/// Bytes of buffers that are worth keeping for the next chunk.
+const BUFFER_BYTES_MAX: usize = 32 << 20;
 
 /// Buffers and decompressors that no chunk uses at the moment.
 static BUFFERS: Mutex<Vec<PageBuffers>> = Mutex::new(Vec::new());
@@ -51,12 +55,16 @@ pub(super) struct LeafDecoder {
     validity: Validity,
     /// Whether nulls are the leaf's own, and not only those of a parent.
     nullable: bool,
-    /// Slots of the batch so far, and the most there may be.
+    /// Slots of the batch so far.
     slots_taken: usize,
-    slots_max: usize,
+    /// The most bytes that a batch may come to.
+    bytes_max: usize,
+    /// What the batch and the dictionary have taken of what all columns have.
+    batch: Share,
+    dictionary: Share,
     /// Slots that a row of the chunk has on average, times 1,024.
     slots_per_1024_rows: usize,
-    /// Rows to make room for at most.
+    /// Bytes to make room for at most, before there are values to fill it.
     room_max: usize,
     /// The row of the row group that comes next.
     row: usize,
@@ -88,6 +96,7 @@ impl LeafDecoder {
         nested: &NestedLeaf,
         selection: Option<&RowSelection>,
         options: ColumnOptions,
+        budget: &Arc<Budget>,
     ) -> Result<Self> {
         let NestedLeaf { leaf, slots, around } = nested;
         let (slots, ancestors) = (*slots, around.iter().map(Ancestor::new).collect::<Vec<_>>());
@@ -96,7 +105,8 @@ impl LeafDecoder {
         };
         let level = options.level;
         let limits = file.limits();
-        let values = values::of(leaf, level, limits.page_bytes_max).map_err(unsupported)?;
+        let bytes_max = limits.page_bytes_max.min(budget.bytes_max());
+        let values = values::of(leaf, level, bytes_max).map_err(unsupported)?;
         let max = |level: u16| {
             u8::try_from(level).map_err(|_| unsupported("more than 255 levels".to_owned()))
         };
@@ -112,15 +122,15 @@ impl LeafDecoder {
         }
         let chunk = file.chunk(row_group, leaf.index)?;
         let entries = usize::try_from(chunk.num_values()).unwrap_or(0);
-        let stored = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
+        let stored = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut values = values;
         if let Some(bytes) = chunk.unencoded_byte_array_data_bytes() {
-            let bytes = usize::try_from(bytes).unwrap_or(0);
-            values.expect_bytes(bytes.min(stored.saturating_mul(1 << 10)), rows);
+            values.expect_bytes(usize::try_from(bytes).unwrap_or(0), rows);
         }
         let buffers = BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffers = buffers.unwrap_or_default();
         let pages = Pages::with_buffers(file, row_group, leaf.index, buffers)?
+            .within(budget)
             .verify_checksums(options.verify_checksums)
             .leave_values(values.reads_stored());
         Ok(Self {
@@ -134,9 +144,11 @@ impl LeafDecoder {
             validity: Validity::default(),
             nullable: leaf.field.is_nullable(),
             slots_taken: 0,
-            slots_max: limits.page_bytes_max / values.slot_bytes().max(1),
+            bytes_max,
+            batch: budget.share(),
+            dictionary: budget.share(),
             slots_per_1024_rows: entries.saturating_mul(1024) / rows.max(1),
-            room_max: stored.saturating_mul(ROWS_PER_BYTE).max(ROWS_AT_LEAST),
+            room_max: stored.saturating_mul(ROOM_PER_BYTE).max(ROOM_AT_LEAST).min(bytes_max),
             values,
             row: 0,
             page_left: 0,
@@ -148,16 +160,64 @@ impl LeafDecoder {
         })
     }
 
-    /// Makes ready for a batch of `rows` rows.
-    pub(super) fn begin(&mut self, rows: usize) {
+    /// Bytes of a row, where every row is of that width.
+    pub(super) fn row_bytes(&self) -> Option<usize> {
+        let one = self.max_rep == 0 && self.values.text_bytes().is_none();
+        one.then(|| self.values.slot_bytes())
+    }
+
+    /// Bytes of a slot at most, as far as that is known.
+    pub(super) fn slot_bytes_max(&self) -> usize {
+        self.values.slot_bytes().saturating_add(self.values.entry_bytes_max())
+    }
+
+    /// The most bytes that a batch may come to.
+    pub(super) fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
+    /// Bytes of the batch so far.
+    pub(super) fn bytes(&self) -> usize {
+        let slots = self.slots_taken.saturating_mul(self.values.slot_bytes());
+        let around = self.ancestors.iter().map(Ancestor::bytes).sum::<usize>();
+        slots.saturating_add(around).saturating_add(self.values.text_bytes().unwrap_or(0))
+    }
+
+    /// Holds the batch, with so many more slots, to what it may come to, before they are decoded.
+    fn grow(&mut self, slots: usize) -> Result<()> {
+        self.slots_taken = self.slots_taken.saturating_add(slots);
+        let bytes = self.bytes();
+        if bytes > self.bytes_max {
+            return Err(too_large(self.bytes_max));
+        }
+        self.batch.grow(bytes)
+    }
+
+    /// Takes in the chunk's dictionary.
+    fn read_dictionary(
+        values: &mut dyn Values,
+        share: &mut Share,
+        page: &DictionaryPage<'_>,
+    ) -> Result<()> {
+        // An entry takes a byte of the page at least; both its bytes and what is made of them are kept.
+        let bytes = page.values.len();
+        let entries = page.count.min(bytes).saturating_mul(values.slot_bytes().min(32) + 16);
+        share.grow(bytes.saturating_mul(2).saturating_add(entries))?;
+        values.dictionary(page)
+    }
+
+    /// Makes ready for a batch of `rows` rows, which are to take up about `bytes_max` bytes at most.
+    pub(super) fn begin(&mut self, rows: usize, bytes_max: usize) {
         self.slots_taken = 0;
+        self.batch.clear();
         let slots = if self.max_rep == 0 {
             rows
         } else {
             let per_row = self.slots_per_1024_rows;
             (rows / 1024 + 1).saturating_mul(per_row + per_row / 32)
         };
-        self.values.begin(slots.min(self.room_max));
+        let room = self.room_max.min(bytes_max.saturating_add(LEVELS));
+        self.values.begin(slots.min(room / self.values.slot_bytes().max(1)), room);
     }
 
     /// Takes the next `rows` rows.
@@ -212,7 +272,8 @@ impl LeafDecoder {
             && self.pages.peek()?.is_some_and(|page| page.dictionary)
             && let Some(Page::Dictionary(dictionary)) = self.pages.next()?
         {
-            let done = self.values.dictionary(&dictionary);
+            let values = &mut *self.values;
+            let done = Self::read_dictionary(values, &mut self.dictionary, &dictionary);
             done.map_err(|error| self.place(error))?;
         }
         self.pages.seek(page.offset);
@@ -233,7 +294,9 @@ impl LeafDecoder {
             self.pages.advance()?;
             match self.pages.current() {
                 None => return Ok(false),
-                Some(Page::Dictionary(page)) => self.values.dictionary(&page)?,
+                Some(Page::Dictionary(page)) => {
+                    Self::read_dictionary(&mut *self.values, &mut self.dictionary, &page)?;
+                }
                 Some(Page::Data(page)) => {
                     self.values.page(&page)?;
                     self.def = PageLevels::open(&page.def, page.count)?;
@@ -252,8 +315,11 @@ impl LeafDecoder {
             if self.page_left == 0 && !self.next_page()? {
                 return Err(fewer());
             }
-            let Some(Page::Data(page)) = self.pages.current() else { return Err(fewer()) };
             let some = rows.min(self.page_left);
+            if keep {
+                self.grow(some)?;
+            }
+            let Some(Page::Data(page)) = self.pages.current() else { return Err(fewer()) };
             if keep {
                 let from = self.validity.bits.len();
                 let mut valid = some;
@@ -267,17 +333,17 @@ impl LeafDecoder {
                 } else {
                     Rows::Valid { bits: &self.validity.bits, from, to: from + some }
                 };
-                self.slots_taken += some;
-                if self.slots_taken > self.slots_max {
-                    return Err(too_large());
-                }
                 self.values.read(&page, rows, valid)?;
             } else {
-                let mut bits = BitBuffer::default();
-                let valid = match self.max_def {
-                    0 => some,
-                    _ => self.def.read_bits(self.level, &page.def, some, &mut bits)?,
-                };
+                // Not at once: a page has any number of rows.
+                let mut left = if self.max_def == 0 { 0 } else { some };
+                let mut valid = some - left;
+                while left > 0 {
+                    let few = left.min(LEVELS);
+                    let mut bits = BitBuffer::default();
+                    valid += self.def.read_bits(self.level, &page.def, few, &mut bits)?;
+                    left -= few;
+                }
                 self.values.skip(&page, valid)?;
             }
             self.page_left -= some;
@@ -348,7 +414,6 @@ impl LeafDecoder {
         if entries == 0 {
             return Ok(());
         }
-        let Some(Page::Data(page)) = self.pages.current() else { return Err(fewer()) };
         // Empty where there are none.
         let (def, rep) = (self.pending.def.as_slice(), self.pending.rep.as_slice());
         let levels = Levels {
@@ -358,6 +423,7 @@ impl LeafDecoder {
         let (level, slots, max_def) = (self.level, self.slots, self.max_def);
         if !keep {
             let (_, valid) = count(level, levels, entries, slots, max_def).map_err(fault)?;
+            let Some(Page::Data(page)) = self.pages.current() else { return Err(fewer()) };
             return self.values.skip(&page, valid);
         }
         for ancestor in &mut self.ancestors {
@@ -373,10 +439,8 @@ impl LeafDecoder {
         } else {
             count(level, levels, entries, slots, max_def).map_err(fault)?
         };
-        self.slots_taken += slots;
-        if self.slots_taken > self.slots_max {
-            return Err(too_large());
-        }
+        self.grow(slots)?;
+        let Some(Page::Data(page)) = self.pages.current() else { return Err(fewer()) };
         let rows = if valid == slots {
             Rows::All(slots)
         } else {
@@ -388,15 +452,21 @@ impl LeafDecoder {
     /// The array of all slots since the last call.
     pub(super) fn array(&mut self) -> Result<ArrayRef> {
         let nulls = self.validity.take().filter(|_| self.nullable);
-        self.values.take(nulls).map_err(|error| self.place(error))
+        let array = self.values.take(nulls).map_err(|error| self.place(error));
+        self.batch.clear();
+        array
     }
 }
 
 impl Drop for LeafDecoder {
     fn drop(&mut self) {
+        let buffers = self.pages.take_buffers();
+        if buffers.bytes_held() > BUFFER_BYTES_MAX {
+            return;
+        }
         let mut kept = BUFFERS.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < BUFFERS_MAX {
-            kept.push(self.pages.take_buffers());
+            kept.push(buffers);
         }
     }
 }
@@ -405,7 +475,10 @@ fn fewer() -> Error {
     Error::file(FileErrorKind::Truncated, "the column has fewer rows than the row group")
 }
 
-fn too_large() -> Error {
-    let message = "one batch of the column is larger than page_bytes_max; smaller batches may help";
+fn too_large(bytes_max: usize) -> Error {
+    let message = format!(
+        "one batch of the column takes more than {bytes_max} bytes, which is what page_bytes_max and \
+         memory_bytes_max allow; smaller batches may help"
+    );
     Error::file(FileErrorKind::Limit, message)
 }

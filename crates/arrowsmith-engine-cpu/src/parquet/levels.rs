@@ -162,6 +162,12 @@ impl Ancestor {
         Ok(())
     }
 
+    /// Bytes of what was taken in.
+    pub(super) fn bytes(&self) -> usize {
+        let starts = self.list.as_ref().map_or(0, |list| list.starts.len() * size_of::<i32>());
+        starts + self.validity.as_ref().map_or(0, |validity| validity.bits.len() / 8)
+    }
+
     /// The nulls of what was taken in.
     pub(super) fn take_nulls(&mut self) -> Option<NullBuffer> {
         self.validity.as_mut().and_then(Validity::take)

@@ -52,6 +52,11 @@ pub struct Nest {
 
 /// What has decoded the leaves of a field.
 pub trait Leaves {
+    /// Bytes that an array may come to that is longer than what the leaves have decoded.
+    fn bytes_max(&self) -> usize {
+        usize::MAX
+    }
+
     /// The values of a leaf, by its number.
     ///
     /// # Errors
@@ -158,7 +163,12 @@ fn array(leaves: &mut dyn Leaves, node: &Node) -> Result<ArrayRef> {
             let (nulls, offsets) = leaves.around(*at);
             complete(&offsets, &values)?;
             // Nulls that are only a parent's stay here: the items of one size are null there too.
-            list(*kind, field, offsets, values, nulls)
+            match kind {
+                ListKind::Fixed(size) => {
+                    fixed(field, *size, &offsets, values, nulls, leaves.bytes_max())
+                }
+                _ => list(*kind, field, offsets, values, nulls),
+            }
         }
         Node::Map { at, field, key, value } => {
             let (keys, values) = (array(leaves, key)?, array(leaves, value)?);
@@ -188,14 +198,7 @@ fn list(
     values: ArrayRef,
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
-    let item = match field.data_type() {
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _) => Arc::clone(item),
-        _ => return Err(mistyped(field)),
-    };
+    let item = item_of(field)?;
     let wide = |offsets: &ScalarBuffer<i32>| -> ScalarBuffer<i64> {
         offsets.iter().map(|offset| i64::from(*offset)).collect()
     };
@@ -212,7 +215,18 @@ fn list(
         }
         ListKind::View => views(item, &offsets, values, nulls),
         ListKind::LargeView => views(item, &wide(&offsets), values, nulls),
-        ListKind::Fixed(size) => fixed(item, size, &offsets, values, nulls),
+        ListKind::Fixed(_) => Err(mistyped(field)),
+    }
+}
+
+fn item_of(field: &FieldRef) -> Result<FieldRef> {
+    match field.data_type() {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _) => Ok(Arc::clone(item)),
+        _ => Err(mistyped(field)),
     }
 }
 
@@ -230,12 +244,14 @@ fn views<O: OffsetSizeTrait>(
 
 /// Lists of one size: Parquet stores nothing for one that is null, Arrow has `size` items for it too.
 fn fixed(
-    item: FieldRef,
+    field: &FieldRef,
     size: i32,
     offsets: &ScalarBuffer<i32>,
     values: ArrayRef,
     nulls: Option<NullBuffer>,
+    bytes_max: usize,
 ) -> Result<ArrayRef> {
+    let item = item_of(field)?;
     let rows = offsets.len() - 1;
     let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
     for (row, ends) in offsets.windows(2).enumerate() {
@@ -247,6 +263,11 @@ fn fixed(
     let whole = usize::try_from(size).ok().and_then(|size| size.checked_mul(rows));
     let values = match whole {
         Some(whole) if whole == values.len() => values,
+        // A null list is of no bytes in the file, and of any size here.
+        Some(whole) if whole > bytes_max / (4 + item_bytes(&values)) => {
+            let message = format!("{rows} lists of {size} items each: memory_bytes_max is less");
+            return Err(Error::file(FileErrorKind::Limit, message));
+        }
         Some(whole) if u32::try_from(whole).is_ok() => {
             let mut places = UInt32Builder::with_capacity(whole);
             for (row, &start) in offsets.iter().take(rows).enumerate() {
@@ -261,6 +282,18 @@ fn fixed(
     };
     let list = FixedSizeListArray::try_new_with_length(item, size, values, nulls, rows);
     Ok(Arc::new(list.map_err(unsound)?))
+}
+
+/// Bytes of an item on average, and what a null takes at least.
+fn item_bytes(values: &ArrayRef) -> usize {
+    let width = match values.data_type() {
+        DataType::FixedSizeBinary(width) => usize::try_from(*width).unwrap_or(0),
+        DataType::FixedSizeList(..) | DataType::Struct(_) => {
+            values.get_array_memory_size() / values.len().max(1)
+        }
+        other => other.primitive_width().unwrap_or(4),
+    };
+    width.max(1)
 }
 
 /// Holds the items that one leaf has counted against the array that another may have made.

@@ -8,7 +8,7 @@ use std::thread;
 
 use arrow_schema::FieldRef;
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_parquet::{ColumnEngine, Predicate, ReadOptions, RowSelection};
+use arrowsmith_parquet::{ColumnEngine, Predicate, ReadOptions, RowSelection, row_bytes};
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
@@ -196,17 +196,20 @@ impl ParquetPipeline {
 /// Rows whose columns take a small part of the memory that there is.
 fn batch_rows(first: &Prepared, memory: usize) -> usize {
     let file = &first.opened.file;
-    let mut rows = 0;
-    let mut bytes = 0;
+    let mut rows = 0_usize;
+    let mut bytes = 0_usize;
     for group in file.metadata().row_groups() {
-        rows += usize::try_from(group.num_rows()).unwrap_or(0);
+        rows = rows.saturating_add(usize::try_from(group.num_rows()).unwrap_or(0));
         for leaf in first.plan().leaves() {
             let chunk = group.columns().get(leaf);
             let uncompressed = chunk.map_or(0, |chunk| chunk.uncompressed_size());
-            bytes += usize::try_from(uncompressed).unwrap_or(0);
+            bytes = bytes.saturating_add(usize::try_from(uncompressed).unwrap_or(0));
         }
     }
-    let row_bytes = (bytes / rows.max(1)).max(1);
+    // What is stored may be next to nothing: a column of nulls takes up its width nevertheless.
+    let fields = first.schema.fields().iter();
+    let width = fields.fold(0_usize, |sum, field| sum.saturating_add(row_bytes(field.data_type())));
+    let row_bytes = (bytes / rows.max(1)).max(width).max(1);
     (memory / 4 / row_bytes).clamp(BATCH_ROWS_MIN, BATCH_ROWS)
 }
 

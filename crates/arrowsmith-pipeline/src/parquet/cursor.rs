@@ -24,6 +24,21 @@ const PART_ROWS_MAX: usize = 512 << 10;
 /// Bytes of a column in a part at least: four pages, as most writers make them.
 const PART_BYTES_MIN: usize = 4 << 20;
 
+/// Rows of a part for which a bit each may be kept: where there is a condition, or a selection with gaps.
+const MASK_ROWS_MAX: usize = 64 << 20;
+
+/// A row group that is handed out in parts, each when it is asked for: what the file says of its rows is no more
+/// than that.
+struct Parts {
+    file: Arc<Prepared>,
+    row_group: usize,
+    selection: RowSelection,
+    rows: usize,
+    part_rows: usize,
+    /// Where the next part begins.
+    from: usize,
+}
+
 /// Walks over files and row groups.
 pub(crate) struct Cursor {
     request: Arc<Request>,
@@ -33,8 +48,8 @@ pub(crate) struct Cursor {
     first: Arc<Prepared>,
     /// Row groups of the file that are still to come.
     row_groups: VecDeque<usize>,
-    /// Parts of the row group that are still to come.
-    parts: VecDeque<Portion>,
+    /// The row group that is being cut.
+    parts: Option<Parts>,
     threads: usize,
     batch_rows: usize,
     /// Rows of the row groups that came before.
@@ -59,7 +74,7 @@ impl Cursor {
             file: None,
             first: Arc::clone(&first),
             row_groups: VecDeque::new(),
-            parts: VecDeque::new(),
+            parts: None,
             threads,
             batch_rows,
             rows_before: 0,
@@ -82,7 +97,7 @@ impl Cursor {
             if self.rows_left == Some(0) {
                 return Ok(None);
             }
-            if let Some(part) = self.parts.pop_front() {
+            if let Some(part) = self.part() {
                 return Ok(Some(self.limited(part)));
             }
             let (Some(file), Some(row_group)) = (self.file.clone(), self.row_groups.pop_front())
@@ -105,20 +120,24 @@ impl Cursor {
                 selection = selection.intersection(&part(wanted, self.rows_before, rows));
             }
             self.rows_before = self.rows_before.saturating_add(rows);
-            self.cut(&file, row_group, selection, rows)?;
+            if !selection.is_empty() {
+                file.check_rows(row_group)?;
+            }
+            self.cut(&file, row_group, selection, rows);
         }
     }
 
-    /// Cuts a row group so that there is work for every thread.
+    /// Begins with a row group, which is cut so that there is work for every thread, and so that what is kept
+    /// for its rows is bounded.
     fn cut(
         &mut self,
         file: &Arc<Prepared>,
         row_group: usize,
         selection: RowSelection,
         rows: usize,
-    ) -> Result<()> {
+    ) {
         if selection.is_empty() {
-            return Ok(());
+            return;
         }
         let few = self.threads > 1 && file.plan().leaves().len() < 2 * self.threads;
         let part_rows = match few {
@@ -129,24 +148,35 @@ impl Cursor {
             }
             false => rows,
         };
-        let part_rows = part_rows.max(1);
-        let mut from = 0;
-        while from < rows {
-            let to = rows.min(from.saturating_add(part_rows));
-            let part =
-                selection.intersection(&RowSelection::from_ranges(std::iter::once(from..to)));
-            if !part.is_empty() {
-                self.parts.push_back(Portion {
-                    prepared: Arc::clone(file),
-                    row_group,
-                    selection: part,
-                    batch_rows: self.batch_rows,
-                    counted: from == 0,
-                });
-            }
-            from = to;
+        let masked = matches!(file.condition, Condition::Some(_)) || selection.ranges().len() > 1;
+        let part_rows = if masked { part_rows.min(MASK_ROWS_MAX) } else { part_rows };
+        let file = Arc::clone(file);
+        self.parts =
+            Some(Parts { file, row_group, selection, rows, part_rows: part_rows.max(1), from: 0 });
+    }
+
+    /// The next part of the row group that was begun with.
+    fn part(&mut self) -> Option<Portion> {
+        let parts = self.parts.as_mut()?;
+        let ranges = parts.selection.ranges();
+        let next = ranges.partition_point(|range| range.end <= parts.from);
+        if let Some(next) = ranges.get(next) {
+            // No walk through parts without a row.
+            let gap = next.start.saturating_sub(parts.from);
+            let from = parts.from + gap / parts.part_rows * parts.part_rows;
+            let to = parts.rows.min(from.saturating_add(parts.part_rows));
+            parts.from = to;
+            let range = RowSelection::from_ranges(std::iter::once(from..to));
+            return Some(Portion {
+                prepared: Arc::clone(&parts.file),
+                row_group: parts.row_group,
+                selection: parts.selection.intersection(&range),
+                batch_rows: self.batch_rows,
+                counted: from == 0,
+            });
         }
-        Ok(())
+        self.parts = None;
+        None
     }
 
     /// The portion without the rows that nobody asks for any more.

@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array, new_null_array};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{ArrowNativeType, BooleanBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
 use arrow_select::filter::filter;
 use arrow_select::take::take;
-use arrowsmith_core::Result;
-use arrowsmith_parquet::ColumnDecoder;
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::{ColumnDecoder, row_bytes};
 
 /// What gives the values.
 pub(crate) enum Stream {
@@ -23,17 +24,34 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// The next `rows` rows, or as many as are left.
-    pub(crate) fn next(&mut self, rows: usize) -> Result<ArrayRef> {
+    /// The next rows: `rows`, or as many as are left, or fewer, at least one, where they would take up much
+    /// more than `bytes_max` bytes.
+    pub(crate) fn next(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
         match self {
-            Self::Decoder(decoder) => decoder.next(rows),
-            Self::Null(data_type) => Ok(new_null_array(data_type, rows)),
+            Self::Decoder(decoder) => decoder.next_within(rows, bytes_max),
+            Self::Null(data_type) => {
+                let rows = fitting(rows, row_bytes(data_type), bytes_max)?;
+                Ok(new_null_array(data_type, rows))
+            }
             Self::Constant(value) => {
+                let rows = fitting(rows, bytes_held(value), bytes_max)?;
                 let zeros = UInt32Array::from(vec![0; rows]);
                 Ok(take(value, &zeros, None)?)
             }
         }
     }
+}
+
+/// Bytes of a row of a column that the file does not have: a row has to fit, within reason.
+const ROW_BYTES_MAX: usize = 64 << 20;
+
+/// Rows of a width that fit.
+fn fitting(rows: usize, width: usize, bytes_max: usize) -> Result<usize> {
+    if width > bytes_max.saturating_mul(4).max(ROW_BYTES_MAX) {
+        let message = format!("a row of {width} bytes, memory_bytes_max allows {bytes_max}");
+        return Err(Error::file(FileErrorKind::Limit, message));
+    }
+    Ok(rows.min((bytes_max / width.max(1)).max(1)))
 }
 
 /// A column being decoded.
@@ -44,8 +62,12 @@ pub(crate) struct FieldTask {
     /// Which of the decoded rows stay; none: all.
     mask: Option<BooleanBuffer>,
     rows_done: usize,
+    /// What is decoded and too large to be cast at once.
+    pending: Option<ArrayRef>,
     /// Stored bytes of the column that are not counted as read yet.
     pub(crate) bytes_stored: u64,
+    /// The part of all columns' memory that is usually this one's.
+    pub(crate) weight: u64,
 }
 
 impl FieldTask {
@@ -57,25 +79,58 @@ impl FieldTask {
         bytes_stored: u64,
     ) -> Self {
         let cast_to = (field.data_type() != stored).then(|| field.data_type().clone());
-        Self { stream, cast_to, mask, rows_done: 0, bytes_stored }
+        Self { stream, cast_to, mask, rows_done: 0, pending: None, bytes_stored, weight: 0 }
     }
 
-    /// The next `rows` rows without those that the mask takes out.
-    pub(crate) fn next(&mut self, rows: usize) -> Result<ArrayRef> {
-        let mut array = self.stream.next(rows)?;
+    /// The next `rows` rows, or fewer as [`Stream::next`] says, without those that the mask takes out; and how
+    /// many they were before.
+    pub(crate) fn next(&mut self, rows: usize, bytes_max: usize) -> Result<(ArrayRef, usize)> {
+        let array = match self.pending.take() {
+            Some(array) => array,
+            None => self.stream.next(rows, bytes_max)?,
+        };
+        let mut array = match &self.cast_to {
+            Some(data_type) => {
+                let fit = rows_to_cast(&array, data_type, bytes_max).min(rows);
+                if fit < array.len() {
+                    self.pending = Some(array.slice(fit, array.len() - fit));
+                }
+                let options = CastOptions { safe: false, ..CastOptions::default() };
+                cast_with_options(&array.slice(0, fit.min(array.len())), data_type, &options)?
+            }
+            None => array,
+        };
+        let rows = array.len();
         if let Some(mask) = &self.mask {
             let mask = BooleanArray::new(mask.slice(self.rows_done, rows), None);
             array = filter(&array, &mask)?;
         }
         self.rows_done += rows;
-        match &self.cast_to {
-            Some(data_type) => {
-                let options = CastOptions { safe: false, ..CastOptions::default() };
-                Ok(cast_with_options(&array, data_type, &options)?)
-            }
-            None => Ok(array),
-        }
+        Ok((array, rows))
     }
+}
+
+/// Rows of an array that may be cast at once: a dictionary becomes longer than it was.
+fn rows_to_cast(array: &ArrayRef, to: &DataType, bytes_max: usize) -> usize {
+    let rows = array.len();
+    let Some(dictionary) = array.as_any_dictionary_opt() else { return rows };
+    if matches!(to, DataType::Dictionary(..)) {
+        return rows;
+    }
+    let values = dictionary.values();
+    let longest = match values.data_type() {
+        DataType::Utf8 => longest(values.as_string::<i32>().offsets()),
+        DataType::LargeUtf8 => longest(values.as_string::<i64>().offsets()),
+        DataType::Binary => longest(values.as_binary::<i32>().offsets()),
+        DataType::LargeBinary => longest(values.as_binary::<i64>().offsets()),
+        DataType::Utf8View | DataType::BinaryView => bytes_held(values),
+        other => row_bytes(other),
+    };
+    (bytes_max / longest.max(row_bytes(to)).max(1)).clamp(1, rows.max(1))
+}
+
+fn longest<O: ArrowNativeType + std::ops::Sub<Output = O>>(offsets: &[O]) -> usize {
+    offsets.windows(2).map(|ends| (ends[1] - ends[0]).as_usize()).max().unwrap_or(0)
 }
 
 /// Memory that an array takes up, in bytes; what it shares with others counts for its own part.

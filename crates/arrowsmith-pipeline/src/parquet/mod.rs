@@ -11,7 +11,7 @@
 //! - `prepare`: what a file's columns become, and which engine decodes each.
 //! - `partition`: values that come from folders' names.
 //! - `cursor`: the portions, in order; row groups that cannot match are left out.
-//! - `portion`: the condition, exactly; then the fields.
+//! - `portion`: the condition, exactly, a `window` of rows at a time; then the fields.
 //! - `field`: one column's batches.
 //! - `schedule`: what to do next; `run`: threads, and the consumer.
 
@@ -25,6 +25,7 @@ mod portion;
 mod prepare;
 mod run;
 mod schedule;
+mod window;
 
 pub use arrowsmith_parquet as format;
 pub use arrowsmith_source::DataFile;

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use arrowsmith_core::Result;
-use arrowsmith_parquet::RowSelection;
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::{Budget, RowSelection};
 
 use super::field::FieldTask;
 use super::prepare::{Condition, FilterPlan, Prepared};
+use super::window::Windows;
 
 /// Rows that are decoded for nothing rather than skipped.
 const GAP_ROWS: usize = 64;
@@ -40,20 +41,33 @@ pub(crate) struct Window {
     pub(crate) batch_rows: usize,
     /// Of the selected rows those that stay; none: all.
     pub(crate) mask: Option<BooleanBuffer>,
+    pub(crate) budget: Arc<Budget>,
 }
 
 /// A portion whose columns can be decoded.
 pub(crate) struct Started {
     pub(crate) fields: Vec<FieldTask>,
-    /// Rows that are decoded, in all and in each batch, and those that are left of each.
-    pub(crate) batches: Vec<BatchRows>,
+    /// Rows that are decoded, in all.
+    pub(crate) rows: usize,
+    /// Rows of each batch, at most.
+    pub(crate) batch_rows: usize,
+    /// Which of the decoded rows stay; none: all.
+    pub(crate) mask: Option<BooleanBuffer>,
+    /// What the fields hold together; none where there are none.
+    pub(crate) budget: Option<Arc<Budget>>,
 }
 
-/// Rows of one batch.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BatchRows {
-    pub(crate) decoded: usize,
-    pub(crate) kept: usize,
+impl Started {
+    /// Nothing to decode.
+    pub(crate) fn empty() -> Self {
+        Self { fields: Vec::new(), rows: 0, batch_rows: 1, mask: None, budget: None }
+    }
+
+    /// How many of these decoded rows stay.
+    pub(crate) fn kept(&self, rows: Range<usize>) -> usize {
+        let count = |mask: &BooleanBuffer| mask.slice(rows.start, rows.len()).count_set_bits();
+        self.mask.as_ref().map_or(rows.len(), count)
+    }
 }
 
 impl Portion {
@@ -66,19 +80,25 @@ impl Portion {
             Condition::None => RowSelection::default(),
         };
         if exact.is_empty() {
-            return Ok(Started { fields: Vec::new(), batches: Vec::new() });
+            return Ok(Started::empty());
         }
         let selection = without_gaps(&exact);
         let mask = (selection != exact).then(|| mask_of(&exact, &selection));
-        let batches = batches(selection.rows(), self.batch_rows, mask.as_ref());
-        let window =
-            Window { row_group: self.row_group, selection, batch_rows: self.batch_rows, mask };
+        let (rows, batch_rows) = (selection.rows(), self.batch_rows);
+        let budget = prepared.budget(prepared.plan(), self.row_group)?;
+        let window = Window {
+            row_group: self.row_group,
+            selection,
+            batch_rows,
+            mask: mask.clone(),
+            budget: Arc::clone(&budget),
+        };
         let file = prepared.opened.with(prepared.ranges(prepared.plan(), self.row_group)?)?;
         let mut fields = prepared.fields(&file, &window)?;
         if !self.counted {
             fields.iter_mut().for_each(|field| field.bytes_stored = 0);
         }
-        Ok(Started { fields, batches })
+        Ok(Started { fields, rows, batch_rows, mask, budget: Some(budget) })
     }
 
     /// The rows for which the condition holds.
@@ -90,17 +110,21 @@ impl Portion {
             selection: self.selection.clone(),
             batch_rows: CONDITION_ROWS,
             mask: None,
+            budget: prepared.budget(&condition.plan, self.row_group)?,
         };
         let mut streams = Vec::new();
         for column in &condition.plan.fields {
             streams.push(prepared.stream(&file, column, &window)?);
         }
-        let mut mask = BooleanBufferBuilder::new(self.selection.rows());
+        let mut windows = Windows::new(streams, file.limits().memory_bytes_max / 4);
+        // It grows as rows are met: how many there are is no more than said until then.
+        let mut mask = BooleanBufferBuilder::new(self.selection.rows().min(CONDITION_ROWS));
         let mut left = self.selection.rows();
         while left > 0 {
-            let rows = left.min(CONDITION_ROWS);
-            let columns =
-                streams.iter_mut().map(|stream| stream.next(rows)).collect::<Result<Vec<_>>>()?;
+            let (columns, rows) = windows.next(left.min(CONDITION_ROWS))?;
+            if rows == 0 {
+                return Err(fewer());
+            }
             let batch = batch(&condition.plan.schema, columns, rows)?;
             mask.append_buffer(&condition.filter.mask(&batch)?);
             left -= rows;
@@ -160,16 +184,9 @@ fn mask_of(narrow: &RowSelection, wide: &RowSelection) -> BooleanBuffer {
     mask.finish()
 }
 
-fn batches(rows: usize, batch_rows: usize, mask: Option<&BooleanBuffer>) -> Vec<BatchRows> {
-    let mut batches = Vec::with_capacity(rows.div_ceil(batch_rows));
-    let mut at = 0;
-    while at < rows {
-        let decoded = batch_rows.min(rows - at);
-        let kept = mask.map_or(decoded, |mask| mask.slice(at, decoded).count_set_bits());
-        batches.push(BatchRows { decoded, kept });
-        at += decoded;
-    }
-    batches
+/// The error of a column that gives no rows where there should be some.
+pub(crate) fn fewer() -> Error {
+    Error::file(FileErrorKind::Truncated, "a column has fewer rows than the row group")
 }
 
 #[cfg(test)]
@@ -184,9 +201,7 @@ mod tests {
         let mask = mask_of(&exact, &wide);
         assert_eq!(mask.len(), wide.rows());
         assert_eq!(masked(&wide, &mask), exact);
-        let rows = batches(wide.rows(), 100, Some(&mask));
-        let kept: Vec<usize> = rows.iter().map(|batch| batch.kept).collect();
-        assert_eq!(kept, [97, 7]);
-        assert_eq!(rows[1].decoded, 71);
+        let started = Started { rows: wide.rows(), mask: Some(mask), ..Started::empty() };
+        assert_eq!([started.kept(0..100), started.kept(100..171)], [97, 7]);
     }
 }

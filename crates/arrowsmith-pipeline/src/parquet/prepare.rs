@@ -13,8 +13,8 @@ use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use arrowsmith_parquet::{
-    Column, ColumnEngine, ColumnRequest, Columns, File, Filter, Predicate, ReadOptions, ReadPlan,
-    RowSelection,
+    Budget, Column, ColumnEngine, ColumnRequest, Columns, File, Filter, Predicate, ReadOptions,
+    ReadPlan, RowSelection, count_rows, uncounted_column,
 };
 use arrowsmith_source::DataFile;
 
@@ -132,6 +132,27 @@ impl Prepared {
         plan.ranges(&self.opened.file, row_group)
     }
 
+    /// Holds the rows of a row group against what is there, where no column is decoded that would show it.
+    pub(crate) fn check_rows(&self, row_group: usize) -> Result<()> {
+        let file = &self.opened.file;
+        let decoded = self.sources.iter().any(|source| matches!(source, Source::Column(_)));
+        if decoded || matches!(self.condition, Condition::Some(_)) {
+            return Ok(());
+        }
+        if let Some(leaf) = uncounted_column(file, row_group)? {
+            let here = self.opened.with(vec![file.chunk_range(row_group, leaf)?])?;
+            count_rows(&here, row_group, leaf)?;
+        }
+        Ok(())
+    }
+
+    /// What the columns of a plan may hold together while a row group is decoded.
+    pub(crate) fn budget(&self, plan: &ReadPlan, row_group: usize) -> Result<Arc<Budget>> {
+        let ranges = self.ranges(plan, row_group)?.into_iter();
+        let stored = ranges.map(|range| range.end - range.start).fold(0, u64::saturating_add);
+        Ok(Budget::new(self.opened.file.limits(), stored))
+    }
+
     /// The file with the page indexes of a plan's columns here, as far as there are any.
     pub(crate) fn with_indexes(&self, plan: &ReadPlan, row_group: usize) -> Result<File> {
         let file = &self.opened.file;
@@ -174,12 +195,17 @@ impl Prepared {
                 Source::Column(index) => {
                     let column = &self.plan.fields[*index];
                     let stream = self.stream(file, column, window)?;
-                    let mut stored = 0;
+                    let (mut stored, mut plain) = (0, 0_u64);
                     for leaf in column.leaves() {
                         let range = file.chunk_range(window.row_group, leaf.index)?;
                         stored += range.end - range.start;
+                        let chunk = file.chunk(window.row_group, leaf.index)?;
+                        let size = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
+                        plain = plain.saturating_add(size);
                     }
-                    FieldTask::new(stream, field, column.data_type(), mask, stored)
+                    let mut task = FieldTask::new(stream, field, column.data_type(), mask, stored);
+                    task.weight = plain;
+                    task
                 }
             });
         }
@@ -195,6 +221,7 @@ impl Prepared {
             selection: Some(&window.selection),
             batch_rows: window.batch_rows,
             options: &self.options,
+            budget: &window.budget,
         };
         for engine in &self.engines {
             if engine.supports(file, column, &self.options).is_ok()

@@ -17,7 +17,7 @@ use arrowsmith_parquet::File;
 use super::Explanation;
 use super::field::bytes_held;
 use super::portion::batch;
-use super::schedule::{Done, Job, Pieces, Schedule};
+use super::schedule::{Done, Job, Pieces, Ready, Schedule};
 use crate::Progress;
 use crate::work::guarded;
 
@@ -255,12 +255,12 @@ fn run(job: Job, bytes_read: &AtomicU64) -> Done {
             Done::Advanced(cursor, next)
         }
         Job::Start(number, portion) => Done::Started(number, guarded(|| portion.start())),
-        Job::Decode { portion, field, rows, mut task } => {
-            let array = guarded(|| task.next(rows));
+        Job::Decode { portion, field, rows, bytes_max, mut task } => {
+            let array = guarded(|| task.next(rows, bytes_max));
             bytes_read.fetch_add(std::mem::take(&mut task.bytes_stored), Ordering::Relaxed);
-            let array = array.map(|array| {
+            let array = array.map(|(array, rows)| {
                 let bytes = bytes_held(&array);
-                (array, bytes)
+                Ready { array, rows, bytes }
             });
             Done::Decoded { portion, field, task, array }
         }

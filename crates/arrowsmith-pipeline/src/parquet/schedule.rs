@@ -3,6 +3,9 @@
 //!
 //! This is a plain structure without threads or locks. Jobs are given out oldest portion first; a job that
 //! the next batch waits for is given out always, any other only while there is room.
+//!
+//! A job is told how many bytes it may come to. A field whose rows are larger than the file let expect gives
+//! fewer of them; then the batch is as short as that, and so are those behind it.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,10 +14,16 @@ use arrowsmith_core::{Error, Result};
 
 use super::cursor::Cursor;
 use super::field::FieldTask;
-use super::portion::{BatchRows, Portion, Started};
+use super::portion::{Portion, Started, fewer};
 
 /// Batches of one field that may wait for those of others.
 const AHEAD_MAX: usize = 8;
+
+/// Bytes that a field may come to in a batch, however many fields there are.
+const FIELD_BYTES_MIN: usize = 64 << 10;
+
+/// Bytes that all fields may come to in a batch, however little memory there is.
+const BATCH_BYTES_MIN: usize = 8 << 20;
 
 /// One thing to do, outside of any lock.
 pub(crate) enum Job {
@@ -23,14 +32,23 @@ pub(crate) enum Job {
     /// Begin with a portion.
     Start(u64, Box<Portion>),
     /// Decode a batch of a field.
-    Decode { portion: u64, field: usize, rows: usize, task: Box<FieldTask> },
+    Decode { portion: u64, field: usize, rows: usize, bytes_max: usize, task: Box<FieldTask> },
 }
 
 /// What a job came to.
 pub(crate) enum Done {
     Advanced(Box<Cursor>, Result<Option<Portion>>),
     Started(u64, Result<Started>),
-    Decoded { portion: u64, field: usize, task: Box<FieldTask>, array: Result<(ArrayRef, usize)> },
+    Decoded { portion: u64, field: usize, task: Box<FieldTask>, array: Result<Ready> },
+}
+
+/// What a field has decoded.
+pub(crate) struct Ready {
+    pub(crate) array: ArrayRef,
+    /// Rows that were decoded for it: some of them may have been taken out.
+    pub(crate) rows: usize,
+    /// Memory that it takes up, in bytes.
+    pub(crate) bytes: usize,
 }
 
 /// One batch, in pieces.
@@ -49,10 +67,16 @@ enum Stage {
 struct InFlight {
     stage: Stage,
     fields: Vec<Slot>,
-    batches: Vec<BatchRows>,
-    /// Batches that were handed out.
+    /// What is decoded, without its fields.
+    work: Started,
+    /// Rows of a batch, counted from row `base`.
+    batch_rows: usize,
+    base: usize,
+    /// Rows that were handed out.
     taken: usize,
-    /// Fields that somebody could go on with, by the batches that were begun: there may be thousands of
+    /// Bytes of what is ready of the next batch.
+    bytes_next: usize,
+    /// Fields that somebody could go on with, by the rows that were begun: there may be thousands of
     /// fields, and each of their batches comes by here.
     idle: BTreeSet<(usize, usize)>,
     /// Fields that have no batch ready.
@@ -66,8 +90,11 @@ impl InFlight {
         Self {
             stage,
             fields: Vec::new(),
-            batches: Vec::new(),
+            work: Started::empty(),
+            batch_rows: 1,
+            base: 0,
             taken: 0,
+            bytes_next: 0,
             idle: BTreeSet::new(),
             empty: 0,
             failed: 0,
@@ -75,17 +102,127 @@ impl InFlight {
     }
 }
 
+impl InFlight {
+    /// Takes in the fields, and what each may come to in a batch, all in all twice `bytes` at most: as much as
+    /// any other, or its part of what the file says.
+    fn run(&mut self, mut started: Started, bytes: usize, rows_max: usize) {
+        let fields = std::mem::take(&mut started.fields);
+        let all = fields.iter().fold(0_u64, |sum, task| sum.saturating_add(task.weight)).max(1);
+        let even = bytes / fields.len().max(1);
+        let slots = fields.into_iter().map(|task| {
+            let part = bytes as u128 * u128::from(task.weight) / u128::from(all);
+            let part = usize::try_from(part).unwrap_or(bytes);
+            Slot {
+                task: Some(Box::new(task)),
+                begun: 0,
+                asked: 0,
+                ready: VecDeque::new(),
+                failed: None,
+                bytes_last: 0,
+                bytes_max: even.max(part).max(FIELD_BYTES_MIN),
+            }
+        });
+        self.fields = slots.collect();
+        self.batch_rows = started.batch_rows.min(rows_max).max(1);
+        self.empty = self.fields.len();
+        if started.rows > 0 {
+            self.idle = (0..self.fields.len()).map(|at| (0, at)).collect();
+        }
+        self.work = started;
+        self.stage = Stage::Running;
+    }
+
+    /// Rows from `begun` to the end of a batch.
+    fn rows_from(&self, begun: usize) -> usize {
+        let batch = begun.saturating_sub(self.base) / self.batch_rows;
+        let end = batch.saturating_add(1).saturating_mul(self.batch_rows).saturating_add(self.base);
+        end.min(self.work.rows) - begun
+    }
+
+    /// Takes in what a field has decoded; says how many bytes that is.
+    fn decoded(&mut self, field: usize, task: Box<FieldTask>, array: Result<Ready>) -> usize {
+        let limit = self.work.budget.as_ref();
+        let next = self.bytes_next;
+        let Some(slot) = self.fields.get_mut(field) else { return 0 };
+        let first = slot.ready.is_empty();
+        let array = array.and_then(|ready| match limit {
+            _ if ready.rows == 0 || ready.rows > slot.asked => Err(fewer()),
+            Some(limit) if first && next.saturating_add(ready.bytes) > limit.bytes_max() => {
+                Err(limit.exceeded(next.saturating_add(ready.bytes)))
+            }
+            _ => Ok(ready),
+        });
+        match array {
+            Ok(ready) => {
+                let (rows, bytes) = (ready.rows, ready.bytes);
+                slot.begun = slot.begun - slot.asked + rows;
+                slot.task = Some(task);
+                slot.bytes_last = bytes;
+                slot.ready.push_back(ready);
+                if first {
+                    self.empty -= 1;
+                    self.bytes_next += bytes;
+                }
+                let (begun, short) = (slot.begun, rows < slot.asked);
+                if begun < self.work.rows {
+                    self.idle.insert((begun, field));
+                }
+                if short && rows < self.batch_rows {
+                    (self.batch_rows, self.base) = (rows, self.taken);
+                }
+                bytes
+            }
+            Err(error) => {
+                slot.failed = Some(error);
+                self.failed += 1;
+                0
+            }
+        }
+    }
+
+    /// Takes the next batch out of what is ready, which every field has something of; says how many bytes it
+    /// was.
+    fn next_batch(&mut self) -> (Pieces, usize) {
+        let ready = self.fields.iter().filter_map(|slot| slot.ready.front());
+        let rows = ready.map(|ready| ready.rows).min();
+        let rows = rows.unwrap_or_else(|| self.rows_from(self.taken));
+        let kept = self.work.kept(self.taken..self.taken + rows);
+        self.taken += rows;
+        self.bytes_next = 0;
+        let mut bytes = 0;
+        let mut columns = Vec::with_capacity(self.fields.len());
+        for slot in &mut self.fields {
+            if let Some(front) = slot.ready.front_mut()
+                && front.rows > rows
+            {
+                columns.push(front.array.slice(0, kept));
+                front.array = front.array.slice(kept, front.array.len() - kept);
+                front.rows -= rows;
+            } else if let Some(front) = slot.ready.pop_front() {
+                columns.push(front.array);
+                bytes += front.bytes;
+            }
+            self.bytes_next += slot.ready.front().map_or(0, |front| front.bytes);
+            self.empty += usize::from(slot.ready.is_empty());
+        }
+        (Pieces { columns, rows: kept }, bytes)
+    }
+}
+
 /// A field of a portion.
 struct Slot {
     /// Away while somebody decodes.
     task: Option<Box<FieldTask>>,
-    /// Batches that were begun.
+    /// Rows that were begun, and of them those that were asked for last.
     begun: usize,
-    ready: VecDeque<(ArrayRef, usize)>,
+    asked: usize,
+    ready: VecDeque<Ready>,
     /// Why there are no more.
     failed: Option<Error>,
     /// Bytes of the last batch: what the next will probably be.
     bytes_last: usize,
+    /// Bytes that a batch may come to.
+    bytes_max: usize,
 }
 
 /// All that is in flight.
@@ -102,6 +239,8 @@ pub(crate) struct Schedule {
     bytes_peak: usize,
     portions_max: usize,
     moves: u64,
+    /// Rows of a batch, as short as batches had to be.
+    rows_max: usize,
 }
 
 impl Schedule {
@@ -116,13 +255,21 @@ impl Schedule {
             bytes_peak: 0,
             portions_max: if threads == 1 { 1 } else { threads + 2 },
             moves: 0,
+            rows_max: usize::MAX,
         }
+    }
+
+    /// Whether what is not waited for may be done too.
+    fn room(&self) -> bool {
+        let budgets = self.portions.iter().filter_map(|portion| portion.work.budget.as_ref());
+        let excess = budgets.fold(0_usize, |sum, budget| sum.saturating_add(budget.excess()));
+        self.bytes.saturating_add(excess) < self.bytes_max
     }
 
     /// The next job, if there is one now.
     pub(crate) fn job(&mut self) -> Option<Job> {
+        let room = self.room();
         for place in 0..self.portions.len() {
-            let room = self.bytes < self.bytes_max;
             let number = self.first + place as u64;
             let portion = &mut self.portions[place];
             if matches!(portion.stage, Stage::Waiting(_)) && (place == 0 || room) {
@@ -137,20 +284,22 @@ impl Schedule {
             let Some(&(begun, field)) = portion.idle.first() else { continue };
             let urgent = place == 0 && begun == portion.taken;
             let ahead = begun - portion.taken;
-            if !urgent && (!room || ahead >= AHEAD_MAX) {
+            if !urgent && (!room || ahead / AHEAD_MAX >= portion.batch_rows) {
                 continue;
             }
             portion.idle.pop_first();
+            let rows = portion.rows_from(begun);
             let slot = &mut portion.fields[field];
             if let Some(task) = slot.task.take() {
-                let rows = portion.batches[slot.begun].decoded;
-                slot.begun += 1;
+                slot.asked = rows;
+                slot.begun += rows;
                 self.bytes += slot.bytes_last;
                 self.bytes_peak = self.bytes_peak.max(self.bytes);
-                return Some(Job::Decode { portion: number, field, rows, task });
+                let bytes_max = slot.bytes_max;
+                return Some(Job::Decode { portion: number, field, rows, bytes_max, task });
             }
         }
-        let room = self.portions.is_empty() || self.bytes < self.bytes_max;
+        let room = room || self.portions.is_empty();
         if room && self.portions.len() < self.portions_max {
             let cursor = self.cursor.take()?;
             self.advancing = true;
@@ -175,47 +324,25 @@ impl Schedule {
                 self.portions.push_back(InFlight::new(stage));
             }
             Done::Started(number, result) => {
+                let bytes = (self.bytes_max / 2).max(BATCH_BYTES_MIN);
+                // What made batches short may be over.
+                let rows_max = self.rows_max.saturating_mul(2);
+                self.rows_max = rows_max;
                 let Some(portion) = self.portion(number) else { return };
                 match result {
-                    Ok(started) => {
-                        let slots = started.fields.into_iter().map(|task| Slot {
-                            task: Some(Box::new(task)),
-                            begun: 0,
-                            ready: VecDeque::new(),
-                            failed: None,
-                            bytes_last: 0,
-                        });
-                        portion.fields = slots.collect();
-                        portion.batches = started.batches;
-                        portion.empty = portion.fields.len();
-                        if !portion.batches.is_empty() {
-                            portion.idle = (0..portion.fields.len()).map(|at| (0, at)).collect();
-                        }
-                        portion.stage = Stage::Running;
-                    }
+                    Ok(started) => portion.run(started, bytes, rows_max),
                     Err(error) => portion.stage = Stage::Failed(error),
                 }
             }
             Done::Decoded { portion, field, task, array } => {
                 let Some(portion) = self.portion(portion) else { return };
-                let Some(slot) = portion.fields.get_mut(field) else { return };
+                let Some(slot) = portion.fields.get(field) else { return };
                 let before = slot.bytes_last;
-                let mut after = 0;
-                match array {
-                    Ok((array, bytes)) => {
-                        slot.task = Some(task);
-                        slot.bytes_last = bytes;
-                        after = bytes;
-                        slot.ready.push_back((array, bytes));
-                        portion.empty -= usize::from(slot.ready.len() == 1);
-                        if slot.begun < portion.batches.len() {
-                            portion.idle.insert((slot.begun, field));
-                        }
-                    }
-                    Err(error) => {
-                        slot.failed = Some(error);
-                        portion.failed += 1;
-                    }
+                let rows_before = portion.batch_rows;
+                let after = portion.decoded(field, task, array);
+                let rows_after = portion.batch_rows;
+                if rows_after < rows_before {
+                    self.rows_max = rows_after;
                 }
                 self.bytes = self.bytes.saturating_sub(before).saturating_add(after);
                 self.bytes_peak = self.bytes_peak.max(self.bytes);
@@ -242,7 +369,7 @@ impl Schedule {
                         return Some(Err(error));
                     }
                 }
-                Stage::Running if portion.taken == portion.batches.len() => {
+                Stage::Running if portion.taken == portion.work.rows => {
                     self.portions.pop_front();
                     self.first += 1;
                     self.moves += 1;
@@ -260,18 +387,11 @@ impl Schedule {
                     if portion.empty > 0 {
                         return None;
                     }
-                    let rows = portion.batches[portion.taken].kept;
-                    portion.taken += 1;
+                    let (pieces, bytes) = portion.next_batch();
                     self.moves += 1;
-                    let mut columns = Vec::with_capacity(portion.fields.len());
-                    for slot in &mut portion.fields {
-                        let Some((array, bytes)) = slot.ready.pop_front() else { continue };
-                        columns.push(array);
-                        portion.empty += usize::from(slot.ready.is_empty());
-                        self.bytes = self.bytes.saturating_sub(bytes);
-                    }
-                    if rows > 0 {
-                        return Some(Ok(Pieces { columns, rows }));
+                    self.bytes = self.bytes.saturating_sub(bytes);
+                    if pieces.rows > 0 {
+                        return Some(Ok(pieces));
                     }
                 }
             }

@@ -23,6 +23,8 @@ use parquet::file::properties::WriterProperties;
 
 use super::{ParquetBatches, ParquetPipeline};
 
+mod hostile;
+
 /// `id` counts from `first`; `text` is null now and then; `even` is 0 or 1 in long runs.
 fn rows(first: i64, count: i64) -> RecordBatch {
     let ids: Int64Array = (first..first + count).collect();

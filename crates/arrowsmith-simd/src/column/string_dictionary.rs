@@ -43,6 +43,11 @@ impl StringDictionary {
         Ok(Self { bytes, entries, longest, utf8: strings.is_utf8() })
     }
 
+    /// Bytes of the longest entry.
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
     /// Entries.
     pub fn len(&self) -> usize {
         self.entries.len()

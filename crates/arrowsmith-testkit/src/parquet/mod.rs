@@ -4,6 +4,7 @@
 //! the `parquet` crate, which takes part as [`ParquetRs`].
 
 pub mod broken;
+pub mod claims;
 pub mod corpora;
 pub mod predicates;
 pub mod properties;

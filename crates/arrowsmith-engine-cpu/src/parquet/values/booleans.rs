@@ -11,8 +11,8 @@ use arrowsmith_simd::column::{Rows, plain_bits, spread_bits};
 use arrowsmith_simd::{BitBuffer, Level};
 
 use super::super::{corrupt, fault};
-use super::Values;
 use super::state::{State, runs};
+use super::{SKIP, Values};
 
 /// A column of booleans.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Values for Booleans {
         1
     }
 
-    fn begin(&mut self, slots: usize) {
+    fn begin(&mut self, slots: usize, _: usize) {
         self.slots = slots;
     }
 
@@ -75,7 +75,13 @@ impl Values for Booleans {
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
         let kept = std::mem::take(&mut self.out);
         let slots = std::mem::take(&mut self.slots);
-        self.read(page, Rows::All(values), values)?;
+        let mut left = values;
+        while left > 0 {
+            let some = left.min(SKIP);
+            self.out.truncate(0);
+            self.read(page, Rows::All(some), some)?;
+            left -= some;
+        }
         (self.out, self.slots) = (kept, slots);
         Ok(())
     }

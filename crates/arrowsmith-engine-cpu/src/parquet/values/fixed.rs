@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, IntervalDayTimeArray, IntervalYearMonthArray};
 use arrow_buffer::{Buffer, IntervalDayTime, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit};
-use arrowsmith_core::Result;
+use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{DataPage, DictionaryPage};
 use arrowsmith_simd::column::{DecodeBytes, GatherBytes, PlainBytes, Rows, SplitBytes, read_bytes};
 use arrowsmith_simd::{Buf, Level};
@@ -43,16 +43,17 @@ impl FixedBytes {
 
     fn append(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
         let (level, width) = (self.level, self.width);
+        if matches!(self.state, State::DeltaStrings(_)) {
+            let strings = self.state.prefixed(level, page.values, values, width)?;
+            let mut decoder = PlainBytes::new(strings.fixed(width).map_err(fault)?, width);
+            return read_bytes(level, &mut decoder, rows, &mut self.out).map_err(fault);
+        }
         let mut read = |mut decoder: PlainBytes<'_>| {
             read_bytes(level, &mut decoder, rows, &mut self.out).map_err(fault)
         };
         match &mut self.state {
             State::Plain(at) => {
                 read(PlainBytes::new(page.values.get(*at..).unwrap_or_default(), width))?;
-                *at += values * width;
-            }
-            State::Own(bytes, at) => {
-                read(PlainBytes::new(bytes.get(*at..).unwrap_or_default(), width))?;
                 *at += values * width;
             }
             State::Split(at) => {
@@ -79,7 +80,7 @@ impl Values for FixedBytes {
         self.width
     }
 
-    fn begin(&mut self, slots: usize) {
+    fn begin(&mut self, slots: usize, _: usize) {
         self.slots = slots;
     }
 
@@ -90,7 +91,7 @@ impl Values for FixedBytes {
     }
 
     fn page(&mut self, page: &DataPage<'_>) -> Result<()> {
-        self.state = State::open_fixed(page, self.width, self.level)?;
+        self.state = State::open_fixed(page)?;
         Ok(())
     }
 
@@ -130,6 +131,12 @@ impl Values for FixedBytes {
                 Arc::new(IntervalYearMonthArray::new(months, nulls))
             }
             DataType::Interval(_) => {
+                let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+                let months = |(row, value): (usize, &[u8; 12])| number(value, 0) != 0 && valid(row);
+                if values.iter().enumerate().any(months) {
+                    let message = "an interval with months, which interval(day-time) does not have";
+                    return Err(Error::file(FileErrorKind::Overflow, message));
+                }
                 let days = values.iter().map(|v| IntervalDayTime::new(number(v, 4), number(v, 8)));
                 Arc::new(IntervalDayTimeArray::new(days.collect(), nulls))
             }

@@ -38,6 +38,7 @@ pub(super) struct Keys {
     /// Rows of the batch that `values` holds.
     rows_of_values: usize,
     slots: usize,
+    bytes: usize,
 }
 
 enum Part {
@@ -62,6 +63,7 @@ impl Keys {
             parts: Vec::new(),
             rows_of_values: 0,
             slots: 0,
+            bytes: 0,
         }
     }
 
@@ -122,8 +124,13 @@ impl Values for Keys {
         self.values.expect_bytes(bytes, rows);
     }
 
-    fn begin(&mut self, slots: usize) {
+    fn text_bytes(&self) -> Option<usize> {
+        self.values.text_bytes()
+    }
+
+    fn begin(&mut self, slots: usize, bytes: usize) {
         self.slots = slots;
+        self.bytes = bytes;
     }
 
     fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {
@@ -141,7 +148,7 @@ impl Values for Keys {
             stored: None,
         };
         super::state::plausible(page, usize::from(page.count > 0))?;
-        self.values.begin(0);
+        self.values.begin(0, page.values.len());
         self.values.page(&data)?;
         self.values.read(&data, Rows::All(page.count), page.count)?;
         self.dictionary = self.values.take(None)?;
@@ -167,7 +174,7 @@ impl Values for Keys {
         }
         self.end_keys();
         if self.rows_of_values == 0 {
-            self.values.begin(self.slots);
+            self.values.begin(self.slots, self.bytes);
         }
         self.rows_of_values += rows.len();
         match self.parts.last_mut() {

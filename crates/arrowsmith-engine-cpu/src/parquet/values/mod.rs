@@ -31,8 +31,18 @@ pub(super) trait Values: Send {
     /// Says how many bytes the strings of so many rows have together, if the file knows.
     fn expect_bytes(&mut self, _bytes: usize, _rows: usize) {}
 
-    /// A batch of about so many slots begins.
-    fn begin(&mut self, slots: usize);
+    /// Bytes of the batch's strings so far; none where every slot is of one width.
+    fn text_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// Bytes of the longest entry of the dictionary, where strings are copied out of one.
+    fn entry_bytes_max(&self) -> usize {
+        0
+    }
+
+    /// A batch of about so many slots begins, which is to take up about `bytes` bytes at most.
+    fn begin(&mut self, slots: usize, bytes: usize);
 
     /// Takes in the chunk's dictionary.
     fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()>;

@@ -22,7 +22,7 @@ impl Values for Nulls {
         1
     }
 
-    fn begin(&mut self, _: usize) {}
+    fn begin(&mut self, _: usize, _: usize) {}
 
     fn dictionary(&mut self, _: &DictionaryPage<'_>) -> Result<()> {
         Ok(())

@@ -31,7 +31,7 @@ pub(super) trait Form: Send {
     const SAME: bool = false;
 
     /// The begin of a page.
-    fn open(&self, physical: Physical, page: &DataPage<'_>, _level: Level) -> Result<State> {
+    fn open(&self, physical: Physical, page: &DataPage<'_>) -> Result<State> {
         State::open(physical, page)
     }
 
@@ -221,8 +221,8 @@ impl Form for Halves {
         2
     }
 
-    fn open(&self, _: Physical, page: &DataPage<'_>, level: Level) -> Result<State> {
-        State::open_fixed(page, 2, level)
+    fn open(&self, _: Physical, page: &DataPage<'_>) -> Result<State> {
+        State::open_fixed(page)
     }
 
     fn read(
@@ -239,9 +239,10 @@ impl Form for Halves {
                 read(level, &mut Plain::new(behind(data, *at)), rows, out).map_err(fault)?;
                 *at += values * 2;
             }
-            State::Own(bytes, at) => {
-                read(level, &mut Plain::new(behind(bytes, *at)), rows, out).map_err(fault)?;
-                *at += values * 2;
+            State::DeltaStrings(_) => {
+                let strings = state.prefixed(level, data, values, 2)?;
+                let bytes = strings.fixed(2).map_err(fault)?;
+                read(level, &mut Plain::new(bytes), rows, out).map_err(fault)?;
             }
             State::Split(at) => {
                 read(level, &mut Split::new(data).from(*at), rows, out).map_err(fault)?;
@@ -273,8 +274,8 @@ impl<T: ArrowNativeType + Decimal> Form for BigEndian<T> {
         self.width
     }
 
-    fn open(&self, _: Physical, page: &DataPage<'_>, level: Level) -> Result<State> {
-        State::open_fixed(page, self.width, level)
+    fn open(&self, _: Physical, page: &DataPage<'_>) -> Result<State> {
+        State::open_fixed(page)
     }
 
     fn read(
@@ -300,9 +301,10 @@ impl<T: ArrowNativeType + Decimal> Form for BigEndian<T> {
                 numbers(level, PlainBytes::new(behind(data, *at), width), rows, out)?;
                 *at += values * width;
             }
-            State::Own(bytes, at) => {
-                numbers(level, PlainBytes::new(behind(bytes, *at), width), rows, out)?;
-                *at += values * width;
+            State::DeltaStrings(_) => {
+                let strings = state.prefixed(level, data, values, width)?;
+                let bytes = strings.fixed(width).map_err(fault)?;
+                numbers(level, PlainBytes::new(bytes, width), rows, out)?;
             }
             State::Split(at) => {
                 let bytes = SplitBytes::new(data, width).map_err(fault)?.from(*at);
@@ -422,7 +424,7 @@ impl<F: Form> Values for Numbers<F> {
         size_of::<F::Number>()
     }
 
-    fn begin(&mut self, slots: usize) {
+    fn begin(&mut self, slots: usize, _: usize) {
         self.slots = slots;
     }
 
@@ -438,7 +440,7 @@ impl<F: Form> Values for Numbers<F> {
     }
 
     fn page(&mut self, page: &DataPage<'_>) -> Result<()> {
-        self.state = self.form.open(self.physical, page, self.level)?;
+        self.state = self.form.open(self.physical, page)?;
         Ok(())
     }
 
@@ -447,7 +449,7 @@ impl<F: Form> Values for Numbers<F> {
             if self.share(page, rows) {
                 return Ok(());
             }
-            self.out.reserve(self.slots.max(rows.len()));
+            self.out.reserve(self.slots);
         }
         if let Some(shared) = self.shared.take() {
             // More came than was announced.

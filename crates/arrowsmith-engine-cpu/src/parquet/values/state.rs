@@ -18,8 +18,6 @@ pub(super) enum State {
     Plain(usize),
     /// Values in byte streams: values that are used up.
     Split(usize),
-    /// Values in bytes that were made of the page: those, and how many are used up.
-    Own(Vec<u8>, usize),
     Delta(Delta<'static>),
     DeltaLength(DeltaLengthStrings<'static>),
     DeltaStrings(DeltaStrings<'static>),
@@ -62,19 +60,34 @@ impl State {
         })
     }
 
-    /// As [`State::open`], for byte arrays of `width` bytes each.
-    pub(super) fn open_fixed(page: &DataPage<'_>, width: usize, level: Level) -> Result<Self> {
+    /// As [`State::open`], for byte arrays of one width.
+    pub(super) fn open_fixed(page: &DataPage<'_>) -> Result<Self> {
         let state = Self::open(Physical::FIXED_LEN_BYTE_ARRAY, page)?;
-        let Self::DeltaStrings(decoder) = state else { return Ok(state) };
-        let mut decoder = decoder.over(page.values);
-        let count = decoder.left();
-        if count > page.count {
+        if let Self::DeltaStrings(decoder) = &state
+            && decoder.left() > page.count
+        {
+            let count = decoder.left();
             return Err(corrupt(format!("{count} values in a page of {}", page.count)));
         }
-        let bytes = count.saturating_mul(width);
-        let mut strings = Strings::<i64>::new(false, count, bytes, bytes);
-        strings.read(level, &mut decoder, Rows::All(count)).map_err(fault)?;
-        Ok(Self::Own(strings.fixed(width).map_err(fault)?.to_vec(), 0))
+        Ok(state)
+    }
+
+    /// The next `values` values of `width` bytes each that begin with a part of the one before: no more than are
+    /// wanted, since a few bytes may stand for any number of them.
+    pub(super) fn prefixed(
+        &mut self,
+        level: Level,
+        data: &[u8],
+        values: usize,
+        width: usize,
+    ) -> Result<Strings<i64>> {
+        let Self::DeltaStrings(state) = std::mem::take(self) else { return Err(self.unexpected()) };
+        let mut decoder = state.over(data);
+        let bytes = values.saturating_mul(width);
+        let mut strings = Strings::<i64>::new(false, values, bytes, bytes);
+        strings.read(level, &mut decoder, Rows::All(values)).map_err(fault)?;
+        *self = Self::DeltaStrings(decoder.over(&[]));
+        Ok(strings)
     }
 
     /// The encoding that a decoder did not expect here.

@@ -8,10 +8,11 @@ use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use arrowsmith_core::Result;
+use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{DataPage, DictionaryPage, Physical};
 use arrowsmith_simd::column::{
-    self, Decimal, DictionaryStrings, Offset, PlainStrings, Rows, StringDictionary, Strings,
+    self, ColumnError, Decimal, DictionaryStrings, Indices, Offset, PlainStrings, Rows,
+    StringDictionary, Strings, skip,
 };
 use arrowsmith_simd::{Buf, Level};
 
@@ -41,6 +42,8 @@ pub(super) struct StringColumn<O: Offset> {
     entry_bytes: usize,
     strings: Strings<O>,
     slots: usize,
+    /// Bytes that room is made for at most, before there are strings to fill it.
+    room: usize,
     expected: Option<Expected>,
 }
 
@@ -56,6 +59,7 @@ impl<O: Offset> StringColumn<O> {
             entry_bytes: 0,
             strings: Strings::new(utf8, 0, 0, bytes_max),
             slots: 0,
+            room: 0,
             expected: None,
         }
     }
@@ -73,11 +77,13 @@ impl<O: Offset> StringColumn<O> {
             _ => share(page.values.len(), slots, page.count),
         };
         let copied = if matches!(self.state, State::Indices(_)) { COPY_ROOM } else { 64 };
-        bytes.saturating_add(bytes / 32).saturating_add(copied)
+        bytes.saturating_add(bytes / 32).min(self.room).saturating_add(copied)
     }
 
     fn append(&mut self, page: &DataPage<'_>, rows: Rows<'_>) -> Result<()> {
         let (level, strings) = (self.level, &mut self.strings);
+        let bytes_max = self.bytes_max;
+        let fault = |error| too_many::<O>(error, bytes_max);
         match &mut self.state {
             State::Plain(at) => {
                 let rest = page.values.get(*at..).unwrap_or_default();
@@ -117,6 +123,18 @@ impl<O: Offset> StringColumn<O> {
     }
 }
 
+/// What is wrong with encoded strings; too many bytes are more than a limit allows, or than offsets can count.
+fn too_many<O: Offset>(error: ColumnError, bytes_max: usize) -> Error {
+    if error != ColumnError::Offset || bytes_max >= O::MAX {
+        return fault(error);
+    }
+    let message = format!(
+        "strings of more than {bytes_max} bytes at once, which is what page_bytes_max and \
+         memory_bytes_max allow"
+    );
+    Error::file(FileErrorKind::Limit, message)
+}
+
 /// `of` times `part` / `whole`.
 fn share(of: usize, part: usize, whole: usize) -> usize {
     let product = of as u128 * part as u128 / whole.max(1) as u128;
@@ -132,8 +150,17 @@ impl<O: Offset> Values for StringColumn<O> {
         self.expected = Some(Expected { bytes, rows });
     }
 
-    fn begin(&mut self, slots: usize) {
+    fn text_bytes(&self) -> Option<usize> {
+        Some(self.strings.bytes().len())
+    }
+
+    fn entry_bytes_max(&self) -> usize {
+        self.dictionary.as_ref().map_or(0, StringDictionary::longest)
+    }
+
+    fn begin(&mut self, slots: usize, bytes: usize) {
         self.slots = slots;
+        self.room = bytes;
     }
 
     fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {
@@ -160,6 +187,13 @@ impl<O: Offset> Values for StringColumn<O> {
     }
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
+        if let (State::Indices(hybrid), Some(dictionary)) = (&mut self.state, &self.dictionary) {
+            // Without copies of what nobody wants.
+            let mut indices = Indices::new(hybrid.over(indices(page)), dictionary.len());
+            skip::<u32, _>(self.level, &mut indices, values).map_err(fault)?;
+            *hybrid = indices.into_hybrid().over(&[]);
+            return Ok(());
+        }
         let scratch = Strings::new(self.utf8, 0, 0, self.bytes_max);
         let kept = std::mem::replace(&mut self.strings, scratch);
         let mut left = values;
@@ -202,8 +236,16 @@ impl<T: ArrowNativeType + Decimal> Values for Decimals<T> {
         size_of::<T>()
     }
 
-    fn begin(&mut self, slots: usize) {
-        self.strings.begin(slots);
+    fn text_bytes(&self) -> Option<usize> {
+        self.strings.text_bytes()
+    }
+
+    fn entry_bytes_max(&self) -> usize {
+        self.strings.entry_bytes_max()
+    }
+
+    fn begin(&mut self, slots: usize, bytes: usize) {
+        self.strings.begin(slots, bytes);
     }
 
     fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {

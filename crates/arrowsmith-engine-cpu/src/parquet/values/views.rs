@@ -28,6 +28,8 @@ pub(super) struct ViewColumn {
     dictionary: Option<ViewDictionary>,
     views: Views,
     slots: usize,
+    /// Bytes of pages and strings that the batch's views point into, beside the file's own.
+    held: usize,
 }
 
 impl ViewColumn {
@@ -42,6 +44,7 @@ impl ViewColumn {
             dictionary: None,
             views: Views::new(utf8, 0),
             slots: 0,
+            held: 0,
         }
     }
 
@@ -70,6 +73,7 @@ impl ViewColumn {
                 let mut decoder = state.over(page.values);
                 let mut strings = Strings::<i32>::new(self.utf8, rows.len(), 0, self.bytes_max);
                 strings.read(self.level, &mut decoder, rows).map_err(fault)?;
+                self.held += strings.bytes().len();
                 self.views.append(&mut strings).map_err(fault)?;
                 self.state = State::DeltaStrings(decoder.over(&[]));
             }
@@ -84,7 +88,11 @@ impl Values for ViewColumn {
         size_of::<u128>()
     }
 
-    fn begin(&mut self, slots: usize) {
+    fn text_bytes(&self) -> Option<usize> {
+        Some(self.held)
+    }
+
+    fn begin(&mut self, slots: usize, _: usize) {
         self.slots = slots;
     }
 
@@ -108,6 +116,7 @@ impl Values for ViewColumn {
             None => {
                 let mut copy = Buf::with_capacity(page.values.len());
                 copy.extend(page.values);
+                self.held += page.values.len();
                 copy.take().into_inner()
             }
         };
@@ -126,6 +135,7 @@ impl Values for ViewColumn {
     }
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
+        let held = self.held;
         let kept = std::mem::replace(&mut self.views, Views::new(self.utf8, 0));
         let mut left = values;
         while left > 0 {
@@ -134,11 +144,13 @@ impl Values for ViewColumn {
             self.append(page, Rows::All(some))?;
             left -= some;
         }
-        self.views = kept;
+        (self.views, self.held) = (kept, held);
         Ok(())
     }
 
     fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        // The next batch may go on in the same page, which counts for the batch that came to it.
+        self.held = 0;
         if self.utf8 {
             Ok(Arc::new(self.views.take_strings(nulls).map_err(fault)?))
         } else {

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType, IntervalUnit};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, Type, ZstdLevel};
@@ -16,7 +17,9 @@ use crate::random::Rng;
 pub(super) fn write(rng: &mut Rng, rows: RecordBatch) -> RandomFile {
     let mut how = String::new();
     let properties = properties(rng, &rows, &mut how);
-    let skip_arrow_metadata = rng.one_in(3);
+    // Months are none of what is an interval without the schema, and are refused.
+    let months = rows.schema_ref().fields().iter().any(|field| has_months(field.data_type()));
+    let skip_arrow_metadata = rng.one_in(3) && !months;
     let _ = write!(how, " no-arrow-schema={skip_arrow_metadata}");
     let options = ArrowWriterOptions::new()
         .with_properties(properties)
@@ -37,6 +40,18 @@ pub(super) fn write(rng: &mut Rng, rows: RecordBatch) -> RandomFile {
     }
     let bytes = writer.into_inner().expect("memory takes it");
     RandomFile { bytes: bytes.into(), rows, how }
+}
+
+fn has_months(kind: &DataType) -> bool {
+    match kind {
+        DataType::Interval(unit) => *unit == IntervalUnit::YearMonth,
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => has_months(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_months(field.data_type())),
+        _ => false,
+    }
 }
 
 fn properties(rng: &mut Rng, rows: &RecordBatch, how: &mut String) -> WriterProperties {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a column chunk may be handed to the `parquet` crate, which asks for memory by what the file says: its
+//! pages are walked before, and what they claim is held against what is there.
+
+use std::sync::Arc;
+
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::{Budget, Encoding, File, Leaf, Page, Pages};
+use arrowsmith_simd::column::{Delta, DeltaStrings};
+
+/// Bytes that the crate takes for a value of which it makes a list before it decodes, such as a length.
+const VALUE_BYTES: usize = 16;
+
+/// Holds a column chunk to what its pages have.
+///
+/// # Errors
+/// Pages that are not sound, claim more than they have, or need more memory than there may be.
+pub(super) fn check(
+    file: &File,
+    row_group: usize,
+    leaf: &Leaf,
+    budget: &Arc<Budget>,
+) -> Result<()> {
+    let place = |error| file.place(error, row_group, leaf.index);
+    let wrong = |message: String| place(Error::file(FileErrorKind::Corrupt, message));
+    let fits = |values: usize| match values.saturating_mul(VALUE_BYTES) {
+        bytes if bytes > budget.bytes_max() => Err(place(budget.exceeded(bytes))),
+        _ => Ok(()),
+    };
+    if leaf.max_rep > 0 {
+        // All of them may be in one row.
+        let values = file.chunk(row_group, leaf.index)?.num_values();
+        fits(usize::try_from(values).unwrap_or(usize::MAX))?;
+    }
+    let mut pages = Pages::new(file, row_group, leaf.index)?.within(budget);
+    while let Some(page) = pages.next()? {
+        match page {
+            Page::Dictionary(page) if page.count > page.values.len() => {
+                let (count, bytes) = (page.count, page.values.len());
+                return Err(wrong(format!("a dictionary of {count} entries in {bytes} bytes")));
+            }
+            Page::Dictionary(_) => {}
+            Page::Data(page) => {
+                let delta = match page.encoding {
+                    Encoding::DeltaBinaryPacked
+                    | Encoding::DeltaLengthByteArray
+                    | Encoding::DeltaByteArray => delta_count(page.encoding, page.values),
+                    _ => 0,
+                };
+                if delta > page.count {
+                    let count = page.count;
+                    return Err(wrong(format!("{delta} values in a page of {count}")));
+                }
+                fits(delta)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The most values that the headers of delta-encoded ones say. Headers that are none are for the decoder to
+/// refuse.
+fn delta_count(encoding: Encoding, values: &[u8]) -> usize {
+    let first = Delta::new(values).map_or(0, |values| values.left());
+    let second = match encoding {
+        Encoding::DeltaByteArray => DeltaStrings::new(values).map_or(0, |values| values.left()),
+        _ => 0,
+    };
+    first.max(second)
+}

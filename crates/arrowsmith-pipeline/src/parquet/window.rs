@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Columns of a condition, a window of rows at a time: a column that cannot give as many rows as were asked
+//! for, because they are too large, makes the window shorter for all.
+
+use arrow_array::{Array, ArrayRef};
+use arrowsmith_core::Result;
+
+use super::field::Stream;
+
+/// Streams that are read together.
+pub(crate) struct Windows {
+    streams: Vec<(Stream, Option<ArrayRef>)>,
+    bytes_max: usize,
+}
+
+impl Windows {
+    /// Windows that take up about `bytes_max` bytes at most.
+    pub(crate) fn new(streams: Vec<Stream>, bytes_max: usize) -> Self {
+        let bytes_max = bytes_max / streams.len().max(1);
+        Self { streams: streams.into_iter().map(|stream| (stream, None)).collect(), bytes_max }
+    }
+
+    /// The next `rows` rows of all, or fewer.
+    pub(crate) fn next(&mut self, rows: usize) -> Result<(Vec<ArrayRef>, usize)> {
+        let mut count = rows;
+        for (stream, pending) in &mut self.streams {
+            let found = match pending.take() {
+                Some(array) => array,
+                None => stream.next(count, self.bytes_max)?,
+            };
+            count = count.min(found.len());
+            *pending = Some(found);
+        }
+        let mut columns = Vec::with_capacity(self.streams.len());
+        for (_, pending) in &mut self.streams {
+            let Some(array) = pending.take() else { continue };
+            columns.push(array.slice(0, count));
+            if count < array.len() {
+                *pending = Some(array.slice(count, array.len() - count));
+            }
+        }
+        Ok((columns, count))
+    }
+}
