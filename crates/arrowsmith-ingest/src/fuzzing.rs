@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A connection without a network, for the fuzz target on the framing. Not a part of the library's face.
+//! A connection without a network, and a spool that an earlier process left, for fuzz targets. Not a part of the
+//! library's face.
 
 use std::io;
 use std::pin::Pin;
@@ -82,6 +83,69 @@ pub fn receive(portions: &[Vec<u8>], record_bytes_max: usize) -> Result<Vec<Hand
         text: entry.job.buffer.text().to_vec(),
     });
     Ok(handed.collect())
+}
+
+/// What a start makes of any bytes as a segment of a spool.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Rows that wait, as the look at the start says.
+    pub rows: u64,
+    /// Rows of the messages that were read.
+    pub read: u64,
+    /// Numbers of the messages.
+    pub sequences: Vec<u64>,
+    /// Bytes that are no message.
+    pub damaged: u64,
+}
+
+/// Opens a spool with such a segment and reads it to its end.
+///
+/// # Errors
+/// Those of the disk.
+pub fn recover(folder: &std::path::Path, segment: &[u8], place: &str) -> io::Result<Recovered> {
+    std::fs::write(folder.join("000000000001.spool"), segment)?;
+    std::fs::write(folder.join("place"), place)?;
+    let mut spool = crate::spool::Spool::open(crate::disk::system(), folder, u64::MAX)?;
+    let rows = spool.rows();
+    let (mut read, mut sequences) = (0, Vec::new());
+    while let Some((message, place)) = spool.next()? {
+        read += message.rows() as u64;
+        sequences.push(message.sequence);
+        spool.finish(place, message.rows() as u64)?;
+    }
+    let damaged = spool.damaged_bytes();
+    spool.finish_all()?;
+    drop(spool);
+    for entry in std::fs::read_dir(folder)? {
+        std::fs::remove_file(entry?.path())?;
+    }
+    Ok(Recovered { rows, read, sequences, damaged })
+}
+
+/// The bytes of a segment with so many messages.
+///
+/// # Errors
+/// Those of the disk.
+pub fn segment(folder: &std::path::Path, messages: u64) -> io::Result<Vec<u8>> {
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    let mut spool = crate::spool::Spool::open(crate::disk::system(), folder, u64::MAX)?;
+    for sequence in 1..=messages {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+        let batch = RecordBatch::try_from_iter([("n", numbers)]).map_err(io::Error::other)?;
+        spool.append(&arrowsmith_message::Message {
+            stream: "s".into(),
+            schema: batch.schema(),
+            batch,
+            payload: bytes::Bytes::new(),
+            sequence,
+            origins: Vec::new(),
+            key: None,
+            received_at: std::time::SystemTime::UNIX_EPOCH,
+            times: arrowsmith_message::StageTimes::begin(std::time::Instant::now()),
+        })?;
+    }
+    spool.commit(false)?;
+    std::fs::read(folder.join("000000000001.spool"))
 }
 
 /// Gives portions, with a wait after each; takes nothing.

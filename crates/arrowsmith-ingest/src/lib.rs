@@ -9,7 +9,10 @@
 #![forbid(unsafe_code)]
 
 pub mod alone;
+mod clock;
 pub mod config;
+mod dictionaries;
+mod disk;
 mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -18,6 +21,8 @@ mod job;
 mod latency;
 mod memory;
 mod metrics;
+#[cfg(test)]
+mod model;
 mod numbers;
 mod order;
 mod otlp;

@@ -82,6 +82,8 @@ pub struct SinkMetrics {
     pub spool_records: IntGauge,
     /// Bytes of the spool.
     pub spool_bytes: IntGauge,
+    /// Bytes met in the spool since the start that are no messages any more.
+    pub spool_damaged_bytes: IntGauge,
     /// Messages that wait for the sink or are with it.
     pub queue: IntGauge,
     /// 1 while the sink takes messages.
@@ -116,11 +118,12 @@ const SINK_COUNTERS: [(&str, &str); 8] = [
     ("unspooled_records_total", "Records that left the spool, published"),
     ("recovered_records_total", "Records found in the spool at the start"),
 ];
-const SINK_GAUGES: [(&str, &str); 4] = [
+const SINK_GAUGES: [(&str, &str); 5] = [
     ("spool_records", "Records in the spool"),
     ("spool_bytes", "Bytes of the spool"),
     ("publish_queue_messages", "Messages that wait for the sink or are with it"),
     ("sink_up", "Whether the sink takes messages"),
+    ("spool_damaged_bytes", "Bytes met in the spool since the start that are no messages any more"),
 ];
 
 /// From 10 µs to about 80 s, each 1.3 times the one before.
@@ -234,6 +237,7 @@ impl Metrics {
             recovered: counter(7),
             spool_records: gauge(0),
             spool_bytes: gauge(1),
+            spool_damaged_bytes: gauge(4),
             queue: gauge(2),
             up: gauge(3),
             publish: self.publish.with_label_values(&labels),

@@ -16,6 +16,17 @@ impl Numbers {
         Self(AtomicU64::new(u64::try_from(since.as_micros()).unwrap_or(0)))
     }
 
+    /// Numbers from this one on.
+    #[cfg(test)]
+    pub(crate) fn starting_at(first: u64) -> Self {
+        Self(AtomicU64::new(first))
+    }
+
+    /// From now on, numbers above this one: a clock may have been put back.
+    pub(crate) fn above(&self, known: u64) {
+        self.0.fetch_max(known.saturating_add(1), Ordering::Relaxed);
+    }
+
     pub(crate) fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }

@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use arrowsmith_message::{Message, StageTimes};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::clock::{SharedClock, sleep};
 use crate::job::Settle;
 use crate::metrics::observe;
 use crate::numbers::Numbers;
@@ -33,24 +33,25 @@ pub(crate) struct Order {
     pub(crate) rejects: Rejects,
     pub(crate) numbers: Arc<Numbers>,
     pub(crate) last_rejects: Arc<LastRejects>,
+    pub(crate) clock: SharedClock,
     /// Set when the end may not take longer.
     pub(crate) give_up: Arc<AtomicBool>,
 }
 
 impl Order {
     /// Its work, until the stream ends.
-    pub(crate) fn run(mut self) {
-        while let Some(result) = self.results.blocking_recv() {
+    pub(crate) async fn run(mut self) {
+        while let Some(result) = self.results.recv().await {
             // Without a result, the job's records are with those of the job before.
-            if let Ok(parsed) = result.blocking_recv() {
-                self.pass(parsed);
+            if let Ok(parsed) = result.await {
+                self.pass(parsed).await;
                 self.stream.passed();
             }
         }
     }
 
-    fn pass(&mut self, parsed: Parsed) {
-        if !self.reject(&parsed) {
+    async fn pass(&mut self, parsed: Parsed) {
+        if !self.reject(&parsed).await {
             // The end may not take longer: what is not settled was never acknowledged.
             return;
         }
@@ -81,16 +82,16 @@ impl Order {
                 received_at,
                 times,
             });
-            self.send(Some(message), &settle);
+            self.send(Some(message), &settle).await;
             sent += 1;
         }
         if sent == 0 {
             // Records that are all rejected are settled in their turn, too.
-            self.send(None, &settle);
+            self.send(None, &settle).await;
         }
     }
 
-    fn send(&self, message: Option<Arc<Message>>, settle: &Arc<Settle>) {
+    async fn send(&self, message: Option<Arc<Message>>, settle: &Arc<Settle>) {
         for sink in &self.sinks {
             let parcel = Parcel {
                 message: message.clone(),
@@ -99,7 +100,7 @@ impl Order {
             };
             let waited = Instant::now();
             // A sink's thread ends after this one.
-            if sink.blocking_send(parcel).is_err() {
+            if sink.send(parcel).await.is_err() {
                 tracing::error!(stream = &*self.stream.name, "a sink has ended too early");
             }
             observe(&self.stream.metrics.stages[5], waited.elapsed());
@@ -107,7 +108,7 @@ impl Order {
     }
 
     /// Writes the rejects; `false` when that cannot be done before the end.
-    fn reject(&mut self, parsed: &Parsed) -> bool {
+    async fn reject(&mut self, parsed: &Parsed) -> bool {
         if parsed.rejects.is_empty() {
             return true;
         }
@@ -121,7 +122,7 @@ impl Order {
                     if self.give_up.load(Ordering::Acquire) {
                         return false;
                     }
-                    thread::sleep(wait);
+                    sleep(&*self.clock, wait).await;
                     wait = (wait * 2).min(RETRY_MAX);
                 }
             }

@@ -15,6 +15,7 @@ use arrowsmith_core::{
     Chunk, DataError, Decoder, ErrorKind, Framing, OnError, Position, Reject, Report,
 };
 
+use crate::dictionaries;
 use crate::job::{Answer, Job, Pending, Ticket};
 use crate::metrics::observe;
 use crate::resize::{Draft, resize};
@@ -107,9 +108,9 @@ fn parse_one(decoders: &mut Decoders, stream: &Stream, job: Job) -> Parsed {
     parse(decoders, stream, vec![job])
 }
 
-/// A batch of several jobs, and the report of each.
+/// A batch of several jobs, or more where dictionaries have no room for all, and the report of each.
 struct Decoded {
-    batch: Option<RecordBatch>,
+    batches: Vec<RecordBatch>,
     reports: Vec<Report>,
 }
 
@@ -136,14 +137,7 @@ fn decode(
     }
     let decoder = match decoders.entry(compiled.number) {
         std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-        std::collections::hash_map::Entry::Vacant(new) => {
-            let decoder = compiled.engine.decoder(&compiled.plan, &compiled.options);
-            let decoder = decoder.map_err(|error| error.to_string())?;
-            new.insert(match compiled.options.on_error {
-                OnError::Fail => Box::new(Skipping(decoder)),
-                _ => decoder,
-            })
-        }
+        std::collections::hash_map::Entry::Vacant(new) => new.insert(begin(compiled)?),
     };
     let mut reports = Vec::with_capacity(jobs.len());
     let mut kept = 0_u64;
@@ -164,12 +158,29 @@ fn decode(
         kept += report.records - left_out(&report);
         reports.push(report);
     }
-    let batch = decoder.flush().map_err(|error| error.to_string())?;
-    let rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
+    let batches: Vec<RecordBatch> = match decoder.flush() {
+        Ok(batch) => batch.into_iter().collect(),
+        Err(error) if dictionaries::are_in(&compiled.schema) => {
+            tracing::debug!(%error, "a buffer has too many distinct values; it is cut");
+            decoders.remove(&compiled.number);
+            dictionaries::in_pieces(&|| begin(compiled), jobs)?
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     if rows != kept {
         return Err(format!("the engine made {rows} rows of {kept} records"));
     }
-    Ok(Decoded { batch, reports })
+    Ok(Decoded { batches, reports })
+}
+
+fn begin(compiled: &Compiled) -> Result<Box<dyn Decoder>, String> {
+    let decoder = compiled.engine.decoder(&compiled.plan, &compiled.options);
+    let decoder = decoder.map_err(|error| error.to_string())?;
+    Ok(match compiled.options.on_error {
+        OnError::Fail => Box::new(Skipping(decoder)),
+        _ => decoder,
+    })
 }
 
 fn left_out(report: &Report) -> u64 {
@@ -206,25 +217,28 @@ fn finish(
     let mut times = times(stream, &jobs, started, parse);
     let needs: Needs = *stream.needs.read().unwrap_or_else(PoisonError::into_inner);
     let mut parsed = Parsed::default();
-    let mut batch = decoded.batch;
+    let mut batches = decoded.batches;
     let mut runs = Runs::default();
     let mut refused = vec![false; jobs.len()];
     for (index, (job, report)) in jobs.iter().zip(&decoded.reports).enumerate() {
         if job.whole && !report.rejects.is_empty() {
             // Such a job is always alone.
             refused[index] = true;
-            batch = None;
+            batches.clear();
             stream.metrics.refused.inc_by(report.records);
             continue;
         }
         runs.add(job.sender.number, job.line - 1, report);
     }
     let mut too_large = HashMap::<usize, u64>::new();
-    if let Some(batch) = batch {
+    let mut first = 0;
+    for batch in batches {
         stream.metrics.arrow_bytes.inc_by(batch.get_array_memory_size() as u64);
-        let outcome = resize(stream, compiled, &batch, &runs, needs);
+        let outcome = resize(stream, compiled, &batch, &runs.from(first, batch.num_rows()), needs);
+        first += batch.num_rows();
         if let Some(times) = &mut times {
-            (times.resize, times.serialize) = (outcome.resize, outcome.serialize);
+            times.resize += outcome.resize;
+            times.serialize += outcome.serialize;
         }
         observe(&stream.metrics.stages[3], outcome.resize);
         if needs.payload {
@@ -235,7 +249,7 @@ fn finish(
             *too_large.entry(index).or_default() += 1;
             parsed.rejects.push(reject);
         }
-        parsed.drafts = outcome.drafts;
+        parsed.drafts.extend(outcome.drafts);
     }
     for (index, (job, mut report)) in jobs.into_iter().zip(decoded.reports).enumerate() {
         let mut answer = Answer { records: report.records, ..Answer::default() };

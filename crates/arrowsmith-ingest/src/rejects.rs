@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records that were left out, as lines of JSON: whole, with reason and place.
 //!
-//! The form is that of `arrowsmith convert --rejects`. A file is begun anew at a size; none is ever
-//! removed. What cannot be written is kept and tried again: nothing is settled before.
+//! The form is that of `arrowsmith convert --rejects`. A file is begun anew at a size, and when the disk failed to sync
+//! it; none is ever removed. What cannot be written is kept and tried again: nothing is settled before. Half of a line,
+//! which a killed process leaves, belongs to records that were not settled: it is cut off at the next start.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use arrowsmith_core::Reject;
@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 
-use crate::files::cut;
+use crate::disk::{OpenFile, SharedDisk};
 
 /// Size at which a file ends, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -61,15 +61,21 @@ impl<'a> Line<'a> {
 
 /// The file of rejects of a stream; made when there is one.
 pub(crate) struct Rejects {
+    disk: SharedDisk,
     folder: PathBuf,
     stream: String,
-    file: Option<File>,
+    /// Whether the disk has to have a line before it counts.
+    durable: bool,
+    file: Option<OpenFile>,
     bytes: u64,
+    /// What is behind the lines could not be cut off yet.
+    torn: bool,
 }
 
 impl Rejects {
-    pub(crate) fn new(folder: PathBuf, stream: &str) -> Self {
-        Self { folder, stream: stream.to_owned(), file: None, bytes: 0 }
+    pub(crate) fn new(disk: SharedDisk, folder: PathBuf, stream: &str, durable: bool) -> Self {
+        let stream = stream.to_owned();
+        Self { disk, folder, stream, durable, file: None, bytes: 0, torn: false }
     }
 
     /// Where the rejects are.
@@ -84,43 +90,103 @@ impl Rejects {
             serde_json::to_writer(&mut text, &Line::new(reject, true))?;
             text.push(b'\n');
         }
-        if self.bytes >= FILE_BYTES_MAX {
+        if self.bytes >= FILE_BYTES_MAX && !self.torn {
             self.roll()?;
         }
-        let path = self.path();
         if self.file.is_none() {
-            fs::create_dir_all(&self.folder)?;
-            let file = File::options().create(true).append(true).open(&path)?;
-            self.bytes = file.metadata()?.len();
-            self.file = Some(file);
+            self.open()?;
         }
         let Some(file) = &mut self.file else { return Ok(()) };
+        if self.torn {
+            // So that no half of a line, and none that is written again, stays before those that follow.
+            file.cut(self.bytes)?;
+            if self.durable {
+                file.sync()?;
+            }
+            self.torn = false;
+        }
         if let Err(error) = file.write_all(&text) {
-            // So that no half of a line stays before the whole ones that follow.
-            let restored = cut(file, &path, self.bytes);
-            self.file = None;
-            restored?;
+            self.torn = file.cut(self.bytes).is_err();
+            return Err(error);
+        }
+        if self.durable
+            && let Err(error) = file.sync()
+        {
+            // The system may have dropped what it did not write: the lines go to another file.
+            self.torn = file.cut(self.bytes).and_then(|()| file.sync()).is_err();
+            if !self.torn {
+                self.roll()?;
+            }
             return Err(error);
         }
         self.bytes += text.len() as u64;
         Ok(())
     }
 
+    fn open(&mut self) -> io::Result<()> {
+        self.disk.make_folder(&self.folder)?;
+        let path = self.path();
+        if self.durable && !self.disk.exists(&path) {
+            // One that had the name has to have its other name before a new one takes it.
+            self.disk.sync_folder(&self.folder)?;
+        }
+        let mut file = self.disk.append(&path)?;
+        let bytes = file.size()?;
+        let whole = whole_lines(&mut file, bytes)?;
+        if whole < bytes {
+            tracing::warn!(path = %path.display(), bytes = bytes - whole, "half of a line was left");
+            file.cut(whole)?;
+        }
+        if self.durable {
+            // What a process left that was killed before it synced: pages that the disk then drops must not become
+            // a hole before lines that count.
+            if bytes > 0
+                && let Err(error) = file.sync()
+            {
+                self.roll()?;
+                return Err(error);
+            }
+            // Also a name that is there already: whoever made it may have ended before this.
+            self.disk.sync_folder(&self.folder)?;
+        }
+        (self.bytes, self.file) = (whole, Some(file));
+        Ok(())
+    }
+
     fn roll(&mut self) -> io::Result<()> {
-        self.file = None;
         for number in 1_u64.. {
             let to = self.folder.join(format!("{}.rejects-{number}.jsonl", self.stream));
-            if !to.exists() {
-                fs::rename(self.path(), to)?;
+            if !self.disk.exists(&to) {
+                self.disk.rename(&self.path(), &to)?;
                 break;
             }
         }
-        self.bytes = 0;
-        Ok(())
+        (self.file, self.bytes) = (None, 0);
+        if self.durable { self.disk.sync_folder(&self.folder) } else { Ok(()) }
     }
 
     /// Tells the disk to write.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.file.as_ref().map_or(Ok(()), File::sync_data)
+        self.file.as_ref().map_or(Ok(()), |file| file.sync())
     }
 }
+
+/// Length up to the end of the last whole line.
+fn whole_lines(file: &mut OpenFile, bytes: u64) -> io::Result<u64> {
+    let mut end = bytes;
+    let mut block = vec![0; 64 << 10];
+    while end > 0 {
+        let start = end.saturating_sub(block.len() as u64);
+        let len = usize::try_from(end - start).unwrap_or(block.len());
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut block[..len])?;
+        if let Some(at) = memchr::memrchr(b'\n', &block[..len]) {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::config::{Config, StreamConfig};
+use crate::config::{Config, Fsync, StreamConfig};
 use crate::latency::Latency;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
@@ -25,13 +25,13 @@ use crate::receive::{Common, follow, tcp};
 use crate::rejects::Rejects;
 use crate::signals::{Signal, Signals};
 use crate::sink::{QUEUE_MAX, Sink};
-use crate::sinks::Needs;
+use crate::sinks::{Needs, SinkConfig};
 use crate::spool::Spool;
 use crate::stages::Stages;
 use crate::status::{Board, LastRejects, Shown};
 use crate::stream::{Compiled, Stream, group_bytes};
 use crate::web::{self, Web};
-use crate::{otlp, tls};
+use crate::{clock, disk, otlp, tls};
 
 /// Connections that the system keeps while they wait to be taken.
 const BACKLOG: u32 = 1024;
@@ -333,6 +333,11 @@ impl Parts<'_> {
         let (running, results) =
             Stream::new(name, config, stream.clone(), metrics, Arc::clone(&self.stages.queue))?;
         let numbers = Arc::new(Numbers::begin());
+        let spooled = stream.spool.as_ref().is_some_and(|spool| spool.fsync == Fsync::Always);
+        // Rejects count as stored: they are to outlive whatever the records would.
+        let durable = spooled || stream.sinks.iter().any(SinkConfig::is_durable);
+        let rejects =
+            |name: &str| Rejects::new(disk::system(), stream.rejects.clone(), name, durable);
         let schema = Arc::clone(&running.compiled().schema);
         let mut needs = Needs::default();
         let mut queues = Vec::new();
@@ -346,14 +351,16 @@ impl Parts<'_> {
                 None => None,
                 Some(config) => {
                     let folder = config.path.join(format!("{name}-{sink_name}"));
-                    let spool = Spool::open(&folder, config.bytes.0 as u64);
+                    let spool = Spool::open(disk::system(), &folder, config.bytes.0 as u64);
                     let spool = spool.map_err(|error| Error::io(&folder, error))?;
+                    numbers.above(spool.last_sequence());
                     Some((config.clone(), spool))
                 }
             };
             let open = match self.stages.runtime()?.block_on(sink.open(name, Arc::clone(&schema))) {
                 Ok(open) => {
                     needs = needs.and(Needs::of(&*open));
+                    numbers.above(open.stored().unwrap_or(0));
                     Some(open)
                 }
                 Err(error @ arrowsmith_message::PublishError::Fatal(_)) => {
@@ -372,7 +379,8 @@ impl Parts<'_> {
                 name: sink_name.clone(),
                 schema: Arc::clone(&schema),
                 metrics,
-                rejects: Rejects::new(stream.rejects.clone(), &format!("{name}.{sink_name}")),
+                rejects: rejects(&format!("{name}.{sink_name}")),
+                clock: clock::system(),
                 latency: self.latency.clone(),
                 give_up: Arc::clone(&self.stages.give_up),
                 queue,
@@ -385,7 +393,8 @@ impl Parts<'_> {
             stream: Arc::clone(&running),
             results,
             sinks: queues,
-            rejects: Rejects::new(stream.rejects.clone(), name),
+            rejects: rejects(name),
+            clock: clock::system(),
             numbers,
             last_rejects: Arc::clone(&self.last_rejects),
             give_up: Arc::clone(&self.stages.give_up),

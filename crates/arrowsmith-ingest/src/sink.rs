@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
 use arrowsmith_message::{Compression, Layout, Message, Publish, PublishError, Receipt, encode};
+use futures_util::FutureExt;
 use tokio::sync::mpsc;
-use tokio::time::{sleep_until, timeout};
 
+use crate::clock::SharedClock;
 use crate::config::{Fsync, LayoutConfig, SpoolConfig, SpoolWhen};
 use crate::job::Settle;
 use crate::latency::Latency;
@@ -75,6 +76,7 @@ pub(crate) struct Sink {
     pub(crate) metrics: Arc<SinkMetrics>,
     pub(crate) rejects: Rejects,
     pub(crate) latency: Option<Latency>,
+    pub(crate) clock: SharedClock,
     /// Set when the end may not take longer.
     pub(crate) give_up: Arc<AtomicBool>,
     pub(crate) queue: mpsc::Receiver<Parcel>,
@@ -91,12 +93,16 @@ struct Work {
     wait: Duration,
     ended: bool,
     ticked: Instant,
+    /// Until when the spool is let alone, after an error of its disk.
+    spool_from: Instant,
+    /// Up to which number the sink has messages of earlier processes.
+    stored: Option<u64>,
 }
 
 impl Sink {
     /// Its work, until the queue ends and everything is published or spooled.
     pub(crate) async fn run(mut self) -> End {
-        let now = Instant::now();
+        let now = self.clock.now();
         let mut work = Work {
             waiting: VecDeque::new(),
             in_flight: VecDeque::new(),
@@ -104,6 +110,8 @@ impl Sink {
             wait: RETRY[0],
             ended: false,
             ticked: now,
+            spool_from: now,
+            stored: self.open.as_ref().and_then(|sink| sink.stored()),
         };
         if let Some((_, spool)) = &self.spool {
             self.metrics.recovered.inc_by(spool.rows());
@@ -144,13 +152,17 @@ impl Sink {
         if let Some((_, spool)) = &self.spool {
             self.metrics.spool_records.set(i64::try_from(spool.rows()).unwrap_or(i64::MAX));
             self.metrics.spool_bytes.set(i64::try_from(spool.bytes()).unwrap_or(i64::MAX));
+            let damaged = i64::try_from(spool.damaged_bytes()).unwrap_or(i64::MAX);
+            self.metrics.spool_damaged_bytes.set(damaged);
         }
     }
 
     /// Waits for the next thing that happens, and does it.
     async fn step(&mut self, work: &mut Work) {
-        let tick = tokio::time::Instant::from_std(work.ticked + TICK);
-        let again = work.away.map(tokio::time::Instant::from_std);
+        let now = self.clock.now();
+        let tick = if work.spool_from > now { work.spool_from } else { work.ticked + TICK };
+        let tick = self.clock.sleep_until(tick);
+        let again = work.away.map(|at| self.clock.sleep_until(at));
         let room = !work.ended && self.has_room(work);
         let spooling = self.spool.is_some();
         tokio::select! {
@@ -178,10 +190,10 @@ impl Sink {
                 }
                 None => work.ended = true,
             },
-            () = async { match again { Some(at) => sleep_until(at).await, None => pending().await } } => {
+            () = async { match again { Some(again) => again.await, None => pending().await } } => {
                 self.reopen(work).await;
             }
-            () = sleep_until(tick) => {}
+            () = tick => {}
         }
     }
 
@@ -217,46 +229,42 @@ impl Sink {
     /// Moves what waits into the spool and settles it. What came from there is still there.
     fn spool_waiting(&mut self, work: &mut Work) {
         let Some((config, spool)) = &mut self.spool else { return };
-        if !work.waiting.iter().any(|task| matches!(task.from, From::Queue(_))) {
+        if self.clock.now() < work.spool_from
+            || !work.waiting.iter().any(|task| matches!(task.from, From::Queue(_)))
+        {
             return;
         }
-        let mut settled = Vec::new();
-        let mut kept = VecDeque::new();
+        let (mut taken, mut kept) = (VecDeque::new(), VecDeque::new());
         let mut failure: Option<io::Error> = None;
         for task in work.waiting.drain(..) {
-            let From::Queue(settle) = &task.from else {
-                kept.push_back(task);
-                continue;
-            };
-            if failure.is_some() {
+            if matches!(task.from, From::Spool(_)) {
                 kept.push_back(task);
                 continue;
             }
-            if let Some(message) = &task.message {
-                if let Err(error) = spool.append(message) {
-                    failure = Some(error);
-                    kept.push_back(task);
-                    continue;
+            if failure.is_none()
+                && let Some(message) = &task.message
+            {
+                failure = spool.append(message).err();
+            }
+            if failure.is_some() { kept.push_back(task) } else { taken.push_back(task) }
+        }
+        if let Err(error) = spool.commit(config.fsync == Fsync::Always) {
+            // None of them is in the spool: they wait, and nobody is told that they are stored.
+            failure = Some(error);
+        } else {
+            for task in taken.drain(..) {
+                let rows = task.message.as_ref().map_or(0, |message| message.rows() as u64);
+                self.metrics.spooled.inc_by(rows);
+                if let From::Queue(settle) = task.from {
+                    settle.arrive();
                 }
-                settled.push((Arc::clone(settle), message.rows() as u64));
-            } else {
-                settled.push((Arc::clone(settle), 0));
             }
         }
-        work.waiting = kept;
-        if config.fsync == Fsync::Always
-            && let Err(error) = spool.sync()
-        {
-            // They are in the spool, though the disk may not have them: they are published from there.
-            tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be synced");
-        }
-        for (settle, rows) in settled {
-            self.metrics.spooled.inc_by(rows);
-            settle.arrive();
-        }
+        taken.append(&mut kept);
+        work.waiting = taken;
         if let Some(error) = failure {
             tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be written; waiting");
-            std::thread::sleep(RETRY[0]);
+            work.spool_from = self.clock.now() + RETRY[0];
         }
     }
 
@@ -266,6 +274,17 @@ impl Sink {
         let Some((_, spool)) = &mut self.spool else { return };
         while !spool.is_empty() && work.waiting.len() + work.in_flight.len() < most {
             match spool.next() {
+                // The sink had it when an earlier process ended, which did not come to note that.
+                Ok(Some((message, place)))
+                    if spool.was_left(place)
+                        && work.stored.is_some_and(|stored| message.sequence <= stored) =>
+                {
+                    let rows = message.rows() as u64;
+                    self.metrics.unspooled.inc_by(rows);
+                    if let Err(error) = spool.finish(place, rows) {
+                        tracing::error!(stream = &*self.stream.name, %error, "the spool's place is not noted");
+                    }
+                }
                 Ok(Some((mut message, place))) => {
                     let config = &self.stream.config;
                     if self.open.as_ref().is_some_and(|sink| sink.needs_payload()) {
@@ -282,7 +301,16 @@ impl Sink {
                         queued: Instant::now(),
                     });
                 }
-                Ok(None) => break,
+                Ok(None) => {
+                    let held =
+                        work.waiting.iter().chain(work.in_flight.iter().map(|(task, ..)| task));
+                    if !held.into_iter().any(|task| matches!(task.from, From::Spool(_)))
+                        && let Err(error) = spool.finish_all()
+                    {
+                        tracing::error!(stream = &*self.stream.name, %error, "the spool's place is not noted");
+                    }
+                    break;
+                }
                 Err(error) => {
                     tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be read");
                     self.fail(work, None);
@@ -316,7 +344,7 @@ impl Sink {
                         }
                         error => {
                             work.waiting.push_front(task);
-                            if self.finish_in_flight(work).await {
+                            if self.finish_in_flight(work) {
                                 self.failed(work, &error);
                             }
                         }
@@ -337,11 +365,11 @@ impl Sink {
 
     /// Takes the receipts that are ready, before what is in flight is given up. `false` when one of them
     /// has made the sink fail already.
-    async fn finish_in_flight(&mut self, work: &mut Work) -> bool {
+    fn finish_in_flight(&mut self, work: &mut Work) -> bool {
         while work.away.is_none()
             && let Some((_, receipt, _)) = work.in_flight.front_mut()
         {
-            let Ok(result) = timeout(Duration::ZERO, receipt).await else { return true };
+            let Some(result) = receipt.now_or_never() else { return true };
             if let Some((task, _, started)) = work.in_flight.pop_front() {
                 self.settle(work, task, started, result);
             }
@@ -387,7 +415,7 @@ impl Sink {
                 if let Some((_, spool)) = &mut self.spool
                     && let Err(error) = spool.finish(place, rows)
                 {
-                    // Some messages may be published twice after the next start.
+                    // Some messages may be published twice after the next start, by a sink that does not know them.
                     tracing::error!(stream = &*self.stream.name, %error, "the spool's place is not noted");
                 }
             }
@@ -462,7 +490,7 @@ impl Sink {
         for (task, ..) in work.in_flight.drain(..).rev() {
             work.waiting.push_front(task);
         }
-        work.away = Some(Instant::now() + work.wait.max(after.unwrap_or_default()));
+        work.away = Some(self.clock.now() + work.wait.max(after.unwrap_or_default()));
         work.wait = (work.wait * 2).min(RETRY[1]);
         if let Some((_, spool)) = &mut self.spool {
             // They are read again when the sink is back.
@@ -493,10 +521,10 @@ impl Sink {
     }
 
     async fn tick(&mut self, work: &mut Work) {
-        if work.ticked.elapsed() < TICK {
+        if self.clock.now().saturating_duration_since(work.ticked) < TICK {
             return;
         }
-        work.ticked = Instant::now();
+        work.ticked = self.clock.now();
         if work.away.is_none()
             && let Some(sink) = &mut self.open
             && let Err(error) = sink.flush().await

@@ -104,6 +104,11 @@ impl SinkConfig {
         }
     }
 
+    /// Whether what it acknowledges outlives a loss of power.
+    pub(crate) fn is_durable(&self) -> bool {
+        matches!(self, Self::Directory(options) if options.fsync == crate::config::Fsync::Always)
+    }
+
     /// What makes no sense in the options.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
@@ -140,11 +145,13 @@ impl SinkConfig {
     pub(crate) async fn open(
         &self,
         stream: &str,
+        #[cfg_attr(not(any(feature = "pulsar", feature = "flight")), expect(unused_variables))]
         schema: SchemaRef,
     ) -> Result<Box<dyn Publish>, PublishError> {
         match self {
             Self::Directory(options) => {
-                Ok(Box::new(Directory::open(options.clone(), stream, schema)?))
+                let disk = crate::disk::system();
+                Ok(Box::new(Directory::open(disk, options.clone(), stream)?))
             }
             Self::Stdout(options) => Ok(Box::new(Stdout::open(options.clone())?)),
             #[cfg(feature = "pulsar")]

@@ -94,7 +94,8 @@ impl Stages {
 
     pub(crate) fn order(&mut self, order: Order) -> Result<()> {
         self.streams.push(Arc::clone(&order.stream));
-        self.orders.push(spawn(format!("order-{}", order.stream.name), move || order.run())?);
+        let (runtime, name) = (self.runtime()?, format!("order-{}", order.stream.name));
+        self.orders.push(spawn(name, move || runtime.block_on(order.run()))?);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Limits, OnError, Resu
 use arrowsmith_plan::{Engine, Plan};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use crate::config::{Config, EngineName, OnErrorConfig, OrderConfig, StreamConfig};
+use crate::config::{Config, EngineName, LayoutConfig, OnErrorConfig, OrderConfig, StreamConfig};
 use crate::job::Job;
 use crate::memory::CHUNK_BYTES;
 use crate::metrics::StreamMetrics;
@@ -75,6 +75,14 @@ impl Compiled {
             OrderConfig::Metadata => Arc::clone(plan.schema()),
             OrderConfig::Column => with_order(plan.schema())?,
         };
+        let serialized = config.sinks.iter().any(|sink| sink.needs().payload);
+        if serialized
+            && config.layout == LayoutConfig::BatchOnly
+            && crate::dictionaries::are_in(&schema)
+        {
+            let message = "layout: a message of a batch alone has no place for dictionaries";
+            return Err(Error::Config(message.to_owned()));
+        }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         Ok(Self { number, plan, engine, options, schema })
     }

@@ -83,6 +83,12 @@ pub trait Publish: Send {
     /// Ends it: all receipts are ready afterwards.
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), PublishError>>;
 
+    /// Up to which number it has messages of earlier processes, if it knows: those among them that are also in the
+    /// spool are not published again.
+    fn stored(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether messages have to have their payload.
     fn needs_payload(&self) -> bool {
         true

@@ -98,15 +98,16 @@ fn publish(failing: &[usize], spool: bool) -> Vec<u64> {
             fsync: Fsync::Never,
             when: SpoolWhen::Away,
         };
-        (config, Spool::open(&folder.path().join("spool"), 1 << 30).unwrap())
+        (config, Spool::open(crate::disk::system(), &folder.path().join("spool"), 1 << 30).unwrap())
     });
     let sink = Sink {
         config: SinkConfig::directory("never-opened"),
         name: "store".to_owned(),
         schema: stream.compiled().schema.clone(),
         metrics: Arc::new(metrics.sink("s", "store")),
-        rejects: Rejects::new(folder.path().to_owned(), "s.store"),
+        rejects: Rejects::new(crate::disk::system(), folder.path().to_owned(), "s.store", false),
         latency: None,
+        clock: crate::clock::system(),
         give_up: Arc::default(),
         queue,
         open: Some(Box::new(store.clone())),

@@ -2,13 +2,17 @@
 //! A directory of Arrow or Parquet files, rolled by size and time: the sink that needs no server.
 //!
 //! Messages go to a file `.NAME.part` in Arrow's IPC format as they come, so that they outlive the
-//! process from then on. When it is large or old enough it is completed, made Parquet if that is
-//! asked for, and given its name in one step. A part that a killed process left is completed at the
-//! next start: what was torn in it was never acknowledged.
+//! process from then on; what of it is whole stands in `.NAME.note`, with checksums. When it is large or old enough it
+//! is completed, made Parquet if that is asked for, and given its name in one step. A part that a killed process left
+//! is completed at the next start: what was torn in it was never acknowledged.
+//!
+//! Dictionaries grow from batch to batch in a part. The file has each of them whole, before its first batch, because
+//! not every reader of Arrow files takes dictionaries in pieces; where keys can number no more values, a file ends.
 
+mod complete;
+mod note;
 mod part;
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -16,12 +20,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::ArrowError;
 use arrowsmith_message::{BoxFuture, Message, Publish, PublishError, Receipt, done};
 use serde::Deserialize;
 
-use self::part::Part;
+use self::complete::{Files, recover_all};
+use self::part::{Part, WriteError};
 use crate::config::{CompressionConfig, Fsync, Seconds, Size};
+use crate::disk::{OpenFile, SharedDisk};
 
 /// Options of a directory.
 #[derive(Debug, Clone, Deserialize)]
@@ -110,124 +116,121 @@ impl DirectoryOptions {
     }
 }
 
-/// Digits of the number in a name: that of the first message.
-const DIGITS: usize = 20;
-
 /// Writes the files of one stream.
 pub(crate) struct Directory {
     options: DirectoryOptions,
-    stream: String,
+    files: Files,
     part: Option<Part>,
+    /// A part that failed, and whose end could not be taken back yet.
+    failed: Option<Part>,
     /// Takes parts that are full, so that nobody waits while the disk writes them.
     completer: Option<Completer>,
     /// Parts that could not be completed, for want of room on the disk.
-    left: Arc<Mutex<Vec<PathBuf>>>,
+    left: Arc<Mutex<Vec<String>>>,
+    /// Highest number of a message that an earlier process stored.
+    stored: Option<u64>,
     /// Held as long as this lives, so that no other process takes its parts for left ones.
-    _lock: File,
+    _lock: Box<dyn Send>,
 }
 
 impl Directory {
     pub(crate) fn open(
+        disk: SharedDisk,
         options: DirectoryOptions,
         stream: &str,
-        _schema: SchemaRef,
     ) -> Result<Self, PublishError> {
         let failed = |error: io::Error| retry(&options.path, &error);
-        fs::create_dir_all(&options.path).map_err(failed)?;
-        let lock = File::options()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(options.path.join(format!(".{stream}.lock")))
-            .map_err(failed)?;
-        if lock.try_lock().is_err() {
+        disk.make_folder(&options.path).map_err(failed)?;
+        let lock = disk.lock(&options.path.join(format!(".{stream}.lock"))).map_err(failed)?;
+        let Some(lock) = lock else {
             let message = "another process writes this stream there";
             return Err(retry(&options.path, &io::Error::other(message)));
-        }
-        let left = Arc::default();
-        let completer = Completer::start(options.clone(), &left).map_err(failed)?;
-        let this = Self {
-            stream: stream.to_owned(),
-            part: None,
-            completer: Some(completer),
-            left,
-            options,
-            _lock: lock,
         };
-        this.recover().map_err(|error| retry(&this.options.path, &error))?;
-        Ok(this)
-    }
-
-    /// Completes what a killed process left.
-    fn recover(&self) -> io::Result<()> {
-        let prefix = format!(".{}-", self.stream);
-        let mut left = Vec::new();
-        for entry in fs::read_dir(&self.options.path)? {
-            let path = entry?.path();
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let Some((number, kind)) = name.strip_prefix(&prefix).and_then(|n| n.split_once('.'))
-            else {
-                continue;
-            };
-            // Another stream may be called as this one and a number.
-            if number.len() == DIGITS && number.bytes().all(|c| c.is_ascii_digit()) {
-                match kind {
-                    "part" => left.push(path),
-                    // The part that it was made from is still there.
-                    "tmp" => fs::remove_file(&path)?,
-                    _ => {}
-                }
-            }
-        }
-        left.sort();
-        for path in left {
-            let rows = part::recover(&path, &self.options)?;
-            tracing::info!(path = %path.display(), rows, "completed a file that was left");
-        }
-        Ok(())
+        let left = Arc::default();
+        let files = Files { disk, options: options.clone(), stream: stream.to_owned() };
+        let stored = recover_all(&files).map_err(failed)?;
+        let completer = Completer::start(files.clone(), &left).map_err(failed)?;
+        Ok(Self { part: None, failed: None, completer, left, stored, files, options, _lock: lock })
     }
 
     fn write(&mut self, message: &Message) -> Result<Receipt, PublishError> {
+        self.take_back()?;
         let other_schema = |part: &mut Part| *part.schema != *message.schema;
         if self.part.as_mut().is_some_and(other_schema) {
             self.roll();
         }
-        if self.part.is_none() {
-            let name = format!(".{}-{:0DIGITS$}.part", self.stream, message.sequence);
-            let path = self.options.path.join(name);
-            let part = Part::create(path, &message.schema, &self.options);
-            self.part = Some(part.map_err(|error| failed(&self.options.path, error))?);
+        let was_empty = self.part.is_none();
+        match self.write_to_part(message) {
+            Err(WriteError::Full) if !was_empty => {
+                // Its dictionaries have no number for another value; those of another file do.
+                self.roll();
+                self.write_to_part(message)
+            }
+            result => result,
         }
-        if let Some(part) = &mut self.part
-            && let Err(error) = part.write(&message.batch, self.options.fsync == Fsync::Always)
-        {
-            // The file may be torn at its end. What is whole in it is completed, and another begun.
-            let error = failed(&part.path, error);
-            let left = self.part.take().map(Part::abandon).transpose();
-            let left = left.map_err(|error| retry(&self.options.path, &error))?.flatten();
-            self.left.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
-            return Err(error);
-        }
+        .map_err(|error| self.abandon(error))?;
         if self.part.as_ref().is_some_and(|part| part.bytes() >= self.options.roll_bytes.0 as u64) {
             self.roll();
         }
         Ok(done())
     }
 
+    fn write_to_part(&mut self, message: &Message) -> Result<(), WriteError> {
+        let part = match &mut self.part {
+            Some(part) => part,
+            empty => empty.insert(Part::create(&self.files, message.sequence, &message.schema)?),
+        };
+        part.write(&message.batch, message.sequence)
+    }
+
+    /// Gives up a part after an error: the file may be torn at its end. What is whole in it is completed, and another
+    /// begun.
+    fn abandon(&mut self, error: WriteError) -> PublishError {
+        let path = &self.options.path;
+        let error = match error {
+            WriteError::Arrow(ArrowError::IoError(_, source)) | WriteError::Io(source) => {
+                retry(path, &source)
+            }
+            WriteError::Arrow(other) => {
+                PublishError::Refused(format!("{}: {other}", path.display()).into())
+            }
+            WriteError::Full => {
+                let why = "more distinct values than the keys of a dictionary can number";
+                PublishError::Refused(format!("{}: {why}", path.display()).into())
+            }
+        };
+        self.failed = self.part.take();
+        if let Err(error) = self.take_back() {
+            // It is tried again before anything else is written: the message must not be in two parts.
+            tracing::warn!(%error, "the end of a part is not taken back yet");
+        }
+        error
+    }
+
+    fn take_back(&mut self) -> Result<(), PublishError> {
+        let Some(part) = &mut self.failed else { return Ok(()) };
+        let left = part.take_back().map_err(|error| retry(&self.options.path, &error))?;
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
+        self.failed = None;
+        Ok(())
+    }
+
     /// Has the file completed.
     fn roll(&mut self) {
-        if let (Some(part), Some(completer)) = (self.part.take(), &self.completer) {
-            completer.complete(part);
+        let Some(part) = self.part.take() else { return };
+        match &self.completer {
+            Some(completer) => completer.complete(part),
+            None => complete(part, &self.files, &self.left),
         }
     }
 
     /// Tries again to complete what could not be.
     fn complete_left(&self) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.retain(|path| match part::recover(path, &self.options) {
+        left.retain(|name| match complete::recover(&self.files, name) {
             Ok(_) => false,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a file is not completed yet");
+                tracing::warn!(name, %error, "a file is not completed yet");
                 true
             }
         });
@@ -257,9 +260,14 @@ impl Publish for Directory {
         Box::pin(async move {
             self.roll();
             drop(self.completer.take());
+            let taken_back = self.take_back();
             self.complete_left();
-            Ok(())
+            taken_back
         })
+    }
+
+    fn stored(&self) -> Option<u64> {
+        self.stored
     }
 
     fn needs_payload(&self) -> bool {
@@ -282,28 +290,37 @@ struct Completer {
 }
 
 impl Completer {
-    fn start(options: DirectoryOptions, left: &Arc<Mutex<Vec<PathBuf>>>) -> io::Result<Self> {
+    /// `None` where everything is to have one order.
+    fn start(files: Files, left: &Arc<Mutex<Vec<String>>>) -> io::Result<Option<Self>> {
+        if !files.disk.has_threads() {
+            return Ok(None);
+        }
         let (parts, full) = sync_channel::<Part>(COMPLETE_MAX);
         let left = Arc::clone(left);
         let thread = thread::Builder::new().name("complete".to_owned()).spawn(move || {
             for part in full {
-                let path = part.path.clone();
-                if let Err(error) = part.complete(&options) {
-                    // Everything in it is stored; it is completed later or at the next start.
-                    tracing::warn!(path = %path.display(), %error, "a file is not completed yet");
-                    left.lock().unwrap_or_else(PoisonError::into_inner).push(path);
-                }
+                complete(part, &files, &left);
             }
         })?;
-        Ok(Self { parts: Some(parts), thread: Some(thread) })
+        Ok(Some(Self { parts: Some(parts), thread: Some(thread) }))
     }
 
     fn complete(&self, part: Part) {
         if let Some(parts) = &self.parts
             && let Err(gone) = parts.send(part)
         {
-            tracing::error!(path = %gone.0.path.display(), "a part is left for the next start");
+            tracing::error!(name = gone.0.name, "a part is left for the next start");
         }
+    }
+}
+
+fn complete(part: Part, files: &Files, left: &Mutex<Vec<String>>) {
+    let name = part.name.clone();
+    if let Err(error) = part.complete() {
+        // Everything in it is stored; it is completed later or at the next start.
+        let folder = files.options.path.display();
+        tracing::warn!(%folder, name, %error, "a file is not completed yet");
+        left.lock().unwrap_or_else(PoisonError::into_inner).push(name);
     }
 }
 
@@ -321,19 +338,20 @@ fn retry(path: &Path, error: &io::Error) -> PublishError {
     PublishError::retry(format!("{}: {error}", path.display()))
 }
 
-fn failed(path: &Path, error: ArrowError) -> PublishError {
-    match error {
-        ArrowError::IoError(_, source) => retry(path, &source),
-        other => PublishError::Refused(format!("{}: {other}", path.display()).into()),
-    }
-}
-
-/// A writer that counts.
+/// A writer that counts and sums up.
 pub(super) struct Counted {
-    file: File,
+    file: OpenFile,
     bytes: u64,
+    /// Of what was written since it was taken.
+    sum: u32,
     /// Set when nothing is to be written any more.
     closed: bool,
+}
+
+impl Counted {
+    fn new(file: OpenFile) -> Self {
+        Self { file, bytes: 0, sum: 0, closed: false }
+    }
 }
 
 impl Write for Counted {
@@ -343,6 +361,7 @@ impl Write for Counted {
         }
         let written = self.file.write(bytes)?;
         self.bytes += written as u64;
+        self.sum = crc32c::crc32c_append(self.sum, &bytes[..written]);
         Ok(written)
     }
 

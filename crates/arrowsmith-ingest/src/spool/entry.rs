@@ -8,12 +8,16 @@ use std::time::{Duration, Instant, SystemTime};
 use arrowsmith_message::{Compression, Layout, Message, Origin, StageTimes, decode, encode};
 use serde::{Deserialize, Serialize};
 
-use super::ENTRY_BYTES_MAX;
+/// Length that an entry can have; more is no entry.
+const ENTRY_BYTES_MAX: u64 = 4 << 30;
 
 /// Mark, length, checksum, rows: little endian.
 pub(super) const HEADER_BYTES: usize = 24;
 
-const MARK: u32 = u32::from_le_bytes(*b"ASP1");
+/// What an entry begins with.
+pub(super) const MARK_BYTES: [u8; 4] = *b"ASP1";
+
+const MARK: u32 = u32::from_le_bytes(MARK_BYTES);
 
 /// The start of an entry.
 pub(super) struct Header {
@@ -40,8 +44,27 @@ impl Header {
     }
 }
 
+/// A checksum that comes about piece by piece.
+pub(super) struct Sum(u32);
+
+impl Sum {
+    pub(super) fn begin(rows: u64) -> Self {
+        Self(crc32c::crc32c(&rows.to_le_bytes()))
+    }
+
+    pub(super) fn add(&mut self, content: &[u8]) {
+        self.0 = crc32c::crc32c_append(self.0, content);
+    }
+
+    pub(super) fn fits(&self, header: &Header) -> bool {
+        self.0 == header.checksum
+    }
+}
+
 fn checksum(rows: u64, content: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&rows.to_le_bytes()), content)
+    let mut sum = Sum::begin(rows);
+    sum.add(content);
+    sum.0
 }
 
 /// What is known of a message beside its batch and schema.
@@ -83,7 +106,8 @@ pub(super) fn write(message: &Message) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads an entry; returns its length too. The payload is empty.
+/// Reads an entry; returns its length too. The payload is empty. What it says of its length holds at most for what is
+/// there.
 pub(super) fn read(file: &mut impl Read) -> io::Result<(Message, u64)> {
     let broken = || io::Error::new(io::ErrorKind::InvalidData, "an entry of the spool is damaged");
     let mut header = [0; HEADER_BYTES];

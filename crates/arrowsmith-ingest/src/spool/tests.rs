@@ -7,7 +7,10 @@ use std::time::{Instant, SystemTime};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrowsmith_message::{Origin, StageTimes};
 
+use std::fs;
+
 use super::*;
+use crate::disk;
 
 fn message(sequence: u64) -> Message {
     let first = i64::try_from(sequence).unwrap();
@@ -26,6 +29,15 @@ fn message(sequence: u64) -> Message {
     }
 }
 
+fn open(folder: &Path, bytes_max: u64) -> io::Result<Spool> {
+    Spool::open(disk::system(), folder, bytes_max)
+}
+
+fn add(spool: &mut Spool, sequence: u64) {
+    spool.append(&message(sequence)).unwrap();
+    spool.commit(true).unwrap();
+}
+
 fn drain(spool: &mut Spool) -> Vec<u64> {
     let mut numbers = Vec::new();
     while let Some((message, place)) = spool.next().unwrap() {
@@ -38,9 +50,9 @@ fn drain(spool: &mut Spool) -> Vec<u64> {
 #[test]
 fn what_goes_in_comes_out_in_order() {
     let folder = tempfile::tempdir().unwrap();
-    let mut spool = Spool::open(folder.path(), 1 << 20).unwrap();
+    let mut spool = open(folder.path(), 1 << 20).unwrap();
     for number in 0..5 {
-        spool.append(&message(number)).unwrap();
+        add(&mut spool, number);
     }
     assert_eq!(spool.rows(), 50);
     let (first, _) = spool.next().unwrap().unwrap();
@@ -53,19 +65,19 @@ fn what_goes_in_comes_out_in_order() {
     spool.rewind();
     assert_eq!(drain(&mut spool), [0, 1, 2, 3, 4]);
     assert!(spool.is_empty());
-    spool.append(&message(9)).unwrap();
+    add(&mut spool, 9);
     assert_eq!(drain(&mut spool), [9]);
-    assert!(Spool::open(folder.path(), 1).is_err(), "it is locked");
+    assert!(open(folder.path(), 1).is_err(), "it is locked");
 }
 
 #[test]
 fn it_goes_on_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..4 {
-        let mut spool = Spool::open(folder.path(), 1 << 20).unwrap();
+        let mut spool = open(folder.path(), 1 << 20).unwrap();
         assert_eq!(spool.rows(), round * 10);
-        spool.append(&message(2 * round)).unwrap();
-        spool.append(&message(2 * round + 1)).unwrap();
+        add(&mut spool, 2 * round);
+        add(&mut spool, 2 * round + 1);
         let (message, place) = spool.next().unwrap().unwrap();
         assert_eq!(message.sequence, round);
         spool.finish(place, 10).unwrap();
@@ -75,15 +87,15 @@ fn it_goes_on_after_a_restart() {
 #[test]
 fn it_is_bounded_and_frees_what_is_published() {
     let folder = tempfile::tempdir().unwrap();
-    let mut spool = Spool::open(folder.path(), 3000).unwrap();
+    let mut spool = open(folder.path(), 3000).unwrap();
     let mut number = 0;
     while !spool.is_full() {
-        spool.append(&message(number)).unwrap();
+        add(&mut spool, number);
         number += 1;
     }
     assert!((2..20).contains(&number));
     drop(spool);
-    let mut spool = Spool::open(folder.path(), 3000).unwrap();
+    let mut spool = open(folder.path(), 3000).unwrap();
     assert!(spool.is_full());
     drain(&mut spool);
     assert_eq!((spool.bytes(), spool.is_full()), (0, false));
@@ -92,10 +104,10 @@ fn it_is_bounded_and_frees_what_is_published() {
 #[test]
 fn a_torn_end_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
-    let mut spool = Spool::open(folder.path(), 1 << 20).unwrap();
+    let mut spool = open(folder.path(), 1 << 20).unwrap();
     let mut ends = Vec::new();
     for number in 0..3 {
-        spool.append(&message(number)).unwrap();
+        add(&mut spool, number);
         ends.push(spool.bytes());
     }
     let path = spool.path(1);
@@ -103,7 +115,7 @@ fn a_torn_end_is_cut_off() {
     drop(spool);
     for len in (0..bytes.len()).step_by(11) {
         fs::write(&path, &bytes[..len]).unwrap();
-        let mut spool = Spool::open(folder.path(), 1 << 20).unwrap();
+        let mut spool = open(folder.path(), 1 << 20).unwrap();
         let whole = ends.iter().filter(|&&end| end <= len as u64).count() as u64;
         assert_eq!(spool.rows(), whole * 10, "cut at {len}");
         let mut numbers = Vec::new();
@@ -116,5 +128,70 @@ fn a_torn_end_is_cut_off() {
     let at = usize::try_from(ends[0]).unwrap() + 200;
     flipped[at] ^= 1;
     fs::write(&path, &flipped).unwrap();
-    assert_eq!(Spool::open(folder.path(), 1).unwrap().rows(), 10, "a checksum that does not fit");
+    let mut spool = open(folder.path(), 1 << 20).unwrap();
+    assert_eq!(spool.rows(), 20, "what is behind an entry whose checksum does not fit is there");
+    assert_eq!(spool.damaged_bytes(), ends[1] - ends[0]);
+    assert_eq!(drain(&mut spool), [0, 2]);
+}
+
+#[test]
+fn damage_is_passed_over_wherever_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spool = open(folder.path(), 1 << 20).unwrap();
+    let mut ends = vec![0];
+    for number in 0..4 {
+        add(&mut spool, number);
+        ends.push(spool.bytes());
+    }
+    let path = spool.path(1);
+    let bytes = fs::read(&path).unwrap();
+    drop(spool);
+    for at in (0..bytes.len()).step_by(13) {
+        let mut broken = bytes.clone();
+        broken[at] ^= 0x55;
+        let hit = ends.iter().filter(|&&end| end <= at as u64).count() as u64 - 1;
+        let wanted: Vec<u64> = (0..4).filter(|number| *number != hit).collect();
+        // At the start, and while it is open.
+        fs::write(&path, &broken).unwrap();
+        let mut spool = open(folder.path(), 1 << 20).unwrap();
+        assert_eq!(spool.rows(), 30, "damage at {at}");
+        let numbers = std::iter::from_fn(|| spool.next().unwrap());
+        assert_eq!(numbers.map(|(message, _)| message.sequence).collect::<Vec<_>>(), wanted);
+        drop(spool);
+        fs::write(&path, &bytes).unwrap();
+        let mut spool = open(folder.path(), 1 << 20).unwrap();
+        fs::write(&path, &broken).unwrap();
+        let numbers = std::iter::from_fn(|| spool.next().unwrap());
+        assert_eq!(numbers.map(|(message, _)| message.sequence).collect::<Vec<_>>(), wanted);
+        assert!(!spool.is_empty());
+        spool.finish_all().unwrap();
+        assert!(spool.is_empty());
+        drop(spool);
+        for name in ["place", "000000000001.damaged"] {
+            drop(fs::remove_file(folder.path().join(name)));
+        }
+    }
+}
+
+#[test]
+fn a_place_that_is_torn_or_nonsense_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spool = open(folder.path(), 1 << 20).unwrap();
+    (0..3).for_each(|number| add(&mut spool, number));
+    let (_, place) = spool.next().unwrap().unwrap();
+    spool.finish(place, 10).unwrap();
+    drop(spool);
+    let text = fs::read_to_string(folder.path().join("place")).unwrap();
+    for wrong in ["", "9", "9 0", "9 0 00000000\n", &text[..text.len() - 1], "\0\0\0"] {
+        fs::write(folder.path().join("place"), wrong).unwrap();
+        let mut spool = open(folder.path(), 1 << 20).unwrap();
+        assert_eq!(spool.rows(), 30, "{wrong:?}");
+        assert_eq!(spool.next().unwrap().unwrap().0.sequence, 0);
+    }
+    // In the middle of an entry, as an older version might have left it: that entry comes again.
+    fs::write(folder.path().join("place"), "1 50\n").unwrap();
+    assert_eq!(open(folder.path(), 1 << 20).unwrap().rows(), 30);
+    fs::write(folder.path().join("place"), &text).unwrap();
+    let mut spool = open(folder.path(), 1 << 20).unwrap();
+    assert_eq!(drain(&mut spool), [1, 2]);
 }

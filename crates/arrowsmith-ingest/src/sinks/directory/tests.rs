@@ -9,7 +9,10 @@ use arrow_ipc::reader::FileReader;
 use arrowsmith_message::StageTimes;
 use futures_util::FutureExt;
 
+use std::fs::{self, File};
+
 use super::*;
+use crate::disk;
 
 fn message(sequence: u64, values: std::ops::Range<i64>) -> Message {
     let column: ArrayRef = Arc::new(Int64Array::from_iter_values(values));
@@ -32,14 +35,14 @@ fn now_or<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn open(options: &DirectoryOptions) -> Directory {
-    Directory::open(options.clone(), "s", message(0, 0..1).schema).unwrap()
+    Directory::open(disk::system(), options.clone(), "s").unwrap()
 }
 
 fn files(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(path)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| !name.ends_with(".lock"))
+        .filter(|name| ![".lock", ".done"].iter().any(|end| name.ends_with(end)))
         .collect();
     names.sort();
     names
@@ -79,7 +82,7 @@ fn two_processes_do_not_share_a_stream() {
     let folder = tempfile::tempdir().unwrap();
     let options = DirectoryOptions::new(folder.path());
     let first = open(&options);
-    assert!(Directory::open(options.clone(), "s", message(0, 0..1).schema).is_err());
+    assert!(Directory::open(disk::system(), options.clone(), "s").is_err());
     drop(first);
     open(&options);
 }
@@ -94,17 +97,25 @@ fn a_torn_part_is_completed_up_to_its_last_whole_batch() {
         drop(now_or(sink.publish(&message(number, 0..100))).unwrap());
         whole.push(sink.part.as_ref().unwrap().bytes());
     }
-    let name = files(folder.path()).remove(0);
-    let bytes = fs::read(folder.path().join(&name)).unwrap();
+    let [note, name] = &files(folder.path())[..] else { panic!() };
+    let bytes = fs::read(folder.path().join(name)).unwrap();
+    let note_bytes = fs::read(folder.path().join(note)).unwrap();
     // As `kill -9` leaves it: nothing of ours runs any more.
     std::mem::forget(sink);
     for len in (0..=bytes.len()).step_by(7).chain([bytes.len()]) {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(&name), &bytes[..len]).unwrap();
-        let options = DirectoryOptions::new(folder.path());
-        open(&options);
-        let batches = whole.iter().filter(|&&end| end <= len as u64).count();
-        assert_eq!(values(folder.path()).len(), batches * 100, "cut at {len}");
+        // With the note; and without it, as earlier versions left a part.
+        for noted in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join(name), &bytes[..len]).unwrap();
+            if noted {
+                fs::write(folder.path().join(note), &note_bytes).unwrap();
+            }
+            let options =
+                DirectoryOptions { fsync: Fsync::Never, ..DirectoryOptions::new(folder.path()) };
+            open(&options);
+            let batches = whole.iter().filter(|&&end| end <= len as u64).count();
+            assert_eq!(values(folder.path()).len(), batches * 100, "cut at {len}, {noted}");
+        }
     }
 }
 
@@ -119,4 +130,53 @@ fn parquet_is_made_of_the_part() {
     let names = files(folder.path());
     assert_eq!(names, ["s-00000000000000000005.parquet"]);
     assert!(fs::read(folder.path().join(&names[0])).unwrap().starts_with(b"PAR1"));
+}
+
+#[test]
+fn what_a_kill_at_a_roll_leaves_is_not_stored_twice() {
+    for format in [FileFormat::Arrow, FileFormat::Parquet] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = DirectoryOptions { format, ..DirectoryOptions::new(folder.path()) };
+        let mut sink = open(&options);
+        drop(now_or(sink.publish(&message(5, 0..100))).unwrap());
+        let left: Vec<(String, Vec<u8>)> = files(folder.path())
+            .into_iter()
+            .map(|name| (name.clone(), fs::read(folder.path().join(name)).unwrap()))
+            .collect();
+        now_or(Box::new(sink).close()).unwrap();
+        let made = files(folder.path());
+        assert_eq!(made.len(), 1);
+        let bytes = fs::read(folder.path().join(&made[0])).unwrap();
+        // The part and its note are there again beside the file; or the part as versions without notes left it.
+        for names in [&left[..], &left[1..]] {
+            for (name, bytes) in names {
+                fs::write(folder.path().join(name), bytes).unwrap();
+            }
+            assert_eq!(open(&options).stored(), Some(5));
+            assert_eq!(files(folder.path()), made, "{names:?}");
+        }
+        // Killed in between: the file is whole and has not got its name, and the part is still there.
+        fs::remove_file(folder.path().join(&made[0])).unwrap();
+        for (name, bytes) in &left {
+            fs::write(folder.path().join(name), bytes).unwrap();
+        }
+        let whole = left[1].0.replace(".part", ".whole");
+        fs::write(folder.path().join(whole), &bytes).unwrap();
+        drop(open(&options));
+        assert_eq!(files(folder.path()), made);
+        assert_eq!(fs::read(folder.path().join(&made[0])).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn another_file_of_the_same_name_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = DirectoryOptions::new(folder.path());
+    fs::write(folder.path().join("s-00000000000000000005.arrow"), "not ours").unwrap();
+    let mut sink = open(&options);
+    drop(now_or(sink.publish(&message(5, 0..100))).unwrap());
+    now_or(Box::new(sink).close()).unwrap();
+    let names = files(folder.path());
+    assert_eq!(names, ["s-00000000000000000005-1.arrow", "s-00000000000000000005.arrow"]);
+    assert_eq!(fs::read(folder.path().join(&names[1])).unwrap(), b"not ours");
 }
