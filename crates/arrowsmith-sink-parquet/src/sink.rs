@@ -3,9 +3,11 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_cast::cast;
+use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema, SchemaRef};
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 use parquet::arrow::ArrowWriter;
@@ -42,6 +44,8 @@ impl Default for ParquetOptions {
 /// Writes record batches as Parquet to anything. The Arrow schema and its metadata are kept in the footer.
 pub struct ParquetStream<W: Write + Send> {
     writer: ArrowWriter<W>,
+    /// As it is written, if that is not as it comes.
+    cast_to: Option<SchemaRef>,
     row_group_rows: usize,
 }
 
@@ -62,9 +66,12 @@ impl<W: Write + Send> ParquetStream<W> {
             .set_max_row_group_row_count(Some(options.row_group_rows))
             .set_max_row_group_bytes(Some(options.row_group_bytes_max))
             .build();
-        let writer = ArrowWriter::try_new(output, schema.clone(), Some(properties));
-        let writer = writer.map_err(plain)?;
-        Ok(Self { writer, row_group_rows: options.row_group_rows })
+        let fields: Fields = schema.fields().iter().map(written).collect();
+        let cast_to = (fields != *schema.fields())
+            .then(|| Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())));
+        let kept = cast_to.clone().unwrap_or_else(|| schema.clone());
+        let writer = ArrowWriter::try_new(output, kept, Some(properties)).map_err(plain)?;
+        Ok(Self { writer, cast_to, row_group_rows: options.row_group_rows })
     }
 
     /// Writes one batch after those before it.
@@ -72,6 +79,8 @@ impl<W: Write + Send> ParquetStream<W> {
     /// # Errors
     /// As [`ParquetStream::new`].
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let cast = self.cast_to.as_ref().map(|schema| cast_to(batch, schema)).transpose()?;
+        let batch = cast.as_ref().unwrap_or(batch);
         // The writer cuts a batch at the end of a row group by calling itself once a group: groups of
         // few rows would need a deep stack. Pieces that fit the group never get there.
         let mut start = 0;
@@ -126,6 +135,34 @@ impl Sink for ParquetSink {
         let bytes = output.commit()?;
         Ok(SinkSummary { bytes, ..self.summary })
     }
+}
+
+/// The field as it is written: the `parquet` crate panics at dictionaries of views.
+fn written(field: &FieldRef) -> FieldRef {
+    use DataType as T;
+    let data_type = match field.data_type() {
+        T::Dictionary(key, values) if **values == T::Utf8View => {
+            T::Dictionary(key.clone(), Box::new(T::Utf8))
+        }
+        T::Dictionary(key, values) if **values == T::BinaryView => {
+            T::Dictionary(key.clone(), Box::new(T::Binary))
+        }
+        T::List(item) => T::List(written(item)),
+        T::LargeList(item) => T::LargeList(written(item)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(written(item), *size),
+        T::Struct(fields) => T::Struct(fields.iter().map(written).collect()),
+        T::Map(entries, sorted) => T::Map(written(entries), *sorted),
+        _ => return Arc::clone(field),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+fn cast_to(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
 /// The system's error behind Parquet's.

@@ -16,6 +16,7 @@ use arrowsmith_ingest::{Config, Service};
 
 mod away;
 mod faults;
+mod types;
 
 /// The configuration of one stream `s` with the field `n`, and more settings.
 fn config(folder: &Path, settings: &[&str]) -> Config {
