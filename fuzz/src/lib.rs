@@ -10,10 +10,11 @@ pub mod parquet;
 pub mod parquet_reader;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrowsmith_core::{DecodeOptions, Framing};
 use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_ingest::fuzzing::{PORTIONS_MAX, receive};
+use arrowsmith_ingest::fuzzing::{PORTIONS_MAX, receive, recover};
 use arrowsmith_number as number;
 use arrowsmith_pipeline::PushDecoder;
 use arrowsmith_plan::Plan;
@@ -190,6 +191,25 @@ pub fn tcp_framing(data: &[u8]) {
         at = end;
     }
     assert_eq!(at, text.len(), "not everything was handed over");
+}
+
+/// Any bytes as a segment of the ingest service's spool, the first of them as the place up to which it is published: a
+/// start reads what is whole, in its order, and never more than there is.
+pub fn spool_segment(data: &[u8]) {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let [len, rest @ ..] = data else { return };
+    let (place, segment) = rest.split_at(usize::from(*len % 32).min(rest.len()));
+    let place = String::from_utf8_lossy(place);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("arrowsmith-fuzz-spool-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let found = recover(&folder, segment, &place).expect("the disk works");
+    std::fs::remove_dir_all(&folder).expect("it was made here");
+    assert!(found.read <= found.rows, "{found:?}");
+    assert!(found.damaged <= segment.len() as u64, "{found:?}");
+    let mut seen = std::collections::BTreeSet::new();
+    assert!(found.sequences.iter().all(|sequence| seen.insert(sequence)), "{found:?}");
 }
 
 /// Any text as a schema: what is read is written, and read again, as the same.

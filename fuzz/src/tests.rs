@@ -16,6 +16,7 @@ const TARGETS: &[(&str, Body)] = &[
     ("json_random", crate::json_random),
     ("framing", crate::framing),
     ("tcp_framing", crate::tcp_framing),
+    ("spool_segment", crate::spool_segment),
     ("flight_tickets", crate::flight::tickets),
     ("number", crate::number),
     ("schema_text", crate::schema_text),
@@ -95,6 +96,25 @@ fn flight_tickets() {
 #[test]
 fn tcp_framing() {
     run("tcp_framing", 1000);
+}
+
+#[test]
+fn spool_segment() {
+    if std::env::var("ARROWSMITH_BLESS").is_ok() {
+        let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/spool_segment");
+        std::fs::create_dir_all(&seeds).unwrap();
+        let folder = std::env::temp_dir().join(format!("spool-seeds-{}", std::process::id()));
+        for (name, messages, place) in
+            [("one", 1, ""), ("three", 3, "1 0\n"), ("middle", 3, "1 700\n")]
+        {
+            let bytes = arrowsmith_ingest::fuzzing::segment(&folder, messages).unwrap();
+            std::fs::remove_dir_all(&folder).unwrap();
+            let len = u8::try_from(place.len()).unwrap();
+            let seed = [&[len], place.as_bytes(), &bytes].concat();
+            std::fs::write(seeds.join(name), seed).unwrap();
+        }
+    }
+    run("spool_segment", 200);
 }
 
 #[test]
