@@ -7,10 +7,12 @@
 
 #![forbid(unsafe_code)]
 
+mod doors;
 mod encode;
 mod message;
 mod publish;
 
+pub use doors::{Doors, Visitor};
 pub use encode::{Compression, Layout, decode, encode};
 pub use message::{Message, Origin, StageTimes};
 pub use publish::{BoxFuture, Publish, PublishError, Receipt, done};
