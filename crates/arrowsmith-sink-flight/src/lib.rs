@@ -24,6 +24,7 @@
 
 mod feed;
 mod frames;
+mod guarded;
 mod options;
 mod publish;
 mod server;

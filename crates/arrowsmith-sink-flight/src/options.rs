@@ -23,6 +23,10 @@ pub struct FlightOptions {
     pub message_bytes_max: usize,
     /// Subscribers of this stream at a time.
     pub subscribers_max: usize,
+    /// Connections at a time. Those that have not shown a token yet come to it, and make room for each other.
+    pub connections_max: usize,
+    /// A connection that takes longer to make its first request, with a token where there are some, is cut off.
+    pub greeting_timeout_ms: u64,
     /// With [`Delivery::Wait`], a subscriber that takes nothing for so long is cut off, so that one
     /// that hangs does not hold up the others.
     pub stall_timeout_ms: u64,
@@ -86,6 +90,8 @@ impl Default for FlightOptions {
             // 4 MiB, less what the frame adds.
             message_bytes_max: (4 << 20) - (64 << 10),
             subscribers_max: 64,
+            connections_max: 1024,
+            greeting_timeout_ms: 5_000,
             stall_timeout_ms: 60_000,
             keep_alive_ms: 30_000,
             drain_timeout_ms: 5_000,
@@ -111,6 +117,9 @@ impl FlightOptions {
         if self.subscribers_max == 0 {
             return fault("subscribers_max must be at least 1");
         }
+        if self.connections_max == 0 || self.greeting_timeout_ms == 0 {
+            return fault("connections_max and greeting_timeout_ms must be at least 1");
+        }
         if self.stall_timeout_ms == 0 || self.keep_alive_ms == 0 {
             return fault("stall_timeout_ms and keep_alive_ms must be at least 1");
         }
@@ -124,6 +133,10 @@ impl FlightOptions {
             return fault("tls.client_ca_file needs certificate_file and key_file");
         }
         crate::server::tls(&self.tls).map(drop)
+    }
+
+    pub(crate) fn greeting_timeout(&self) -> Duration {
+        Duration::from_millis(self.greeting_timeout_ms)
     }
 
     pub(crate) fn stall_timeout(&self) -> Duration {
@@ -152,6 +165,7 @@ mod tests {
             ("message_bytes_max", |o| o.message_bytes_max = usize::MAX),
             ("buffer_bytes_max", |o| o.buffer_bytes_max = 0),
             ("subscribers_max", |o| o.subscribers_max = 0),
+            ("connections_max", |o| o.connections_max = 0),
             ("stall_timeout_ms", |o| o.stall_timeout_ms = 0),
             ("tokens", |o| o.tokens = vec![String::new()]),
             ("tls", |o| o.tls.key_file = Some("key".into())),

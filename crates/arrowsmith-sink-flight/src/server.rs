@@ -19,16 +19,16 @@ use arrow_flight::{
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaAsIpc, SchemaResult, Ticket,
 };
 use arrow_ipc::writer::IpcWriteOptions;
-use arrowsmith_message::PublishError;
+use arrowsmith_message::{Doors, PublishError};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{info, warn};
 
 use crate::feed::{Feed, FeedSchema, Next, Start};
+use crate::guarded::{Guest, incoming};
 use crate::options::{FlightOptions, Tls};
 
 /// A server, and what it serves. It ends when the last of its streams lets go of it.
@@ -89,7 +89,8 @@ impl Endpoint {
             server = server.tls_config(tls).map_err(PublishError::fatal)?;
         }
         let (running, mut ended) = watch::channel(());
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let doors = Doors::new(options.connections_max);
+        let incoming = incoming(listener, doors, options.greeting_timeout());
         let serving = server.add_service(service).serve_with_incoming_shutdown(
             incoming,
             // Nothing is ever sent: it ends when the sender is dropped.
@@ -150,15 +151,24 @@ struct Allowed {
 impl tonic::service::Interceptor for Allowed {
     fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
         if self.tokens.is_empty() {
-            return Ok(request);
+            return stay(request);
         }
         let header = request.metadata().get("authorization").and_then(|value| value.to_str().ok());
         let token = header.and_then(|header| header.strip_prefix("Bearer "));
         match token {
-            Some(token) if self.tokens.iter().any(|allowed| equal(allowed, token)) => Ok(request),
+            Some(token) if self.tokens.iter().any(|allowed| equal(allowed, token)) => stay(request),
             Some(_) => Err(Status::unauthenticated("this token may not subscribe")),
             None => Err(Status::unauthenticated("a header `authorization: Bearer …` is needed")),
         }
+    }
+}
+
+/// Lets the connection of a request stay that may be asked.
+#[expect(clippy::result_large_err, reason = "tonic's own error")]
+fn stay(request: Request<()>) -> Result<Request<()>, Status> {
+    match request.extensions().get::<Guest>().map(Guest::admit) {
+        Some(false) => Err(Status::resource_exhausted("there are too many connections")),
+        _ => Ok(request),
     }
 }
 

@@ -86,6 +86,48 @@ async fn subscribers_get_everything_in_order_and_then_it_counts_as_published() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn silent_sockets_are_cut_off_and_keep_nobody_out() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let limits = FlightOptions {
+        connections_max: 2,
+        greeting_timeout_ms: 500,
+        tokens: vec!["secret".to_owned()],
+        ..options()
+    };
+    let mut sink = start(limits).await;
+    let address = sink.address();
+    let mut silent = Vec::new();
+    for number in 0..200 {
+        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+        if number % 2 == 0 {
+            // The beginning of the preface, which never ends.
+            socket.write_all(b"PRI * HTTP/2").await.unwrap();
+        }
+        silent.push(socket);
+    }
+    let mut known = client(address).await;
+    known.add_header("authorization", "Bearer secret").unwrap();
+    let mut subscriber = known.do_get(Ticket::new("cars")).await.unwrap();
+    let receipt = sink.publish(&message(0, 3)).await.unwrap();
+    assert_eq!(numbers(&subscriber.next().await.unwrap().unwrap()), [0, 1, 2]);
+    receipt.await.unwrap();
+    for socket in &mut silent {
+        // An end or a reset.
+        let mut rest = Vec::new();
+        let end = socket.read_to_end(&mut rest);
+        drop(tokio::time::timeout(Duration::from_secs(20), end).await.expect("is cut off"));
+    }
+    // Who is known stays, beyond the time that a greeting may take.
+    let receipt = sink.publish(&message(1, 1)).await.unwrap();
+    assert_eq!(numbers(&subscriber.next().await.unwrap().unwrap()), [1_000]);
+    receipt.await.unwrap();
+    let mut stranger = client(address).await;
+    assert!(stranger.do_get(Ticket::new("cars")).await.is_err());
+    drop(subscriber);
+    Box::new(sink).close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_subscribers_the_buffer_fills_and_then_the_service_waits() {
     let mut sink =
         start(FlightOptions { buffer_bytes_max: 1 << 20, drain_timeout_ms: 200, ..options() })
