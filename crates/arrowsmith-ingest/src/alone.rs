@@ -12,10 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowsmith_core::{Error, PADDING_BYTES, Result};
-use arrowsmith_message::{Message, StageTimes};
+use arrowsmith_message::{Doors, Message, StageTimes};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::config::{Config, LimitsConfig, StreamConfig};
 use crate::job::{Job, Sender, Ticket};
@@ -147,7 +147,9 @@ pub fn client(
         growing: parts.memory(),
         metrics: Arc::clone(&parts.metrics),
         numbers: Numbers::begin(),
-        connections: Arc::new(Semaphore::new(connections)),
+        arrow: parts.memory(),
+        lines_doors: Doors::new(connections),
+        http_doors: Doors::new(connections),
         stop: stopped,
     });
     let listener = parts.runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -206,6 +208,8 @@ fn job(stream: &Stream, memory: &Memory, runtime: &Runtime, text: &[u8]) -> Resu
         receive: Duration::ZERO,
         queued: now,
         overlong: None,
+        passed_bytes: 0,
+        arrow: None,
         whole: false,
         ticket: Ticket::None,
     })

@@ -17,6 +17,7 @@ use serde::Deserialize;
 pub use units::{Seconds, Size};
 
 use crate::sinks::SinkConfig;
+use crate::width::Width;
 
 /// All of it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -43,8 +44,8 @@ pub struct ServiceConfig {
     pub admin: String,
     /// Token that metrics, status and dashboard ask for. `/healthz` and `/readyz` are open always.
     pub admin_token: Option<String>,
-    /// JSON text that is inside at a time, in bytes; the Arrow data made from it come to it.
-    /// Default 64 MiB.
+    /// JSON text that is inside at a time, in bytes. What it becomes in Arrow comes to it: as many
+    /// bytes, and as many again beyond. Default 64 MiB.
     pub memory: Size,
     /// Threads that parse, resize and serialize. Default: the cores.
     pub threads: usize,
@@ -103,7 +104,8 @@ pub struct TlsConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
-    /// Connections at a time, TCP and HTTP together. Default 16384.
+    /// Connections at a time that send lines, and as many that speak HTTP. Those that have not said yet who
+    /// they are come to it: they make room for each other. Default 16384.
     pub connections: usize,
     /// Longest record, in bytes of JSON. Default 16 MiB.
     pub record_bytes: Size,
@@ -111,6 +113,9 @@ pub struct LimitsConfig {
     pub depth: usize,
     /// Largest body of a request, in bytes, also when decompressed. Default 32 MiB.
     pub body_bytes: Size,
+    /// A connection that takes longer to say what it wants is closed: the handshake of TLS, a token, the
+    /// head of its first request. Default 5 s.
+    pub greeting_seconds: Seconds,
     /// A connection on which nothing comes for so long is closed. Default 300 s.
     pub idle_seconds: Seconds,
     /// A record or request that takes longer to come is given up. Default 60 s.
@@ -126,6 +131,7 @@ impl Default for LimitsConfig {
             record_bytes: Size(16 << 20),
             depth: 128,
             body_bytes: Size(32 << 20),
+            greeting_seconds: Seconds(5.0),
             idle_seconds: Seconds(300.0),
             record_seconds: Seconds(60.0),
             rate_bytes_per_second: Size(0),
@@ -395,8 +401,22 @@ impl Config {
                  ({most} bytes)"
             ));
         }
+        if let Some(token) = &self.service.admin_token
+            && !is_token(token)
+        {
+            return wrong(
+                "service.admin_token: is empty, or has space around it: it is no token".into(),
+            );
+        }
         for (name, stream) in &self.streams {
             stream.check(name)?;
+            let row = Width::of(&*stream.load_schema()?).row_bytes();
+            if row > most as u64 {
+                return wrong(format!(
+                    "stream.{name}.schema: a row takes {row} bytes of Arrow data, more than half of \
+                     service.memory ({most} bytes)"
+                ));
+            }
         }
         let mut listeners: Vec<&String> = self.streams.values().flat_map(|s| &s.tcp).collect();
         listeners.extend([&self.service.http, &self.service.admin]);
@@ -407,6 +427,11 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Whether somebody can be known by it: an empty one is what everybody knows.
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.trim() == text && !text.contains(char::is_control)
 }
 
 /// Least of `service.memory`, in bytes.
@@ -447,8 +472,9 @@ impl StreamConfig {
         if self.key.is_some() && self.order == OrderConfig::Column {
             return wrong("key", "a keyed stream tells its order by metadata".to_owned());
         }
-        if let Some(token) = self.tokens.iter().find(|t| t.is_empty() || t.contains(['\n', '\r'])) {
-            return wrong("tokens", format!("{token:?} is no token"));
+        if let Some(number) = self.tokens.iter().position(|token| !is_token(token)) {
+            let why = "is empty, or has space around it or ends of lines in it: it is no token";
+            return wrong("tokens", format!("number {number} {why}"));
         }
         let mut places = Vec::new();
         for sink in &self.sinks {

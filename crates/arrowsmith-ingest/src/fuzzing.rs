@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A connection without a network, and a spool that an earlier process left, for fuzz targets. Not a part of the
-//! library's face.
+//! What the fuzz targets drive: a connection without a network, the HTTP of a service, configurations,
+//! the places of followed files, and a spool that an earlier process left. Not a part of the library's
+//! face.
 
-use std::io;
+use std::io::{self, Cursor, Read, Write};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use arrowsmith_core::Result;
+use arrowsmith_message::Doors;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::config::{Config, LimitsConfig, Size, StreamConfig};
 use crate::memory::Memory;
@@ -17,6 +19,8 @@ use crate::metrics::Metrics;
 use crate::numbers::Numbers;
 use crate::receive::Common;
 use crate::receive::connection::Receiver;
+use crate::receive::follow::place::{Known, Places};
+use crate::service::Service;
 use crate::stream::{Queue, Stream};
 
 /// Most portions of a connection: what is handed over waits, and nobody takes it away.
@@ -55,13 +59,15 @@ pub fn receive(portions: &[Vec<u8>], record_bytes_max: usize) -> Result<Vec<Hand
     let common = Common {
         limits,
         memory: Memory::new(MEMORY_BYTES, metrics.memory_bytes.clone()),
+        arrow: Memory::new(MEMORY_BYTES, metrics.arrow_memory_bytes.clone()),
         growing: Memory::new(MEMORY_BYTES, metrics.memory_bytes.clone()),
         metrics,
         numbers: Numbers::begin(),
-        connections: Arc::new(Semaphore::new(1)),
+        lines_doors: Doors::new(1),
+        http_doors: Doors::new(1),
         stop,
     };
-    let receiver = Receiver::new(Arc::new(common), Arc::clone(&stream), "fuzzer");
+    let receiver = Receiver::new(Arc::new(common), Arc::clone(&stream), "fuzzer", None);
     let transport = Portions { portions, at: 0, taken: 0, wait: false };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // A borrowed transport: the future ends before it does.
@@ -146,6 +152,92 @@ pub fn segment(folder: &std::path::Path, messages: u64) -> io::Result<Vec<u8>> {
     }
     spool.commit(false)?;
     std::fs::read(folder.join("000000000001.spool"))
+}
+
+/// A service on this machine, one for all inputs, whose stream `s` has the fields `n: int8` and
+/// `l: list<struct<a: int64>>`.
+fn service() -> Option<&'static Service> {
+    static SERVICE: OnceLock<Option<Service>> = OnceLock::new();
+    let start = || {
+        let folder = std::env::temp_dir().join(format!("arrowsmith-fuzz-{}", std::process::id()));
+        let path = |name: &str| folder.join(name).display().to_string();
+        let settings = [
+            "service.http=\"127.0.0.1:0\"".to_owned(),
+            "service.threads=1".to_owned(),
+            "service.memory=4MiB".to_owned(),
+            "limits.body_bytes=64KiB".to_owned(),
+            "limits.record_bytes=4KiB".to_owned(),
+            "limits.greeting_seconds=1".to_owned(),
+            "limits.idle_seconds=1".to_owned(),
+            "limits.record_seconds=1".to_owned(),
+            "stream.s.schema=\"n: int8, l: list<struct<a: int64>>\"".to_owned(),
+            "stream.s.on_error=null".to_owned(),
+            format!("stream.s.rejects={:?}", path("rejects")),
+            "stream.s.sink.0.type=directory".to_owned(),
+            format!("stream.s.sink.0.path={:?}", path("out")),
+        ];
+        Service::start(Config::load(None, &settings).ok()?).ok()
+    };
+    SERVICE.get_or_init(start).as_ref()
+}
+
+/// What the service answers to these bytes of a client that ends then; it has to answer others after it.
+///
+/// # Errors
+/// When the service cannot be reached any more.
+pub fn http(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let away = || io::Error::other("there is no service");
+    let address = service().and_then(|one| one.addresses().get("http")).ok_or_else(away)?;
+    let ask = |bytes: &[u8]| -> io::Result<Vec<u8>> {
+        let mut socket = std::net::TcpStream::connect(address)?;
+        socket.set_read_timeout(Some(std::time::Duration::from_secs(20)))?;
+        // It may have answered and gone before all of it was written.
+        drop(socket.write_all(bytes));
+        drop(socket.shutdown(std::net::Shutdown::Write));
+        let mut answer = Vec::new();
+        match socket.read_to_end(&mut answer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(answer),
+        }
+    };
+    let answer = ask(bytes)?;
+    let alive = ask(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")?;
+    if alive.starts_with(b"HTTP/1.1 200") { Ok(answer) } else { Err(away()) }
+}
+
+/// Whether a text is a configuration that makes sense. It opens no file but what the text names as schema.
+#[must_use]
+pub fn configuration(text: &str) -> bool {
+    let config = text.parse::<toml::Table>().ok();
+    let config: Option<Config> = config.and_then(|table| toml::Value::Table(table).try_into().ok());
+    config.is_some_and(|config| config.completed().check().is_ok())
+}
+
+/// Holds the places of a state to a text that each of them may be of: one that is known in it stays so when
+/// the text grows, and what is written down of it is known again. Returns how many are.
+///
+/// # Errors
+/// When a text in memory cannot be read.
+pub fn places(state: &[u8], text: &[u8]) -> io::Result<usize> {
+    let Ok(places) = Places::parse(state) else { return Ok(0) };
+    let again = serde_json::to_vec(&places).and_then(|text| Places::parse(&text));
+    assert_eq!(again.ok().as_ref(), Some(&places));
+    let meta = std::fs::metadata(std::env::temp_dir())?;
+    let longer = [text, b"more"].concat();
+    let mut found = 0;
+    for place in places.0.values() {
+        assert!(place.next_line() >= 1 && place.next_line() <= place.offset.saturating_add(1));
+        let Some(mut known) = Known::by(place, &mut Cursor::new(text))? else { continue };
+        found += 1;
+        assert!(place.offset <= text.len() as u64);
+        assert!(known.is_in(&mut Cursor::new(&longer))?);
+        let at = usize::try_from(place.offset).unwrap_or(usize::MAX);
+        known.add(longer.get(at..).unwrap_or_default());
+        assert!(known.is_in(&mut Cursor::new(&longer))?);
+        let noted = known.place(place.next_line(), std::path::Path::new("x"), &meta);
+        assert_eq!(Known::by(&noted, &mut Cursor::new(&longer))?, Some(known));
+    }
+    Ok(found)
 }
 
 /// Gives portions, with a wait after each; takes nothing.

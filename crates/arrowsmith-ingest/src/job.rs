@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A buffer of whole lines on its way to a parser, and who wants to know what became of it.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowsmith_core::Reject;
 use tokio::sync::{Notify, oneshot};
 
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Grant};
 use crate::stream::Compiled;
 
 /// A sender of records: a connection, a request, a file.
@@ -41,9 +42,20 @@ pub(crate) struct Job {
     pub(crate) queued: Instant,
     /// A line that was too long, and passed over, before the text.
     pub(crate) overlong: Option<Box<Reject>>,
+    /// Bytes of that line.
+    pub(crate) passed_bytes: u64,
+    /// For what the text becomes beyond its own size.
+    pub(crate) arrow: Option<Grant>,
     /// Whether one bad record makes all of it refused.
     pub(crate) whole: bool,
     pub(crate) ticket: Ticket,
+}
+
+impl Job {
+    /// Bytes of its text, and what that may become beyond them.
+    pub(crate) fn bytes(&self) -> usize {
+        self.buffer.len + self.arrow.as_ref().map_or(0, Grant::bytes_max)
+    }
 }
 
 /// Who wants to know when the records of a job are settled.
@@ -69,16 +81,95 @@ pub(crate) struct Progress {
     pub(crate) changed: Notify,
 }
 
-/// What became of a request.
-#[derive(Debug, Default)]
+/// What became of the records of a request. How many were accepted follows from its fate and is
+/// written down nowhere else: an answer that says "stored" cannot tell of a record that is not.
+#[derive(Debug)]
 pub(crate) struct Answer {
-    pub(crate) records: u64,
-    pub(crate) accepted: u64,
+    records: u64,
+    fate: Fate,
+    /// Records that are stored with nulls in place of what did not fit.
+    nulled: u64,
+    /// The first few of those that are not as they were sent.
     pub(crate) rejects: Vec<Reject>,
-    /// Of all rejects; `rejects` has the first few.
-    pub(crate) rejected: u64,
-    /// Whether the good records were refused with the bad ones.
-    pub(crate) refused: bool,
+}
+
+/// What became of all records of a request together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Every one is stored.
+    Stored,
+    /// So many are bad and in the rejects, the others are stored.
+    Partly(NonZeroU64),
+    /// So many are bad, and nothing of the request is kept.
+    Refused(NonZeroU64),
+    /// A sink refused them: they are in its rejects.
+    NotTaken,
+}
+
+impl Answer {
+    /// The answer about `records` of which `rejected` are bad; `whole` is whether these make all of
+    /// them refused.
+    pub(crate) fn new(records: u64, rejected: u64, whole: bool, nulled: u64) -> Self {
+        let fate = match NonZeroU64::new(rejected.min(records)) {
+            None => Fate::Stored,
+            Some(rejected) if whole => Fate::Refused(rejected),
+            Some(rejected) => Fate::Partly(rejected),
+        };
+        let nulled = if matches!(fate, Fate::Refused(_)) { 0 } else { nulled };
+        Self { records, fate, nulled, rejects: Vec::new() }
+    }
+
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    pub(crate) fn fate(&self) -> Fate {
+        self.fate
+    }
+
+    /// Records that are stored.
+    pub(crate) fn accepted(&self) -> u64 {
+        match self.fate {
+            Fate::Stored => self.records,
+            Fate::Partly(rejected) => self.records - rejected.get(),
+            Fate::Refused(_) | Fate::NotTaken => 0,
+        }
+    }
+
+    /// Records that are bad; of those that a sink refused, all.
+    pub(crate) fn rejected(&self) -> u64 {
+        match self.fate {
+            Fate::Stored => 0,
+            Fate::Partly(rejected) | Fate::Refused(rejected) => rejected.get(),
+            Fate::NotTaken => self.records,
+        }
+    }
+
+    /// Of those that are stored, how many have nulls in place of what did not fit.
+    pub(crate) fn nulled(&self) -> u64 {
+        self.nulled
+    }
+
+    /// The answer about these records and those of another part of the same request.
+    pub(crate) fn and(mut self, other: Self, rejects_max: usize) -> Self {
+        let rejected = self.rejected() + other.rejected();
+        let fate = match (self.fate, other.fate) {
+            (Fate::NotTaken, _) | (_, Fate::NotTaken) => Fate::NotTaken,
+            // Parts of a request that is refused as a whole do not exist.
+            _ => NonZeroU64::new(rejected).map_or(Fate::Stored, Fate::Partly),
+        };
+        self.rejects.extend(other.rejects);
+        self.rejects.truncate(rejects_max);
+        let (records, nulled) = (self.records + other.records, self.nulled + other.nulled);
+        Self { records, fate, nulled, rejects: self.rejects }
+    }
+
+    /// Says that a sink did not take what was good.
+    fn not_taken(&mut self) {
+        if self.accepted() > 0 {
+            (self.fate, self.nulled) = (Fate::NotTaken, 0);
+        }
+    }
 }
 
 /// A job after parsing: what has to happen when its records are settled.
@@ -87,8 +178,8 @@ pub(crate) struct Pending {
     pub(crate) records: u64,
     pub(crate) bytes: u64,
     pub(crate) answer: Answer,
-    /// Gives the memory back when dropped.
-    pub(crate) grant: crate::memory::Grant,
+    /// Give the memory back when dropped: for the text, and for what it became.
+    pub(crate) grants: (Grant, Option<Grant>),
 }
 
 impl Pending {
@@ -103,28 +194,92 @@ impl Pending {
             // The client may have gone.
             Ticket::Request(reply) => drop(reply.send(self.answer)),
         }
-        drop(self.grant);
+        drop(self.grants);
     }
 }
 
 /// Counts the sinks that still have to store messages of some jobs; the last one settles the jobs.
 pub(crate) struct Settle {
     remaining: AtomicUsize,
+    refused: AtomicBool,
     pending: Mutex<Vec<Pending>>,
 }
 
 impl Settle {
     pub(crate) fn new(arrivals: usize, pending: Vec<Pending>) -> Arc<Self> {
-        Arc::new(Self { remaining: AtomicUsize::new(arrivals), pending: Mutex::new(pending) })
+        Arc::new(Self {
+            remaining: AtomicUsize::new(arrivals),
+            refused: AtomicBool::new(false),
+            pending: Mutex::new(pending),
+        })
+    }
+
+    /// A sink refused one of the messages: it is in the rejects and not where it belongs, so that no
+    /// request may be told that its records are stored. The message still has to arrive.
+    pub(crate) fn refuse(&self) {
+        self.refused.store(true, Ordering::Release);
     }
 
     /// One message is stored by one sink.
     pub(crate) fn arrive(&self) {
         if self.remaining.fetch_sub(1, Ordering::AcqRel) == 1 {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            for job in pending.drain(..) {
+            let refused = self.refused.load(Ordering::Acquire);
+            for mut job in pending.drain(..) {
+                if refused {
+                    job.answer.not_taken();
+                }
                 job.settle();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_stored_whole_is_said_to_be_stored() {
+        for records in 0..4 {
+            for rejected in 0..5 {
+                for whole in [false, true] {
+                    let answer = Answer::new(records, rejected, whole, 1);
+                    assert_eq!(answer.fate() == Fate::Stored, rejected.min(records) == 0);
+                    let accepted = match answer.fate() {
+                        Fate::Stored => records,
+                        Fate::Refused(_) => 0,
+                        _ => records - rejected.min(records),
+                    };
+                    assert_eq!(answer.accepted(), accepted);
+                    let both = answer.and(Answer::new(2, 0, false, 0), 20);
+                    assert!(both.fate() != Fate::Stored || both.accepted() == both.records());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_sink_refused_is_not_said_to_be_stored() {
+        for (refused, expected) in [(false, Fate::Stored), (true, Fate::NotTaken)] {
+            let (reply, mut told) = oneshot::channel();
+            let used = prometheus::IntGauge::new("used", "used").unwrap();
+            let memory = crate::memory::Memory::new(1 << 20, used);
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let grant = runtime.block_on(memory.grant(1)).unwrap();
+            let answer = Answer::new(3, 0, false, 0);
+            let ticket = Ticket::Request(reply);
+            let pending = Pending { ticket, records: 3, bytes: 9, answer, grants: (grant, None) };
+            let settle = Settle::new(2, vec![pending]);
+            if refused {
+                settle.refuse();
+            }
+            settle.arrive();
+            assert!(told.try_recv().is_err(), "one sink has it");
+            settle.arrive();
+            let answer = told.try_recv().unwrap();
+            assert_eq!(answer.fate(), expected);
+            assert_eq!(answer.accepted(), if refused { 0 } else { 3 });
         }
     }
 }

@@ -11,7 +11,6 @@
 pub mod alone;
 mod clock;
 pub mod config;
-mod dictionaries;
 mod disk;
 mod files;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -42,6 +41,7 @@ mod status;
 mod stream;
 mod tls;
 mod web;
+mod width;
 
 pub use config::Config;
 pub use service::{Service, StreamSummary, Summary};

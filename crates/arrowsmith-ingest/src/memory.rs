@@ -5,6 +5,7 @@
 //! settled. So what is inside is bounded from the first byte to the receipt, and waiting for it is
 //! what pushes back.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowsmith_core::PADDING_BYTES;
@@ -40,9 +41,14 @@ impl Drop for Grant {
 }
 
 impl Grant {
-    fn bytes(&self) -> i64 {
+    /// Bytes that may be held.
+    pub(crate) fn bytes_max(&self) -> usize {
         let permits = self.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        i64::try_from(permits * UNIT_BYTES).unwrap_or(i64::MAX)
+        permits.saturating_mul(UNIT_BYTES)
+    }
+
+    fn bytes(&self) -> i64 {
+        i64::try_from(self.bytes_max()).unwrap_or(i64::MAX)
     }
 
     /// Gives back what is above `bytes`.
@@ -53,6 +59,17 @@ impl Grant {
             drop(permit.split(permit.num_permits().saturating_sub(units)));
         }
         self.used.sub(before - self.bytes());
+    }
+
+    /// A part of it, for a part of what it is held for; less where less is left.
+    pub(crate) fn split(&mut self, bytes: usize) -> Self {
+        let units = bytes.div_ceil(UNIT_BYTES);
+        let split = self.permit.as_mut().and_then(|permit| {
+            let most = units.min(permit.num_permits());
+            permit.split(most)
+        });
+        // What is counted as used moves with it.
+        Self { permit: split, used: self.used.clone() }
     }
 
     /// Takes over what another has.
@@ -87,6 +104,7 @@ impl Buffer {
     /// A buffer of its own, for text that came whole.
     pub(crate) fn of(mut bytes: Vec<u8>, grant: Grant) -> Self {
         let len = bytes.len();
+        bytes.reserve_exact(PADDING_BYTES);
         bytes.resize(len + PADDING_BYTES, 0);
         Self { bytes, len, grant, home: None }
     }
@@ -116,19 +134,6 @@ impl Buffer {
         most
     }
 
-    /// Bytes that it occupies.
-    pub(crate) fn capacity(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Doubles the room; `grant` is for what is added.
-    pub(crate) fn grow(&mut self, grant: Grant) {
-        // A buffer that is no longer of the common size does not return to the others.
-        self.home = None;
-        self.bytes.resize(self.bytes.len() * 2, 0);
-        self.grant.merge(grant);
-    }
-
     /// Takes the text from `at` on away, and gives memory back when little is left.
     pub(crate) fn split_off(&mut self, at: usize) -> Vec<u8> {
         let rest = self.text().get(at..).unwrap_or_default().to_vec();
@@ -148,6 +153,17 @@ impl Buffer {
                 home.take_back(large);
             }
         }
+    }
+
+    /// An empty one with room for so many bytes.
+    pub(crate) fn with_room(bytes: usize, grant: Grant) -> Self {
+        Self { bytes: vec![0; bytes + PADDING_BYTES], len: 0, grant, home: None }
+    }
+
+    /// A copy of a part of the text, which takes its share of the grant along.
+    pub(crate) fn part(&mut self, range: Range<usize>) -> Self {
+        let grant = self.grant.split(range.len());
+        Self::of(self.text().get(range).unwrap_or_default().to_vec(), grant)
     }
 
     /// The grant, which outlives the text.
@@ -177,6 +193,11 @@ impl Memory {
         }
         let permit = Arc::clone(&self.grants).acquire_many_owned(units).await.ok()?;
         Some(self.granted(permit))
+    }
+
+    /// All that there is, in bytes.
+    pub(crate) fn bytes_max(&self) -> usize {
+        (self.units as usize).saturating_mul(UNIT_BYTES)
     }
 
     fn granted(&self, permit: OwnedSemaphorePermit) -> Grant {

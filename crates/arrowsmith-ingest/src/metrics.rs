@@ -30,6 +30,8 @@ pub struct Metrics {
     pub closed: IntCounterVec,
     /// Bytes of text inside.
     pub memory_bytes: IntGauge,
+    /// Bytes that it may become in Arrow beyond as many as it has.
+    pub arrow_memory_bytes: IntGauge,
     /// HTTP requests by status.
     pub requests: IntCounterVec,
 }
@@ -52,6 +54,8 @@ pub struct StreamMetrics {
     pub arrow_bytes: IntCounter,
     /// Messages made.
     pub messages: IntCounter,
+    /// Connections that were cut off in a line, which is left out.
+    pub cut_lines: IntCounter,
     /// Open connections.
     pub connections: IntGauge,
     /// Buffers that wait for a parser or are with one.
@@ -94,7 +98,7 @@ pub struct SinkMetrics {
     pub latency: Histogram,
 }
 
-const COUNTERS: [(&str, &str); 8] = [
+const COUNTERS: [(&str, &str); 9] = [
     ("received_bytes_total", "Bytes of JSON received"),
     ("received_lines_total", "Line ends received"),
     ("records_total", "Records met by parsers"),
@@ -103,6 +107,7 @@ const COUNTERS: [(&str, &str); 8] = [
     ("nulled_records_total", "Records with nulls in place of what did not fit"),
     ("arrow_bytes_total", "Bytes of Arrow data made"),
     ("messages_total", "Messages made"),
+    ("cut_lines_total", "Connections that were cut off in a line, which is left out"),
 ];
 const GAUGES: [(&str, &str); 2] = [
     ("stream_connections", "Open connections of the stream"),
@@ -197,6 +202,10 @@ impl Metrics {
                 "reason",
             )?,
             memory_bytes: gauge("memory_bytes", "Bytes of JSON text inside")?,
+            arrow_memory_bytes: gauge(
+                "arrow_memory_bytes",
+                "Bytes that the text inside may become in Arrow beyond its own",
+            )?,
             requests: by("http_requests_total", "HTTP requests, by status", "status")?,
             registry,
         })
@@ -215,6 +224,7 @@ impl Metrics {
             nulled: counter(5),
             arrow_bytes: counter(6),
             messages: counter(7),
+            cut_lines: counter(8),
             connections: gauge(0),
             parse_queue: gauge(1),
             stages: STAGES.map(|stage| self.stages.with_label_values(&[name, stage])),

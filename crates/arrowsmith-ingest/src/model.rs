@@ -30,7 +30,7 @@ use self::disk::SimulatedDisk;
 use crate::clock::Clock;
 use crate::config::{Config, Fsync, Size, SpoolConfig, SpoolWhen, StreamConfig};
 use crate::disk::{Disk, read_all};
-use crate::job::{Answer, Pending, Ticket};
+use crate::job::{Answer, Fate, Pending, Ticket};
 use crate::memory::{Grant, Memory};
 use crate::metrics::Metrics;
 use crate::numbers::Numbers;
@@ -350,8 +350,10 @@ impl World {
             }
         }
         process.waiting.retain_mut(|(records, answer)| match answer.try_recv() {
-            Ok(_) => {
-                self.acknowledged.extend(records.iter());
+            Ok(answer) => {
+                if answer.fate() == Fate::Stored {
+                    self.acknowledged.extend(records.iter());
+                }
                 false
             }
             Err(oneshot::error::TryRecvError::Empty) => true,
@@ -534,7 +536,8 @@ fn reject(connection: u64, number: u64) -> Reject {
 }
 
 fn pending(ticket: Ticket, grant: Grant) -> Pending {
-    Pending { ticket, records: 0, bytes: 0, answer: Answer::default(), grant }
+    let answer = Answer::new(0, 0, false, 0);
+    Pending { ticket, records: 0, bytes: 0, answer, grants: (grant, None) }
 }
 
 fn run(seed: u64) {

@@ -3,29 +3,36 @@
 //!
 //! One thread does parse, resize and serialize of a buffer one after another, while its data is in the
 //! core's cache; the times are kept apart. It never blocks on what comes after it. What an engine
-//! cannot decode, even by a panic, goes to the rejects.
+//! cannot decode, even by a panic, goes to the rejects: only the lines at which it fails.
+
+mod reject;
+mod told;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use arrowsmith_core::{
-    Chunk, DataError, Decoder, ErrorKind, Framing, OnError, Position, Reject, Report,
-};
+use arrowsmith_core::{Chunk, Decoder, Framing, OnError, Position, Reject, Report};
 
-use crate::dictionaries;
-use crate::job::{Answer, Job, Pending, Ticket};
+use self::reject::locate;
+use self::told::Told;
+use crate::job::{Answer, Fate, Job, Pending, Ticket};
 use crate::metrics::observe;
 use crate::resize::{Draft, resize};
 use crate::runs::Runs;
 use crate::sinks::Needs;
 use crate::skipping::Skipping;
 use crate::stream::{Compiled, Entry, Queue, Stream};
+use crate::width::LINES_MAX;
 
 /// Rejects that the answer to a request tells, at most.
 pub(crate) const ANSWER_REJECTS_MAX: usize = 20;
+
+/// Failures of the engine at one job after which the lines that are left are rejects.
+const FAILURES_MAX: usize = 256;
 
 /// Decoders that a thread keeps.
 const DECODERS_MAX: usize = 64;
@@ -84,12 +91,13 @@ pub(crate) fn parse(decoders: &mut Decoders, stream: &Stream, jobs: Vec<Job>) ->
         return Parsed::default();
     };
     let started = Instant::now();
-    let decoded = guarded(decoders, &compiled, &jobs);
+    let decoded = guarded(decoders, &compiled, |decoders| decode(decoders, &compiled, &jobs));
     let parse = started.elapsed();
     let Ok(decoded) = decoded else {
         // Which of them it was shows when each is decoded by itself.
-        if jobs.len() == 1 {
-            return broken(stream, jobs, &decoded.err().unwrap_or_default(), started, parse);
+        if let [job] = &jobs[..] {
+            let decoded = rescue(decoders, stream, &compiled, job);
+            return finish(stream, &compiled, jobs, decoded, started, started.elapsed());
         }
         let mut all = Parsed::default();
         for job in jobs {
@@ -108,18 +116,20 @@ fn parse_one(decoders: &mut Decoders, stream: &Stream, job: Job) -> Parsed {
     parse(decoders, stream, vec![job])
 }
 
-/// A batch of several jobs, or more where dictionaries have no room for all, and the report of each.
+/// The rows of several jobs, and the report of each.
+#[derive(Default)]
 struct Decoded {
     batches: Vec<RecordBatch>,
-    reports: Vec<Report>,
+    reports: Vec<Told>,
 }
 
-fn guarded(
+/// Calls an engine; what goes wrong in it costs its decoder.
+fn guarded<T>(
     decoders: &mut Decoders,
-    compiled: &Arc<Compiled>,
-    jobs: &[Job],
-) -> Result<Decoded, String> {
-    let result = catch_unwind(AssertUnwindSafe(|| decode(decoders, compiled, jobs)));
+    compiled: &Compiled,
+    call: impl FnOnce(&mut Decoders) -> Result<T, String>,
+) -> Result<T, String> {
+    let result = catch_unwind(AssertUnwindSafe(|| call(decoders)));
     let result = result.unwrap_or_else(|_| Err("the engine panicked".to_owned()));
     if result.is_err() {
         decoders.remove(&compiled.number);
@@ -127,64 +137,169 @@ fn guarded(
     result
 }
 
-fn decode(
-    decoders: &mut Decoders,
-    compiled: &Arc<Compiled>,
-    jobs: &[Job],
-) -> Result<Decoded, String> {
+/// Where a job begins.
+fn begin(job: &Job) -> Position {
+    Position {
+        source: Some(Arc::clone(&job.sender.name)),
+        record: job.line - 1,
+        line: job.line,
+        offset: job.offset,
+    }
+}
+
+/// A job at which the engine fails, in halves until it does not: so one that is too much in one batch,
+/// as more values than a dictionary has keys, becomes several batches. A line at which it fails by
+/// itself is a reject, and so is all that is left when it has failed very often.
+fn rescue(decoders: &mut Decoders, stream: &Stream, compiled: &Compiled, job: &Job) -> Decoded {
+    let (mut batches, mut told) = (Vec::new(), Told::default());
+    let text = job.buffer.text();
+    let mut position = begin(job);
+    let mut left = Vec::from([Range { start: 0, end: text.len() }]);
+    let mut failures = 0;
+    while let Some(lines) = left.pop() {
+        let here = position.clone();
+        let result = guarded(decoders, compiled, |decoders| {
+            let decoder = decoder(decoders, compiled)?.as_mut();
+            let told = decode_job(decoder, job, lines.clone(), here)?;
+            let batch = flush(decoder, told.report.records - told.left_out)?;
+            Ok((told, batch))
+        });
+        let part = match result {
+            Ok((part, batch)) => {
+                batches.extend(batch);
+                part
+            }
+            Err(why) => {
+                failures += 1;
+                let half = half(&text[lines.clone()]).filter(|_| failures < FAILURES_MAX);
+                if let Some(half) = half {
+                    left.push(lines.start + half..lines.end);
+                    left.push(lines.start..lines.start + half);
+                    continue;
+                }
+                tracing::error!(stream = &*stream.name, why, "lines cannot be decoded");
+                undecoded(job, &text[lines.clone()], &position, &why)
+            }
+        };
+        position.record += part.report.records;
+        position.line += part.report.lines;
+        position.offset += lines.len() as u64;
+        told.join(part, job.whole);
+    }
+    Decoded { batches, reports: vec![told] }
+}
+
+/// The end of a line about in the middle of some; `None` of one.
+fn half(text: &[u8]) -> Option<usize> {
+    let body = text.strip_suffix(b"\n").unwrap_or(text);
+    let middle = body.len() / 2;
+    memchr::memrchr(b'\n', &body[..middle])
+        .or_else(|| memchr::memchr(b'\n', &body[middle..]).map(|at| middle + at))
+        .map(|at| at + 1)
+}
+
+/// Lines that are all rejects.
+fn undecoded(job: &Job, text: &[u8], begin: &Position, why: &str) -> Told {
+    let mut told = Told::default();
+    let mut position = begin.clone();
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        let mut part = Report { lines: u64::from(line.ends_with(b"\n")), ..Report::default() };
+        if !line.trim_ascii().is_empty() {
+            part.records = 1;
+            part.rejects.push(reject::undecoded(position.clone(), why, line.trim_ascii_end()));
+        }
+        position.record += part.records;
+        position.line += part.lines;
+        position.offset += line.len() as u64;
+        told.add(part, job.whole);
+    }
+    told
+}
+
+/// The decoder of a thread for what was compiled, a new one after a failure.
+fn decoder<'a>(
+    decoders: &'a mut Decoders,
+    compiled: &Compiled,
+) -> Result<&'a mut Box<dyn Decoder>, String> {
     if decoders.len() >= DECODERS_MAX && !decoders.contains_key(&compiled.number) {
         decoders.clear();
     }
-    let decoder = match decoders.entry(compiled.number) {
+    Ok(match decoders.entry(compiled.number) {
         std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-        std::collections::hash_map::Entry::Vacant(new) => new.insert(begin(compiled)?),
-    };
-    let mut reports = Vec::with_capacity(jobs.len());
-    let mut kept = 0_u64;
-    for job in jobs {
-        let position = Position {
-            source: Some(Arc::clone(&job.sender.name)),
-            record: job.line - 1,
-            line: job.line,
-            offset: job.offset,
-        };
-        let chunk = Chunk {
-            bytes: job.buffer.padded(),
-            len: job.buffer.len,
-            framing: Framing::Lines,
-            position,
-        };
-        let report = decoder.decode(&chunk).map_err(|error| error.to_string())?;
-        kept += report.records - left_out(&report);
-        reports.push(report);
-    }
-    let batches: Vec<RecordBatch> = match decoder.flush() {
-        Ok(batch) => batch.into_iter().collect(),
-        Err(error) if dictionaries::are_in(&compiled.schema) => {
-            tracing::debug!(%error, "a buffer has too many distinct values; it is cut");
-            decoders.remove(&compiled.number);
-            dictionaries::in_pieces(&|| begin(compiled), jobs)?
+        std::collections::hash_map::Entry::Vacant(new) => {
+            let decoder = compiled.engine.decoder(&compiled.plan, &compiled.options);
+            let decoder = decoder.map_err(|error| error.to_string())?;
+            new.insert(match compiled.options.on_error {
+                OnError::Fail => Box::new(Skipping(decoder)),
+                _ => decoder,
+            })
         }
-        Err(error) => return Err(error.to_string()),
-    };
-    let rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
-    if rows != kept {
-        return Err(format!("the engine made {rows} rows of {kept} records"));
-    }
-    Ok(Decoded { batches, reports })
-}
-
-fn begin(compiled: &Compiled) -> Result<Box<dyn Decoder>, String> {
-    let decoder = compiled.engine.decoder(&compiled.plan, &compiled.options);
-    let decoder = decoder.map_err(|error| error.to_string())?;
-    Ok(match compiled.options.on_error {
-        OnError::Fail => Box::new(Skipping(decoder)),
-        _ => decoder,
     })
 }
 
-fn left_out(report: &Report) -> u64 {
-    report.rejects.iter().filter(|reject| !reject.kept_as_null).count() as u64
+fn decode(decoders: &mut Decoders, compiled: &Compiled, jobs: &[Job]) -> Result<Decoded, String> {
+    let decoder = decoder(decoders, compiled)?;
+    let mut reports = Vec::with_capacity(jobs.len());
+    let mut kept = 0_u64;
+    for job in jobs {
+        let told = decode_job(decoder.as_mut(), job, 0..job.buffer.len, begin(job))?;
+        kept += told.report.records - told.left_out;
+        reports.push(told);
+    }
+    let batch = flush(decoder.as_mut(), kept)?;
+    Ok(Decoded { batches: batch.into_iter().collect(), reports })
+}
+
+/// The rows of so many records.
+fn flush(decoder: &mut dyn Decoder, kept: u64) -> Result<Option<RecordBatch>, String> {
+    let batch = decoder.flush().map_err(|error| error.to_string())?;
+    let rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
+    if rows != kept {
+        return Err(format!("the engine made {rows} rows of {kept} records"));
+    }
+    Ok(batch)
+}
+
+/// Decodes the text of a job, some lines at a time, so that the rejects of very many are not all there at
+/// once.
+fn decode_job(
+    decoder: &mut dyn Decoder,
+    job: &Job,
+    lines: Range<usize>,
+    mut position: Position,
+) -> Result<Told, String> {
+    let mut told = Told::default();
+    let bytes = job.buffer.padded();
+    let text = job.buffer.text().get(..lines.end).unwrap_or_default();
+    let mut at = lines.start;
+    loop {
+        let end = match job.lines > LINES_MAX {
+            false => text.len(),
+            true => end_of_lines(text, at),
+        };
+        let chunk = Chunk {
+            bytes: bytes.get(at..).unwrap_or_default(),
+            len: end - at,
+            framing: Framing::Lines,
+            position: position.clone(),
+        };
+        let report = decoder.decode(&chunk).map_err(|error| error.to_string())?;
+        position.record += report.records;
+        position.line += report.lines;
+        position.offset += (end - at) as u64;
+        told.add(report, job.whole);
+        at = end;
+        if at >= text.len() {
+            return Ok(told);
+        }
+    }
+}
+
+/// Where some lines from `at` on end.
+fn end_of_lines(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let lines = usize::try_from(LINES_MAX).unwrap_or(usize::MAX);
+    memchr::memchr_iter(b'\n', rest).nth(lines - 1).map_or(text.len(), |end| at + end + 1)
 }
 
 /// Times of some jobs: of the one that came first.
@@ -219,149 +334,78 @@ fn finish(
     let mut parsed = Parsed::default();
     let mut batches = decoded.batches;
     let mut runs = Runs::default();
-    let mut refused = vec![false; jobs.len()];
-    for (index, (job, report)) in jobs.iter().zip(&decoded.reports).enumerate() {
-        if job.whole && !report.rejects.is_empty() {
+    for (job, told) in jobs.iter().zip(&decoded.reports) {
+        if job.whole && told.left_out > 0 {
             // Such a job is always alone.
-            refused[index] = true;
             batches.clear();
-            stream.metrics.refused.inc_by(report.records);
-            continue;
+        } else {
+            runs.add(job.sender.number, job.line - 1, &told.report);
         }
-        runs.add(job.sender.number, job.line - 1, report);
     }
-    let mut too_large = HashMap::<usize, u64>::new();
-    let mut first = 0;
+    // Of each job, the rows that fit into no message.
+    let mut too_large: Vec<Vec<Reject>> = jobs.iter().map(|_| Vec::new()).collect();
+    let (mut resizing, mut serializing) = (Duration::ZERO, Duration::ZERO);
     for batch in batches {
         stream.metrics.arrow_bytes.inc_by(batch.get_array_memory_size() as u64);
-        let outcome = resize(stream, compiled, &batch, &runs.from(first, batch.num_rows()), needs);
-        first += batch.num_rows();
-        if let Some(times) = &mut times {
-            times.resize += outcome.resize;
-            times.serialize += outcome.serialize;
-        }
-        observe(&stream.metrics.stages[3], outcome.resize);
-        if needs.payload {
-            observe(&stream.metrics.stages[4], outcome.serialize);
-        }
+        let outcome = resize(stream, compiled, &batch, &runs, needs);
+        runs.pass(batch.num_rows());
+        (resizing, serializing) = (resizing + outcome.resize, serializing + outcome.serialize);
         for large in outcome.too_large {
             let (index, reject) = locate(&jobs, &large);
-            *too_large.entry(index).or_default() += 1;
-            parsed.rejects.push(reject);
+            too_large[index].push(reject);
         }
         parsed.drafts.extend(outcome.drafts);
     }
-    for (index, (job, mut report)) in jobs.into_iter().zip(decoded.reports).enumerate() {
-        let mut answer = Answer { records: report.records, ..Answer::default() };
-        answer.rejected = left_out(&report) + too_large.get(&index).copied().unwrap_or(0);
-        answer.refused = refused[index];
-        if matches!(job.ticket, Ticket::Request(_)) {
-            answer.rejects = report.rejects.iter().take(ANSWER_REJECTS_MAX).cloned().collect();
-        }
-        let mut records = report.records;
-        if let Some(overlong) = job.overlong {
-            report.rejects.insert(0, *overlong);
-            answer.rejected += 1;
-            records += 1;
-        }
-        answer.records = records;
-        answer.accepted = if refused[index] { 0 } else { records - answer.rejected.min(records) };
-        stream.metrics.records.inc_by(records);
-        if !refused[index] {
-            parsed.rejects.extend(report.rejects);
-        }
-        let bytes = job.buffer.len as u64;
-        let grant = job.buffer.into_grant();
-        parsed.pending.push(Pending { ticket: job.ticket, records, bytes, answer, grant });
+    observe(&stream.metrics.stages[3], resizing);
+    if needs.payload {
+        observe(&stream.metrics.stages[4], serializing);
+    }
+    if let Some(times) = &mut times {
+        (times.resize, times.serialize) = (resizing, serializing);
+    }
+    for ((job, told), too_large) in jobs.into_iter().zip(decoded.reports).zip(too_large) {
+        parsed.add(stream, job, told, too_large);
     }
     parsed.times = times;
+    // What is said to be stored has to be among what goes to the sinks.
+    let rows: u64 = parsed.drafts.iter().map(|draft| draft.batch.num_rows() as u64).sum();
+    let accepted: u64 = parsed.pending.iter().map(|job| job.answer.accepted()).sum();
+    debug_assert_eq!(rows, accepted, "records that are accepted are in messages");
+    if rows != accepted {
+        tracing::error!(stream = &*stream.name, rows, accepted, "a buffer is lost");
+        return Parsed::default();
+    }
     parsed
 }
 
-/// The job of a row that no message holds, and the reject that it becomes.
-fn locate(jobs: &[Job], large: &crate::resize::TooLarge) -> (usize, Reject) {
-    let number = large.origin.connection;
-    let found = jobs.iter().enumerate().filter(|(_, job)| job.sender.number == number);
-    let found = found.take_while(|(_, job)| job.line - 1 <= large.origin.first).last();
-    let mut position = Position { record: large.origin.first, ..Position::default() };
-    let mut record = Vec::new();
-    let mut index = 0;
-    if let Some((at, job)) = found {
-        index = at;
-        position.source = Some(Arc::clone(&job.sender.name));
-        let text = job.buffer.text();
-        let mut skip = large.origin.first - (job.line - 1);
-        let mut start = 0;
-        for (line, end) in (job.line..).zip(memchr::memchr_iter(b'\n', text).chain([text.len()])) {
-            let one = &text[start..end];
-            if !one.trim_ascii().is_empty() {
-                if skip == 0 {
-                    position.line = line;
-                    position.offset = job.offset + start as u64;
-                    record = one.to_vec();
-                    break;
-                }
-                skip -= 1;
-            }
-            start = (end + 1).min(text.len());
-        }
-    }
-    let error = DataError {
-        kind: ErrorKind::RecordTooLong,
-        position,
-        path: String::new(),
-        expected: format!("a message of at most {} bytes", large.bytes_max),
-        found: format!("{} bytes of Arrow data in one row", large.bytes),
-        hint: None,
-    };
-    (index, Reject { error, record, kept_as_null: false })
-}
-
-/// A buffer that the engine cannot decode: each line goes to the rejects.
-fn broken(stream: &Stream, jobs: Vec<Job>, why: &str, started: Instant, parse: Duration) -> Parsed {
-    tracing::error!(
-        stream = &*stream.name,
-        why,
-        "a buffer cannot be decoded; it is rejected whole"
-    );
-    let mut parsed = Parsed { times: times(stream, &jobs, started, parse), ..Parsed::default() };
-    for job in jobs {
-        let text = job.buffer.text();
+impl Parsed {
+    /// Adds what became of a job. With all known that may be wrong with it, here it is decided whether it
+    /// is refused.
+    fn add(&mut self, stream: &Stream, job: Job, told: Told, too_large: Vec<Reject>) {
+        let untold = told.nulled_untold();
         let mut rejects: Vec<Reject> = job.overlong.into_iter().map(|reject| *reject).collect();
-        let mut offset = job.offset;
-        for (line, record) in (job.line..).zip(text.split_inclusive(|&byte| byte == b'\n')) {
-            if !record.trim_ascii().is_empty() {
-                let error = DataError {
-                    kind: ErrorKind::InvalidValue,
-                    position: Position {
-                        source: Some(Arc::clone(&job.sender.name)),
-                        record: line - 1,
-                        line,
-                        offset,
-                    },
-                    path: String::new(),
-                    expected: "text that the engine decodes".to_owned(),
-                    found: why.to_owned(),
-                    hint: None,
-                };
-                let record = record.trim_ascii_end().to_vec();
-                rejects.push(Reject { error, record, kept_as_null: false });
-            }
-            offset += record.len() as u64;
+        let records = told.report.records + rejects.len() as u64;
+        let rejected = told.left_out + (rejects.len() + too_large.len()) as u64;
+        rejects.extend(told.report.rejects);
+        rejects.extend(too_large);
+        let mut answer = Answer::new(records, rejected, job.whole, told.nulled);
+        let refused = matches!(answer.fate(), Fate::Refused(_));
+        if matches!(job.ticket, Ticket::Request(_)) {
+            // Of a request that is refused, those that are the reason.
+            let shown = rejects.iter().filter(|reject| !(refused && reject.kept_as_null));
+            answer.rejects = shown.take(ANSWER_REJECTS_MAX).cloned().collect();
         }
-        let records = rejects.len() as u64;
         stream.metrics.records.inc_by(records);
-        let mut answer = Answer { records, rejected: records, ..Answer::default() };
-        answer.refused = job.whole;
-        answer.rejects = rejects.iter().take(ANSWER_REJECTS_MAX).cloned().collect();
-        if job.whole {
+        if refused {
+            // Nothing of it is kept: no row, and no reject that says that a row was.
+            self.drafts.clear();
             stream.metrics.refused.inc_by(records);
         } else {
-            parsed.rejects.extend(rejects);
+            stream.metrics.nulled.inc_by(untold);
+            self.rejects.extend(rejects);
         }
-        let bytes = job.buffer.len as u64;
-        let grant = job.buffer.into_grant();
-        parsed.pending.push(Pending { ticket: job.ticket, records, bytes, answer, grant });
+        let bytes = job.buffer.len as u64 + job.passed_bytes;
+        let grants = (job.buffer.into_grant(), job.arrow);
+        self.pending.push(Pending { ticket: job.ticket, records, bytes, answer, grants });
     }
-    parsed
 }

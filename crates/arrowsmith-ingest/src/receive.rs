@@ -6,17 +6,21 @@
 
 pub(crate) mod connection;
 pub(crate) mod follow;
+pub(crate) mod hand;
 pub(crate) mod http;
 pub(crate) mod lines;
+pub(crate) mod refusal;
 pub(crate) mod tcp;
+mod told;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Semaphore, watch};
+use arrowsmith_message::Doors;
+use tokio::sync::watch;
 
 use crate::config::LimitsConfig;
-use crate::memory::Memory;
+use crate::memory::{Grant, Memory};
 use crate::metrics::Metrics;
 use crate::numbers::Numbers;
 
@@ -29,10 +33,30 @@ pub(crate) struct Common {
     pub(crate) metrics: Arc<Metrics>,
     /// Numbers of senders.
     pub(crate) numbers: Numbers,
-    /// Connections that may still be opened.
-    pub(crate) connections: Arc<Semaphore>,
+    /// For what text becomes in Arrow beyond as many bytes as it has.
+    pub(crate) arrow: Arc<Memory>,
+    /// Connections that send lines, and those that speak HTTP: neither takes the others' places.
+    pub(crate) lines_doors: Arc<Doors>,
+    pub(crate) http_doors: Arc<Doors>,
     /// True when no more is to be received.
     pub(crate) stop: watch::Receiver<bool>,
+}
+
+impl Common {
+    /// Bytes that one job of several may become beyond its text.
+    pub(crate) fn part_bytes_max(&self) -> u64 {
+        self.arrow.bytes_max() as u64 / 8
+    }
+
+    /// Waits for the right to make so many bytes of Arrow data; `None` for more than there is.
+    pub(crate) async fn arrow_grant(&self, bytes: u64) -> Option<Grant> {
+        self.arrow.grant(usize::try_from(bytes).ok()?).await
+    }
+
+    /// How long a connection may take until it has said who it is, and what it wants.
+    pub(crate) fn greeting(&self) -> Duration {
+        self.limits.greeting_seconds.duration().min(self.limits.idle_seconds.duration())
+    }
 }
 
 /// Bytes in a second, held by waiting.

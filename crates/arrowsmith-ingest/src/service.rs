@@ -11,9 +11,10 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use arrowsmith_core::{Error, Result};
+use arrowsmith_message::Doors;
 use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use crate::config::{Config, Fsync, StreamConfig};
 use crate::latency::Latency;
@@ -28,7 +29,7 @@ use crate::sink::{QUEUE_MAX, Sink};
 use crate::sinks::{Needs, SinkConfig};
 use crate::spool::Spool;
 use crate::stages::Stages;
-use crate::status::{Board, LastRejects, Shown};
+use crate::status::{Board, LastRejects, Shown, Texts};
 use crate::stream::{Compiled, Stream, group_bytes};
 use crate::web::{self, Web};
 use crate::{clock, disk, otlp, tls};
@@ -95,9 +96,9 @@ impl Service {
             growing: Memory::new(memory, metrics.memory_bytes.clone()),
             metrics: Arc::clone(&metrics),
             numbers: Numbers::begin(),
-            connections: Arc::new(Semaphore::new(
-                config.limits.connections.min(Semaphore::MAX_PERMITS),
-            )),
+            arrow: Memory::new(memory, metrics.arrow_memory_bytes.clone()),
+            lines_doors: Doors::new(config.limits.connections),
+            http_doors: Doors::new(config.limits.connections),
             stop: stages.stopped(),
         });
         let latency = match &config.service.latency_csv {
@@ -202,10 +203,10 @@ impl Service {
         &self.addresses
     }
 
-    /// What `/v1/status.json` shows.
+    /// What `/v1/status.json` shows to who knows the admin's token.
     #[must_use]
     pub fn status(&self) -> serde_json::Value {
-        self.web.status()
+        self.web.status(Texts::All)
     }
 
     /// Takes the schemas of another configuration for what is received from now on. All else that

@@ -401,6 +401,9 @@ impl Sink {
                     work.in_flight.push_front((task, arrowsmith_message::done(), started));
                     return self.fail(work, None);
                 }
+                if let From::Queue(settle) = &task.from {
+                    settle.refuse();
+                }
             }
             Err(error) => {
                 // Back to where it was, before those behind it: what is older has to go first again.

@@ -19,6 +19,18 @@ const REJECTS_MAX: usize = 20;
 /// Characters of a reject's text that are shown.
 const TEXT_CHARACTERS_MAX: usize = 200;
 
+/// Of which streams the records that were left out are shown, and not only that they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Texts {
+    All,
+    /// Those that anybody may send to.
+    OpenStreams,
+    None,
+}
+
+/// What says nothing of a record but where it stood: all that is shown to who may not read it.
+const PLACE: [&str; 6] = ["time_unix_ms", "stream", "record", "line", "offset", "kind"];
+
 /// The last rejects, the newest first.
 #[derive(Default)]
 pub(crate) struct LastRejects(Mutex<VecDeque<Value>>);
@@ -51,8 +63,20 @@ impl LastRejects {
         rejects.truncate(REJECTS_MAX);
     }
 
-    fn all(&self) -> Vec<Value> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    fn all(&self, is_shown: impl Fn(&str) -> bool) -> Vec<Value> {
+        let hidden = |reject: &Value| {
+            let mut left: serde_json::Map<String, Value> = PLACE
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), reject.get(name)?.clone())))
+                .collect();
+            left.insert("reason".to_owned(), reject["kind"].clone());
+            Value::Object(left)
+        };
+        let one = |reject: &Value| {
+            let stream = reject["stream"].as_str().unwrap_or_default();
+            if is_shown(stream) { reject.clone() } else { hidden(reject) }
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(one).collect()
     }
 }
 
@@ -100,7 +124,17 @@ impl Board {
     }
 
     /// The object of `/v1/status.json`.
-    pub(crate) fn status(&self, draining: bool) -> Value {
+    pub(crate) fn status(&self, draining: bool, texts: Texts) -> Value {
+        let is_open = |name: &str| {
+            self.streams
+                .iter()
+                .any(|(stream, _)| &*stream.name == name && stream.config.tokens.is_empty())
+        };
+        let is_shown = |name: &str| match texts {
+            Texts::All => true,
+            Texts::OpenStreams => is_open(name),
+            Texts::None => false,
+        };
         let mut totals = Counts::default();
         let mut bytes = 0;
         let mut streams = Vec::new();
@@ -131,7 +165,7 @@ impl Board {
             },
             "stages": self.stages(totals),
             "streams": streams,
-            "rejects": self.rejects.all(),
+            "rejects": self.rejects.all(is_shown),
         })
     }
 

@@ -19,6 +19,7 @@ use crate::memory::CHUNK_BYTES;
 use crate::metrics::StreamMetrics;
 use crate::parse::Parsed;
 use crate::sinks::Needs;
+use crate::width::{LINES_MAX, Width};
 
 /// Jobs of a stream that are with parsers or wait, at most.
 pub(crate) const ORDER_MAX: usize = 1024;
@@ -42,6 +43,8 @@ pub(crate) struct Compiled {
     pub(crate) options: DecodeOptions,
     /// Schema of the messages: that of the plan, and the columns that tell the order.
     pub(crate) schema: SchemaRef,
+    /// What its records may become.
+    pub(crate) width: Width,
 }
 
 impl Compiled {
@@ -76,16 +79,20 @@ impl Compiled {
             OrderConfig::Column => with_order(plan.schema())?,
         };
         let serialized = config.sinks.iter().any(|sink| sink.needs().payload);
-        if serialized
-            && config.layout == LayoutConfig::BatchOnly
-            && crate::dictionaries::are_in(&schema)
-        {
+        if serialized && config.layout == LayoutConfig::BatchOnly && has_dictionaries(&schema) {
             let message = "layout: a message of a batch alone has no place for dictionaries";
             return Err(Error::Config(message.to_owned()));
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { number, plan, engine, options, schema })
+        let width = Width::of(&schema);
+        Ok(Self { number, plan, engine, options, schema, width })
     }
+}
+
+/// Whether a schema has dictionaries, at any depth.
+fn has_dictionaries(schema: &Schema) -> bool {
+    let mut fields = schema.flattened_fields().into_iter();
+    fields.any(|field| matches!(field.data_type(), DataType::Dictionary(..)))
 }
 
 fn with_order(schema: &SchemaRef) -> Result<SchemaRef> {
@@ -288,13 +295,15 @@ impl Queue {
 impl Lane {
     fn group(&mut self, bytes_max: usize) -> Vec<Entry> {
         let mut group: Vec<Entry> = self.jobs.pop_front().into_iter().collect();
-        let mut bytes = group.first().map_or(0, |first| first.job.buffer.len);
+        let mut bytes = group.first().map_or(0, |first| first.job.bytes());
+        let mut lines = group.first().map_or(0, |first| first.job.lines);
         while let (Some(next), Some(first)) = (self.jobs.front(), group.first()) {
-            bytes = bytes.saturating_add(next.job.buffer.len);
+            bytes = bytes.saturating_add(next.job.bytes());
+            lines = lines.saturating_add(next.job.lines);
             let alike = Arc::ptr_eq(&first.job.compiled, &next.job.compiled)
                 && !first.job.whole
                 && !next.job.whole;
-            if !alike || bytes > bytes_max {
+            if !alike || bytes > bytes_max || lines > LINES_MAX {
                 break;
             }
             group.extend(self.jobs.pop_front());

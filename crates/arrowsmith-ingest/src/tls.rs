@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrowsmith_core::{Error, Result};
+use arrowsmith_message::Visitor;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
@@ -14,9 +15,10 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig, crypto};
-use tokio_rustls::{TlsAcceptor, TlsConnector};
+use tokio_rustls::{TlsAcceptor, TlsConnector, server};
 
 use crate::config::TlsConfig;
+use crate::receive::{Common, stopped};
 
 /// Longest that a handshake may take.
 pub(crate) const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
@@ -78,6 +80,31 @@ pub(crate) fn connector(name: &str) -> Result<TlsConnector> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(client)))
+}
+
+/// Makes a connection that came secure, in the time that a greeting may take and before others need its
+/// place; `None` where that failed, which is counted.
+pub(crate) async fn accept(
+    common: &Common,
+    acceptor: &TlsAcceptor,
+    socket: TcpStream,
+    visitor: &Visitor,
+) -> Option<server::TlsStream<TcpStream>> {
+    let accepted = tokio::select! {
+        accepted = timeout(common.greeting().min(HANDSHAKE_MAX), acceptor.accept(socket)) => accepted,
+        () = visitor.sent_away() => {
+            common.metrics.closed.with_label_values(&["limit"]).inc();
+            return None;
+        }
+        () = stopped(common.stop.clone()) => return None,
+    };
+    match accepted {
+        Ok(Ok(socket)) => Some(socket),
+        _ => {
+            common.metrics.closed.with_label_values(&["tls"]).inc();
+            None
+        }
+    }
 }
 
 /// Makes a connection to `address` secure.

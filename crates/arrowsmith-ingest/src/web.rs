@@ -8,13 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use arrowsmith_message::Visitor;
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use hyper::body::Incoming;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -24,17 +27,31 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::receive::http::{bearer, is_known, post as post_records};
+use crate::receive::refusal::Refusal;
 use crate::receive::tcp::Tasks;
 use crate::receive::{Common, stopped};
-use crate::status::Board;
+use crate::status::{Board, Texts};
 use crate::stream::Stream;
 use crate::tls;
 
 /// Streams of one HTTP/2 connection at a time.
 const HTTP2_STREAMS_MAX: u32 = 64;
 
+/// What a client may send ahead of what is taken, of a stream and of all streams of its connection.
+const HTTP2_STREAM_BYTES: u32 = 256 << 10;
+const HTTP2_CONNECTION_BYTES: u32 = 1 << 20;
+
 /// Longest that open requests may take when the service ends.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Who asks, and where: of the connection that a request came on.
+pub(crate) struct Guest {
+    pub(crate) visitor: Visitor,
+    /// Whether only this machine reaches the listener.
+    loopback: bool,
+    /// Whether anything was asked for yet.
+    asked: AtomicBool,
+}
 
 /// What handlers share.
 pub(crate) struct Web {
@@ -47,9 +64,19 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// The state as JSON.
-    pub(crate) fn status(&self) -> serde_json::Value {
-        self.board.status(*self.common.stop.borrow())
+    /// The state as JSON, with the text of records for those who may read them.
+    pub(crate) fn status(&self, texts: Texts) -> serde_json::Value {
+        self.board.status(*self.common.stop.borrow(), texts)
+    }
+
+    /// What may be shown of records that were left out: all to who knows the admin's token, else only
+    /// on this machine that of streams that anybody may send to.
+    fn texts(&self, guest: &Guest) -> Texts {
+        match (&self.admin_token, guest.loopback) {
+            (Some(_), _) => Texts::All,
+            (None, true) => Texts::OpenStreams,
+            (None, false) => Texts::None,
+        }
     }
 
     /// What is not as it should be; empty when the service is ready.
@@ -114,6 +141,11 @@ async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Res
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
             return (StatusCode::UNAUTHORIZED, how, "this needs the admin token\n").into_response();
         }
+        if let Some(guest) = request.extensions().get::<Arc<Guest>>()
+            && !guest.visitor.admit()
+        {
+            return Refusal::Crowded.into_response();
+        }
     }
     next.run(request).await
 }
@@ -125,9 +157,9 @@ async fn metrics(State(web): State<Arc<Web>>) -> Response {
     }
 }
 
-async fn status(State(web): State<Arc<Web>>) -> Response {
+async fn status(State(web): State<Arc<Web>>, Extension(guest): Extension<Arc<Guest>>) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (headers, web.status().to_string()).into_response()
+    (headers, web.status(web.texts(&guest)).to_string()).into_response()
 }
 
 async fn ready(State(web): State<Arc<Web>>) -> Response {
@@ -139,15 +171,16 @@ async fn ready(State(web): State<Arc<Web>>) -> Response {
 }
 
 /// The state once a second, as server-sent events, until the service ends.
-async fn events(State(web): State<Arc<Web>>) -> Response {
-    let events = futures_util::stream::unfold((web, true), |(web, first)| async move {
+async fn events(State(web): State<Arc<Web>>, Extension(guest): Extension<Arc<Guest>>) -> Response {
+    let texts = web.texts(&guest);
+    let events = futures_util::stream::unfold((web, true), move |(web, first)| async move {
         if !first {
             tokio::select! {
                 () = sleep(Duration::from_secs(1)) => {}
                 () = stopped(web.common.stop.clone()) => return None,
             }
         }
-        let event = Event::default().data(web.status().to_string());
+        let event = Event::default().data(web.status(texts).to_string());
         Some((Ok::<_, std::convert::Infallible>(event), (web, false)))
     });
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
@@ -160,6 +193,7 @@ pub(crate) async fn serve(
     tls: Option<TlsAcceptor>,
     routes: Router,
 ) {
+    let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let stop = stopped(common.stop.clone());
     tokio::pin!(stop);
     let tasks = Tasks::new();
@@ -172,25 +206,25 @@ pub(crate) async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be taken");
+                common.http_doors.make_room();
+                common.lines_doors.make_room();
                 sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let Ok(permit) = Arc::clone(&common.connections).try_acquire_owned() else {
-            common.metrics.closed.with_label_values(&["limit"]).inc();
-            continue;
-        };
+        let visitor = common.http_doors.enter();
         let (common, tls, routes) = (Arc::clone(&common), tls.clone(), routes.clone());
         tasks.spawn(async move {
-            let _permit = permit;
             drop(socket.set_nodelay(true));
             common.metrics.connections.inc();
+            let guest = |visitor| Guest { visitor, loopback, asked: AtomicBool::new(false) };
             match tls {
-                None => connection(&common, socket, routes).await,
-                Some(tls) => match timeout(tls::HANDSHAKE_MAX, tls.accept(socket)).await {
-                    Ok(Ok(socket)) => connection(&common, socket, routes).await,
-                    _ => common.metrics.closed.with_label_values(&["tls"]).inc(),
-                },
+                None => connection(&common, socket, routes, guest(visitor)).await,
+                Some(tls) => {
+                    if let Some(socket) = tls::accept(&common, &tls, socket, &visitor).await {
+                        connection(&common, socket, routes, guest(visitor)).await;
+                    }
+                }
             }
             common.metrics.connections.dec();
         });
@@ -199,7 +233,7 @@ pub(crate) async fn serve(
     tasks.wait().await;
 }
 
-async fn connection<T>(common: &Common, socket: T, routes: Router)
+async fn connection<T>(common: &Common, socket: T, routes: Router, guest: Guest)
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -211,14 +245,31 @@ where
         .timer(TokioTimer::new())
         .max_concurrent_streams(HTTP2_STREAMS_MAX)
         .keep_alive_interval(Some(idle))
-        .initial_stream_window_size(1 << 20)
-        .initial_connection_window_size(4 << 20);
-    let service = TowerToHyperService::new(routes);
+        .initial_stream_window_size(HTTP2_STREAM_BYTES)
+        .initial_connection_window_size(HTTP2_CONNECTION_BYTES);
+    let guest = Arc::new(guest);
+    let routes = TowerToHyperService::new(routes);
+    let asker = Arc::clone(&guest);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        asker.asked.store(true, Ordering::Release);
+        request.extensions_mut().insert(Arc::clone(&asker));
+        routes.call(request)
+    });
     let served = builder.serve_connection(TokioIo::new(socket), service);
     tokio::pin!(served);
+    // No timer of the protocols runs before their first bytes have come.
+    let silent = async {
+        sleep(common.greeting()).await;
+        if guest.asked.load(Ordering::Acquire) {
+            std::future::pending::<()>().await;
+        }
+    };
+    let closed = |why: &str| common.metrics.closed.with_label_values(&[why]).inc();
     let served_or_stopped = tokio::select! {
         served = served.as_mut() => Some(served),
         () = stopped(common.stop.clone()) => None,
+        () = silent => return closed("idle"),
+        () = guest.visitor.sent_away() => return closed("limit"),
     };
     let ended = match served_or_stopped {
         Some(ended) => ended,

@@ -72,6 +72,9 @@ fn what_makes_no_sense_is_named() {
         ("[stream.a]\nschema='no: such type'", "stream.a.schema"),
         ("[stream.'a/b']\nschema='trip'", "stream.a/b"),
         ("[stream.a]\nschema='trip'\nfollow=['x']", "follow_state"),
+        ("[stream.a]\nschema='trip'\n[service]\nadmin_token=''", "service.admin_token"),
+        ("[stream.a]\nschema='trip'\ntokens=['x ']", "tokens: number 0"),
+        ("[stream.a]\nschema='a: fixed_size_binary(2147483647)'", "a row takes 2147483648 bytes"),
         ("[stream.a]\nschema='trip'\ntokens=['']", "tokens"),
         ("[stream.a]\nschema='trip'\n[[stream.a.sink]]\ntype='nowhere'", "nowhere"),
         ("[stream.a]\nschema='trip'\n[service]\nmemory='12 parsecs'", "12 parsecs"),
@@ -85,6 +88,8 @@ fn what_makes_no_sense_is_named() {
         assert!(message.contains(expected), "{text:?} gave {message:?}");
     }
     assert!(load(SMALL, &[("ARROWSMITH_INGEST_STREAM__EVENTS__SCHEMA__X", "1")], &[]).is_err());
+    let empty = [("ARROWSMITH_INGEST_SERVICE__ADMIN_TOKEN", "")];
+    assert!(load(SMALL, &empty, &[]).unwrap_err().to_string().contains("service.admin_token"));
     assert!(load(SMALL, &[], &["nonsense"]).is_err());
     assert!(load(SMALL, &[], &["=1"]).is_err());
 }

@@ -5,20 +5,22 @@
 //! all that is there, and hands over what is whole. A line that takes long is collected apart,
 //! within a bound that all connections share.
 
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 
-use arrowsmith_core::{PADDING_BYTES, Reject};
+use arrowsmith_core::PADDING_BYTES;
+use arrowsmith_message::Visitor;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::timeout;
 
+use super::hand::{Ended, Hand};
 use super::lines::{Cut, Lines};
+use super::told::{Told, tell};
 use super::{Common, Rate, stopped};
-use crate::job::{Job, Progress, Sender, Ticket};
+use crate::job::{Progress, Sender};
 use crate::memory::{Buffer, Grant};
 use crate::stream::Stream;
 
@@ -48,6 +50,8 @@ pub(crate) enum Closed {
     Memory,
     /// The first line was not the token.
     Token,
+    /// There are as many connections as there may be.
+    Limit,
     /// The service ends.
     Stop,
 }
@@ -62,18 +66,25 @@ impl Closed {
             Self::Slow => "slow",
             Self::Memory => "memory",
             Self::Token => "token",
+            Self::Limit => "limit",
             Self::Stop => "stop",
         }
     }
 }
 
+impl From<Ended> for Closed {
+    fn from(_: Ended) -> Self {
+        Self::Stop
+    }
+}
+
 /// What reads a connection.
 pub(crate) struct Receiver {
-    pub(crate) common: Arc<Common>,
-    pub(crate) stream: Arc<Stream>,
-    sender: Arc<Sender>,
-    progress: Option<Arc<Progress>>,
-    lines: Lines,
+    common: Arc<Common>,
+    stream: Arc<Stream>,
+    hand: Hand,
+    /// The place of the connection, if others could not have it: it is a stranger until its token is read.
+    visitor: Option<Arc<Visitor>>,
     /// The beginning of a line.
     carry: Vec<u8>,
     /// For a carry above [`SMALL_BYTES`].
@@ -83,23 +94,29 @@ pub(crate) struct Receiver {
     /// How long the sender has been waited for since the line began: not the time that we made it wait.
     waited: Duration,
     rate: Rate,
-    overlong: Option<Box<Reject>>,
+    /// Whether reading failed: the system tells that once, and an end the next time.
+    failed: bool,
 }
 
 impl Receiver {
-    pub(crate) fn new(common: Arc<Common>, stream: Arc<Stream>, name: &str) -> Self {
-        let number = common.numbers.next();
+    pub(crate) fn new(
+        common: Arc<Common>,
+        stream: Arc<Stream>,
+        name: &str,
+        visitor: Option<Visitor>,
+    ) -> Self {
+        let sender = Sender { name: name.into(), number: common.numbers.next() };
         let progress = stream.config.acknowledge.then(Arc::<Progress>::default);
+        let lines = Lines::new(common.limits.record_bytes.0);
         Self {
-            lines: Lines::new(common.limits.record_bytes.0),
+            hand: Hand::new(Arc::clone(&common), Arc::clone(&stream), sender, progress, lines),
             rate: Rate::new(common.limits.rate_bytes_per_second.0),
-            sender: Arc::new(Sender { name: name.into(), number }),
-            progress,
+            visitor: visitor.map(Arc::new),
             carry: Vec::new(),
             carry_grant: None,
             carry_since: None,
             waited: Duration::ZERO,
-            overlong: None,
+            failed: false,
             common,
             stream,
         }
@@ -110,7 +127,7 @@ impl Receiver {
         mut self,
         mut transport: T,
     ) -> Closed {
-        let closed = match &self.progress {
+        let closed = match &self.hand.progress {
             None => {
                 let closed = self.read(&mut transport).await;
                 // With TLS, only this tells an end in order from one that somebody cut off.
@@ -120,7 +137,7 @@ impl Receiver {
             Some(progress) => {
                 let progress = Arc::clone(progress);
                 let (mut input, mut output) = tokio::io::split(transport);
-                let mut told = None;
+                let mut told = Told::default();
                 let (closed, limit) = {
                     let limit = self.common.limits.idle_seconds.duration();
                     let telling = tell(&progress, &mut output, &mut told);
@@ -142,9 +159,8 @@ impl Receiver {
                     }
                 };
                 if timeout(limit, all).await.is_ok() {
-                    let line = format!("{}\n", progress.records.load(Ordering::Acquire));
-                    drop(timeout(limit, output.write_all(line.as_bytes())).await);
-                    drop(timeout(limit, output.shutdown()).await);
+                    let last = progress.records.load(Ordering::Acquire);
+                    drop(timeout(limit, told.end(last, &mut output)).await);
                 }
                 closed
             }
@@ -167,13 +183,17 @@ impl Receiver {
     async fn receive<T: AsyncRead + Unpin>(&mut self, input: &mut T) -> Closed {
         let stop = stopped(self.common.stop.clone());
         tokio::pin!(stop);
+        let visitor = self.visitor.clone();
         let mut small = [0; SMALL_BYTES];
         // After the end has been asked for: bytes that may still be taken.
         let mut left: Option<usize> = None;
         loop {
+            if self.failed {
+                return Closed::Error;
+            }
             let limit = if left.is_some() { LINGER } else { self.wait() };
             let read = async {
-                if self.carry.len() > SMALL_BYTES && !self.lines.is_passing() {
+                if self.carry.len() > SMALL_BYTES && !self.hand.lines.is_passing() {
                     self.read_long(input).await
                 } else {
                     input.read(&mut small).await.map_err(|_| Closed::Error)
@@ -186,20 +206,25 @@ impl Receiver {
                     left = Some(LAST_BYTES_MAX);
                     continue;
                 }
+                () = sent_away(visitor.as_deref()) => return Closed::Limit,
                 result = timeout(limit, read) => match result {
                     Ok(Ok(0)) => return Closed::End,
                     Ok(Ok(count)) => count,
                     Ok(Err(closed)) => return closed,
                     Err(_) if left.is_some() => return Closed::Stop,
-                    Err(_) if self.carry.is_empty() && !self.lines.is_passing() => return Closed::Idle,
+                    Err(_) if self.carry.is_empty() && !self.hand.lines.is_passing() => return Closed::Idle,
                     Err(_) => return Closed::Slow,
                 },
             };
+            // Who sends something, behind a token where one is needed, is none of those that stand silent.
+            if visitor.as_ref().is_some_and(|visitor| !visitor.admit()) {
+                return Closed::Limit;
+            }
             let now = (Instant::now(), SystemTime::now());
-            if !self.carry.is_empty() || self.lines.is_passing() {
+            if !self.carry.is_empty() || self.hand.lines.is_passing() {
                 self.waited += now.0.saturating_duration_since(began);
             }
-            let long = self.carry.len() > SMALL_BYTES && !self.lines.is_passing();
+            let long = self.carry.len() > SMALL_BYTES && !self.hand.lines.is_passing();
             let taken = if long {
                 self.take_long(count).await
             } else {
@@ -219,7 +244,7 @@ impl Receiver {
     /// How long the next byte may take.
     fn wait(&self) -> Duration {
         let limits = &self.common.limits;
-        if self.carry.is_empty() && !self.lines.is_passing() {
+        if self.carry.is_empty() && !self.hand.lines.is_passing() {
             return limits.idle_seconds.duration();
         }
         limits.record_seconds.duration().saturating_sub(self.waited)
@@ -234,21 +259,22 @@ impl Receiver {
     ) -> Result<usize, Closed> {
         let mut bytes = first.len();
         self.pass_over(&mut first, false);
-        if first.is_empty() && self.overlong.is_none() {
+        if first.is_empty() && !self.hand.has_overlong() {
             return Ok(bytes);
         }
         let mut buffer = self.common.memory.buffer().await.ok_or(Closed::Stop)?;
         let known = self.carry.len();
         buffer.append(&std::mem::take(&mut self.carry));
         buffer.append(first);
-        // Errors and ends come again with the next read.
-        bytes += fill(input, &mut buffer).await;
+        let (more, failed) = fill(input, &mut buffer).await;
+        bytes += more;
+        self.failed |= failed;
         let since = self.carry_since.take().unwrap_or(now);
-        match self.lines.cut(buffer.text(), known) {
+        match self.hand.lines.cut(buffer.text(), known) {
             Cut::Whole(len) => {
                 self.carry = buffer.split_off(len);
                 self.waited = Duration::ZERO;
-                self.submit(buffer, since).await?;
+                self.hand.over(buffer, since).await?;
                 if !self.carry.is_empty() {
                     self.carry_since = Some(now);
                     self.grant_carry().await?;
@@ -260,18 +286,22 @@ impl Receiver {
                 drop(buffer);
                 self.grant_carry().await?;
             }
-            Cut::TooLong => self.too_long(buffer.text(), since).await?,
+            Cut::TooLong => {
+                // Its memory is given back before any is waited for.
+                let text = buffer.text().to_vec();
+                drop(buffer);
+                self.too_long(&text, since).await?;
+            }
         }
         Ok(bytes)
     }
 
     /// Passes over what is left of an overlong line.
     fn pass_over(&mut self, text: &mut &[u8], end: bool) {
-        while self.lines.is_passing() && (!text.is_empty() || end) {
-            let (used, reject) = self.lines.pass_over(text, end, &self.sender);
+        while self.hand.lines.is_passing() && (!text.is_empty() || end) {
+            let used = self.hand.pass_over(text, end);
             *text = &text[used..];
-            if reject.is_some() {
-                self.overlong = reject;
+            if self.hand.has_overlong() {
                 self.carry_since = None;
                 self.waited = Duration::ZERO;
             }
@@ -279,14 +309,13 @@ impl Receiver {
     }
 
     async fn too_long(&mut self, text: &[u8], since: (Instant, SystemTime)) -> Result<(), Closed> {
-        if self.overlong.is_some() {
+        if self.hand.has_overlong() {
             // The line before was too long as well, and its reject waits for text that follows.
             self.send_long(Vec::new(), Some(since)).await?;
         }
         self.carry_since = Some(since);
         // It has no end of a line, or it would have been cut.
-        let (_, reject) = self.lines.pass_over(text, false, &self.sender);
-        self.overlong = reject;
+        self.hand.pass_over(text, false);
         Ok(())
     }
 
@@ -320,7 +349,7 @@ impl Receiver {
 
     async fn take_long(&mut self, count: usize) -> Result<usize, Closed> {
         let known = self.carry.len() - count;
-        match self.lines.cut(&self.carry, known) {
+        match self.hand.lines.cut(&self.carry, known) {
             Cut::More => {}
             Cut::Whole(len) => {
                 let rest = self.carry.split_off(len);
@@ -352,58 +381,23 @@ impl Receiver {
         let grant = grant.ok_or(Closed::Memory)?;
         self.carry_grant = None;
         let since = since.unwrap_or((Instant::now(), SystemTime::now()));
-        self.submit(Buffer::of(text, grant), since).await
+        Ok(self.hand.over(Buffer::of(text, grant), since).await?)
     }
 
-    async fn submit(
-        &mut self,
-        mut buffer: Buffer,
-        (start, received_at): (Instant, SystemTime),
-    ) -> Result<(), Closed> {
-        buffer.compact();
-        let (offset, line) = (self.lines.offset, self.lines.line);
-        let lines = self.lines.advance(buffer.text());
-        let ticket = match &self.progress {
-            None => Ticket::None,
-            Some(progress) => {
-                progress.sent_bytes.fetch_add(buffer.len as u64, Ordering::AcqRel);
-                Ticket::Progress(Arc::clone(progress))
-            }
-        };
-        let now = Instant::now();
-        let job = Job {
-            compiled: self.stream.compiled(),
-            sender: Arc::clone(&self.sender),
-            buffer,
-            offset,
-            line,
-            lines,
-            received_at,
-            start,
-            receive: now.saturating_duration_since(start),
-            queued: now,
-            overlong: self.overlong.take(),
-            whole: false,
-            ticket,
-        };
-        if self.stream.submit(job).await { Ok(()) } else { Err(Closed::Stop) }
-    }
-
-    /// Hands over what is left at the end: the last line needs no end.
+    /// Hands over what is left where the sender ended in order: the last line needs no end. What is cut
+    /// off anywhere else is not known to be whole, so it is no record: `12` may be the begin of `12345`.
     async fn last(&mut self, closed: Closed) {
-        let mut nothing: &[u8] = &[];
-        self.pass_over(&mut nothing, true);
-        let text = std::mem::take(&mut self.carry);
-        if text.is_empty() && self.overlong.is_none() {
-            return;
+        let mut text = std::mem::take(&mut self.carry);
+        if closed == Closed::End {
+            self.pass_over(&mut &b""[..], true);
+        } else if !text.is_empty() || self.hand.lines.is_passing() {
+            let (sender, why) = (&*self.hand.sender.name, closed.name());
+            tracing::warn!(sender, why, bytes = text.len(), "cut off in a line, which is left out");
+            self.stream.metrics.cut_lines.inc();
+            text.clear();
         }
-        if closed != Closed::End {
-            tracing::info!(
-                sender = &*self.sender.name,
-                why = closed.name(),
-                bytes = text.len(),
-                "ended in a line"
-            );
+        if text.is_empty() && !self.hand.has_overlong() {
+            return;
         }
         let since = self.carry_since.take();
         // What cannot be handed over now was never acknowledged.
@@ -413,9 +407,9 @@ impl Receiver {
     async fn finish(&mut self, closed: Closed) {
         self.common.metrics.closed.with_label_values(&[closed.name()]).inc();
         tracing::debug!(
-            sender = &*self.sender.name,
+            sender = &*self.hand.sender.name,
             why = closed.name(),
-            bytes = self.lines.offset,
+            bytes = self.hand.lines.offset,
             "closed"
         );
     }
@@ -435,9 +429,13 @@ impl Receiver {
             }
             Err(Closed::Token)
         };
-        timeout(self.common.limits.record_seconds.duration(), read)
-            .await
-            .map_err(|_| Closed::Slow)??;
+        let limit = self.common.greeting().min(self.common.limits.record_seconds.duration());
+        tokio::select! {
+            biased;
+            read = timeout(limit, read) => read.map_err(|_| Closed::Slow)??,
+            () = sent_away(self.visitor.as_deref()) => return Err(Closed::Limit),
+            () = stopped(self.common.stop.clone()) => return Err(Closed::Stop),
+        }
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
         if super::http::is_known(&self.stream.config.tokens, line) {
             Ok(())
@@ -447,14 +445,23 @@ impl Receiver {
     }
 }
 
-/// Fills the buffer with what is there, without waiting.
-async fn fill<T: AsyncRead + Unpin>(input: &mut T, buffer: &mut Buffer) -> usize {
+/// Ends when the place of a silent connection is needed for another.
+async fn sent_away(visitor: Option<&Visitor>) {
+    match visitor {
+        Some(visitor) => visitor.sent_away().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Fills the buffer with what is there, without waiting. Also tells whether reading failed: an end comes
+/// again with the next read, a failure need not.
+async fn fill<T: AsyncRead + Unpin>(input: &mut T, buffer: &mut Buffer) -> (usize, bool) {
     let before = buffer.len;
-    std::future::poll_fn(|context: &mut Context<'_>| {
+    let failed = std::future::poll_fn(|context: &mut Context<'_>| {
         loop {
             let room = buffer.room();
             if room.is_empty() {
-                return Poll::Ready(());
+                return Poll::Ready(false);
             }
             let mut space = ReadBuf::new(room);
             match Pin::new(&mut *input).poll_read(context, &mut space) {
@@ -462,29 +469,11 @@ async fn fill<T: AsyncRead + Unpin>(input: &mut T, buffer: &mut Buffer) -> usize
                     let count = space.filled().len();
                     buffer.len += count;
                 }
-                _ => return Poll::Ready(()),
+                Poll::Ready(Err(_)) => return Poll::Ready(true),
+                _ => return Poll::Ready(false),
             }
         }
     })
     .await;
-    buffer.len - before
-}
-
-/// Tells the number of settled records whenever it has grown.
-async fn tell<T: AsyncWrite + Unpin>(
-    progress: &Progress,
-    output: &mut T,
-    told: &mut Option<io::Error>,
-) -> std::convert::Infallible {
-    let mut last = 0;
-    loop {
-        let changed = progress.changed.notified();
-        let records = progress.records.load(Ordering::Acquire);
-        if records > last && told.is_none() {
-            last = records;
-            *told = output.write_all(format!("{records}\n").as_bytes()).await.err();
-        } else {
-            changed.await;
-        }
-    }
+    (buffer.len - before, failed)
 }

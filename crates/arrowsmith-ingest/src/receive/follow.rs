@@ -3,9 +3,12 @@
 //!
 //! The place up to where records are settled is kept in a file, so that a restart goes on there: a
 //! record may come twice after `kill -9`, and never gets lost. A file is known by its number in the
-//! file system, so that one that was renamed (rotated) is read to its end and not read again.
+//! file system, so that one that was renamed (rotated) is read to its end and not read again, and by
+//! what was read of it ([`place`]), so that another one with its number is.
 
-use std::collections::HashMap;
+pub(crate) mod place;
+
+use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -13,56 +16,201 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
-use serde::{Deserialize, Serialize};
+use arrowsmith_core::PADDING_BYTES;
 use tokio::time::sleep;
 
+use self::place::{Known, Place, Places};
+use super::hand::Hand;
 use super::lines::{Cut, Lines};
 use super::{Common, Rate, stopped};
 use crate::files::identity;
-use crate::job::{Job, Progress, Sender, Ticket};
+use crate::job::Sender;
+use crate::memory::{Buffer, CHUNK_BYTES};
 use crate::stream::Stream;
 
 /// How often files are looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// How long a file that has no name any more, or one that nobody asked for, is read on: who writes it
+/// may be told late to begin another.
+const GONE: Duration = Duration::from_secs(30);
+
 /// A file that is followed.
 struct Followed {
     path: PathBuf,
     file: File,
-    sender: Arc<Sender>,
-    progress: Arc<Progress>,
-    lines: Lines,
-    /// Offset at which this run began.
-    from: u64,
-    from_line: u64,
+    hand: Hand,
+    known: Known,
+    /// The place up to where all is settled, and those behind it by the bytes handed over before them.
+    settled: Place,
+    ahead: VecDeque<(u64, Place)>,
+    /// Length and time of the last change when all of it had been read.
+    read_to: Option<(u64, Option<SystemTime>)>,
+    /// Since when it has another name or none, without having grown.
+    gone: Option<Instant>,
 }
 
-/// The places of files, by their numbers in the file system.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Places(HashMap<String, Place>);
+impl Followed {
+    /// Begins at a place of a file that is known by it.
+    fn begin(
+        common: &Arc<Common>,
+        stream: &Arc<Stream>,
+        path: &Path,
+        file: File,
+        (place, known): (Place, Known),
+    ) -> Self {
+        let mut lines = Lines::new(common.limits.record_bytes.0);
+        (lines.offset, lines.line) = (place.offset, place.next_line());
+        let name = format!("file:{}", path.display());
+        let sender = Sender { name: name.into(), number: common.numbers.next() };
+        let progress = Some(Arc::default());
+        Self {
+            path: path.to_owned(),
+            file,
+            hand: Hand::new(Arc::clone(common), Arc::clone(stream), sender, progress, lines),
+            known,
+            settled: place,
+            ahead: VecDeque::new(),
+            read_to: None,
+            gone: None,
+        }
+    }
 
-#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
-struct Place {
-    offset: u64,
-    line: u64,
+    /// Begins anew with a file whose text is another.
+    fn restart(&mut self) -> io::Result<()> {
+        tracing::warn!(path = %self.path.display(), "the file has another text; reading from its start");
+        let (common, stream) = (Arc::clone(&self.hand.common), Arc::clone(&self.hand.stream));
+        let (path, file) = (self.path.clone(), self.file.try_clone()?);
+        *self = Self::begin(&common, &stream, &path, file, Default::default());
+        Ok(())
+    }
+
+    /// Whether all that was handed over is settled; notes up to where it is.
+    fn settle(&mut self) -> bool {
+        let progress = self.hand.progress.as_ref();
+        let settled = progress.map_or(0, |progress| progress.bytes.load(Ordering::Acquire));
+        while self.ahead.front().is_some_and(|(bytes, _)| *bytes <= settled) {
+            self.settled = self.ahead.pop_front().map_or_else(Place::default, |(_, place)| place);
+        }
+        self.ahead.is_empty()
+    }
+
+    /// Notes that all that was read has been handed over.
+    fn handed(&mut self) -> io::Result<()> {
+        let progress = self.hand.progress.as_ref();
+        let sent = progress.map_or(0, |progress| progress.sent_bytes.load(Ordering::Acquire));
+        let meta = self.file.metadata()?;
+        self.ahead.push_back((sent, self.known.place(self.hand.lines.line, &self.path, &meta)));
+        Ok(())
+    }
+
+    /// Reads what is there; returns its bytes.
+    async fn read(&mut self) -> io::Result<usize> {
+        let meta = self.file.metadata()?;
+        let now = (meta.len(), meta.modified().ok());
+        if self.read_to == Some(now) {
+            return Ok(0);
+        }
+        self.gone = None;
+        let offset = self.hand.lines.offset;
+        if meta.len() < offset || !self.known.is_in(&mut self.file)? {
+            self.restart()?;
+            return Ok(1);
+        }
+        let since = (Instant::now(), SystemTime::now());
+        let mut room = CHUNK_BYTES;
+        let (mut buffer, cut) = loop {
+            let Some(mut buffer) = self.buffer(room).await else { return Ok(0) };
+            self.file.seek(SeekFrom::Start(offset))?;
+            loop {
+                let count = self.file.read(buffer.room())?;
+                if count == 0 {
+                    break;
+                }
+                buffer.len += count;
+            }
+            // It may have been written anew while it was read.
+            if !self.known.is_in(&mut self.file)? {
+                self.restart()?;
+                return Ok(1);
+            }
+            if self.hand.lines.is_passing() {
+                break (buffer, Cut::TooLong);
+            }
+            match self.hand.lines.cut(buffer.text(), 0) {
+                // Its memory is given back before more is waited for: nobody waits for another that waits.
+                Cut::More if buffer.room().is_empty() => {
+                    room = (room * 2).min(self.hand.common.limits.record_bytes.0 + 1);
+                }
+                // The line is still being written.
+                Cut::More => {
+                    self.read_to = Some(now);
+                    return Ok(0);
+                }
+                cut => break (buffer, cut),
+            }
+        };
+        let used = match cut {
+            Cut::Whole(at) => {
+                self.known.add(&buffer.text()[..at]);
+                buffer.len = at;
+                at
+            }
+            _ => {
+                let used = self.hand.pass_over(buffer.text(), false);
+                self.known.add(&buffer.text()[..used]);
+                buffer.len = 0;
+                used
+            }
+        };
+        if buffer.len > 0 || self.hand.has_overlong() {
+            if self.hand.over(buffer, since).await.is_err() {
+                return Ok(0);
+            }
+            self.handed()?;
+        }
+        Ok(used)
+    }
+
+    async fn buffer(&self, room: usize) -> Option<Buffer> {
+        let memory = &self.hand.common.memory;
+        if room <= CHUNK_BYTES {
+            return memory.buffer().await;
+        }
+        let grant = memory.grant(room + PADDING_BYTES).await?;
+        Some(Buffer::with_room(room, grant))
+    }
+
+    /// Whether it has another name or none since long, and all of it is settled.
+    fn is_over(&mut self, key: &str) -> bool {
+        let is_there = fs::metadata(&self.path)
+            .and_then(|meta| identity(&self.path, &meta))
+            .is_ok_and(|found| found == key);
+        if is_there {
+            self.gone = None;
+            return false;
+        }
+        let gone = *self.gone.get_or_insert_with(Instant::now);
+        gone.elapsed() >= GONE && self.settle()
+    }
 }
 
 /// Follows the files of a stream until the service ends.
 pub(crate) async fn follow(common: Arc<Common>, stream: Arc<Stream>, state: PathBuf) {
-    let mut places = load(&state);
+    let mut places = Places::load(&state);
     let mut files: HashMap<String, Followed> = HashMap::new();
     let mut rate = Rate::new(common.limits.rate_bytes_per_second.0);
     let stop = stopped(common.stop.clone());
     tokio::pin!(stop);
     loop {
         for path in paths(&stream.config.follow) {
-            if let Err(error) = look(&common, &path, &places, &mut files) {
+            if let Err(error) = look(&common, &stream, &path, &places, &mut files) {
                 tracing::warn!(path = %path.display(), %error, "a file cannot be followed");
             }
         }
         let mut idle = true;
         for followed in files.values_mut() {
-            match read(&common, &stream, followed).await {
+            match followed.read().await {
                 Ok(0) => {}
                 Ok(bytes) => {
                     idle = false;
@@ -73,12 +221,8 @@ pub(crate) async fn follow(common: Arc<Common>, stream: Arc<Stream>, state: Path
                 }
             }
         }
-        note(&state, &mut places, &files);
-        // One that is gone and read to its end is not followed any more.
-        files.retain(|_, followed| {
-            let gone = fs::metadata(&followed.path).is_err();
-            !(gone && idle && settled(followed) >= followed.lines.offset - followed.from)
-        });
+        files.retain(|key, followed| !followed.is_over(key));
+        note(&state, &mut places, &mut files);
         tokio::select! {
             () = &mut stop => break,
             () = sleep(LOOK), if idle => {}
@@ -87,16 +231,10 @@ pub(crate) async fn follow(common: Arc<Common>, stream: Arc<Stream>, state: Path
     }
     // What was handed over is settled while the service ends.
     let until = Instant::now() + Duration::from_secs(60);
-    while Instant::now() < until
-        && files.values().any(|file| settled(file) < file.lines.offset - file.from)
-    {
+    while Instant::now() < until && files.values_mut().any(|file| !file.settle()) {
         sleep(Duration::from_millis(10)).await;
     }
-    note(&state, &mut places, &files);
-}
-
-fn settled(followed: &Followed) -> u64 {
-    followed.progress.bytes.load(Ordering::Acquire)
+    note(&state, &mut places, &mut files);
 }
 
 fn paths(patterns: &[String]) -> Vec<PathBuf> {
@@ -110,162 +248,51 @@ fn paths(patterns: &[String]) -> Vec<PathBuf> {
     paths
 }
 
-fn load(state: &Path) -> Places {
-    match fs::read(state) {
-        Ok(text) => serde_json::from_slice(&text).unwrap_or_else(|error| {
-            tracing::error!(path = %state.display(), %error, "places are lost; reading from the start");
-            Places::default()
-        }),
-        Err(_) => Places::default(),
-    }
-}
-
-/// Opens a file that is not followed yet; begins anew with one that was cut.
+/// Opens a file that is not followed yet.
 fn look(
-    common: &Common,
+    common: &Arc<Common>,
+    stream: &Arc<Stream>,
     path: &Path,
     places: &Places,
     files: &mut HashMap<String, Followed>,
 ) -> io::Result<()> {
-    let meta = fs::metadata(path)?;
-    let key = identity(path, &meta)?;
+    let key = identity(path, &fs::metadata(path)?)?;
     if let Some(followed) = files.get_mut(&key) {
-        followed.path = path.to_owned();
-        if meta.len() >= followed.lines.offset {
-            return Ok(());
-        }
-        tracing::info!(path = %path.display(), "the file was cut; reading from its start");
-        files.remove(&key);
-        return open(common, path, key, Place::default(), files);
+        path.clone_into(&mut followed.path);
+        return Ok(());
     }
-    let known = places.0.get(&key).copied().unwrap_or_default();
-    let place = if known.offset <= meta.len() { known } else { Place::default() };
-    open(common, path, key, place, files)
-}
-
-fn open(
-    common: &Common,
-    path: &Path,
-    key: String,
-    place: Place,
-    files: &mut HashMap<String, Followed>,
-) -> io::Result<()> {
-    let mut lines = Lines::new(common.limits.record_bytes.0);
-    lines.offset = place.offset;
-    lines.line = place.line.max(1);
-    let number = common.numbers.next();
-    let name = format!("file:{}", path.display());
-    let followed = Followed {
-        path: path.to_owned(),
-        file: File::open(path)?,
-        sender: Arc::new(Sender { name: name.into(), number }),
-        progress: Arc::default(),
-        from: lines.offset,
-        from_line: lines.line,
-        lines,
-    };
+    let mut file = File::open(path)?;
+    // Of the file that is open: the name may be that of another by now.
+    let meta = file.metadata()?;
+    let key = identity(path, &meta)?;
+    if files.contains_key(&key) {
+        return Ok(());
+    }
+    let mut begin = None;
+    if let Some(place) = places.0.get(&key) {
+        if place.may_be_of(&meta) {
+            begin = Known::by(place, &mut file)?.map(|known| (place.clone(), known));
+        }
+        if begin.is_none() {
+            tracing::info!(path = %path.display(), "another file had this number; reading from its start");
+        }
+    }
+    let followed = Followed::begin(common, stream, path, file, begin.unwrap_or_default());
     files.insert(key, followed);
     Ok(())
 }
 
-/// Reads what is there; returns its bytes.
-async fn read(
-    common: &Arc<Common>,
-    stream: &Arc<Stream>,
-    followed: &mut Followed,
-) -> io::Result<usize> {
-    let len = followed.file.metadata()?.len();
-    if len <= followed.lines.offset {
-        return Ok(0);
-    }
-    let (start, received_at) = (Instant::now(), SystemTime::now());
-    let Some(mut buffer) = common.memory.buffer().await else { return Ok(0) };
-    followed.file.seek(SeekFrom::Start(followed.lines.offset))?;
-    let mut overlong = None;
-    loop {
-        let room = buffer.room();
-        let count = if room.is_empty() { 0 } else { followed.file.read(room)? };
-        buffer.len += count;
-        if followed.lines.is_passing() {
-            let text = buffer.text().to_vec();
-            let (used, reject) = followed.lines.pass_over(&text, false, &followed.sender);
-            followed.progress.sent_bytes.fetch_add(used as u64, Ordering::AcqRel);
-            if reject.is_none() {
-                followed.progress.bytes.fetch_add(used as u64, Ordering::AcqRel);
-                return Ok(used);
-            }
-            overlong = reject;
-            followed.progress.bytes.fetch_add(used as u64, Ordering::AcqRel);
-            buffer.len = 0;
-            break;
-        }
-        match followed.lines.cut(buffer.text(), 0) {
-            Cut::Whole(at) if count == 0 || buffer.room().is_empty() => {
-                buffer.len = at;
-                break;
-            }
-            Cut::Whole(_) => {}
-            Cut::More if count == 0 && buffer.room().is_empty() => {
-                let Some(grant) = common.memory.grant(buffer.capacity()).await else {
-                    return Ok(0);
-                };
-                buffer.grow(grant);
-            }
-            // The line is still being written.
-            Cut::More if count == 0 => return Ok(0),
-            Cut::More => {}
-            Cut::TooLong => {
-                let text = buffer.text().to_vec();
-                let (used, _) = followed.lines.pass_over(&text, false, &followed.sender);
-                followed.progress.bytes.fetch_add(used as u64, Ordering::AcqRel);
-                return Ok(used);
-            }
-        }
-    }
-    let bytes = buffer.len;
-    let (offset, line) = (followed.lines.offset, followed.lines.line);
-    let lines = followed.lines.advance(buffer.text());
-    buffer.compact();
-    let now = Instant::now();
-    let job = Job {
-        compiled: stream.compiled(),
-        sender: Arc::clone(&followed.sender),
-        buffer,
-        offset,
-        line,
-        lines,
-        received_at,
-        start,
-        receive: now.saturating_duration_since(start),
-        queued: now,
-        overlong,
-        whole: false,
-        ticket: Ticket::Progress(Arc::clone(&followed.progress)),
-    };
-    stream.submit(job).await;
-    Ok(bytes.max(1))
-}
-
-/// Keeps the places up to where records are settled.
-fn note(state: &Path, places: &mut Places, files: &HashMap<String, Followed>) {
-    let mut changed = false;
+/// Keeps the places up to where records are settled, of files that are still there.
+fn note(state: &Path, places: &mut Places, files: &mut HashMap<String, Followed>) {
+    let before = places.0.len();
+    places.0.retain(|key, place| files.contains_key(key) || !place.is_gone(key));
+    let mut changed = places.0.len() != before;
     for (key, followed) in files {
-        let settled = settled(followed);
-        // Lines are exact when all is settled; in between the number is only that of the start.
-        let all = settled >= followed.lines.offset - followed.from;
-        let line = if all { followed.lines.line } else { followed.from_line };
-        let place = Place { offset: followed.from + settled, line };
-        changed |= places.0.insert(key.clone(), place) != Some(place);
+        followed.settle();
+        changed |= places.0.insert(key.clone(), followed.settled.clone()).as_ref()
+            != Some(&followed.settled);
     }
-    if !changed {
-        return;
-    }
-    let temporary = state.with_extension("tmp");
-    let written = serde_json::to_vec(places)
-        .map_err(io::Error::other)
-        .and_then(|text| fs::write(&temporary, text))
-        .and_then(|()| fs::rename(&temporary, state));
-    if let Err(error) = written {
-        tracing::error!(path = %state.display(), %error, "places cannot be kept");
+    if changed {
+        places.store(state);
     }
 }

@@ -9,102 +9,56 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowsmith_core::PADDING_BYTES;
+use arrowsmith_message::Visitor;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use serde::Serialize;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
-use crate::job::{Answer, Job, Sender, Ticket};
+use super::hand;
+use super::refusal::Refusal;
+use crate::config::BadRequests;
+use crate::job::{Answer, Fate, Job, Sender, Ticket};
 use crate::memory::{Buffer, Grant};
+use crate::parse::ANSWER_REJECTS_MAX;
 use crate::rejects::Line;
-use crate::stream::Stream;
-use crate::web::Web;
+use crate::stream::{Compiled, Stream};
+use crate::web::{Guest, Web};
+use crate::width::Part;
 
 /// Longest wait for memory or room in the queue, before the client is told to come again.
 const PRESSURE_MAX: Duration = Duration::from_secs(2);
 
+/// What a request may become at most that goes in parts, as often as there is memory for it.
+const PARTS_MAX: u64 = 16;
+
+/// Memory of a body before any of it has come, in bytes.
+const FIRST_BYTES: usize = 64 << 10;
+
 /// Longest wait for what was taken to be settled, before the client is told that it is not known.
 const SETTLE_MAX: Duration = Duration::from_secs(60);
-
-/// Why a request is not taken.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    UnknownStream,
-    Token,
-    Encoding(String),
-    Broken(String),
-    TooLarge(usize),
-    /// The client is faster than it may be, or than the sinks are.
-    Pressure,
-    Slow,
-    Stopping,
-    /// It was taken, and is not settled in time: it may be published yet.
-    Unsettled,
-}
-
-impl Refusal {
-    fn status(&self) -> StatusCode {
-        match self {
-            Self::UnknownStream => StatusCode::NOT_FOUND,
-            Self::Token => StatusCode::UNAUTHORIZED,
-            Self::Encoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::Broken(_) => StatusCode::BAD_REQUEST,
-            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Pressure => StatusCode::TOO_MANY_REQUESTS,
-            Self::Slow => StatusCode::REQUEST_TIMEOUT,
-            Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Unsettled => StatusCode::GATEWAY_TIMEOUT,
-        }
-    }
-
-    fn message(&self) -> String {
-        match self {
-            Self::UnknownStream => "there is no stream of this name".to_owned(),
-            Self::Token => "the request bears no token of this stream".to_owned(),
-            Self::Encoding(name) => {
-                format!("content-encoding {name:?}: gzip, zstd and identity are known")
-            }
-            Self::Broken(why) => why.clone(),
-            Self::TooLarge(most) => {
-                format!("the body is larger than {most} bytes (limits.body_bytes)")
-            }
-            Self::Pressure => "the service is busy; send it again later".to_owned(),
-            Self::Slow => "the body took too long to come".to_owned(),
-            Self::Stopping => "the service ends".to_owned(),
-            Self::Unsettled => "the records were taken, but are not stored yet".to_owned(),
-        }
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        let body = serde_json::json!({ "error": self.message() }).to_string();
-        let json = (header::CONTENT_TYPE, "application/json".to_owned());
-        match self {
-            Self::Pressure | Self::Stopping => {
-                let again = (header::RETRY_AFTER, "1".to_owned());
-                (self.status(), [json, again], body).into_response()
-            }
-            Self::Token => {
-                let how = (header::WWW_AUTHENTICATE, "Bearer".to_owned());
-                (self.status(), [json, how], body).into_response()
-            }
-            _ => (self.status(), [json], body).into_response(),
-        }
-    }
-}
 
 #[derive(Serialize)]
 struct Reply<'a> {
     records: u64,
     accepted: u64,
     rejected: u64,
+    /// Of the accepted ones, how many have nulls in place of what did not fit.
+    #[serde(skip_serializing_if = "is_zero")]
+    nulled: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rejects: Vec<Line<'a>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Whether one of `tokens` is `given`; the time it takes tells nothing of them.
@@ -116,7 +70,7 @@ pub(crate) fn is_known(tokens: &[String], given: &[u8]) -> bool {
             .iter()
             .enumerate()
             .fold(differs, |sum, (at, byte)| sum | usize::from(byte ^ given.get(at).unwrap_or(&0)));
-        known | (differs == 0)
+        known | (differs == 0 && !token.is_empty())
     })
 }
 
@@ -134,10 +88,11 @@ pub(crate) fn bearer(headers: &HeaderMap) -> &[u8] {
 pub(crate) async fn post(
     State(web): State<Arc<Web>>,
     Path(name): Path<String>,
+    Extension(guest): Extension<Arc<Guest>>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let response = match take(&web, &name, &headers, body).await {
+    let response = match take(&web, &name, &guest.visitor, &headers, body).await {
         Ok(answer) => reply(&answer),
         Err(refusal) => refusal.into_response(),
     };
@@ -146,21 +101,41 @@ pub(crate) async fn post(
 }
 
 fn reply(answer: &Answer) -> Response {
+    let (status, error) = match answer.fate() {
+        Fate::Stored => (StatusCode::OK, None),
+        Fate::Partly(_) | Fate::Refused(_) => (StatusCode::BAD_REQUEST, None),
+        Fate::NotTaken => {
+            let why = "a sink refused the records; they are in its rejects, and other sinks may have them";
+            (StatusCode::INTERNAL_SERVER_ERROR, Some(why))
+        }
+    };
     let reply = Reply {
-        records: answer.records,
-        accepted: answer.accepted,
-        rejected: answer.rejected,
+        records: answer.records(),
+        accepted: answer.accepted(),
+        rejected: answer.rejected(),
+        nulled: answer.nulled(),
+        error,
         rejects: answer.rejects.iter().map(|reject| Line::new(reject, false)).collect(),
     };
-    let status = if answer.rejected == 0 { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    debug_assert!(status != StatusCode::OK || reply.accepted == reply.records);
     let body = serde_json::to_string(&reply).unwrap_or_default();
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-async fn take(web: &Web, name: &str, headers: &HeaderMap, body: Body) -> Result<Answer, Refusal> {
+async fn take(
+    web: &Web,
+    name: &str,
+    visitor: &Visitor,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Answer, Refusal> {
     let stream = web.streams.get(name).ok_or(Refusal::UnknownStream)?;
     if !stream.config.tokens.is_empty() && !is_known(&stream.config.tokens, bearer(headers)) {
         return Err(Refusal::Token);
+    }
+    // It may send: from now on it does not have to make room for strangers.
+    if !visitor.admit() {
+        return Err(Refusal::Crowded);
     }
     if *web.common.stop.borrow() {
         return Err(Refusal::Stopping);
@@ -199,7 +174,8 @@ async fn collect(
     length: Option<usize>,
     most: usize,
 ) -> Result<(Vec<u8>, Grant), Refusal> {
-    let first = length.unwrap_or(64 << 10);
+    // Memory for what is there, not for what is announced: who announces much and sends nothing holds little.
+    let first = length.unwrap_or(usize::MAX).min(FIRST_BYTES);
     let memory = &web.common.growing;
     let more = async |bytes: usize| {
         let grant = timeout(PRESSURE_MAX, memory.grant(bytes)).await;
@@ -214,7 +190,8 @@ async fn collect(
             return Err(Refusal::TooLarge(most));
         }
         if text.len() + data.len() + PADDING_BYTES > text.capacity() {
-            let add = text.capacity().max(data.len() + PADDING_BYTES);
+            let left = most.min(length.unwrap_or(most)).saturating_sub(text.len());
+            let add = text.capacity().min(left).max(data.len()) + PADDING_BYTES;
             grant.merge(more(add).await?);
             text.reserve_exact(add);
         }
@@ -237,49 +214,145 @@ fn decompress(encoding: &str, bytes: &[u8], most: usize) -> Result<Vec<u8>, Refu
             reader.take(limit).read_to_end(&mut text).map_err(broken)?;
         }
     }
+    text.shrink_to(text.len() + PADDING_BYTES);
     if text.len() > most { Err(Refusal::TooLarge(most)) } else { Ok(text) }
 }
 
 async fn submit(
     web: &Web,
     stream: &Arc<Stream>,
-    text: Vec<u8>,
+    mut text: Vec<u8>,
     growing: Grant,
     start: Instant,
     received_at: SystemTime,
 ) -> Result<Answer, Refusal> {
-    let memory = &web.common.memory;
-    let grant = timeout(PRESSURE_MAX, memory.grant(text.len() + PADDING_BYTES)).await;
-    let grant = grant.ok().flatten().ok_or(Refusal::Pressure)?;
-    drop(growing);
     let number = web.common.numbers.next();
     let sender = Arc::new(Sender { name: format!("http:{number}").into(), number });
+    let compiled = stream.compiled();
     let lines = memchr::memchr_iter(b'\n', &text).count() as u64;
-    let (reply, answer) = oneshot::channel();
-    let now = Instant::now();
-    let job = Job {
-        compiled: stream.compiled(),
-        sender,
-        buffer: Buffer::of(text, grant),
-        offset: 0,
-        line: 1,
-        lines,
-        received_at,
-        start,
-        receive: now.saturating_duration_since(start),
-        queued: now,
-        overlong: None,
-        whole: stream.config.bad_requests == crate::config::BadRequests::Refuse,
-        ticket: Ticket::Request(reply),
-    };
-    match timeout(PRESSURE_MAX, stream.submit(job)).await {
-        Err(_) => return Err(Refusal::Pressure),
-        Ok(false) => return Err(Refusal::Stopping),
-        Ok(true) => {}
+    let whole = stream.config.bad_requests == BadRequests::Refuse;
+    let beyond = compiled.width.beyond(&text, lines + 1);
+    let memory = web.common.arrow.bytes_max() as u64;
+    // All or nothing cannot go in parts; and in parts, a few bytes do not fill a disk.
+    let most = if whole { memory / 2 } else { memory.saturating_mul(PARTS_MAX) };
+    if beyond > most {
+        return Err(Refusal::TooWide(beyond, most));
     }
-    match timeout(SETTLE_MAX, answer).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(_)) => Err(Refusal::Stopping),
-        Err(_) => Err(Refusal::Unsettled),
+    let parts = if whole {
+        vec![Part { range: 0..text.len(), lines, beyond }]
+    } else {
+        compiled.width.parts(&text, lines, web.common.part_bytes_max())
+    };
+    let mut request = Request {
+        web,
+        stream,
+        compiled,
+        sender,
+        since: (start, received_at),
+        whole,
+        place: (1, 0),
+        answers: Vec::new(),
+        until: None,
+    };
+    if let [part] = &parts[..] {
+        let beyond = part.beyond;
+        request.part(std::mem::take(&mut text), beyond).await?;
+    } else {
+        for part in parts {
+            let one = text.get(part.range).unwrap_or_default().to_vec();
+            request.part(one, part.beyond).await?;
+        }
+    }
+    drop((text, growing));
+    request.answer().await
+}
+
+/// A request whose parts are handed over.
+struct Request<'a> {
+    web: &'a Web,
+    stream: &'a Arc<Stream>,
+    compiled: Arc<Compiled>,
+    sender: Arc<Sender>,
+    since: (Instant, SystemTime),
+    whole: bool,
+    /// Line and offset of the next part.
+    place: (u64, u64),
+    answers: Vec<oneshot::Receiver<Answer>>,
+    /// When what was taken has to be settled; before, the client may be told to come again.
+    until: Option<tokio::time::Instant>,
+}
+
+impl Request<'_> {
+    /// Waits, but not forever. Once a part has been taken nobody may say that nothing was.
+    async fn wait<T>(&self, what: impl Future<Output = T>) -> Result<T, Refusal> {
+        match self.until {
+            None => timeout(PRESSURE_MAX, what).await.map_err(|_| Refusal::Pressure),
+            Some(until) => timeout_at(until, what).await.map_err(|_| Refusal::Unsettled),
+        }
+    }
+
+    fn refusal(&self, first: Refusal) -> Refusal {
+        if self.until.is_none() { first } else { Refusal::Unsettled }
+    }
+
+    async fn part(&mut self, text: Vec<u8>, beyond: u64) -> Result<(), Refusal> {
+        let common = &self.web.common;
+        let (line, offset) = self.place;
+        let (mut lines, len) = (memchr::memchr_iter(b'\n', &text).count() as u64, text.len());
+        self.place = (line + lines, offset + len as u64);
+        let mut arrow = None;
+        let mut overlong = None;
+        let mut passed_bytes = 0;
+        let mut text = text;
+        if beyond > common.arrow.bytes_max() as u64 {
+            let most = common.arrow.bytes_max();
+            overlong = Some(hand::wide(&text, &self.sender, (line, offset), beyond, most));
+            (text, lines, passed_bytes) = (Vec::new(), 0, len as u64);
+        }
+        let grant = self.wait(common.memory.grant(text.len() + PADDING_BYTES)).await?;
+        let grant = grant.ok_or_else(|| self.refusal(Refusal::Pressure))?;
+        if beyond > 0 && overlong.is_none() {
+            let grant = self.wait(common.arrow_grant(beyond)).await?;
+            arrow = Some(grant.ok_or_else(|| self.refusal(Refusal::Pressure))?);
+        }
+        let (reply, answer) = oneshot::channel();
+        let now = Instant::now();
+        let job = Job {
+            compiled: Arc::clone(&self.compiled),
+            sender: Arc::clone(&self.sender),
+            buffer: Buffer::of(text, grant),
+            offset,
+            line,
+            lines,
+            received_at: self.since.1,
+            start: self.since.0,
+            receive: now.saturating_duration_since(self.since.0),
+            queued: now,
+            overlong,
+            passed_bytes,
+            arrow,
+            whole: self.whole,
+            ticket: Ticket::Request(reply),
+        };
+        if !self.wait(self.stream.submit(job)).await? {
+            return Err(self.refusal(Refusal::Stopping));
+        }
+        self.answers.push(answer);
+        self.until.get_or_insert_with(|| tokio::time::Instant::now() + SETTLE_MAX);
+        Ok(())
+    }
+
+    /// What became of all parts. An answer that nobody gives any more is that of a service that was ended
+    /// by force: some of it may be stored.
+    async fn answer(mut self) -> Result<Answer, Refusal> {
+        let mut all: Option<Answer> = None;
+        for answer in std::mem::take(&mut self.answers) {
+            let answer = self.wait(answer).await?.map_err(|_| Refusal::Unsettled)?;
+            all = Some(match all {
+                None => answer,
+                Some(all) => all.and(answer, ANSWER_REJECTS_MAX),
+            });
+        }
+        all.ok_or(Refusal::Unsettled)
     }
 }

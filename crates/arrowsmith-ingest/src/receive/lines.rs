@@ -10,7 +10,7 @@ use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
 use crate::job::Sender;
 
 /// Text of an overlong line that is kept, in bytes.
-const OVERLONG_KEPT_BYTES: usize = 64 << 10;
+pub(crate) const OVERLONG_KEPT_BYTES: usize = 64 << 10;
 
 /// Where the next byte stands, and what is passed over.
 #[derive(Debug)]

@@ -37,27 +37,30 @@ pub(crate) async fn listen(
             Err(error) => {
                 // Out of descriptors, as a rule: some connection has to end first.
                 tracing::warn!(%error, "a connection cannot be taken");
+                common.http_doors.make_room();
+                common.lines_doors.make_room();
                 sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let Ok(permit) = Arc::clone(&common.connections).try_acquire_owned() else {
-            common.metrics.closed.with_label_values(&["limit"]).inc();
-            continue;
-        };
+        let visitor = common.lines_doors.enter();
         let (common, stream, tls) = (Arc::clone(&common), Arc::clone(&stream), tls.clone());
         tasks.spawn(async move {
-            let _permit = permit;
             let name = format!("tcp:{peer}");
             drop(socket.set_nodelay(true));
             let _open = Open::new(&common, &stream);
-            let receiver = Receiver::new(Arc::clone(&common), Arc::clone(&stream), &name);
+            let receiver = |visitor| {
+                Receiver::new(Arc::clone(&common), Arc::clone(&stream), &name, Some(visitor))
+            };
             match tls {
-                None => drop(receiver.run(socket).await),
-                Some(tls) => match timeout(tls::HANDSHAKE_MAX, tls.accept(socket)).await {
-                    Ok(Ok(socket)) => drop(receiver.run(socket).await),
-                    _ => common.metrics.closed.with_label_values(&["tls"]).inc(),
-                },
+                None => {
+                    receiver(visitor).run(socket).await;
+                }
+                Some(tls) => {
+                    if let Some(socket) = tls::accept(&common, &tls, socket, &visitor).await {
+                        receiver(visitor).run(socket).await;
+                    }
+                }
             }
         });
     }
@@ -69,14 +72,7 @@ pub(crate) async fn listen(
 pub(crate) async fn dial(common: Arc<Common>, stream: Arc<Stream>, address: String) {
     let mut wait = DIAL_WAIT[0];
     loop {
-        let stop = stopped(common.stop.clone());
-        let closed = tokio::select! {
-            closed = dial_once(&common, &stream, &address) => closed,
-            () = stop => {
-                return;
-            }
-        };
-        match closed {
+        match dial_once(&common, &stream, &address).await {
             Ok(Closed::Stop) => return,
             Ok(closed) => {
                 tracing::info!(address, why = closed.name(), "the source has gone");
@@ -99,14 +95,24 @@ async fn dial_once(
     stream: &Arc<Stream>,
     address: &str,
 ) -> io::Result<Closed> {
-    let socket = timeout(tls::HANDSHAKE_MAX, TcpStream::connect(address)).await??;
+    // The end is waited for until there is a connection; then its receiver takes what is there, and ends.
+    let connect = async {
+        tokio::select! {
+            socket = timeout(tls::HANDSHAKE_MAX, TcpStream::connect(address)) => Ok(Some(socket??)),
+            () = stopped(common.stop.clone()) => io::Result::Ok(None),
+        }
+    };
+    let Some(socket) = connect.await? else { return Ok(Closed::Stop) };
     let _open = Open::new(common, stream);
     let name = format!("dial:{address}");
-    let receiver = Receiver::new(Arc::clone(common), Arc::clone(stream), &name);
+    let receiver = Receiver::new(Arc::clone(common), Arc::clone(stream), &name, None);
     match &stream.config.dial_tls {
         None => Ok(receiver.run(socket).await),
         Some(authorities) => {
-            let socket = tls::connect(authorities, address, socket).await?;
+            let socket = tokio::select! {
+                socket = tls::connect(authorities, address, socket) => socket?,
+                () = stopped(common.stop.clone()) => return Ok(Closed::Stop),
+            };
             Ok(receiver.run(socket).await)
         }
     }
