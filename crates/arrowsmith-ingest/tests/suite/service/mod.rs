@@ -14,6 +14,7 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_ipc::reader::FileReader;
 use arrowsmith_ingest::{Config, Service};
 
+mod answers;
 mod away;
 mod faults;
 mod types;
