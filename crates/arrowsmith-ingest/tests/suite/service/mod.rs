@@ -18,6 +18,7 @@ mod answers;
 mod away;
 mod faults;
 mod types;
+mod widths;
 
 /// The configuration of one stream `s` with the field `n`, and more settings.
 fn config(folder: &Path, settings: &[&str]) -> Config {
