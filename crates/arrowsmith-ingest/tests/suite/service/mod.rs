@@ -16,6 +16,7 @@ use arrowsmith_ingest::{Config, Service};
 
 mod answers;
 mod away;
+mod cut;
 mod faults;
 mod types;
 mod widths;
