@@ -18,6 +18,7 @@ mod answers;
 mod away;
 mod cut;
 mod faults;
+mod follow;
 mod types;
 mod widths;
 
