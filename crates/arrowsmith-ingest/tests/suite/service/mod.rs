@@ -17,6 +17,7 @@ use arrowsmith_ingest::{Config, Service};
 mod answers;
 mod away;
 mod cut;
+mod doors;
 mod faults;
 mod follow;
 mod types;
