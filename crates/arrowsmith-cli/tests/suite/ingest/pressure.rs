@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! More than the service can take: many connections, bursts, and a consumer that sleeps.
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Stdio;
 use std::sync::mpsc;
 use std::thread;
@@ -87,6 +88,33 @@ fn a_burst_over_http_is_taken_or_put_off_and_never_lost() {
     assert_eq!(summary["rejected"], 0, "{summary:?}");
     // What was put off was not taken: nothing comes twice.
     assert_eq!(assert_all(&service.ids(), 0..6_400_000), 0);
+}
+
+#[test]
+fn a_few_bytes_that_would_become_many_rows_take_no_memory() {
+    let columns: Vec<String> = (0..80).map(|n| format!("c{n}: int64")).collect();
+    let wide = format!(
+        "[stream.w]\nschema = '{}'\n[[stream.w.sink]]\ntype = 'directory'\npath = 'w'\n\
+         [limits]\nbody_bytes = '4MiB'\nrecord_bytes = '1MiB'\n",
+        columns.join(", ")
+    );
+    let mut service = Service::new("memory = '8MiB'", "", &wide);
+    service.run();
+    // 800 MB of Arrow data, and a little that fits.
+    let post = |records: usize| {
+        let body = "{}\n".repeat(records);
+        let mut stream = TcpStream::connect(("127.0.0.1", service.http)).unwrap();
+        let length = body.len();
+        let head = "POST /v1/w HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length:";
+        write!(stream, "{head} {length}\r\n\r\n{body}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer[..12].to_owned()
+    };
+    assert_eq!(post(1_300_000), "HTTP/1.1 413");
+    assert_eq!(post(1000), "HTTP/1.1 200");
+    service.assert_memory(8 << 20);
+    service.end();
 }
 
 #[test]
