@@ -3,15 +3,19 @@
 // all text goes in as text, never as markup, because it comes from whoever sends records.
 "use strict";
 
-const HISTORY = 120; // Points of the chart: seconds.
+const LIVE = 120; // Points of the chart that are collected here, a second each, until the service has more.
+const COLOURS = ["--blue", "--good", "--warn", "--bad", "--soft"];
 const LOST_MS = 5000; // Without news for so long, the page says so.
 const POLL_MS = 1000;
+const REMEMBER_MS = 5000;
 
 const $ = (id) => document.getElementById(id);
-const history = [];
+const live = new Map(); // Bytes in each second, by stream.
+let past = null; // The last hour as the service kept it.
 let before = null;
 let newsAt = 0;
 let events = null;
+let redraw = () => {};
 
 function number(value) {
   return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
@@ -40,7 +44,10 @@ function time(ms) {
 function duration(s) {
   if (!Number.isFinite(s)) return "–";
   const [d, h, m] = [Math.floor(s / 86400), Math.floor(s / 3600) % 24, Math.floor(s / 60) % 60];
-  return d ? `${d} d ${h} h` : h ? `${h} h ${m} min` : m ? `${m} min ${Math.floor(s % 60)} s` : `${Math.floor(s)} s`;
+  const parts = [[d, "d"], [h, "h"], [m, "min"], [Math.floor(s) % 60, "s"]];
+  const first = parts.findIndex(([count]) => count > 0);
+  if (first < 0) return "0 s";
+  return parts.slice(first, first + 2).filter(([count]) => count > 0).map(([count, unit]) => `${count} ${unit}`).join(" ");
 }
 
 function element(name, text, className) {
@@ -63,11 +70,12 @@ function totals(status) {
     ["On their way", all.in_flight_records],
   ].map(([name, value]) => [name, number(value)]);
   shown.push(["Connections", number(status.connections)]);
-  const memory = bytes(status.memory_bytes);
-  shown.push(["Text in memory", status.memory_bytes_max ? `${memory} of ${bytes(status.memory_bytes_max)}` : memory]);
-  $("totals").replaceChildren(...shown.map(([name, value]) => {
+  const most = status.memory_bytes_max ? `of ${bytes(status.memory_bytes_max)}` : undefined;
+  shown.push(["Text in memory", bytes(status.memory_bytes), most]);
+  $("totals").replaceChildren(...shown.map(([name, value, more]) => {
     const pair = element("div");
     pair.append(element("dt", name), element("dd", value));
+    if (more) pair.lastChild.append(" ", element("small", more));
     if (name === "Rejected" && all.rejected_records > 0) pair.lastChild.className = "alarm";
     return pair;
   }));
@@ -99,28 +107,92 @@ function stages(status, seconds) {
       bar.append(level);
       box.append(bar, element("div", `queue ${number(stage.queue)} of ${number(stage.queue_max)}`, "soft"));
     }
-    box.append(element("div", `p50 ${time(stage.p50_ms)} · p99 ${time(stage.p99_ms)}`, "soft"));
+    const times = element("div", undefined, "soft times");
+    times.append(element("span", `p50 ${time(stage.p50_ms)}`), " ", element("span", `p99 ${time(stage.p99_ms)}`));
+    box.append(times);
     return box;
   }));
 }
 
-function chart(status, seconds) {
-  const volume = perSecond(status.totals && status.totals.received_bytes,
-    before && before.totals && before.totals.received_bytes, seconds);
-  if (Number.isFinite(volume)) history.push(volume);
-  if (history.length > HISTORY) history.shift();
-  const most = Math.max(1, ...history);
-  const points = history.map((value, i) =>
-    `${(600 * (HISTORY - history.length + i)) / (HISTORY - 1)},${116 - (110 * value) / most}`);
-  const line = points.length ? "M" + points.join("L") : "";
-  $("line").setAttribute("d", line);
-  $("area").setAttribute("d", line && `${line}L600,120L${points[0].split(",")[0]},120Z`);
-  $("rate-now").textContent = `${bytes(volume)}/s now, ${bytes(history.length ? most : NaN)}/s at most`;
+function svg(name, attributes, text) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
 }
 
-function row(cells) {
+// The least of 1, 2, 5, 10, … that is not below a value.
+function round(value) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
+  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value);
+}
+
+function chart(status, seconds) {
+  const old = new Map(((before && before.streams) || []).map((stream) => [stream.name, stream.received_bytes]));
+  for (const stream of status.streams || []) {
+    const rate = perSecond(stream.received_bytes, old.get(stream.name), seconds);
+    if (!live.has(stream.name)) live.set(stream.name, []);
+    const points = live.get(stream.name);
+    if (Number.isFinite(rate)) points.push(rate);
+    if (points.length > LIVE) points.shift();
+  }
+  const volume = perSecond(status.totals && status.totals.received_bytes,
+    before && before.totals && before.totals.received_bytes, seconds);
+  const [step, streams] = rates();
+  const most = Math.max(0, ...streams.flatMap(([, points]) => points));
+  $("rate-now").textContent = `${bytes(volume)}/s now, all streams together; one stream ${bytes(most)}/s at most`;
+  redraw = () => draw(step, streams, most);
+  redraw();
+}
+
+// What is drawn: seconds from point to point, and the points of each stream, the newest last.
+function rates() {
+  const kept = past ? past.streams.map((stream) => [stream.name, stream.bytes_per_s]) : [];
+  const longest = (all) => Math.max(0, ...all.map(([, points]) => points.length));
+  const here = [...live];
+  // Points from second to second show more, as long as nothing is known that was before them.
+  if (kept.length && longest(kept) * past.step_s > longest(here) + 2 * past.step_s) return [past.step_s, kept];
+  return [1, here];
+}
+
+function draw(step, streams, most) {
+  const [width, height, left, bottom] = [$("chart").clientWidth || 600, 180, 64, 20];
+  const top = round(most) || 1;
+  const span = Math.max(60, step * (Math.max(2, ...streams.map(([, points]) => points.length)) - 1));
+  const x = (ago) => left + ((width - left - 4) * (span - ago)) / span;
+  const y = (value) => 8 + ((height - bottom - 8) * (top - value)) / top;
+  const axes = [];
+  for (const value of [0, top / 2, top]) {
+    axes.push(svg("path", { d: `M${left},${y(value)}H${width}` }));
+    axes.push(svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, bytes(value) + "/s"));
+  }
+  const marks = width < 480 ? 2 : 4;
+  for (let mark = 0; mark <= marks; mark += 1) {
+    const ago = (span * (marks - mark)) / marks;
+    const anchor = mark === marks ? "end" : mark === 0 ? "start" : "middle";
+    axes.push(svg("text", { x: x(ago), y: height - 4, "text-anchor": anchor }, ago ? `−${duration(ago)}` : "now"));
+  }
+  $("axes").replaceChildren(...axes);
+  const colour = (i) => `var(${COLOURS[i % COLOURS.length]})`;
+  $("lines").replaceChildren(...streams.map(([, points], i) => {
+    const d = points.map((value, at) => `${x(step * (points.length - 1 - at)).toFixed(1)},${y(value).toFixed(1)}`);
+    return svg("path", { d: d.length ? "M" + d.join("L") : "", style: `stroke: ${colour(i)}` });
+  }));
+  $("legend").replaceChildren(...streams.map(([name, points], i) => {
+    const item = element("li");
+    const swatch = element("i");
+    swatch.style.background = colour(i);
+    item.append(swatch, `${name} ${bytes(points[points.length - 1])}/s`);
+    return item;
+  }));
+}
+
+// A row; each cell has the name of its column, which a narrow page shows beside it.
+function row(table, cells) {
   const made = element("tr");
+  const names = [...$(table).tHead.rows[0].cells].map((cell) => cell.textContent);
   made.append(...cells.map((cell) => (cell instanceof Node ? cell : element("td", cell))));
+  [...made.cells].forEach((cell, i) => { cell.dataset.name = names[i]; });
   return made;
 }
 
@@ -131,7 +203,7 @@ function tables(status, seconds) {
     const then = old.get(stream.name);
     const rate = perSecond(stream.received_records, then && then.received_records, seconds);
     const latency = stream.latency_ms || {};
-    return row([
+    return row("streams", [
       stream.name, number(stream.connections), count(rate), number(stream.received_records),
       number(stream.published_records), element("td", number(stream.rejected_records), stream.rejected_records > 0 ? "alarm" : ""),
       number(stream.spooled_records), time(latency.p50), time(latency.p99),
@@ -141,7 +213,7 @@ function tables(status, seconds) {
   $("sinks").tBodies[0].replaceChildren(...sinks.map(([stream, sink]) => {
     const state = element("td", sink.up ? "up" : "away", sink.up ? "up" : "down");
     if (sink.error) state.title = sink.error;
-    return row([
+    return row("sinks", [
       stream, sink.name, state, number(sink.published_records), number(sink.published_messages),
       bytes(sink.published_bytes), number(sink.queue),
       sink.spool_records ? `${number(sink.spool_records)} (${bytes(sink.spool_bytes)})` : "0", number(sink.retries),
@@ -172,7 +244,8 @@ function show(status) {
   // A process that was started anew counts from zero.
   if (before && status.uptime_s < before.uptime_s) {
     before = null;
-    history.length = 0;
+    past = null;
+    live.clear();
   }
   const seconds = before ? status.uptime_s - before.uptime_s : NaN;
   if (before && !(seconds > 0)) return;
@@ -204,6 +277,15 @@ async function poll() {
   }
 }
 
+async function remember() {
+  try {
+    const answer = await fetch("v1/status/history.json" + query, { cache: "no-store" });
+    if (answer.ok) past = await answer.json();
+  } catch {
+    // As above.
+  }
+}
+
 function listen() {
   events = new EventSource("v1/status/events" + query);
   events.onmessage = (event) => {
@@ -223,6 +305,9 @@ function watch() {
   if (events && events.readyState === EventSource.CLOSED) listen();
 }
 
+remember();
 poll();
 listen();
+addEventListener("resize", () => redraw());
 setInterval(watch, POLL_MS);
+setInterval(remember, REMEMBER_MS);

@@ -16,6 +16,7 @@ mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod history;
 mod job;
 mod latency;
 mod memory;
@@ -42,6 +43,7 @@ mod stream;
 mod tls;
 mod web;
 mod width;
+mod work;
 
 pub use config::Config;
 pub use service::{Service, StreamSummary, Summary};

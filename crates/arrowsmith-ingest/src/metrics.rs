@@ -64,6 +64,14 @@ pub struct StreamMetrics {
     pub stages: [Histogram; 6],
 }
 
+/// Seconds that parser threads took for each of their stages, by the clock.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct StageTimes {
+    pub(crate) parse: f64,
+    pub(crate) resize: f64,
+    pub(crate) serialize: f64,
+}
+
 /// What is counted of a sink of a stream.
 pub struct SinkMetrics {
     /// Records stored where they belong.
@@ -131,10 +139,11 @@ const SINK_GAUGES: [(&str, &str); 5] = [
     ("spool_damaged_bytes", "Bytes met in the spool since the start that are no messages any more"),
 ];
 
-/// From 10 µs to about 80 s, each 1.3 times the one before.
-fn buckets() -> Vec<f64> {
-    (0..61).map(|power| 1e-5 * 1.3_f64.powi(power)).collect()
-}
+/// Bounds in seconds, in decimal as they are shown: three for each power of ten.
+const BUCKETS: [f64; 22] = [
+    0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+    0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0,
+];
 
 fn failed(error: prometheus::Error) -> Error {
     Error::Config(format!("metrics: {error}"))
@@ -168,7 +177,7 @@ impl Metrics {
             all.iter().map(one).collect()
         };
         let histogram = |name: &str, help: &str, labels: &[&str]| {
-            let options = HistogramOpts::new(name, help).buckets(buckets());
+            let options = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
             register(&registry, HistogramVec::new(options, labels).map_err(failed)?)
         };
         let gauge = |name: &str, help: &str| {

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use crate::config::{Config, Fsync, StreamConfig};
+use crate::history::{self, History};
 use crate::latency::Latency;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
@@ -127,6 +128,7 @@ impl Service {
                 streams: board,
                 rejects: last_rejects,
             },
+            history: History::default(),
             admin_token: config.service.admin_token.clone(),
             ready: AtomicBool::new(false),
         });
@@ -172,6 +174,7 @@ impl Service {
                 self.stages.receive(task);
             }
         }
+        self.stages.receive(history::keep(Arc::clone(&self.web)));
         let service = &self.config.service;
         if let Some(collector) = &service.otlp {
             let task = otlp::export(Arc::clone(common), collector.clone());

@@ -8,10 +8,11 @@ use std::time::{Instant, SystemTime};
 use prometheus::Histogram;
 use serde_json::{Value, json};
 
-use crate::metrics::{Metrics, SinkMetrics, quantile};
+use crate::metrics::{Metrics, SinkMetrics, StageTimes, quantile};
 use crate::rejects::Line;
 use crate::sink::QUEUE_MAX;
 use crate::stream::{ORDER_MAX, Stream};
+use crate::work::Work;
 
 /// Rejects that are shown.
 const REJECTS_MAX: usize = 20;
@@ -169,6 +170,21 @@ impl Board {
         })
     }
 
+    /// Whether a sink wants messages serialized.
+    fn serializes(&self) -> bool {
+        let wants =
+            |stream: &Stream| stream.needs.read().unwrap_or_else(PoisonError::into_inner).payload;
+        self.streams.iter().any(|(stream, _)| wants(stream))
+    }
+
+    /// Bytes and records received, by stream.
+    pub(crate) fn received(&self) -> Vec<(u64, u64)> {
+        let one = |(stream, _): &Shown| {
+            (stream.metrics.received_bytes.get(), stream.metrics.records.get())
+        };
+        self.streams.iter().map(one).collect()
+    }
+
     fn stages(&self, totals: Counts) -> Value {
         let sum = |value: &dyn Fn(&Stream) -> u64| -> u64 {
             self.streams.iter().map(|(stream, _)| value(stream)).sum()
@@ -186,20 +202,43 @@ impl Board {
         };
         let publish: Vec<&Histogram> = sinks().map(|sink| &sink.publish).collect();
         let sink_count = self.streams.iter().map(|(_, sinks)| sinks.len()).sum::<usize>();
-        json!([
-            stage("receive", totals.received, text, 0, 0, &of(0)),
-            stage("parse", totals.received, text, parse_queue, ORDER_MAX, &of(2)),
-            stage("resize", rows, arrow, 0, 0, &of(3)),
-            stage("serialize", rows, arrow, 0, 0, &of(4)),
+        let seconds = |stage: usize| -> f64 {
+            of(stage).iter().map(|histogram| histogram.get_sample_sum()).sum()
+        };
+        let times = StageTimes { parse: seconds(2), resize: seconds(3), serialize: seconds(4) };
+        let work = Work::now(times);
+        let busy = |of: fn(Work) -> f64| work.map(of);
+        let queues = (publish_queue, QUEUE_MAX * sink_count);
+        let (received, published) = (totals.received, totals.published);
+        let mut stages = vec![
+            stage("receive", (received, text), (0, 0), busy(|work| work.receive), &of(0)),
             stage(
-                "publish",
-                totals.published,
-                arrow,
-                publish_queue,
-                QUEUE_MAX * sink_count,
-                &publish
+                "parse",
+                (received, text),
+                (parse_queue, ORDER_MAX),
+                busy(|work| work.parse),
+                &of(2),
             ),
-        ])
+            stage("resize", (rows, arrow), (0, 0), busy(|work| work.resize), &of(3)),
+        ];
+        // Where no sink wants messages serialized, there is no such stage.
+        if of(4).iter().any(|histogram| histogram.get_sample_count() > 0) || self.serializes() {
+            stages.push(stage(
+                "serialize",
+                (rows, arrow),
+                (0, 0),
+                busy(|work| work.serialize),
+                &of(4),
+            ));
+        }
+        stages.push(stage(
+            "publish",
+            (published, arrow),
+            queues,
+            busy(|work| work.publish),
+            &publish,
+        ));
+        stages.into()
     }
 }
 
@@ -207,23 +246,24 @@ fn milliseconds(seconds: Option<f64>) -> Option<f64> {
     seconds.map(|seconds| seconds * 1e3)
 }
 
+/// A stage: records and bytes that went through it, what waits for it and how much may, the seconds that
+/// processors worked for it, where the system tells, and those that went by, waiting among them.
 fn stage(
     name: &str,
-    records: u64,
-    bytes: u64,
-    queue: i64,
-    queue_max: usize,
+    (records, bytes): (u64, u64),
+    (queue, queue_max): (i64, usize),
+    busy_s: Option<f64>,
     times: &[&Histogram],
 ) -> Value {
-    let busy: f64 = times.iter().map(|histogram| histogram.get_sample_sum()).sum();
     // Of several streams, that of the slowest.
     let worst = |share: f64| {
         let all = times.iter().filter_map(|histogram| quantile(histogram, share));
         milliseconds(all.reduce(f64::max))
     };
+    let clock_s: f64 = times.iter().map(|histogram| histogram.get_sample_sum()).sum();
     json!({
         "name": name, "records": records, "bytes": bytes, "queue": queue, "queue_max": queue_max,
-        "busy_s": busy, "p50_ms": worst(0.5), "p99_ms": worst(0.99),
+        "busy_s": busy_s, "clock_s": clock_s, "p50_ms": worst(0.5), "p99_ms": worst(0.99),
     })
 }
 

@@ -26,6 +26,7 @@ use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use crate::history::History;
 use crate::receive::http::{bearer, is_known, post as post_records};
 use crate::receive::refusal::Refusal;
 use crate::receive::tcp::Tasks;
@@ -58,6 +59,7 @@ pub(crate) struct Web {
     pub(crate) common: Arc<Common>,
     pub(crate) streams: HashMap<String, Arc<Stream>>,
     pub(crate) board: Board,
+    pub(crate) history: History,
     pub(crate) admin_token: Option<String>,
     /// Whether everything has been opened, and ends not yet.
     pub(crate) ready: AtomicBool,
@@ -111,6 +113,7 @@ pub(crate) fn admin(web: &Arc<Web>) -> Router<Arc<Web>> {
         .route("/metrics", get(metrics))
         .route("/v1/status.json", get(status))
         .route("/v1/status/events", get(events))
+        .route("/v1/status/history.json", get(history))
         .route_layer(from_fn_with_state(Arc::clone(web), guard));
     let file = |kind: &'static str, text: &'static str| {
         get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
@@ -160,6 +163,13 @@ async fn metrics(State(web): State<Arc<Web>>) -> Response {
 async fn status(State(web): State<Arc<Web>>, Extension(guest): Extension<Arc<Guest>>) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (headers, web.status(web.texts(&guest)).to_string()).into_response()
+}
+
+/// The last hour, stream by stream.
+async fn history(State(web): State<Arc<Web>>) -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    let names: Vec<&str> = web.board.streams.iter().map(|(stream, _)| &*stream.name).collect();
+    (headers, web.history.value(&names).to_string()).into_response()
 }
 
 async fn ready(State(web): State<Arc<Web>>) -> Response {

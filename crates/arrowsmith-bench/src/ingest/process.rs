@@ -140,7 +140,7 @@ impl Service {
         let status: serde_json::Value = serde_json::from_str(&text).map_err(failed)?;
         let stages = status["stages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let one = |stage: &serde_json::Value| {
-            Some((stage["name"].as_str()?.to_owned(), stage["busy_s"].as_f64()?))
+            Some((stage["name"].as_str()?.to_owned(), stage["clock_s"].as_f64()?))
         };
         Ok(stages.iter().filter_map(one).collect())
     }

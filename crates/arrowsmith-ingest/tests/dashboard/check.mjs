@@ -55,7 +55,7 @@ function status(t, changes = {}) {
     totals: { received_records: 1000 * t, received_bytes: 250_000 * t, published_records: 990 * t, rejected_records: 4 * t,
       spooled_records: 6 * t, in_flight_records: 0 },
     stages: ["receive", "parse", "resize", "serialize", "publish"].map(stage),
-    streams: [{ name: "trip", connections: 3, received_records: 1000 * t, published_records: 990 * t, rejected_records: 4 * t,
+    streams: [{ name: "trip", connections: 3, received_bytes: 250_000 * t, received_records: 1000 * t, published_records: 990 * t, rejected_records: 4 * t,
       spooled_records: 6 * t, latency_ms: { p50: 1.5, p99: 2500 },
       sinks: [{ name: "pulsar-0", kind: "pulsar", up: false, published_records: 990 * t, published_messages: t, published_bytes: 1e9,
         spool_records: 6 * t, spool_bytes: 5e6, queue: 2, retries: 7, error: "connection refused" }] }],
@@ -74,6 +74,12 @@ async function recorded() {
     if (name === "/v1/status.json") {
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify(state));
+    } else if (name === "/v1/status/history.json") {
+      response.setHeader("content-type", "application/json");
+      const rates = (rate) => Array.from({ length: 720 }, (_, i) => rate * (i % 100));
+      response.end(JSON.stringify({ step_s: 5, streams: [
+        { name: "trip", bytes_per_s: rates(1000), records_per_s: rates(1) },
+        { name: "battery", bytes_per_s: rates(2000), records_per_s: rates(2) }] }));
     } else if (name === "/v1/status/events") {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.flushHeaders();
@@ -108,7 +114,14 @@ async function recorded() {
   assert.match(await text(page, "#streams tbody"), /trip\s+3\s+1.00 k\s+3,000\s+2,970\s+12\s+18\s+1.50 ms\s+2.50 s/);
   assert.match(await text(page, "#sinks tbody"), /pulsar-0\s+away\s+2,970\s+3\s+1.00 GB\s+2\s+18 \(5.00 MB\)\s+7/);
   assert.match(await text(page, "#rate-now"), /250 kB\/s now/);
-  assert.notEqual(await page.locator("#line").getAttribute("d"), "");
+  // An hour of two streams that was before the page, with axes.
+  assert.equal(await page.locator("#lines path").count(), 2);
+  for (const line of await page.locator("#lines path").all()) {
+    assert.ok((await line.getAttribute("d")).split("L").length === 720);
+  }
+  const axes = await page.locator("#axes text").allTextContents();
+  for (const mark of ["200 kB/s", "100 kB/s", "0 B/s", "−59 min 55 s", "now"]) assert.ok(axes.includes(mark), axes.join());
+  assert.match(await text(page, "#legend"), /trip .*battery/s);
   // What senders wrote is shown and never obeyed.
   assert.ok((await text(page, "#rejects")).includes("<script>window.evil = 1</script>"));
   assert.equal(await page.locator("#evil").count(), 0);
@@ -124,9 +137,21 @@ async function recorded() {
   await until(page, "#totals", "500");
   assert.ok((await text(page, "#rate-now")).startsWith("–"));
 
-  const phone = await open(url, { width: 360, height: 740 });
+  const phone = await open(url, { width: 390, height: 844 });
   await until(phone.page, "#stages", "publish");
   await fits(phone.page);
+  // Nothing is cut off: tables are lists of named cells there.
+  for (const table of ["#streams", "#sinks"]) {
+    const [inner, outer] = await phone.page.evaluate((s) => {
+      const box = document.querySelector(s).parentElement;
+      return [box.scrollWidth, box.clientWidth];
+    }, table);
+    assert.ok(inner <= outer, `${table} is ${inner} wide in ${outer}`);
+  }
+  assert.equal(await phone.page.locator("#streams td").nth(3).getAttribute("data-name"), "Received");
+  for (const part of await phone.page.locator("#stages .times span").all()) {
+    assert.ok((await part.boundingBox()).height < 30, "a time breaks before its unit");
+  }
   assert.equal(await phone.page.evaluate(() => getComputedStyle(document.querySelector("#stages")).gridTemplateColumns.split(" ").length), 1);
 
   // The service goes away, and comes back.
@@ -148,12 +173,12 @@ async function recorded() {
 async function live() {
   const { page, faults } = await open(what, { width: 1280, height: 1180 });
   await until(page, "#state", "running");
-  const stages = page.locator("#stages li");
   await page.waitForFunction(() => {
     const rate = document.querySelector("[data-stage=parse] .big")?.innerText;
     return rate && !/^(–|0) /.test(rate);
   }, null, { timeout: 15000 });
-  assert.equal(await stages.count(), 5);
+  // Files take batches: nothing is serialized.
+  assert.deepEqual(await page.locator("#stages h3").allInnerTexts(), ["receive", "parse", "resize", "publish"]);
   const received = (await text(page, "#totals > div:nth-child(1) dd")).replaceAll(",", "");
   assert.ok(Number(received) > 0, received);
   assert.ok((await page.locator("#streams tbody tr").count()) > 0);
@@ -164,7 +189,7 @@ async function live() {
     await page.waitForTimeout(8000);
     await page.screenshot({ path: picture, fullPage: true });
   }
-  await page.setViewportSize({ width: 360, height: 740 });
+  await page.setViewportSize({ width: 390, height: 844 });
   await fits(page);
   if (picture) await page.screenshot({ path: picture.replace(/\.png$/, "-phone.png"), fullPage: true });
   assert.deepEqual(faults, []);
