@@ -49,6 +49,11 @@ pub struct IngestArgs {
     #[arg(long, value_name = "ADDRESS")]
     pub dial: Vec<String>,
 
+    /// Read these files as they grow; a pattern in quotes takes those that come later, too. How far they were
+    /// read is kept in NAME.places
+    #[arg(long, value_name = "FILES")]
+    pub follow: Vec<String>,
+
     /// Write files to this directory [default: the stream's name]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -133,6 +138,9 @@ fn settings(args: &IngestArgs) -> Vec<String> {
     }
     if !args.dial.is_empty() {
         settings.push(format!("{}={}", key("dial"), list(&args.dial)));
+    }
+    if !args.follow.is_empty() {
+        settings.push(format!("{}={}", key("follow"), list(&args.follow)));
     }
     if let Some(out) = &args.out {
         settings.push(format!("{}=directory", key("sink.0.type")));

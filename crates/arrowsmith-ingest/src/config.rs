@@ -155,7 +155,8 @@ pub struct StreamConfig {
     pub dial_tls: Option<String>,
     /// Files and patterns that are read as they grow.
     pub follow: Vec<String>,
-    /// Where the place in followed files is kept. Needed with `follow`.
+    /// Where the places in followed files are kept. Default: `NAME.places` in the folder that the service
+    /// is started in.
     pub follow_state: Option<PathBuf>,
     /// Tokens, one of which an HTTP request has to bear, or a TCP connection to send as first line.
     pub tokens: Vec<String>,
@@ -370,6 +371,9 @@ impl Config {
             self.service.threads = 1;
         }
         for (name, stream) in &mut self.streams {
+            if !stream.follow.is_empty() && stream.follow_state.is_none() {
+                stream.follow_state = Some(PathBuf::from(format!("{name}.places")));
+            }
             if stream.sinks.is_empty() {
                 stream.sinks.push(SinkConfig::directory(name));
             }
@@ -465,9 +469,6 @@ impl StreamConfig {
         }
         if let Err(error) = self.load_schema() {
             return wrong("schema", error.to_string());
-        }
-        if !self.follow.is_empty() && self.follow_state.is_none() {
-            return wrong("follow_state", "is needed to go on after a restart".to_owned());
         }
         if self.key.is_some() && self.order == OrderConfig::Column {
             return wrong("key", "a keyed stream tells its order by metadata".to_owned());

@@ -47,8 +47,12 @@ impl Needs {
 const LACKS_PULSAR: &str =
     "this build has no `pulsar`: build the command with `--features pulsar` (or `full`)";
 
+#[cfg(not(feature = "flight"))]
+const LACKS_FLIGHT: &str =
+    "this build has no `flight`: build the command with `--features flight` (or `full`)";
+
 /// Options of a sink that this build lacks, whatever they are.
-#[cfg(not(feature = "pulsar"))]
+#[cfg(not(all(feature = "pulsar", feature = "flight")))]
 #[derive(Debug, Clone, Deserialize)]
 pub struct Lacking {}
 
@@ -69,6 +73,9 @@ pub enum SinkConfig {
     /// Subscribers of an Arrow Flight endpoint.
     #[cfg(feature = "flight")]
     Flight(arrowsmith_sink_flight::FlightOptions),
+    /// Refused in builds without the feature, by a message that names it.
+    #[cfg(not(feature = "flight"))]
+    Flight(Lacking),
 }
 
 impl SinkConfig {
@@ -84,7 +91,6 @@ impl SinkConfig {
             Self::Directory(_) => "directory",
             Self::Stdout(_) => "stdout",
             Self::Pulsar(_) => "pulsar",
-            #[cfg(feature = "flight")]
             Self::Flight(_) => "flight",
         };
         if number == 0 { kind.to_owned() } else { format!("{kind}-{number}") }
@@ -101,6 +107,8 @@ impl SinkConfig {
             Self::Pulsar(_) => "pulsar".to_owned(),
             #[cfg(feature = "flight")]
             Self::Flight(options) => format!("flight {}", options.listen),
+            #[cfg(not(feature = "flight"))]
+            Self::Flight(_) => "flight".to_owned(),
         }
     }
 
@@ -112,7 +120,15 @@ impl SinkConfig {
     /// What makes no sense in the options.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
-            Self::Directory(options) => options.check(),
+            Self::Directory(options) => {
+                let path = options.path.to_string_lossy();
+                if path.contains("://") {
+                    return Err(format!(
+                        "{path}: a directory is a folder of this machine; no sink writes to a URL"
+                    ));
+                }
+                options.check()
+            }
             Self::Stdout(_) => Ok(()),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => options.check().map_err(|error| error.to_string()),
@@ -120,6 +136,8 @@ impl SinkConfig {
             Self::Pulsar(_) => Err(LACKS_PULSAR.to_owned()),
             #[cfg(feature = "flight")]
             Self::Flight(options) => options.check().map_err(|error| error.to_string()),
+            #[cfg(not(feature = "flight"))]
+            Self::Flight(_) => Err(LACKS_FLIGHT.to_owned()),
         }
     }
 
@@ -130,6 +148,8 @@ impl SinkConfig {
             Self::Directory(_) | Self::Stdout(_) => Needs::default(),
             #[cfg(not(feature = "pulsar"))]
             Self::Pulsar(_) => Needs::default(),
+            #[cfg(not(feature = "flight"))]
+            Self::Flight(_) => Needs::default(),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => {
                 Needs { payload: true, message_bytes_max: options.payload_bytes_max() }
@@ -164,6 +184,8 @@ impl SinkConfig {
             Self::Flight(options) => {
                 arrowsmith_sink_flight::FlightPublish::open(options.clone(), stream, schema).await
             }
+            #[cfg(not(feature = "flight"))]
+            Self::Flight(_) => Err(PublishError::fatal(LACKS_FLIGHT)),
         }
     }
 }

@@ -71,7 +71,10 @@ fn what_makes_no_sense_is_named() {
         ("[stream.a]\nschema='trip'\ncolour=1", "colour"),
         ("[stream.a]\nschema='no: such type'", "stream.a.schema"),
         ("[stream.'a/b']\nschema='trip'", "stream.a/b"),
-        ("[stream.a]\nschema='trip'\nfollow=['x']", "follow_state"),
+        (
+            "[stream.a]\nschema='trip'\n[[stream.a.sink]]\ntype='directory'\npath='s3://b/x'",
+            "s3://b/x",
+        ),
         ("[stream.a]\nschema='trip'\n[service]\nadmin_token=''", "service.admin_token"),
         ("[stream.a]\nschema='trip'\ntokens=['x ']", "tokens: number 0"),
         ("[stream.a]\nschema='a: fixed_size_binary(2147483647)'", "a row takes 2147483648 bytes"),
@@ -92,4 +95,10 @@ fn what_makes_no_sense_is_named() {
     assert!(load(SMALL, &empty, &[]).unwrap_err().to_string().contains("service.admin_token"));
     assert!(load(SMALL, &[], &["nonsense"]).is_err());
     assert!(load(SMALL, &[], &["=1"]).is_err());
+}
+
+#[test]
+fn places_are_kept_where_nothing_else_is_said() {
+    let config = load(SMALL, &[], &["stream.events.follow=[\"*.log\"]"]).unwrap();
+    assert_eq!(config.streams["events"].follow_state, Some("events.places".into()));
 }
