@@ -6,6 +6,7 @@
 pub mod flight;
 pub mod gpu;
 pub mod graph;
+pub mod ingest;
 pub mod parquet;
 pub mod parquet_reader;
 

@@ -17,6 +17,9 @@ const TARGETS: &[(&str, Body)] = &[
     ("framing", crate::framing),
     ("tcp_framing", crate::tcp_framing),
     ("spool_segment", crate::spool_segment),
+    ("ingest_http", crate::ingest::http),
+    ("ingest_configuration", crate::ingest::configuration),
+    ("ingest_places", crate::ingest::places),
     ("flight_tickets", crate::flight::tickets),
     ("number", crate::number),
     ("schema_text", crate::schema_text),
@@ -115,6 +118,21 @@ fn spool_segment() {
         }
     }
     run("spool_segment", 200);
+}
+
+#[test]
+fn ingest_http() {
+    run("ingest_http", 20);
+}
+
+#[test]
+fn ingest_configuration() {
+    run("ingest_configuration", 1000);
+}
+
+#[test]
+fn ingest_places() {
+    run("ingest_places", 1000);
 }
 
 #[test]
