@@ -51,6 +51,8 @@ pub(crate) enum Next {
     End,
     /// Ends: it has lost this many messages.
     Lost(u64),
+    /// Ends: what came after this number is no longer held, or came in an earlier run.
+    Gone(u64),
     /// Ends: it was cut off, because it took nothing for too long.
     Stalled,
 }
@@ -76,6 +78,8 @@ struct Subscriber {
     asked: Instant,
     /// Whether it waits for a message: it does not stall then.
     waits: bool,
+    /// The number that it asked to go on after, until that was looked at.
+    after: Option<u64>,
 }
 
 struct State {
@@ -83,6 +87,9 @@ struct State {
     /// Number of the first entry, counted from the beginning of the feed.
     first: u64,
     bytes: usize,
+    /// The first message's number that came, and the last one's that is no longer held.
+    begun: Option<u64>,
+    forgotten: Option<u64>,
     schema: Arc<FeedSchema>,
     subscribers: BTreeMap<u64, Subscriber>,
     subscribers_total: u64,
@@ -112,6 +119,8 @@ impl Feed {
             entries: VecDeque::new(),
             first: 0,
             bytes: 0,
+            begun: None,
+            forgotten: None,
             schema: Arc::new(schema),
             subscribers: BTreeMap::new(),
             subscribers_total: 0,
@@ -156,6 +165,7 @@ impl Feed {
             if let Some(oldest) = state.entries.pop_front() {
                 state.bytes -= oldest.bytes;
                 state.first += 1;
+                state.forgotten = state.forgotten.max(Some(oldest.sequence));
             }
         }
         let confirm = match self.delivery {
@@ -168,6 +178,7 @@ impl Feed {
         };
         let schema = Arc::clone(&state.schema);
         state.bytes += bytes;
+        state.begun.get_or_insert(sequence);
         state.entries.push_back(Entry { sequence, frames, bytes, schema, taken: false, confirm });
         drop(state);
         self.arrival.notify_waiters();
@@ -194,7 +205,12 @@ impl Feed {
         let schema = Arc::clone(entry.map_or(&state.schema, |entry| &entry.schema));
         state.subscribers_total += 1;
         let id = state.subscribers_total;
-        let subscriber = Subscriber { next, schema: Arc::clone(&schema), asked: now, waits: false };
+        let after = match start {
+            Start::After(last) => Some(last),
+            Start::Oldest | Start::Now => None,
+        };
+        let schema_of = Arc::clone(&schema);
+        let subscriber = Subscriber { next, schema: schema_of, asked: now, waits: false, after };
         state.subscribers.insert(id, subscriber);
         Some((id, schema))
     }
@@ -209,6 +225,15 @@ impl Feed {
         };
         subscriber.asked = now;
         subscriber.waits = false;
+        // Where nothing has come yet, the first message will tell.
+        if let Some(begun) = state.begun
+            && let Some(last) = subscriber.after.take()
+            && (state.forgotten.is_some_and(|gone| gone > last) || begun > last.saturating_add(1))
+        {
+            state.subscribers.remove(&id);
+            self.confirm(guard);
+            return Next::Gone(last);
+        }
         let place = subscriber.next;
         let Some(index) = place.checked_sub(first) else {
             state.subscribers.remove(&id);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrow IPC messages as Flight data: header and body are cut out of the payload where they lie.
 
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use arrow_flight::{FlightData, SchemaAsIpc};
 use arrow_ipc::writer::IpcWriteOptions;
 use arrow_ipc::{MessageHeader, root_as_message};
@@ -35,6 +38,7 @@ pub(crate) fn of(message: &Message) -> Result<Vec<FlightData>, PublishError> {
     let mut metadata = json!({
         "stream": &*message.stream,
         "sequence": message.sequence,
+        "run": run(),
         "rows": message.rows(),
         "origins": message.origins_text(),
     });
@@ -43,6 +47,15 @@ pub(crate) fn of(message: &Message) -> Result<Vec<FlightData>, PublishError> {
     }
     batch.app_metadata = metadata.to_string().into();
     Ok(frames)
+}
+
+/// When this process began to publish, in milliseconds since 1970: tells its messages from those of an earlier run.
+fn run() -> u64 {
+    static RUN: LazyLock<u64> = LazyLock::new(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+    });
+    *RUN
 }
 
 /// The messages of an IPC stream but its schema. `None` when it is none.

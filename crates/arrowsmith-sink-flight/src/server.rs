@@ -281,6 +281,11 @@ impl Subscription {
                 Next::Lost(count) => {
                     break Status::data_loss(format!("too slow: {count} messages are lost to you"));
                 }
+                Next::Gone(last) => {
+                    break Status::data_loss(format!(
+                        "what came after message {last} is no longer held, or came in an earlier run"
+                    ));
+                }
                 Next::Stalled => break Status::aborted("cut off: nothing was taken for too long"),
             }
         };

@@ -124,7 +124,8 @@ fn subscribers_begin_where_they_say() {
         (Start::Now, vec![40]),
         (Start::After(20), vec![30, 40]),
         (Start::After(25), vec![30, 40]),
-        (Start::After(0), vec![10, 20, 30, 40]),
+        (Start::After(9), vec![10, 20, 30, 40]),
+        (Start::After(0), vec![]),
         (Start::After(u64::MAX), vec![40]),
     ] {
         let feed = feed(Delivery::Wait, 10);
@@ -217,4 +218,33 @@ fn the_end_comes_after_what_there_is_and_what_is_left_is_given_back() {
     feed.give_up();
     assert!(matches!(second.try_recv(), Ok(Err(PublishError::Retry { .. }))));
     assert!(feed.is_idle());
+}
+
+#[test]
+fn what_is_no_longer_held_is_said_to_be_lost() {
+    let feed = feed(Delivery::Drop, 2);
+    let start = |start| feed.subscribe(start, Instant::now()).unwrap().0;
+    // Nothing has come yet: the first message tells whether it is the next one.
+    let (early, late) = (start(Start::After(9)), start(Start::After(3)));
+    assert!(matches!(next(&feed, early), Err(Next::Wait)));
+    assert!(matches!(next(&feed, late), Err(Next::Wait)));
+    push(&feed, 10).unwrap();
+    assert_eq!(next(&feed, early).unwrap(), 10);
+    assert!(matches!(next(&feed, late), Err(Next::Gone(3))));
+    feed.unsubscribe(early);
+    for number in [11, 12, 15] {
+        push(&feed, number).unwrap();
+    }
+    // 12 and 15 are held; numbers that are missing between were never messages of this stream.
+    for (after, expected) in [(11, Some(12)), (12, Some(15)), (13, Some(15)), (10, None), (3, None)]
+    {
+        let id = start(Start::After(after));
+        match expected {
+            Some(number) => assert_eq!(next(&feed, id).unwrap(), number, "after {after}"),
+            None => assert!(matches!(next(&feed, id), Err(Next::Gone(_))), "after {after}"),
+        }
+        feed.unsubscribe(id);
+    }
+    let id = start(Start::Oldest);
+    assert_eq!(next(&feed, id).unwrap(), 12);
 }
