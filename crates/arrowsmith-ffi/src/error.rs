@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Errors as a plain struct that any language can read, and the guard that no panic passes.
 
+use std::any::Any;
 use std::ffi::{CString, c_char};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -204,6 +205,16 @@ impl From<Error> for ErrorInfo {
     }
 }
 
+/// What is said about a panic.
+pub(crate) fn fault(panic: &(dyn Any + Send)) -> String {
+    let said = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    format!("a fault of Arrowsmith, please report it: {said}")
+}
+
 /// Runs `work`; its error, or a panic, goes to `*error` if that is not null, and `failed` is returned.
 ///
 /// # Safety
@@ -216,17 +227,7 @@ pub(crate) unsafe fn guarded<T>(
     let info = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => return done,
         Ok(Err(error)) => ErrorInfo::from(error),
-        Err(panic) => {
-            let said = panic
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| panic.downcast_ref::<&str>().copied())
-                .unwrap_or("no message");
-            ErrorInfo::new(
-                ERROR_INTERNAL,
-                &format!("a fault of Arrowsmith, please report it: {said}"),
-            )
-        }
+        Err(panic) => ErrorInfo::new(ERROR_INTERNAL, &fault(panic.as_ref())),
     };
     if !error.is_null() {
         // SAFETY: not null, and the caller's to be written.

@@ -13,6 +13,7 @@ use arrowsmith::{
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 /// Most threads that may be asked for, as on the command line.
 const THREADS_MAX: usize = u16::MAX as usize;
@@ -20,7 +21,20 @@ const THREADS_MAX: usize = u16::MAX as usize;
 /// The options that a text says; no text is none.
 pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
     let text = if text.is_empty() { b"{}" } else { text };
-    serde_json::from_slice(text).map_err(|error| Error::Config(format!("options: {error}")))
+    let refuse = |error: &dyn std::fmt::Display| Error::Config(format!("options: {error}"));
+    let options: Map<String, Value> =
+        serde_json::from_slice(text).map_err(|error| refuse(&error))?;
+    // One by one, so that an error names its option and not a column of a text that nobody wrote.
+    for (name, value) in &options {
+        let one = Map::from_iter([(name.clone(), value.clone())]);
+        if let Err(error) = T::deserialize(Value::Object(one)) {
+            let error = error.to_string();
+            let named = error.contains(name.as_str());
+            let text = if named { error } else { format!("{name}: {error}, found {value}") };
+            return Err(refuse(&text));
+        }
+    }
+    T::deserialize(Value::Object(options)).map_err(|error| refuse(&error))
 }
 
 /// A word, and what it stands for.

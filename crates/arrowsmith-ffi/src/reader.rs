@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ use arrowsmith::parquet::{EXTENSIONS, ParquetReader, describe, open_file};
 use arrowsmith::{DataFile, Error, Input, Limits, Progress, Reject, Result};
 
 use crate::bytes::{Given, Source, take};
-use crate::error::{ErrorInfo, guarded};
+use crate::error::{ErrorInfo, fault, guarded};
 use crate::export;
 use crate::options::{JsonOptions, ParquetOptions, parse};
 use crate::stream::{Valve, Valves};
@@ -408,27 +409,67 @@ pub unsafe extern "C" fn arrowsmith_reader_stream(
             if matches!(batches, Batches::Taken) {
                 return Err(Error::Config("the reader was given away before".to_owned()));
             }
-            out.write(FFI_ArrowArrayStream::new(Box::new(Stream { schema, batches })));
+            out.write(FFI_ArrowArrayStream::new(Box::new(Stream::new(schema, batches))));
             Ok(0)
         })
     }
 }
 
-/// The batches of a reader for a C stream.
-struct Stream {
+/// The batches of a reader for a C stream. Whoever holds the stream calls it, and drops it, through functions of C, which
+/// no panic may leave: so none gets as far.
+struct Stream<B> {
     schema: SchemaRef,
-    batches: Batches,
+    /// None after a panic: what is left behind one is not asked again.
+    batches: Option<B>,
 }
 
-impl Iterator for Stream {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
+impl<B> Stream<B> {
+    fn new(schema: SchemaRef, batches: B) -> Self {
+        Self { schema, batches: Some(batches) }
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        self.batches.next().map_err(export::stream_error).transpose()
+    /// Lets go of the reader.
+    fn end(&mut self) {
+        if let Some(batches) = self.batches.take() {
+            // It has told what is wrong with it, and nobody is here to be told again.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(batches)));
+        }
     }
 }
 
-impl RecordBatchReader for Stream {
+impl<B> Drop for Stream<B> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What gives batches.
+trait Gives: Send {
+    fn give(&mut self) -> Result<Option<RecordBatch>>;
+}
+
+impl Gives for Batches {
+    fn give(&mut self) -> Result<Option<RecordBatch>> {
+        self.next()
+    }
+}
+
+impl<B: Gives> Iterator for Stream<B> {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batches = self.batches.as_mut()?;
+        match catch_unwind(AssertUnwindSafe(|| batches.give())) {
+            Ok(batch) => batch.map_err(export::stream_error).transpose(),
+            Err(panic) => {
+                self.end();
+                Some(Err(ArrowError::ExternalError(fault(panic.as_ref()).into())))
+            }
+        }
+    }
+}
+
+impl<B: Gives> RecordBatchReader for Stream<B> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -438,4 +479,37 @@ impl RecordBatchReader for Stream {
 #[unsafe(no_mangle)]
 pub extern "C" fn arrowsmith_release_memory() {
     arrowsmith::release_memory();
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::ffi_stream::ArrowArrayStreamReader;
+
+    use super::*;
+
+    /// Panics when it is asked, and again when it is dropped.
+    struct Broken;
+
+    impl Gives for Broken {
+        fn give(&mut self) -> Result<Option<RecordBatch>> {
+            panic!("on purpose");
+        }
+    }
+
+    impl Drop for Broken {
+        fn drop(&mut self) {
+            panic!("and again");
+        }
+    }
+
+    #[test]
+    fn no_panic_leaves_a_stream() {
+        let schema = Arc::new(Schema::empty());
+        let stream = FFI_ArrowArrayStream::new(Box::new(Stream::new(Arc::clone(&schema), Broken)));
+        let mut reader = ArrowArrayStreamReader::try_new(stream).unwrap();
+        let error = reader.next().unwrap().unwrap_err().to_string();
+        assert!(error.contains("on purpose"), "{error}");
+        drop(reader);
+        drop(FFI_ArrowArrayStream::new(Box::new(Stream::new(schema, Broken))));
+    }
 }
