@@ -4,6 +4,7 @@ package io.arrowsmith;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 
 /** Where a reader's bytes come from. Inputs are read one after another; compressed ones are recognised. */
@@ -40,7 +41,7 @@ public final class Input {
    * @return an input
    */
   public static Input path(final Path path) {
-    return new Input(Kind.PATH, path.toString(), null, null);
+    return new Input(Kind.PATH, Objects.requireNonNull(path, "path").toString(), null, null);
   }
 
   /**
@@ -60,7 +61,8 @@ public final class Input {
    * @return an input
    */
   public static Input bytes(final byte[] bytes) {
-    return new Input(Kind.BYTES, null, ByteBuffer.wrap(bytes), null);
+    return new Input(
+        Kind.BYTES, null, ByteBuffer.wrap(Objects.requireNonNull(bytes, "bytes")), null);
   }
 
   /**
@@ -70,7 +72,8 @@ public final class Input {
    * @return an input
    */
   public static Input buffer(final ByteBuffer buffer) {
-    return new Input(Kind.BYTES, null, buffer.duplicate(), null);
+    return new Input(
+        Kind.BYTES, null, Objects.requireNonNull(buffer, "buffer").duplicate(), null);
   }
 
   /**
@@ -89,6 +92,17 @@ public final class Input {
    */
   public static Input stream(final InputStream stream) {
     return new Input(Kind.STREAM, null, null, Objects.requireNonNull(stream, "stream"));
+  }
+
+  /** The inputs of a reader, none of which may be null. */
+  static List<Input> all(final Input... inputs) {
+    Objects.requireNonNull(inputs, "inputs");
+    for (int at = 0; at < inputs.length; at++) {
+      if (inputs[at] == null) {
+        throw new NullPointerException("input " + at + " is null");
+      }
+    }
+    return List.of(inputs);
   }
 
   /**

@@ -283,7 +283,7 @@ public final class JsonReader {
    */
   public ArrowReader open(final BufferAllocator allocator, final Input... inputs) throws IOException {
     return NativeReader.open(
-        NativeReader.Format.JSON, allocator, List.of(inputs), options, schema, onReject);
+        NativeReader.Format.JSON, allocator, Input.all(inputs), options, schema, onReject);
   }
 
   /**
@@ -296,6 +296,6 @@ public final class JsonReader {
    * @throws IllegalArgumentException if an option makes no sense
    */
   public Schema inferSchema(final BufferAllocator allocator, final Input... inputs) throws IOException {
-    return NativeReader.infer(allocator, List.of(inputs), options);
+    return NativeReader.infer(allocator, Input.all(inputs), options);
   }
 }

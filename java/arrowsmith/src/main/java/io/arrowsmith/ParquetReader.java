@@ -228,6 +228,6 @@ public final class ParquetReader {
    */
   public ArrowReader open(final BufferAllocator allocator, final Input... inputs) throws IOException {
     return NativeReader.open(
-        NativeReader.Format.PARQUET, allocator, List.of(inputs), options, partitions, null);
+        NativeReader.Format.PARQUET, allocator, Input.all(inputs), options, partitions, null);
   }
 }

@@ -2,15 +2,18 @@
 package io.arrowsmith;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
 import java.util.List;
+import java.util.RandomAccess;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -174,6 +177,34 @@ class StressTest {
       changer.join();
     }
     assertTrue(changed > 0, "it was never noticed");
+  }
+
+  /** A list as it looks to a thread under which another one makes it shorter. */
+  static final class Shrinking extends AbstractList<Long> implements RandomAccess {
+    private int sizes;
+
+    @Override
+    public int size() {
+      return sizes++ < 2 ? 3 : 2;
+    }
+
+    @Override
+    public Long get(final int index) {
+      return List.of(1L, 2L).get(index);
+    }
+  }
+
+  static final class Listed {
+    List<Long> list = new Shrinking();
+  }
+
+  @Test
+  void listsThatShrinkMeanwhile() {
+    try (BufferAllocator allocator = new RootAllocator()) {
+      final Columns<Listed> columns = Columns.of(Listed.class);
+      final List<Listed> objects = List.of(new Listed());
+      assertThrows(ConcurrentModificationException.class, () -> columns.encode(objects, allocator));
+    }
   }
 
   @Test

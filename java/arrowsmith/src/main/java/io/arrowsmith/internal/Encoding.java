@@ -3,7 +3,9 @@ package io.arrowsmith.internal;
 
 import io.arrowsmith.ColumnsException;
 import java.util.ArrayList;
+import java.util.ConcurrentModificationException;
 import java.util.List;
+import java.util.NoSuchElementException;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorLoader;
@@ -131,7 +133,7 @@ final class Encoding {
 
     private static Slot[] measured(final Column all, final Object[] rows, final int row) {
       final Slot[] slots = all.slots();
-      all.node.codec.measure(rows, row, row + 1, slots);
+      look(() -> all.node.codec.measure(rows, row, row + 1, slots));
       for (final Slot slot : slots) {
         slot.rows = 1;
         slot.settle();
@@ -207,7 +209,7 @@ final class Encoding {
     final int from = first(chunk);
     final int to = first(chunk + 1);
     if (root.isVariable()) {
-      root.codec.measure(rows, from, to, slots[chunk]);
+      look(() -> root.codec.measure(rows, from, to, slots[chunk]));
     }
     for (final Slot slot : slots[chunk]) {
       slot.rows = to - from;
@@ -224,10 +226,23 @@ final class Encoding {
           throw new ColumnsException("", "object " + row + " is null");
         }
       }
-      root.codec.write(rows, from, end, slots[chunk]);
+      final int start = from;
+      look(() -> root.codec.write(rows, start, end, slots[chunk]));
     }
     for (final Slot slot : slots[chunk]) {
       slot.finish();
+    }
+  }
+
+  /** Reads objects. A list that another thread makes shorter answers with an exception of its own, which means the same. */
+  private static void look(final Runnable reading) {
+    try {
+      reading.run();
+    } catch (IndexOutOfBoundsException | NoSuchElementException e) {
+      final ConcurrentModificationException changed =
+          new ConcurrentModificationException("the objects were changed while they were encoded");
+      changed.initCause(e);
+      throw changed;
     }
   }
 

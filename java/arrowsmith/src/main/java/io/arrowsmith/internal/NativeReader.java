@@ -150,12 +150,16 @@ public final class NativeReader extends ArrowReader {
 
   @Override
   protected Schema readSchema() throws IOException {
+    // A close on another thread would free the reader under the call.
+    lock.lock();
     try (Request request = new Request(allocator);
         ArrowSchema schema = ArrowSchema.allocateNew(allocator)) {
       if (Natives.schema(open(), schema.memoryAddress(), request.error) < 0) {
         throw request.failure();
       }
       return Data.importSchema(allocator, schema, provider);
+    } finally {
+      lock.unlock();
     }
   }
 
