@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use arrow_schema::Schema;
 use arrowsmith_core::Error;
-use arrowsmith_flight::client::{Client, ClientOptions};
+use arrowsmith_flight::client::{Client, ClientOptions, schema_of};
 use arrowsmith_flight::query::Query;
 use clap::Args;
 use futures_util::StreamExt;
@@ -104,7 +104,7 @@ async fn fetch(
     let started = Instant::now();
     let client = Client::connect(&args.url, options).await.map_err(failure)?;
     let info = client.info(query).await.map_err(failure)?;
-    let schema: Schema = info.clone().try_decode_schema().map_err(Error::from)?;
+    let schema: Schema = schema_of(&info).map_err(failure)?;
     let mut sink = target.open(&Arc::new(schema), interrupt)?;
     let mut batches = client.read(info, args.parallel).await.map_err(failure)?;
     let mut bytes = 0;
@@ -175,7 +175,7 @@ fn options(args: &FetchArgs) -> Outcome<ClientOptions> {
 
 /// What the server, or the way to it, says.
 fn failure(status: tonic::Status) -> Failure {
-    let text = format!("{}: {}", status.code(), status.message());
+    let text = format!("the server says: {}", status.message());
     match status.code() {
         tonic::Code::InvalidArgument => Failure::Usage(text),
         _ => Failure::Work(std::io::Error::other(text).into()),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrowsmith_core::Error;
-use arrowsmith_flight::dataset::Format;
+use arrowsmith_flight::dataset::{FileAccess, Format};
 use arrowsmith_flight::{Access, Catalog, Compression, Extension, Options, Server, Spec, Tls};
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
@@ -45,6 +45,10 @@ pub struct ServeArgs {
     /// Read everything into memory at the start
     #[arg(long)]
     pub preload: bool,
+
+    /// Map Arrow files instead of reading them: without a copy. Replace such files by renaming others, never change them
+    #[arg(long, conflicts_with = "preload")]
+    pub map: bool,
 
     /// Let clients append files to the folders
     #[arg(long)]
@@ -207,7 +211,11 @@ fn specs(args: &ServeArgs) -> Outcome<Vec<Spec>> {
     for path in &args.paths {
         let mut spec = Spec::parse(path, format)?;
         spec.schema.clone_from(&schema);
-        spec.preload = args.preload;
+        spec.access = match (args.preload, args.map) {
+            (true, _) => FileAccess::Preload,
+            (_, true) => FileAccess::Map,
+            _ => FileAccess::Read,
+        };
         spec.writable = args.writable;
         specs.push(spec);
     }

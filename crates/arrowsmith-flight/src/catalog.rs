@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use arrow_schema::SchemaRef;
 use arrowsmith::{Error, Result};
 
-use crate::dataset::{Content, Format, Snapshot};
+use crate::dataset::{Content, FileAccess, Format, Snapshot};
 use crate::live::Upstream;
 
 /// States of a dataset that are kept for the tickets that were given out for them.
@@ -42,8 +42,8 @@ pub struct Spec {
     pub schema: Option<SchemaRef>,
     /// Whether clients may append to it.
     pub writable: bool,
-    /// Whether it is read into memory at the start.
-    pub preload: bool,
+    /// How the bytes of its files are come by.
+    pub access: FileAccess,
 }
 
 impl Spec {
@@ -64,7 +64,16 @@ impl Spec {
             let name = name.unwrap_or_else(|| upstream.stream().to_owned());
             return Self::new(name, Origin::Live(upstream));
         }
+        if let Some((scheme, _)) = place.split_once("://") {
+            return Err(refuse(format!(
+                "{scheme}:// is not served: files, folders, patterns and grpc:// are"
+            )));
+        }
         let path = PathBuf::from(place);
+        let pattern = place.contains(['*', '?', '[']);
+        if !pattern && !path.exists() {
+            return Err(Error::io(path, std::io::ErrorKind::NotFound.into()));
+        }
         let format = format.or_else(|| guess(&path)).ok_or_else(|| {
             refuse("nobody can tell its format: say --format parquet, arrow or json".to_owned())
         })?;
@@ -85,7 +94,7 @@ impl Spec {
                 "{name:?} is no name of a dataset: letters, digits, _ . - and not . first"
             )));
         }
-        Ok(Self { name, origin, schema: None, writable: false, preload: false })
+        Ok(Self { name, origin, schema: None, writable: false, access: FileAccess::Read })
     }
 
     /// The folder that clients may append to.
@@ -102,7 +111,7 @@ impl Spec {
     fn open(&self) -> Result<Snapshot> {
         match &self.origin {
             Origin::Files { paths, format } => {
-                let opened = Snapshot::open(paths, *format, self.schema.as_ref(), self.preload);
+                let opened = Snapshot::open(paths, *format, self.schema.as_ref(), self.access);
                 match opened {
                     // A folder that nobody has written to.
                     Err(Error::Io { source, .. })

@@ -22,7 +22,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
-use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::encode::FlightDataEncoderBuilder;
 use arrow_flight::error::FlightError;
 use arrow_flight::flight_service_client::FlightServiceClient;
@@ -39,6 +38,7 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
 
+use crate::ipc::{Bounds, batches, caught};
 use crate::query::Query;
 
 /// Flow control: what may be on its way to us.
@@ -47,6 +47,9 @@ const CONNECTION_WINDOW_BYTES: u32 = 64 << 20;
 
 /// Batches of an endpoint that are read ahead of those before it, at most.
 const AHEAD_BATCHES: usize = 4;
+
+/// Bytes of a message, at most: what a server says is set aside before it comes.
+const MESSAGE_BYTES_MAX: usize = 512 << 20;
 
 /// How a client connects.
 #[derive(Clone, Default)]
@@ -77,6 +80,15 @@ fn status_of(error: FlightError) -> Status {
         FlightError::Tonic(status) => *status,
         other => Status::data_loss(other.to_string()),
     }
+}
+
+/// The schema that a flight's info holds.
+///
+/// # Errors
+/// `data_loss` for what is none.
+pub fn schema_of(info: &FlightInfo) -> Result<Schema, Status> {
+    caught(|| info.clone().try_decode_schema())
+        .map_err(|error| Status::data_loss(error.to_string()))
 }
 
 impl Client {
@@ -113,7 +125,7 @@ impl Client {
             Status::unavailable(format!("{authority}: {error}{source}"))
         })?;
         let inner = FlightServiceClient::new(channel)
-            .max_decoding_message_size(usize::MAX)
+            .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(usize::MAX);
         let mut client = Self { inner, authorization: None };
         if let Some(token) = &options.token {
@@ -186,17 +198,17 @@ impl Client {
         let descriptor = FlightDescriptor::new_cmd(query.command());
         let answer: SchemaResult =
             self.inner.clone().get_schema(self.request(descriptor)).await?.into_inner();
-        Schema::try_from(&answer).map_err(|error| Status::data_loss(error.to_string()))
+        caught(|| Schema::try_from(&answer)).map_err(|error| Status::data_loss(error.to_string()))
     }
 
-    /// The batches of one ticket.
+    /// The batches of one ticket. Messages that say what cannot be are an error, whoever the server is.
     ///
     /// # Errors
     /// What the server says; what comes later comes with the batches.
-    pub async fn get(&self, ticket: Ticket) -> Result<FlightRecordBatchStream, Status> {
+    pub async fn get(&self, ticket: Ticket) -> Result<Batches, Status> {
         let answer = self.inner.clone().do_get(self.request(ticket)).await?.into_inner();
-        let data = answer.map_err(|status| FlightError::Tonic(Box::new(status)));
-        Ok(FlightRecordBatchStream::new_from_flight_data(data))
+        let data = answer.map_err(|status| FlightError::Tonic(Box::new(status))).boxed();
+        Ok(batches(data, Bounds::default()).map_err(status_of).boxed())
     }
 
     /// The batches of all endpoints in their order, up to `parallel` of them being read at a time.
@@ -249,7 +261,6 @@ impl Client {
                     () = sender.closed() => return,
                 };
                 let Some(batch) = batch else { return };
-                let batch = batch.map_err(status_of);
                 let failed = batch.is_err();
                 if sender.send(batch).await.is_err() || failed {
                     return;

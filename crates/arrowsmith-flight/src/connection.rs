@@ -20,6 +20,7 @@ use tracing::debug;
 
 use crate::body::Body;
 use crate::encode::Message;
+use crate::lobby::Visitor;
 use crate::produce::segments;
 use crate::service::exchange::exchange;
 use crate::service::{Replies, Shared};
@@ -39,17 +40,33 @@ const PREFIX_BYTES: usize = 5;
 pub(crate) struct Calls {
     shared: Arc<Shared>,
     routes: Routes,
+    /// Whose connection it is; none before there is one.
+    visitor: Option<Arc<Visitor>>,
 }
 
 impl Calls {
     pub(crate) fn new(shared: Arc<Shared>, routes: Routes) -> Self {
-        Self { shared, routes }
+        Self { shared, routes, visitor: None }
+    }
+
+    /// For one connection.
+    pub(crate) fn of(&self, visitor: &Arc<Visitor>) -> Self {
+        Self { visitor: Some(Arc::clone(visitor)), ..self.clone() }
+    }
+
+    /// Whether a call may come in, and its connection with it.
+    async fn admit(&self, headers: &http::HeaderMap) -> Result<(), Status> {
+        self.shared.guard.check(headers)?;
+        match &self.visitor {
+            Some(visitor) => visitor.admit().await,
+            None => Ok(()),
+        }
     }
 
     async fn answer(mut self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path().to_owned();
         let open = path == HANDSHAKE || path.starts_with(HEALTH);
-        let response = match self.shared.guard.check(request.headers()) {
+        let response = match self.admit(request.headers()).await {
             Err(status) if !open => {
                 self.shared.metrics.refused.inc();
                 refusal(status)

@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Our errors as gRPC statuses. No status tells a path of the server's files: the log has the whole text.
 
+use std::io;
+
 use arrowsmith::Error;
 use tonic::Status;
 use tracing::warn;
 
-/// What a client is told about an error of a reader. `dataset` is the name that the client used.
-pub(crate) fn status(dataset: &str, error: &Error) -> Status {
+/// A status on its way through what knows errors of readers only; [`status_of`] takes it out again.
+pub fn carried(status: Status) -> Error {
+    Error::Io { path: None, source: io::Error::other(status) }
+}
+
+/// What a client is told about a fault in what it asked for: all of it, since its own words are all that is in it.
+pub(crate) fn mistake(error: &Error) -> Status {
     match error {
         Error::Config(message) => Status::invalid_argument(message.clone()),
         Error::Schema { .. } => Status::invalid_argument(error.to_string()),
+        other => status_of("request", other),
+    }
+}
+
+/// What a client is told about an error of a reader. `dataset` is the name that the client used.
+///
+/// A request has been looked at before ([`mistake`]); so what a reader says of options, schemas and files is about the
+/// server's, and stays in the log.
+pub fn status_of(dataset: &str, error: &Error) -> Status {
+    match error {
         Error::Cancelled => Status::cancelled("cancelled"),
         Error::Data(error) => {
             warn!(dataset, %error, "bad data");
@@ -24,8 +41,29 @@ pub(crate) fn status(dataset: &str, error: &Error) -> Status {
             Status::data_loss(format!("{dataset}: {error}"))
         }
         Error::Io { source, .. } => {
+            if let Some(status) = source.get_ref().and_then(|inner| inner.downcast_ref::<Status>())
+            {
+                return status.clone();
+            }
             warn!(dataset, %error, "a file cannot be read");
-            Status::unavailable(format!("{dataset}: a file cannot be read: {}", source.kind()))
+            let kind = source.kind();
+            let text = format!("{dataset}: a file cannot be read: {kind}");
+            match kind {
+                io::ErrorKind::UnexpectedEof => Status::data_loss(text),
+                _ => Status::unavailable(text),
+            }
+        }
+        Error::Config(_) | Error::Schema { .. } => {
+            warn!(dataset, %error, "a file does not fit");
+            Status::failed_precondition(format!(
+                "{dataset}: its files cannot be read as they are; the server's log says why"
+            ))
+        }
+        Error::Arrow(error) => {
+            warn!(dataset, %error, "bad data");
+            Status::data_loss(format!(
+                "{dataset}: its data is not sound; the server's log says why"
+            ))
         }
         other => {
             warn!(dataset, error = %other, "reading failed");
@@ -36,15 +74,25 @@ pub(crate) fn status(dataset: &str, error: &Error) -> Status {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
 
     #[test]
     fn paths_of_the_server_stay_here() {
-        let error = Error::io("/secret/place", io::Error::from(io::ErrorKind::NotFound));
-        let status = status("taxi", &error);
-        assert!(!status.message().contains("secret"), "{}", status.message());
-        assert!(status.message().contains("taxi"));
+        for error in [
+            Error::io("/secret/place", io::Error::from(io::ErrorKind::NotFound)),
+            Error::Config("/secret/place: has other columns than the first file".to_owned()),
+            Error::schema("a", "/secret/place is no schema"),
+        ] {
+            let status = status_of("taxi", &error);
+            assert!(!status.message().contains("secret"), "{}", status.message());
+            assert!(status.message().contains("taxi"));
+        }
+    }
+
+    #[test]
+    fn a_status_comes_out_as_it_went_in() {
+        let error = carried(Status::deadline_exceeded("late"));
+        let status = status_of("taxi", &error);
+        assert_eq!((status.code(), status.message()), (tonic::Code::DeadlineExceeded, "late"));
     }
 }

@@ -16,6 +16,9 @@ use crate::encode::Message;
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Bytes of a message, at most: what the other side says is set aside before it comes.
+const MESSAGE_BYTES_MAX: usize = 512 << 20;
+
 /// Where a live stream comes from: `grpc://host:port/stream`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
@@ -43,14 +46,15 @@ impl Upstream {
         let channel = endpoint.connect_timeout(CONNECT_TIMEOUT).connect().await;
         let channel = channel
             .map_err(|_| Status::unavailable("the endpoint of this stream does not answer"))?;
-        Ok(FlightServiceClient::new(channel).max_decoding_message_size(usize::MAX))
+        Ok(FlightServiceClient::new(channel).max_decoding_message_size(MESSAGE_BYTES_MAX))
     }
 
     /// The schema of its messages now.
     pub(crate) async fn schema(&self) -> Result<Schema, Status> {
         let descriptor = FlightDescriptor::new_path(vec![self.stream.clone()]);
         let answer = self.client().await?.get_schema(descriptor).await?.into_inner();
-        Schema::try_from(&answer).map_err(|error| Status::internal(error.to_string()))
+        crate::ipc::caught(|| Schema::try_from(&answer))
+            .map_err(|error| Status::internal(error.to_string()))
     }
 
     /// Its messages from now on.

@@ -58,8 +58,12 @@ pub struct Options {
     pub queue_messages_max: usize,
     /// Streams that are read at the same time, at most. Default 4096.
     pub streams_max: usize,
-    /// Connections, at most. Default 10000.
+    /// Connections that were let in, at most. Those that have still to say who they are have a number of their own.
+    /// Default 10000.
     pub connections_max: usize,
+    /// How long a new connection may take for each of: TLS and the start of HTTP/2, and its first call that is let in.
+    /// Default 10 seconds.
+    pub handshake_timeout: Duration,
     /// How long a reader may take nothing, and a stream may wait for its turn. Default a minute.
     pub stall_timeout: Duration,
     /// How long a shutdown waits for streams to end. Default 30 seconds.
@@ -89,6 +93,7 @@ impl Default for Options {
             queue_messages_max: 3,
             streams_max: 4096,
             connections_max: 10_000,
+            handshake_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(60),
             shutdown_timeout: Duration::from_secs(30),
             threads: 0,

@@ -19,7 +19,7 @@ use tonic::Status;
 use crate::body::Segments;
 use crate::dataset::{Batches, ipc};
 use crate::encode::{Encoder, Message};
-use crate::error::status;
+use crate::error::status_of;
 use crate::metrics::Metrics;
 use crate::queue;
 
@@ -144,11 +144,23 @@ impl Production {
             Source::Messages(messages) => {
                 let schema = Message::stored(messages.schema().clone(), bytes::Bytes::new());
                 governor.send(sender, schema).await?;
-                for message in messages {
-                    let (header, body) = message.map_err(|error| status(&self.dataset, &error))?;
+                let mut messages = messages;
+                loop {
+                    // Room first, here too. Reading waits for the disk.
+                    governor.room(sender).await?;
+                    let task = tokio::task::spawn_blocking(move || {
+                        let next = messages.next();
+                        (messages, next)
+                    });
+                    let (back, next) = task
+                        .await
+                        .map_err(|_| Status::internal("the reader of this stream failed"))?;
+                    messages = back;
+                    let Some(message) = next else { return Ok(()) };
+                    let (header, body) =
+                        message.map_err(|error| status_of(&self.dataset, &error))?;
                     governor.send(sender, Message::stored(header, body)).await?;
                 }
-                Ok(())
             }
             Source::Batches { batches, ready, waits } => {
                 for message in self.encoder.schema().map_err(internal)? {
@@ -179,7 +191,7 @@ impl Production {
                     // Bytes that a client sent are his to mend, and not ours to have lost.
                     let fault = |error: Error| match waits {
                         true => crate::service::exchange::invalid(&error),
-                        false => status(&self.dataset, &error),
+                        false => status_of(&self.dataset, &error),
                     };
                     match step.map_err(fault)? {
                         Some(messages) => {

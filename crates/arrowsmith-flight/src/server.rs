@@ -15,9 +15,9 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -32,15 +32,16 @@ use crate::auth::Guard;
 use crate::catalog::Catalog;
 use crate::connection::Calls;
 use crate::extension::Extension;
-use crate::io::Gathered;
+use crate::io::{Gathered, PREFACE, Prefaced};
+use crate::lobby::{Lobby, Newcomers, Visitor};
 use crate::metrics::Metrics;
 use crate::options::{Options, Tls};
 use crate::produce::Governor;
 use crate::service::{Service, Shared};
 use crate::ticket::Signer;
 
-/// How long a TLS handshake may take.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a call for the page of metrics may take.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often a connection without traffic is asked whether it lives, and how long it has to answer.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
@@ -207,11 +208,11 @@ async fn accept(
     shared: Arc<Shared>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let connections = u32::try_from(shared.options.connections_max).unwrap_or(u32::MAX);
-    let permits = Arc::new(Semaphore::new(connections as usize));
+    let lobby = Lobby::new(&shared.options);
+    let mut newcomers = Newcomers::new(&shared.options);
+    // Each connection holds a sender; that they are all gone is seen here.
+    let (alive, mut all_gone) = mpsc::channel::<()>(1);
     loop {
-        // Whoever comes when there are too many waits in the system's queue.
-        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = ended(&mut stopped) => break,
@@ -225,19 +226,19 @@ async fn accept(
                 continue;
             }
         };
-        let (tls, calls, shared) = (tls.clone(), calls.clone(), Arc::clone(&shared));
-        let stopped = stopped.clone();
+        let visitor = Arc::new(Visitor::new(Arc::clone(&lobby)));
+        newcomers.add(&visitor);
+        let (tls, calls, shared) = (tls.clone(), calls.of(&visitor), Arc::clone(&shared));
+        let (stopped, alive) = (stopped.clone(), alive.clone());
         tokio::spawn(async move {
             shared.metrics.connections.inc();
-            connect(socket, tls, calls, stopped).await;
+            connect(socket, tls, calls, &visitor, stopped).await;
             shared.metrics.connections.dec();
-            drop(permit);
+            drop(alive);
         });
     }
-    drop(listener);
-    // Every connection that has ended has given its permit back.
-    let ended = permits.acquire_many(connections);
-    if timeout(shared.options.shutdown_timeout, ended).await.is_err() {
+    drop((listener, alive));
+    if timeout(shared.options.shutdown_timeout, all_gone.recv()).await.is_err() {
         warn!("connections were cut off: they did not end in time");
     }
 }
@@ -252,26 +253,39 @@ async fn connect(
     socket: TcpStream,
     tls: Option<TlsAcceptor>,
     calls: Calls,
+    visitor: &Visitor,
     stopped: watch::Receiver<bool>,
 ) {
     // What fails here is the peer's business.
     let _ = socket.set_nodelay(true);
     let socket = Gathered::new(socket);
     match tls {
-        None => serve(socket, calls, stopped).await,
-        Some(tls) => match timeout(HANDSHAKE_TIMEOUT, tls.accept(socket)).await {
-            Ok(Ok(socket)) => serve(socket, calls, stopped).await,
-            Ok(Err(error)) => debug!(%error, "no TLS handshake"),
-            Err(_) => debug!("the TLS handshake took too long"),
+        None => serve(socket, calls, visitor, stopped).await,
+        Some(tls) => match visitor.in_time(tls.accept(socket)).await {
+            Some(Ok(socket)) => serve(socket, calls, visitor, stopped).await,
+            Some(Err(error)) => debug!(%error, "no TLS handshake"),
+            None => debug!("the TLS handshake took too long"),
         },
     }
 }
 
 async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
-    socket: S,
+    mut socket: S,
     calls: Calls,
+    visitor: &Visitor,
     mut stopped: watch::Receiver<bool>,
 ) {
+    // The library below waits for this as long as it takes.
+    let mut preface = [0; PREFACE.len()];
+    let began = tokio::select! {
+        read = visitor.in_time(socket.read_exact(&mut preface)) => matches!(read, Some(Ok(_))),
+        () = ended(&mut stopped) => false,
+    };
+    if !began || preface != *PREFACE {
+        debug!("no HTTP/2");
+        return;
+    }
+    let socket = Prefaced::new(socket);
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
@@ -287,6 +301,10 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         () = ended(&mut stopped) => {
             connection.as_mut().graceful_shutdown();
             connection.await
+        }
+        () = visitor.given_up() => {
+            debug!("a connection without a call was closed");
+            return;
         }
     };
     if let Err(error) = result {
@@ -325,10 +343,10 @@ async fn serve_metrics(
             });
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(HANDSHAKE_TIMEOUT)
+                .header_read_timeout(PAGE_TIMEOUT)
                 .serve_connection(TokioIo::new(socket), page);
             // What fails here is the peer's business.
-            let _ = timeout(HANDSHAKE_TIMEOUT, served).await;
+            let _ = timeout(PAGE_TIMEOUT, served).await;
         });
     }
 }

@@ -25,7 +25,7 @@ use crate::auth::Guard;
 use crate::catalog::{Catalog, Dataset};
 use crate::dataset::{Batches, Content, Read, Snapshot};
 use crate::encode::{Encoder, Message};
-use crate::error::status;
+use crate::error::{mistake, status_of};
 use crate::extension::{Answer, Any, Extension};
 use crate::metrics::Metrics;
 use crate::options::Options;
@@ -99,9 +99,13 @@ impl Shared {
             Content::Live(_) => {
                 Err(Status::invalid_argument("a live stream is read as it comes, and whole"))
             }
-            _ => snapshot
-                .schema_of(query.columns.as_deref())
-                .map_err(|error| status(&query.dataset, &error)),
+            _ => {
+                let filter = query.predicate()?;
+                snapshot
+                    .check(query.columns.as_deref(), filter.as_ref())
+                    .and_then(|()| snapshot.schema_of(query.columns.as_deref()))
+                    .map_err(|error| mistake(&error))
+            }
         }
     }
 
@@ -173,18 +177,22 @@ impl Shared {
             ..Read::default()
         };
         let name = query.dataset;
+        snapshot
+            .check(read.columns.as_deref(), read.filter.as_ref())
+            .map_err(|error| mistake(&error))?;
         let schema =
-            snapshot.schema_of(read.columns.as_deref()).map_err(|error| status(&name, &error))?;
+            snapshot.schema_of(read.columns.as_deref()).map_err(|error| mistake(&error))?;
         let stored = snapshot.stored_messages(&read, self.options.message_bytes);
         if let Some(stored) = stored.filter(|_| self.is_plain()) {
-            let admission = self.governor.admit(0).await?;
+            let admission = self.governor.admit(self.memory(&snapshot, &read)).await?;
             let production = Production {
                 dataset: name,
                 source: Source::Messages(stored),
                 encoder: self.encoder(&schema)?,
                 cancel: Arc::clone(&read.cancel),
             };
-            return Ok(messages(&self.governor, admission, production));
+            let messages = messages(&self.governor, admission, production);
+            return Ok(refreshing(messages, Arc::clone(dataset)));
         }
         let ready = matches!(snapshot.content, Content::Memory(_)) && read.filter.is_none();
         let admission = self.governor.admit(self.memory(&snapshot, &read)).await?;
@@ -194,14 +202,22 @@ impl Shared {
         let batches = tokio::task::spawn_blocking(move || snapshot.read(&read))
             .await
             .map_err(|_| Status::internal("the reader of this dataset failed"))?
-            .map_err(|error| status(&name, &error))?;
-        self.produce(&name, &schema, batches, ready, admission, cancel)
+            .map_err(|error| status_of(&name, &error));
+        let batches = batches.inspect_err(|status| refresh(dataset, status))?;
+        let messages = self.produce(&name, &schema, batches, ready, admission, cancel)?;
+        Ok(refreshing(messages, Arc::clone(dataset)))
     }
 
     /// Memory of a read: pages of the decoder, and batches on their way.
     fn memory(&self, snapshot: &Snapshot, read: &Read) -> u64 {
-        if matches!(snapshot.content, Content::Memory(_) | Content::Ipc(_) | Content::Empty) {
+        if matches!(snapshot.content, Content::Memory(_) | Content::Empty) {
             return 0;
+        }
+        if matches!(snapshot.content, Content::Ipc(_)) {
+            // The block that is read, and those that wait.
+            return snapshot
+                .block_bytes()
+                .saturating_mul(self.options.queue_messages_max as u64 + 1);
         }
         let message = self.options.message_bytes as u64;
         let message = snapshot.bytes.map_or(message, |bytes| message.min(16 * bytes));
@@ -235,6 +251,30 @@ impl Shared {
         };
         Ok(messages(&self.governor, admission, production))
     }
+}
+
+/// Looks at the files of a dataset again where a reader found others, so that whoever asks for its flight again gets one
+/// that can be read.
+fn refresh(dataset: &Arc<Dataset>, status: &Status) {
+    if status.code() != tonic::Code::FailedPrecondition {
+        return;
+    }
+    let dataset = Arc::clone(dataset);
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = dataset.refresh() {
+            tracing::warn!(dataset = dataset.spec().name, %error, "the files cannot be read again");
+        }
+    });
+}
+
+fn refreshing(messages: Replies<Message>, dataset: Arc<Dataset>) -> Replies<Message> {
+    messages
+        .inspect(move |message| {
+            if let Err(status) = message {
+                refresh(&dataset, status);
+            }
+        })
+        .boxed()
 }
 
 /// A command in a ticket or descriptor that is a message of its own; its name says whose.

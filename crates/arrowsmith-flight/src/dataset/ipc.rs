@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrow IPC files as a dataset: mapped, and served from where they lie.
+//! Arrow IPC files as a dataset: read block by block, or mapped and served from where they lie.
 //!
-//! A read of everything sends the stored messages as they are (`Messages`); any other one decodes batches whose
-//! buffers are the map. Blocks and metadata come from a file and are checked before they are used.
+//! A read of everything sends the stored messages as they are (`Messages`); any other one decodes batches. Blocks and
+//! metadata come from a file and are checked before they are used. A file that is read may be cut or replaced at any
+//! time: that is an error of the streams that read it. One that is mapped must not change.
 
 use std::fs::File;
+use std::io::{Read as _, Seek, SeekFrom};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -19,11 +21,13 @@ use arrowsmith::{DataFile, Error, Input, Result, expand_datasets};
 use arrowsmith_mmap::FileMap;
 use bytes::Bytes;
 
-use super::{Batches, Content, Format, Snapshot, split, version};
+use super::identity::{Identity, changed, version};
+use super::{Batches, Content, Format, Snapshot, split};
+use crate::ipc::{Bounds, caught, check};
 
 const MAGIC: &[u8] = b"ARROW1";
 /// The footer's length, and the magic again.
-const TRAILER_BYTES: usize = 10;
+const TRAILER_BYTES: u64 = 10;
 /// Continuation marker and length before a message.
 const PREFIX_BYTES: usize = 8;
 
@@ -34,9 +38,13 @@ struct Place {
     rows: usize,
 }
 
+/// A file, as its footer says.
 #[derive(Debug)]
-struct Mapped {
-    bytes: Bytes,
+struct Stored {
+    path: PathBuf,
+    identity: Identity,
+    /// All of it, if it is mapped.
+    map: Option<Bytes>,
     /// The schema message, as it is stored.
     schema: Bytes,
     decoder: FileDecoder,
@@ -47,24 +55,24 @@ struct Mapped {
 /// The files, in order.
 #[derive(Debug)]
 pub(crate) struct Files {
-    files: Vec<Arc<Mapped>>,
+    files: Vec<Arc<Stored>>,
 }
 
-fn refuse(path: &std::path::Path, reason: &str) -> Error {
+fn refuse(path: &Path, reason: &str) -> Error {
     Error::Config(format!("{}: {reason}", path.display()))
 }
 
 impl Files {
-    pub(super) fn open(paths: &[PathBuf]) -> Result<Snapshot> {
+    pub(super) fn open(paths: &[PathBuf], map: bool) -> Result<Snapshot> {
         let found = expand_datasets(paths, Format::Ipc.extensions())?;
-        let (mut files, mut names) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
         let mut schema: Option<SchemaRef> = None;
         let (mut rows, mut bytes) = (0, 0);
         for DataFile { input, .. } in found {
             let Input::Path(path) = input else {
                 return Err(Error::Config("only files can be served".to_owned()));
             };
-            let (file, its) = Mapped::open(&path)?;
+            let (file, its, length) = Stored::open(&path, map)?;
             match &schema {
                 Some(first) if first.fields() != its.fields() => {
                     return Err(refuse(&path, "has other columns than the first file"));
@@ -73,13 +81,12 @@ impl Files {
                 None => schema = Some(its),
             }
             rows += file.batches.iter().map(|place| place.rows as u64).sum::<u64>();
-            bytes += file.bytes.len() as u64;
+            bytes += length;
             files.push(Arc::new(file));
-            names.push(path);
         }
         let schema = schema.ok_or_else(|| Error::Config("there is no file".to_owned()))?;
         Ok(Snapshot {
-            version: version(&names),
+            version: version(files.iter().map(|file| (&file.path, &file.identity))),
             schema,
             rows: Some(rows),
             bytes: Some(bytes),
@@ -91,8 +98,15 @@ impl Files {
         self.files.iter().map(|file| file.batches.len()).sum()
     }
 
+    /// Bytes of the largest block that is read; those that are mapped take none.
+    pub(super) fn block_bytes(&self) -> u64 {
+        let read = self.files.iter().filter(|file| file.map.is_none());
+        let blocks = read.flat_map(|file| file.batches.iter().map(|place| &place.block));
+        blocks.map(|block| u64::try_from(block.bodyLength()).unwrap_or(0)).max().unwrap_or(0)
+    }
+
     /// The blocks of a part, by file.
-    fn places(&self, part: usize, parts: usize) -> Vec<(Arc<Mapped>, Range<usize>)> {
+    fn places(&self, part: usize, parts: usize) -> Vec<(Arc<Stored>, Range<usize>)> {
         let all = self.files.iter().flat_map(|file| file.batches.iter().map(|place| place.rows));
         let range = split(all.clone(), part, parts);
         let mut first = 0;
@@ -111,9 +125,21 @@ impl Files {
 
     pub(super) fn batches(&self, part: usize, parts: usize) -> Batches {
         let places = self.places(part, parts);
-        Box::new(
-            places.into_iter().flat_map(|(file, range)| range.map(move |index| file.batch(index))),
-        )
+        let mut blocks = places
+            .into_iter()
+            .flat_map(|(file, range)| range.map(move |index| (Arc::clone(&file), index)));
+        let (mut open, mut failed) = (Open::default(), false);
+        Box::new(std::iter::from_fn(move || {
+            if failed {
+                return None;
+            }
+            let batch = match blocks.next() {
+                Some((file, index)) => open.batch(&file, index),
+                None => open.close().err().map(Err)?,
+            };
+            failed = batch.is_err();
+            Some(batch)
+        }))
     }
 
     /// The stored messages of a part, if they can be sent as they are: no body is larger than `bytes_max`, and
@@ -129,12 +155,14 @@ impl Files {
                 usize::try_from(block.bodyLength()).is_ok_and(|bytes| bytes <= bytes_max)
             })
         });
-        (alike && fits).then(|| Messages { schema, queue: plan(places), at: 0 })
+        let messages =
+            Messages { schema, queue: plan(places), at: 0, open: Open::default(), failed: false };
+        (alike && fits).then_some(messages)
     }
 }
 
 /// What is sent of the files: dictionaries first, then batches.
-fn plan(places: Vec<(Arc<Mapped>, Range<usize>)>) -> Vec<(Arc<Mapped>, Block)> {
+fn plan(places: Vec<(Arc<Stored>, Range<usize>)>) -> Vec<(Arc<Stored>, Block)> {
     let mut queue = Vec::new();
     for (file, range) in places {
         queue.extend(file.dictionaries.iter().map(|block| (Arc::clone(&file), *block)));
@@ -147,8 +175,10 @@ fn plan(places: Vec<(Arc<Mapped>, Range<usize>)>) -> Vec<(Arc<Mapped>, Block)> {
 /// Stored messages, in the order in which they are sent.
 pub(crate) struct Messages {
     schema: Bytes,
-    queue: Vec<(Arc<Mapped>, Block)>,
+    queue: Vec<(Arc<Stored>, Block)>,
     at: usize,
+    open: Open,
+    failed: bool,
 }
 
 impl Messages {
@@ -163,111 +193,243 @@ impl Iterator for Messages {
     type Item = Result<(Bytes, Bytes)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (file, block) = self.queue.get(self.at)?;
+        if self.failed {
+            return None;
+        }
+        let message = match self.queue.get(self.at) {
+            Some((file, block)) => self.open.message(file, block),
+            None => Err(self.open.close().err()?),
+        };
         self.at += 1;
-        let parts = file.message(block);
-        Some(parts.ok_or_else(|| Error::Config("a block lies outside of its file".to_owned())))
+        self.failed = message.is_err();
+        Some(message)
     }
 }
 
-impl Mapped {
-    fn open(path: &std::path::Path) -> Result<(Self, SchemaRef)> {
-        let file = File::open(path).map_err(|error| Error::io(path, error))?;
-        let map = FileMap::open(&file).map_err(|error| Error::io(path, error))?;
-        Self::new(Bytes::from_owner(map)).map_err(|error| match error {
-            Error::Config(reason) => refuse(path, &reason),
-            other => refuse(path, &other.to_string()),
-        })
+/// The bytes of one file, while they are asked for.
+enum Held {
+    Map(Bytes),
+    File(File),
+}
+
+impl Held {
+    /// So many bytes from `offset`; never more than the file had when it was opened.
+    fn bytes(&mut self, offset: u64, count: u64, all: u64) -> std::io::Result<Bytes> {
+        let end = offset.checked_add(count).filter(|end| *end <= all);
+        let missing = || std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        let end = end.ok_or_else(missing)?;
+        match self {
+            Self::Map(map) => {
+                let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
+                let (from, to) = range.filter(|(_, to)| *to <= map.len()).ok_or_else(missing)?;
+                Ok(map.slice(from..to))
+            }
+            Self::File(file) => {
+                let mut bytes = Vec::new();
+                // A length comes from the file: memory that is not there is an error and no end of the process.
+                bytes
+                    .try_reserve_exact(usize::try_from(count).map_err(|_| missing())?)
+                    .map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
+                file.seek(SeekFrom::Start(offset))?;
+                file.take(count).read_to_end(&mut bytes)?;
+                if bytes.len() as u64 == count { Ok(bytes.into()) } else { Err(missing()) }
+            }
+        }
+    }
+}
+
+/// The file that a stream reads just now.
+#[derive(Default)]
+struct Open(Option<(Arc<Stored>, Held)>);
+
+impl Open {
+    fn held(&mut self, stored: &Arc<Stored>) -> Result<&mut Held> {
+        if !self.0.as_ref().is_some_and(|(open, _)| Arc::ptr_eq(open, stored)) {
+            self.close()?;
+            let held = match &stored.map {
+                Some(map) => Held::Map(map.clone()),
+                None => {
+                    let path = &stored.path;
+                    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+                    stored.identity.check(&file, path)?;
+                    Held::File(file)
+                }
+            };
+            self.0 = Some((Arc::clone(stored), held));
+        }
+        self.0.as_mut().map(|(_, held)| held).ok_or_else(changed)
     }
 
-    fn new(bytes: Bytes) -> Result<(Self, SchemaRef)> {
-        let unsound = |reason: &str| Error::Config(format!("no Arrow IPC file: {reason}"));
-        let end = bytes.len().checked_sub(TRAILER_BYTES).ok_or_else(|| unsound("too short"))?;
-        if !bytes.starts_with(MAGIC) {
-            return Err(unsound("it does not begin as one"));
+    /// Lets go of the file, which must be as it was.
+    fn close(&mut self) -> Result<()> {
+        match self.0.take() {
+            Some((stored, Held::File(file))) => stored.identity.check(&file, &stored.path),
+            _ => Ok(()),
         }
-        let trailer = bytes.get(end..).and_then(|trailer| trailer.try_into().ok());
-        let length = read_footer_length(trailer.ok_or_else(|| unsound("too short"))?)?;
-        let start = end.checked_sub(length).ok_or_else(|| unsound("its footer is cut off"))?;
-        let footer = bytes.slice(start..end);
-        let footer = root_as_footer(&footer).map_err(|error| unsound(&error.to_string()))?;
-        let ipc_schema = footer.schema().ok_or_else(|| unsound("it has no schema"))?;
-        let schema = Arc::new(fb_to_schema(ipc_schema));
-        let mut decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
-        let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
-        let whole = Buffer::from(bytes.clone());
-        for block in &dictionaries {
-            let buffer = slice(&whole, block).ok_or_else(|| unsound("a block lies outside"))?;
-            decoder.read_dictionary(block, &buffer)?;
-        }
-        let stored =
-            message(&bytes, stream_at(&bytes)).ok_or_else(|| unsound("its schema is cut off"))?;
-        let first = root_as_message(&stored).map_err(|error| unsound(&error.to_string()))?;
-        if first.header_type() != MessageHeader::Schema {
-            return Err(unsound("it does not begin with its schema"));
-        }
-        let mut mapped = Self { schema: stored, bytes, decoder, dictionaries, batches: Vec::new() };
-        for block in footer.recordBatches().iter().flatten() {
-            let (head, _) = mapped.message(block).ok_or_else(|| unsound("a block lies outside"))?;
-            let head = root_as_message(&head).map_err(|error| unsound(&error.to_string()))?;
-            let batch = head.header_as_record_batch();
-            let rows = batch.and_then(|batch| usize::try_from(batch.length()).ok());
-            let rows = rows.ok_or_else(|| unsound("a block is no batch"))?;
-            mapped.batches.push(Place { block: *block, rows });
-        }
-        Ok((mapped, schema))
     }
 
-    /// The message of a block, and its body.
-    fn message(&self, block: &Block) -> Option<(Bytes, Bytes)> {
-        let offset = usize::try_from(block.offset()).ok()?;
-        let metadata = usize::try_from(block.metaDataLength()).ok()?;
-        let body = usize::try_from(block.bodyLength()).ok()?;
-        let end = offset.checked_add(metadata)?;
-        let body = end..end.checked_add(body)?;
-        if body.end > self.bytes.len() {
-            return None;
-        }
-        let head = message(&self.bytes.slice(offset..end), 0)?;
-        Some((head, self.bytes.slice(body)))
+    /// A block's message with its prefix, and its body, in one piece.
+    fn block(&mut self, stored: &Arc<Stored>, block: &Block) -> Result<Bytes> {
+        let (offset, length) = extent(block).ok_or_else(outside)?;
+        let bytes = self.held(stored)?.bytes(offset, length, stored.identity.bytes());
+        bytes.map_err(|error| Error::io(&stored.path, error))
     }
 
-    fn batch(&self, index: usize) -> Result<RecordBatch> {
-        let gone = || Error::Config("a block lies outside of its file".to_owned());
-        let place = self.batches.get(index).ok_or_else(gone)?;
-        let whole = Buffer::from(self.bytes.clone());
-        let buffer = slice(&whole, &place.block).ok_or_else(gone)?;
-        let batch = self.decoder.read_record_batch(&place.block, &buffer)?;
+    /// Whatever is wrong with a block of a file that has changed: that it has is what there is to say.
+    fn blame<T>(&mut self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| self.close().err().unwrap_or(error))
+    }
+
+    fn message(&mut self, stored: &Arc<Stored>, block: &Block) -> Result<(Bytes, Bytes)> {
+        let message = self.block(stored, block).and_then(|bytes| sound(&bytes, block));
+        self.blame(message)
+    }
+
+    fn batch(&mut self, stored: &Arc<Stored>, index: usize) -> Result<RecordBatch> {
+        let batch = self.decoded(stored, index);
+        self.blame(batch)
+    }
+
+    fn decoded(&mut self, stored: &Arc<Stored>, index: usize) -> Result<RecordBatch> {
+        let place = stored.batches.get(index).ok_or_else(outside)?;
+        let bytes = self.block(stored, &place.block)?;
+        sound(&bytes, &place.block)?;
+        let buffer = Buffer::from(bytes);
+        let batch = caught(|| stored.decoder.read_record_batch(&place.block, &buffer))?;
         batch.ok_or_else(|| Error::Config("a block is no batch".to_owned()))
     }
 }
 
+impl Stored {
+    /// The file, its schema, and its bytes.
+    fn open(path: &Path, map: bool) -> Result<(Self, SchemaRef, u64)> {
+        let io = |error| Error::io(path, error);
+        let file = File::open(path).map_err(io)?;
+        let identity = Identity::of(&file.metadata().map_err(io)?);
+        let mut held = match map {
+            true => Held::Map(Bytes::from_owner(FileMap::open(&file).map_err(io)?)),
+            false => Held::File(file),
+        };
+        let (stored, schema) =
+            Self::new(path, identity, &mut held).map_err(|error| match error {
+                Error::Io { .. } => error,
+                Error::Config(reason) => refuse(path, &reason),
+                other => refuse(path, &other.to_string()),
+            })?;
+        Ok((stored, schema, identity.bytes()))
+    }
+
+    fn new(path: &Path, identity: Identity, held: &mut Held) -> Result<(Self, SchemaRef)> {
+        let unsound = |reason: &str| Error::Config(format!("no Arrow IPC file: {reason}"));
+        let all = identity.bytes();
+        let mut get =
+            |offset, count| held.bytes(offset, count, all).map_err(|e| Error::io(path, e));
+        let end = all.checked_sub(TRAILER_BYTES).ok_or_else(|| unsound("too short"))?;
+        let start = get(0, all.min(STREAM_AT_MAX))?;
+        if !start.starts_with(MAGIC) {
+            return Err(unsound("it does not begin as one"));
+        }
+        let trailer = get(end, TRAILER_BYTES)?;
+        let trailer = trailer.as_ref().try_into().map_err(|_| unsound("too short"))?;
+        let length = read_footer_length(trailer)? as u64;
+        let at = end.checked_sub(length).ok_or_else(|| unsound("its footer is cut off"))?;
+        let footer = get(at, length)?;
+        let footer = root_as_footer(&footer).map_err(|error| unsound(&error.to_string()))?;
+        let ipc_schema = footer.schema().ok_or_else(|| unsound("it has no schema"))?;
+        let schema = Arc::new(caught(|| Ok(fb_to_schema(ipc_schema)))?);
+        let mut decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
+        let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
+        for block in &dictionaries {
+            let (offset, length) = extent(block).ok_or_else(outside)?;
+            let bytes = get(offset, length)?;
+            sound(&bytes, block)?;
+            let buffer = Buffer::from(bytes);
+            caught(|| decoder.read_dictionary(block, &buffer))?;
+        }
+        let stream = stream_at(&start);
+        let prefix = get(stream, (PREFIX_BYTES as u64).min(all.saturating_sub(stream)))?;
+        let length = message_bytes(&prefix).ok_or_else(|| unsound("its schema is cut off"))?;
+        let stored = get(stream, length)?;
+        let stored = message(&stored).ok_or_else(|| unsound("its schema is cut off"))?;
+        let first = root_as_message(&stored).map_err(|error| unsound(&error.to_string()))?;
+        if first.header_type() != MessageHeader::Schema {
+            return Err(unsound("it does not begin with its schema"));
+        }
+        let mut batches = Vec::new();
+        for block in footer.recordBatches().iter().flatten() {
+            let (offset, length) = extent(block).ok_or_else(outside)?;
+            if offset.checked_add(length).is_none_or(|end| end > all) {
+                return Err(unsound("a block lies outside"));
+            }
+            let metadata = u64::try_from(block.metaDataLength()).map_err(|_| outside())?;
+            let head = get(offset, metadata)?;
+            let head = message(&head).ok_or_else(|| unsound("a block lies outside"))?;
+            let head = root_as_message(&head).map_err(|error| unsound(&error.to_string()))?;
+            let batch = head.header_as_record_batch();
+            let rows = batch.and_then(|batch| usize::try_from(batch.length()).ok());
+            let rows = rows.ok_or_else(|| unsound("a block is no batch"))?;
+            batches.push(Place { block: *block, rows });
+        }
+        let map = match held {
+            Held::Map(map) => Some(map.clone()),
+            Held::File(_) => None,
+        };
+        let path = path.to_owned();
+        Ok((Self { path, identity, map, schema: stored, decoder, dictionaries, batches }, schema))
+    }
+}
+
+fn outside() -> Error {
+    Error::Config("a block lies outside of its file".to_owned())
+}
+
+/// Where a block lies: its message and body together.
+fn extent(block: &Block) -> Option<(u64, u64)> {
+    let metadata = u64::try_from(block.metaDataLength()).ok()?;
+    let length = metadata.checked_add(u64::try_from(block.bodyLength()).ok()?)?;
+    (metadata >= PREFIX_BYTES as u64).then_some((u64::try_from(block.offset()).ok()?, length))
+}
+
+/// A block's message without its prefix, and its body, if the first says of the second what can be.
+fn sound(bytes: &Bytes, block: &Block) -> Result<(Bytes, Bytes)> {
+    let metadata = usize::try_from(block.metaDataLength()).map_err(|_| outside())?;
+    if metadata > bytes.len() {
+        return Err(outside());
+    }
+    let head = message(&bytes.slice(..metadata)).ok_or_else(outside)?;
+    let body = bytes.slice(metadata..);
+    check(&head, &body, &Bounds::default()).map_err(arrow_schema::ArrowError::IpcError)?;
+    Ok((head, body))
+}
+
+/// How far from the start the stream inside of a file can begin.
+const STREAM_AT_MAX: u64 = 72;
+
 /// Where the stream inside of a file begins: behind the magic, at a multiple of eight, of 64 in some writers' files.
-fn stream_at(bytes: &Bytes) -> usize {
-    let marked = |at: &usize| bytes.get(*at..*at + 4) == Some(&[0xff; 4]);
+fn stream_at(start: &Bytes) -> u64 {
+    let marked = |at: &u64| {
+        let at = usize::try_from(*at).unwrap_or(usize::MAX);
+        start.get(at..at.saturating_add(4)) == Some(&[0xff; 4])
+    };
     (8..=64).step_by(8).find(marked).unwrap_or(8)
 }
 
-/// The message whose prefix is at `at`, without the prefix.
-fn message(bytes: &Bytes, at: usize) -> Option<Bytes> {
-    let prefix = bytes.get(at..at.checked_add(PREFIX_BYTES)?)?;
-    let (marker, length) = prefix.split_at_checked(4)?;
+/// Where the message behind a prefix begins and ends.
+fn message_range(prefix: &[u8]) -> Option<Range<usize>> {
+    let (marker, length) = prefix.get(..PREFIX_BYTES)?.split_at_checked(4)?;
     // Files from before Arrow 0.15 have the length alone.
-    let (length, start) = if marker == [0xff; 4] {
-        (length, at.checked_add(PREFIX_BYTES)?)
-    } else {
-        (marker, at.checked_add(4)?)
-    };
+    let (length, start) = if marker == [0xff; 4] { (length, PREFIX_BYTES) } else { (marker, 4) };
     let length = usize::try_from(i32::from_le_bytes(length.try_into().ok()?)).ok()?;
-    let end = start.checked_add(length)?;
-    (end <= bytes.len()).then(|| bytes.slice(start..end))
+    Some(start..start.checked_add(length)?)
 }
 
-/// A block's bytes, where the file has them.
-fn slice(whole: &Buffer, block: &Block) -> Option<Buffer> {
-    let offset = usize::try_from(block.offset()).ok()?;
-    let metadata = usize::try_from(block.metaDataLength()).ok()?;
-    let length = metadata.checked_add(usize::try_from(block.bodyLength()).ok()?)?;
-    let inside = metadata >= PREFIX_BYTES && offset.checked_add(length)? <= whole.len();
-    inside.then(|| whole.slice_with_length(offset, length))
+/// Bytes of a message with its prefix.
+fn message_bytes(prefix: &[u8]) -> Option<u64> {
+    message_range(prefix).map(|range| range.end as u64)
+}
+
+/// The message behind a prefix.
+fn message(bytes: &Bytes) -> Option<Bytes> {
+    let range = message_range(bytes)?;
+    (range.end <= bytes.len()).then(|| bytes.slice(range))
 }

@@ -8,12 +8,13 @@ use arrow_schema::SchemaRef;
 use arrowsmith::json::{ReaderBuilder, SampleOptions, infer_schema};
 use arrowsmith::{DataFile, Error, Input, Result, expand_datasets};
 
-use super::{Batches, Content, Format, Read, Snapshot, split, version};
+use super::identity::{Identity, Watched, version};
+use super::{Batches, Content, Format, Read, Snapshot, split};
 
 /// The files, in order, with their sizes in bytes.
 #[derive(Debug)]
 pub(crate) struct Files {
-    files: Vec<(PathBuf, usize)>,
+    files: Vec<(PathBuf, Identity, usize)>,
 }
 
 impl Files {
@@ -23,11 +24,14 @@ impl Files {
         for DataFile { input, .. } in found {
             let bytes = input.stored_bytes().and_then(|bytes| usize::try_from(bytes).ok());
             match (input, bytes) {
-                (Input::Path(path), Some(bytes)) => files.push((path, bytes)),
+                (Input::Path(path), Some(bytes)) => {
+                    let identity = Identity::at(&path)?;
+                    files.push((path, identity, bytes));
+                }
                 _ => return Err(Error::Config("only files can be served".to_owned())),
             }
         }
-        let names: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
+        let names: Vec<PathBuf> = files.iter().map(|(path, ..)| path.clone()).collect();
         let schema = match schema {
             Some(schema) => Arc::clone(schema),
             None => {
@@ -36,10 +40,10 @@ impl Files {
             }
         };
         Ok(Snapshot {
-            version: version(&names),
+            version: version(files.iter().map(|(path, identity, _)| (path, identity))),
             schema,
             rows: None,
-            bytes: Some(files.iter().map(|(_, bytes)| *bytes as u64).sum()),
+            bytes: Some(files.iter().map(|(.., bytes)| *bytes as u64).sum()),
             content: Content::Json(Self { files }),
         })
     }
@@ -49,17 +53,30 @@ impl Files {
     }
 
     pub(super) fn read(&self, read: &Read, schema: &SchemaRef) -> Result<Batches> {
-        let range = split(self.files.iter().map(|(_, bytes)| *bytes), read.part, read.parts);
+        let range = split(self.files.iter().map(|(.., bytes)| *bytes), read.part, read.parts);
         let files = self.files.get(range).unwrap_or_default();
         if files.is_empty() {
             return Ok(Box::new(std::iter::empty()));
         }
-        let mut reader = ReaderBuilder::new()
+        let reader = ReaderBuilder::new()
             .schema(Arc::clone(schema))
             .threads(read.threads.max(1))
             .batch_bytes(Some(read.batch_bytes))
             .cancel(Arc::clone(&read.cancel))
-            .open(files.iter().map(|(path, _)| Input::Path(path.clone())))?;
-        Ok(Box::new(std::iter::from_fn(move || reader.next_batch().transpose())))
+            .open(files.iter().map(|(path, ..)| Input::Path(path.clone())));
+        let watched = files.iter().map(|(path, identity, _)| (path.clone(), *identity));
+        let watched = Watched::new(watched);
+        watched.before()?;
+        let mut reader = reader?;
+        let mut done = false;
+        Ok(Box::new(std::iter::from_fn(move || {
+            if done {
+                return None;
+            }
+            let next = reader.next_batch().transpose();
+            let next = next.or_else(|| watched.after().err().map(Err));
+            done = !matches!(next, Some(Ok(_)));
+            next
+        })))
     }
 }

@@ -4,6 +4,7 @@
 //! A snapshot never changes: files that come or go make a new one. No network here, and no threads but those of
 //! the readers below.
 
+mod identity;
 pub mod ipc;
 pub mod json;
 pub mod parquet;
@@ -19,7 +20,7 @@ use arrowsmith::parquet::Predicate;
 use arrowsmith::{Error, Result};
 
 use crate::live::Upstream;
-use crate::select::{Limited, Selected, conform};
+use crate::select::{Limited, Selected, condition, conform};
 
 pub(crate) use split::split;
 
@@ -28,7 +29,7 @@ pub(crate) use split::split;
 pub enum Format {
     /// Parquet files.
     Parquet,
-    /// Arrow IPC files, which are mapped.
+    /// Arrow IPC files.
     Ipc,
     /// Newline-delimited JSON, with a schema.
     Json,
@@ -60,6 +61,19 @@ impl Format {
             Self::Json => "json",
         }
     }
+}
+
+/// How the bytes of files are come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileAccess {
+    /// They are read when they are asked for.
+    #[default]
+    Read,
+    /// Arrow IPC files are mapped and served from where they lie. Such a file must never be changed or cut in place,
+    /// only replaced by another of its name: the system ends a process that touches what is no longer there.
+    Map,
+    /// All is read into memory at the start.
+    Preload,
 }
 
 /// What is read of a snapshot.
@@ -138,14 +152,14 @@ impl Snapshot {
         paths: &[PathBuf],
         format: Format,
         schema: Option<&SchemaRef>,
-        preload: bool,
+        access: FileAccess,
     ) -> Result<Self> {
         let snapshot = match format {
             Format::Parquet => parquet::Files::open(paths)?,
-            Format::Ipc => ipc::Files::open(paths)?,
+            Format::Ipc => ipc::Files::open(paths, access == FileAccess::Map)?,
             Format::Json => json::Files::open(paths, schema)?,
         };
-        if preload { snapshot.load() } else { Ok(snapshot) }
+        if access == FileAccess::Preload { snapshot.load() } else { Ok(snapshot) }
     }
 
     pub(crate) fn empty() -> Self {
@@ -186,6 +200,26 @@ impl Snapshot {
             places.push(place);
         }
         Ok(Arc::new(self.schema.project(&places)?))
+    }
+
+    /// Whether a request can be asked of it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for columns that are not there or named twice, and for conditions that do not fit them.
+    pub fn check(&self, columns: Option<&[String]>, filter: Option<&Predicate>) -> Result<()> {
+        self.schema_of(columns)?;
+        match filter {
+            Some(filter) => condition(filter, &self.schema).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes of the largest piece of a file that is read at a time, where it is read as it is stored.
+    pub(crate) fn block_bytes(&self) -> u64 {
+        match &self.content {
+            Content::Ipc(files) => files.block_bytes(),
+            _ => 0,
+        }
     }
 
     /// How many parts are worth reading in parallel, at most `wanted`.
@@ -253,18 +287,4 @@ impl Snapshot {
         let selected = Selected::new(batches, &self.schema, schema, read.filter.clone())?;
         Ok(Box::new(Limited::new(selected, read.limit)))
     }
-}
-
-/// A number that changes when files do: their names, sizes and times.
-pub(crate) fn version(paths: &[PathBuf]) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    for path in paths {
-        path.hash(&mut hasher);
-        if let Ok(metadata) = path.metadata() {
-            metadata.len().hash(&mut hasher);
-            metadata.modified().ok().hash(&mut hasher);
-        }
-    }
-    hasher.finish()
 }

@@ -10,7 +10,8 @@ use arrow_schema::FieldRef;
 use arrowsmith::parquet::{EXTENSIONS, File, ParquetReader, ReadOptions, ReaderBuilder, open_file};
 use arrowsmith::{DataFile, Error, Input, Limits, Result, expand_datasets};
 
-use super::{Batches, Content, Read, Snapshot, split, version};
+use super::identity::{Identity, Watched, version};
+use super::{Batches, Content, Read, Snapshot, split};
 
 /// Rows of a batch, at least and at most.
 const BATCH_ROWS: Range<usize> = 1 << 10..128 << 10;
@@ -21,6 +22,7 @@ const PAGE_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 struct FileEntry {
     path: PathBuf,
+    identity: Identity,
     partitions: Vec<(String, Option<String>)>,
     row_groups: Vec<usize>,
 }
@@ -63,6 +65,7 @@ impl Files {
             let Input::Path(path) = input else {
                 return Err(Error::Config("only files can be served".to_owned()));
             };
+            let identity = Identity::at(&path)?;
             let file = open_file(Input::Path(path.clone()), &Limits::default())?;
             bytes += file.file_bytes();
             let mut row_groups = Vec::with_capacity(file.row_groups());
@@ -78,9 +81,8 @@ impl Files {
                 alike &= sizes.len() == its.len()
                     && sizes.iter().zip(&its).all(|(a, b): (&Size, &Size)| a.name == b.name);
             }
-            files.push(FileEntry { path, partitions, row_groups });
+            files.push(FileEntry { path, identity, partitions, row_groups });
         }
-        let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
         let mut files = Self { files, partition_types: Vec::new(), columns: sizes, alike };
         let all = 0..files.files.len();
         // The partition columns' types depend on all values: this reader sees them all and decodes nothing.
@@ -89,7 +91,7 @@ impl Files {
         let first = schema.fields().len().saturating_sub(partitioned);
         files.partition_types = schema.fields().iter().skip(first).cloned().collect();
         Ok(Snapshot {
-            version: version(&paths),
+            version: version(files.files.iter().map(|file| (&file.path, &file.identity))),
             schema,
             rows: Some(rows),
             bytes: Some(bytes),
@@ -144,8 +146,12 @@ impl Files {
         let mut done = false;
         Ok(Box::new(std::iter::from_fn(move || {
             while !done {
-                let reader = open.as_mut()?;
-                match reader.next_batch() {
+                let (reader, watched) = open.as_mut()?;
+                let next = reader.next_batch().and_then(|batch| match batch {
+                    Some(batch) => Ok(Some(batch)),
+                    None => watched.after().map(|()| None),
+                });
+                match next {
                     Ok(Some(batch)) => return Some(Ok(batch)),
                     Ok(None) => match readers.next().map(Opener::open).transpose() {
                         Ok(next) => open = next,
@@ -178,12 +184,22 @@ impl Files {
             .batch_rows(Some(rows))
             .cancel(Arc::clone(&read.cancel));
         Ok(match run {
-            Run::Files(range) => Opener { builder, files: self.data(range.clone())? },
+            Run::Files(range) => Opener {
+                builder,
+                files: self.data(range.clone())?,
+                watched: self.watched(range.clone()),
+            },
             Run::Groups(file, groups) => Opener {
                 builder: builder.row_groups(Some(groups.clone())),
                 files: self.data(*file..file + 1)?,
+                watched: self.watched(*file..file + 1),
             },
         })
+    }
+
+    fn watched(&self, range: Range<usize>) -> Watched {
+        let files = self.files.get(range).unwrap_or_default();
+        Watched::new(files.iter().map(|file| (file.path.clone(), file.identity)))
     }
 
     /// What the readers of a part read.
@@ -221,11 +237,15 @@ impl Files {
 struct Opener {
     builder: ReaderBuilder,
     files: Vec<DataFile>,
+    watched: Watched,
 }
 
 impl Opener {
-    fn open(self) -> Result<ParquetReader> {
-        self.builder.open(self.files)
+    fn open(self) -> Result<(ParquetReader, Watched)> {
+        // A file that has come in between is told by what it holds, or by this.
+        let reader = self.builder.open(self.files);
+        self.watched.before()?;
+        Ok((reader?, self.watched))
     }
 }
 

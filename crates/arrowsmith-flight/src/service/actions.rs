@@ -10,7 +10,7 @@ use serde_json::json;
 use tonic::Status;
 
 use super::Shared;
-use crate::error::status;
+use crate::error::status_of;
 
 /// Names and descriptions.
 const ACTIONS: [(&str, &str); 3] = [
@@ -56,7 +56,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, action: Action) -> Result<Vec<Byte
                 let changed = tokio::task::spawn_blocking(move || dataset.refresh())
                     .await
                     .map_err(|_| Status::internal("refresh failed"))?
-                    .map_err(|error| status(&name, &error))?;
+                    .map_err(|error| status_of(&name, &error))?;
                 results.push(text(json!({ "dataset": name, "changed": changed })));
             }
             Ok(results)

@@ -23,7 +23,7 @@ use super::put::Piece;
 use super::{Replies, Shared};
 use crate::dataset::Batches;
 use crate::encode::Message;
-use crate::error::status;
+use crate::error::{mistake, status_of};
 use crate::produce::{Production, Source, messages};
 use crate::query::COMMAND_BYTES_MAX;
 use crate::select::{Limited, Selected};
@@ -145,9 +145,10 @@ pub(crate) fn invalid(error: &arrowsmith::Error) -> Status {
             _ => Status::aborted("the bytes were cut off"),
         },
         arrowsmith::Error::Data(_) | arrowsmith::Error::File(_) => {
-            Status::invalid_argument(status("exchange", error).message())
+            Status::invalid_argument(status_of("exchange", error).message())
         }
-        other => status("exchange", other),
+        // No file of the server's has a part in it.
+        other => mistake(other),
     }
 }
 

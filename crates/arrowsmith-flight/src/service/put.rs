@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_array::RecordBatch;
-use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::error::FlightError;
 use arrow_flight::flight_descriptor::DescriptorType;
 use arrow_flight::{FlightData, FlightDescriptor, PutResult};
@@ -21,7 +20,7 @@ use arrowsmith_core::sink::Output;
 use arrowsmith_sink_ipc::{IpcOptions, IpcSink};
 use arrowsmith_sink_parquet::{ParquetOptions, ParquetSink};
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt, TryStreamExt};
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Deserialize;
 use serde_json::json;
@@ -33,7 +32,8 @@ use super::Shared;
 use super::exchange::Text;
 use crate::catalog::{Dataset, Origin};
 use crate::dataset::Format;
-use crate::error::status;
+use crate::error::status_of;
+use crate::ipc::Bounds;
 use crate::query::COMMAND_BYTES_MAX;
 
 /// Batches on their way to the writer, at most.
@@ -100,9 +100,12 @@ pub(crate) async fn put(
     });
     let written = match command.put {
         Form::Arrow => {
-            let messages = all.map_err(FlightError::from);
-            let batches = FlightRecordBatchStream::new_from_flight_data(messages);
-            arrow(target, batches).await
+            let messages = all.map_err(FlightError::from).boxed();
+            let bounds = Bounds {
+                decoded_bytes_max: 4 * shared.options.request_bytes_max as u64,
+                ..Bounds::default()
+            };
+            arrow(target, crate::ipc::batches(messages, bounds)).await
         }
         Form::Json => {
             let stall = shared.options.stall_timeout;
@@ -146,7 +149,7 @@ pub(crate) async fn put(
     })
     .await
     .map_err(|_| Status::internal("the writer failed"))?
-    .map_err(|error| status(&name, &error))?;
+    .map_err(|error| status_of(&name, &error))?;
     shared.metrics.rows_put.inc_by(rows);
     info!(dataset = name, rows, bytes, changed, "rows were put");
     let text = json!({ "dataset": name, "rows": rows, "bytes": bytes }).to_string();
@@ -162,7 +165,7 @@ fn bad_rows(name: &str, error: Error) -> Status {
             Status::invalid_argument(format!("{name}: {data}"))
         }
         Error::Arrow(error) => Status::invalid_argument(format!("{name}: {error}")),
-        _ => status(name, &error),
+        _ => status_of(name, &error),
     }
 }
 
@@ -250,7 +253,10 @@ fn has_partitions(folder: &Path) -> bool {
 }
 
 /// Writes batches as they come.
-async fn arrow(target: Target, mut batches: FlightRecordBatchStream) -> Result<Written, Status> {
+async fn arrow(
+    target: Target,
+    mut batches: BoxStream<'static, Result<RecordBatch, FlightError>>,
+) -> Result<Written, Status> {
     let (sender, mut receiver) = mpsc::channel::<RecordBatch>(QUEUE_BATCHES);
     let mut sender = Some(sender);
     let schema_of = |error: FlightError| match error {

@@ -11,4 +11,5 @@
 
 mod common;
 mod faults;
+mod safety;
 mod service;

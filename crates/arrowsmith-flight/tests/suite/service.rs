@@ -15,6 +15,7 @@ use arrow_flight::{FlightData, FlightDescriptor};
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
+use arrowsmith_flight::dataset::FileAccess;
 use arrowsmith_flight::query::Query;
 use arrowsmith_flight::{Compression, Spec};
 use bytes::Bytes;
@@ -88,7 +89,7 @@ fn files() -> Files {
     json.schema = Some(plain(&all[0]).schema());
     let mut memory = spec(&parquets);
     memory.name = "memory".to_owned();
-    memory.preload = true;
+    memory.access = FileAccess::Preload;
     let specs = vec![spec(&parquets), spec(&ipcs), json, memory];
     Files { _folder: folder, specs }
 }

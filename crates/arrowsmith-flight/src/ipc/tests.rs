@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Messages as they are written, and with one number of them changed.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, Int64Array, ListArray, StringArray, StringViewArray};
+use arrow_flight::SchemaAsIpc;
+use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
+use arrow_schema::{Field, Schema};
+use futures_util::{FutureExt, stream};
+use proptest::prelude::*;
+
+use super::*;
+
+fn batch() -> RecordBatch {
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![7; 4000]));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter(
+        (0..4000).map(|n| (n % 3 != 0).then(|| format!("row {n}"))),
+    ));
+    let views: ArrayRef = Arc::new(StringViewArray::from_iter_values(
+        (0..4000).map(|n| format!("a text that is longer than a view {n}")),
+    ));
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(
+        (0..4000).map(|n| Some(vec![Some(n); 3])),
+    ));
+    RecordBatch::try_from_iter([("n", numbers), ("t", texts), ("v", views), ("l", lists)]).unwrap()
+}
+
+fn messages(compression: Option<CompressionType>) -> Vec<FlightData> {
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let batch = batch();
+    let schema: FlightData = SchemaAsIpc::new(&batch.schema(), &options).into();
+    let (_, data) = IpcDataGenerator::default()
+        .encode(
+            &batch,
+            &mut DictionaryTracker::new(false),
+            &options,
+            &mut IpcWriteContext::default(),
+        )
+        .unwrap();
+    vec![schema, data.into()]
+}
+
+fn decode(messages: Vec<FlightData>, bounds: Bounds) -> Result<Vec<RecordBatch>, FlightError> {
+    let messages = stream::iter(messages.into_iter().map(Ok)).boxed();
+    let all = batches(messages, bounds).collect::<Vec<_>>();
+    // Nothing in it waits.
+    all.now_or_never().unwrap().into_iter().collect()
+}
+
+const ALL: [Option<CompressionType>; 3] =
+    [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
+
+#[test]
+fn what_writers_write_is_taken() {
+    for compression in ALL {
+        assert_eq!(decode(messages(compression), Bounds::default()).unwrap(), [batch()]);
+    }
+}
+
+#[test]
+fn compression_can_be_refused() {
+    let bounds = Bounds { compression: false, ..Bounds::default() };
+    assert!(decode(messages(None), bounds).is_ok());
+    assert!(decode(messages(Some(CompressionType::ZSTD)), bounds).is_err());
+}
+
+#[test]
+fn a_declared_length_is_held_against_the_bytes() {
+    for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let declared = 32_000_u64.to_le_bytes();
+        for lie in [1 << 61, 1 << 40, 1 << 31, u64::MAX - 1, 1 << 63] {
+            let mut all = messages(Some(codec));
+            let mut body = all[1].data_body.to_vec();
+            let at = body.windows(8).position(|eight| eight == declared).unwrap();
+            body[at..at + 8].copy_from_slice(&lie.to_le_bytes());
+            all[1].data_body = body.into();
+            assert!(decode(all, Bounds::default()).is_err(), "{lie}");
+        }
+    }
+    let bounds = Bounds { decoded_bytes_max: 32_000, ..Bounds::default() };
+    assert!(decode(messages(Some(CompressionType::ZSTD)), bounds).is_err());
+    assert!(decode(messages(Some(CompressionType::LZ4_FRAME)), bounds).is_err());
+}
+
+#[test]
+fn frames_are_bounded_by_their_blocks() {
+    // A frame of blocks of 4 MiB: header, then blocks that say their size.
+    let mut frame = vec![0x04, 0x22, 0x4d, 0x18, 0x40, 0x70, 0];
+    for _ in 0..10 {
+        frame.extend_from_slice(&20_000_u32.to_le_bytes());
+        frame.extend_from_slice(&[0; 20_000]);
+    }
+    frame.extend_from_slice(&[0; 4]);
+    assert_eq!(lz4_most(&frame), 10 * (4 << 20));
+    assert_eq!(lz4_most(b""), 0);
+    assert_eq!(lz4_most(&[0x04, 0x22, 0x4d, 0x18]), 4 * LZ4_RATIO);
+    assert_eq!(lz4_most(b"xx"), 2 * LZ4_RATIO);
+}
+
+#[test]
+fn widths_are_bounded() {
+    let options = IpcWriteOptions::default();
+    let wide = |data_type: DataType| {
+        let schema = Schema::new(vec![Field::new("a", data_type, true)]);
+        let message: FlightData = SchemaAsIpc::new(&schema, &options).into();
+        check(&message.data_header, &[], &Bounds::default())
+    };
+    let list = |item: DataType, length| {
+        DataType::FixedSizeList(Arc::new(Field::new("item", item, true)), length)
+    };
+    assert!(wide(DataType::FixedSizeBinary(16)).is_ok());
+    assert!(wide(list(DataType::Int8, 3)).is_ok());
+    assert!(wide(DataType::FixedSizeBinary(i32::MAX)).is_err());
+    assert!(wide(list(DataType::Int8, i32::MAX)).is_err());
+    assert!(wide(list(list(DataType::Int8, 2000), 2000)).is_err());
+    assert!(
+        wide(DataType::Struct(vec![Field::new("x", list(DataType::Int8, 1 << 30), true)].into()))
+            .is_err()
+    );
+    assert_eq!(width(&list(list(DataType::Int8, 2000), 2000)), 4_000_000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    /// Whatever is changed: an answer, and no more memory than the message could come to.
+    #[test]
+    fn changed_bytes_are_an_answer(
+        compression in prop::sample::select(ALL.to_vec()),
+        which in 0..2_usize,
+        head in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        body in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut all = messages(compression);
+        let message = &mut all[which];
+        let mut header = message.data_header.to_vec();
+        for (index, value) in head {
+            let at = index.index(header.len());
+            header[at] = value;
+        }
+        message.data_header = header.into();
+        let mut bytes = message.data_body.to_vec();
+        for (index, value) in body {
+            if !bytes.is_empty() {
+                let at = index.index(bytes.len());
+                bytes[at] = value;
+            }
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len() + 1));
+        }
+        message.data_body = bytes.into();
+        let bounds = Bounds { decoded_bytes_max: 64 << 20, ..Bounds::default() };
+        if let Ok(batches) = decode(all, bounds) {
+            prop_assert!(batches.iter().map(RecordBatch::num_rows).sum::<usize>() < 1 << 31);
+        }
+    }
+}
