@@ -106,6 +106,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory, default_value = "1GiB")]
     pub memory: usize,
 
+    /// Memory of one SQL query, at most
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_memory, default_value = "512MiB")]
+    pub query_memory: usize,
+
+    /// Seconds that one SQL query may work; 0 for no end
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub query_seconds: u64,
+
     /// Bytes of one upload, at most
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "4GiB")]
     pub put_bytes: u64,
@@ -170,7 +178,13 @@ pub fn run(args: &ServeArgs) -> Outcome {
 fn sql(args: &ServeArgs, catalog: &Arc<Catalog>) -> Outcome<Option<Arc<dyn Extension>>> {
     use arrowsmith_flight_sql::{FlightSql, SqlOptions};
 
-    let mut options = SqlOptions { memory_bytes_max: args.memory, ..SqlOptions::default() };
+    let seconds = args.query_seconds;
+    let mut options = SqlOptions {
+        memory_bytes_max: args.memory,
+        query_bytes_max: args.query_memory,
+        query_time: (seconds > 0).then(|| Duration::from_secs(seconds)),
+        ..SqlOptions::default()
+    };
     options.threads = args.threads.unwrap_or(options.threads);
     Ok(Some(Arc::new(FlightSql::new(Arc::clone(catalog), &options)?)))
 }

@@ -1,173 +1,225 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Statements, planned and run by DataFusion on a runtime of its own, so that a long query keeps no connection waiting.
+//!
+//! Plans are trees, and everybody who has to do with one walks it by recursion: also who drops it. So a plan never
+//! leaves the runtime's threads, whose stacks are large enough for what `bounds` lets through.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith::Error;
-use arrowsmith_flight::Catalog;
 use arrowsmith_flight::dataset::Batches;
+use arrowsmith_flight::{Catalog, carried};
 use datafusion::common::ParamValues;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryPool};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::scalar::ScalarValue;
-use futures_util::StreamExt;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
+use futures_util::{FutureExt, StreamExt};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tonic::Status;
 
+use crate::budget::{Budget, QueryPool};
+use crate::guard::GuardFunctions;
+use crate::pace::paced;
 use crate::tables::Tables;
-use crate::{CATALOG, SCHEMA, SqlOptions};
-
-/// Text of a statement, in bytes, at most.
-const STATEMENT_BYTES_MAX: usize = 1 << 20;
+use crate::text::{numbered, status};
+use crate::{CATALOG, SCHEMA, SqlOptions, bounds};
 
 /// Batches of a result that nobody has taken, at most.
 const AHEAD_BATCHES: usize = 2;
 
+/// The stack of a thread that has to do with plans. The system gives what is used of it.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Rows of a batch; of one that may be repeated by a join or made of lists.
+const BATCH_ROWS: usize = 8192;
+const JOINED_ROWS: usize = 1024;
+
+/// Bytes that a statement's own values may come to when they stand in every row of a batch.
+const REPEATED_BYTES: u64 = 64 << 20;
+
+/// Bytes of the values that a plan holds, at most.
+const LITERAL_BYTES_MAX: u64 = 16 << 20;
+
 /// Plans and runs statements.
 pub(crate) struct Engine {
-    context: SessionContext,
+    base: SessionState,
+    pool: Arc<dyn MemoryPool>,
+    environment: Arc<RuntimeEnv>,
+    query_bytes_max: usize,
+    query_time: Option<Duration>,
+    /// One permit for each statement that is being planned.
+    planners: Arc<Semaphore>,
     /// Taken out when the engine is dropped: a runtime must not end by a drop inside of another one.
     runtime: Option<Runtime>,
+    /// Reads datasets, on stacks of the common size: a query has many such threads.
+    readers: Option<Runtime>,
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
+        for runtime in [self.runtime.take(), self.readers.take()].into_iter().flatten() {
             runtime.shutdown_background();
         }
-    }
-}
-
-/// An error of DataFusion's as its caller is told.
-pub(crate) fn status(error: DataFusionError) -> Status {
-    match error.find_root() {
-        DataFusionError::ResourcesExhausted(reason) => Status::resource_exhausted(reason.clone()),
-        // A reader's: it may name files.
-        DataFusionError::External(_) | DataFusionError::IoError(_) => {
-            tracing::warn!(%error, "a query failed");
-            Status::data_loss("sql: a dataset cannot be read; the server's log says why")
-        }
-        root => Status::invalid_argument(format!("sql: {root}")),
     }
 }
 
 /// Parameters as drivers give them.
 pub(crate) type Parameters = Vec<ScalarValue>;
 
+/// What there is to know about a statement without running it.
+pub(crate) struct Described {
+    /// The columns of its result.
+    pub(crate) schema: SchemaRef,
+    /// Its parameters: their fields, in the order of their numbers.
+    pub(crate) parameters: Schema,
+}
+
+/// A statement that has been read: it stays on the runtime's threads.
+struct Read {
+    state: SessionState,
+    plan: LogicalPlan,
+}
+
 impl Engine {
     pub(crate) fn new(catalog: Arc<Catalog>, options: &SqlOptions) -> Result<Self, Error> {
         let refuse = |error: DataFusionError| Error::Config(error.to_string());
+        let threads = options.threads.max(1);
         let mut config = SessionConfig::new()
-            .with_information_schema(true)
+            .with_information_schema(false)
             .with_create_default_catalog_and_schema(false)
             .with_default_catalog_and_schema(CATALOG, SCHEMA)
-            .with_target_partitions(options.threads.max(1));
+            .with_batch_size(BATCH_ROWS)
+            .with_target_partitions(threads);
         // Drivers of today do not all know view types.
         config.options_mut().sql_parser.map_string_types_to_utf8view = false;
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_limit(options.memory_bytes_max, 1.0)
+        let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(options.memory_bytes_max));
+        let environment = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::clone(&pool))
             .build_arc()
             .map_err(refuse)?;
-        let context = SessionContext::new_with_config_rt(config, runtime);
-        context.register_catalog(CATALOG, Arc::new(Tables(catalog)));
+        let base = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(Arc::clone(&environment))
+            .with_default_features()
+            // Functions that are handed functions: what they make of a list nobody can bound.
+            .with_higher_order_functions(Vec::new())
+            .with_analyzer_rule(Arc::new(GuardFunctions))
+            .build();
+        let readers = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("arrowsmith-sql-read")
+            .build()?;
+        let tables = Tables { catalog, readers: readers.handle().clone() };
+        let context = SessionContext::new_with_state(base);
+        context.register_catalog(CATALOG, Arc::new(tables));
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(options.threads.max(1))
+            .worker_threads(threads)
+            .thread_stack_size(STACK_BYTES)
             .thread_name("arrowsmith-sql")
             .enable_all()
             .build()?;
-        Ok(Self { context, runtime: Some(runtime) })
+        Ok(Self {
+            base: context.state(),
+            pool,
+            environment,
+            query_bytes_max: options.query_bytes_max,
+            query_time: options.query_time,
+            planners: Arc::new(Semaphore::new(threads)),
+            runtime: Some(runtime),
+            readers: Some(readers),
+        })
     }
 
-    /// Plans a statement that reads; others are refused.
-    pub(crate) async fn plan(&self, sql: &str) -> Result<DataFrame, Status> {
-        if sql.len() > STATEMENT_BYTES_MAX {
-            let reason = format!("sql: {} bytes are more than {STATEMENT_BYTES_MAX}", sql.len());
-            return Err(Status::invalid_argument(reason));
-        }
-        // No CREATE EXTERNAL TABLE, no COPY TO, no SET: nothing that opens a file or changes the session.
-        let reads = SQLOptions::new()
-            .with_allow_ddl(false)
-            .with_allow_dml(false)
-            .with_allow_statements(false);
-        let sql = numbered(sql);
-        self.context.sql_with_options(&sql, reads).await.map_err(status)
+    fn runtime(&self) -> Result<&Runtime, Status> {
+        self.runtime.as_ref().ok_or_else(|| Status::unavailable("ending"))
     }
 
-    /// The parameters of a plan: their fields, in the order of their numbers.
-    pub(crate) fn parameters(&self, plan: &DataFrame) -> Result<Schema, Status> {
-        let types = plan.logical_plan().get_parameter_types().map_err(status)?;
-        let mut numbers = Vec::with_capacity(types.len());
-        for (name, data_type) in types {
-            let number = name.trim_start_matches('$').parse::<usize>();
-            let number = number
-                .map_err(|_| Status::invalid_argument(format!("sql: {name} is no ? and no $1")))?;
-            numbers.push((number, name, data_type));
-        }
-        numbers.sort_by_key(|(number, ..)| *number);
-        // What is compared with nothing has any type; text can be cast to most.
-        let field = |(_, name, data_type): (usize, String, Option<DataType>)| {
-            Field::new(name, data_type.unwrap_or(DataType::Utf8), true)
-        };
-        Ok(Schema::new(numbers.into_iter().map(field).collect::<Vec<_>>()))
+    /// A session of its own for one query: with its share of the memory, and functions that ask for it.
+    fn session(&self) -> Result<SessionState, Status> {
+        let pool = QueryPool::new(Arc::clone(&self.pool), self.query_bytes_max);
+        let pool: Arc<dyn MemoryPool> = Arc::new(pool);
+        let environment = RuntimeEnvBuilder::from_runtime_env(&self.environment)
+            .with_memory_pool(Arc::clone(&pool))
+            .build_arc()
+            .map_err(|error| status(&error))?;
+        let config = self.base.config().clone().with_option_extension(Budget::new(pool));
+        Ok(SessionStateBuilder::new_from_existing(self.base.clone())
+            .with_config(config)
+            .with_runtime_env(environment)
+            .build())
     }
 
-    /// The schema of a plan's result.
-    pub(crate) fn schema(plan: &DataFrame) -> SchemaRef {
-        let fields = plan.schema().fields().iter().map(|field| {
-            let plain = plain(field.data_type());
-            Arc::new(field.as_ref().clone().with_data_type(plain))
+    /// A task of a query on the runtime.
+    fn task(&self) -> Result<Task, Status> {
+        Ok(Task {
+            session: self.session()?,
+            clock: Clock { left: self.query_time, all: self.query_time },
+            planners: Arc::clone(&self.planners),
+        })
+    }
+
+    /// Looks at a statement.
+    pub(crate) async fn describe(&self, sql: &str) -> Result<Described, Status> {
+        bounds::text(sql)?;
+        let (mut task, sql) = (self.task()?, sql.to_owned());
+        let described = self.runtime()?.spawn(async move {
+            let Task { session, clock, planners } = &mut task;
+            let session = session.clone();
+            let described = clock.planned(planners, async move {
+                let read = read(session, &sql).await?;
+                Ok(Described { schema: schema(&read.plan), parameters: parameters(&read.plan)? })
+            });
+            described.await
         });
-        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+        described.await.map_err(|_| unplanned())?
     }
 
-    /// Runs a plan once for each row of parameters; once, without any.
-    pub(crate) fn run(
+    /// Runs a statement once for each row of parameters; once, without any.
+    pub(crate) async fn run(
         &self,
-        plan: DataFrame,
+        sql: String,
         parameters: Vec<Parameters>,
     ) -> Result<(SchemaRef, Batches), Status> {
-        let schema = Self::schema(&plan);
-        let plans = if parameters.is_empty() {
-            vec![plan]
-        } else {
-            let bound = parameters.into_iter().map(|row| {
-                let values = row.into_iter().map(Into::into).collect();
-                plan.clone().with_param_values(ParamValues::List(values)).map_err(status)
-            });
-            bound.collect::<Result<Vec<_>, _>>()?
-        };
+        bounds::text(&sql)?;
+        let task = self.task()?;
+        let (tell, told) = oneshot::channel();
         let (sender, mut receiver) = mpsc::channel::<Result<RecordBatch, Error>>(AHEAD_BATCHES);
-        let runtime = self.runtime.as_ref().ok_or_else(|| Status::unavailable("ending"))?;
-        let to = Arc::clone(&schema);
-        let task = runtime.spawn(async move {
-            for plan in plans {
-                let mut batches = match plan.execute_stream().await {
-                    Ok(batches) => batches,
-                    Err(error) => {
-                        // A receiver that is gone does not want to know; so below.
-                        let _ =
-                            sender.send(Err(Error::Config(status(error).message().into()))).await;
-                        return;
-                    }
-                };
-                while let Some(batch) = batches.next().await {
-                    let batch = batch
-                        .map_err(|error| Error::Config(status(error).message().to_owned()))
-                        .and_then(|batch| conform(&batch, &to));
-                    let failed = batch.is_err();
-                    if sender.send(batch).await.is_err() || failed {
-                        return;
-                    }
-                }
+        let task = self.runtime()?.spawn(async move {
+            let run = AssertUnwindSafe(task.run(sql, parameters, tell, &sender)).catch_unwind();
+            // An end that nobody meant must not look like the end of the rows.
+            let failed = match run.await {
+                Ok(result) => result.err(),
+                Err(_) => Some(Status::internal("sql: the query failed")),
+            };
+            if let Some(status) = failed {
+                // A receiver that is gone does not want to know.
+                let _ = sender.send(Err(carried(status))).await;
             }
         });
         // Dropping the batches ends the query.
         let guard = Abort(task.abort_handle());
+        let schema = match told.await {
+            Ok(schema) => schema,
+            Err(_) => {
+                return Err(match receiver.recv().await {
+                    Some(Err(error)) => arrowsmith_flight::status_of("sql", &error),
+                    _ => unplanned(),
+                });
+            }
+        };
         let batches = std::iter::from_fn(move || {
             let _running = &guard;
             receiver.blocking_recv()
@@ -176,12 +228,205 @@ impl Engine {
     }
 }
 
+fn unplanned() -> Status {
+    Status::internal("sql: the statement could not be planned")
+}
+
 struct Abort(tokio::task::AbortHandle);
 
 impl Drop for Abort {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// The time that a query has left. The time for which it waits for its reader is not counted.
+struct Clock {
+    left: Option<Duration>,
+    all: Option<Duration>,
+}
+
+impl Clock {
+    async fn count<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Status> {
+        let Some(left) = self.left else { return Ok(work.await) };
+        let start = Instant::now();
+        let done = tokio::time::timeout(left, work).await;
+        self.left = Some(left.saturating_sub(start.elapsed()));
+        done.map_err(|_| {
+            let seconds = self.all.unwrap_or_default().as_secs();
+            Status::deadline_exceeded(format!("sql: the query took more than {seconds} s"))
+        })
+    }
+
+    /// Work on a plan, on a thread that waits for nobody. Whoever is late leaves it to end by itself.
+    async fn planned<T: Send + 'static>(
+        &mut self,
+        planners: &Arc<Semaphore>,
+        work: impl Future<Output = Result<T, Status>> + Send + 'static,
+    ) -> Result<T, Status> {
+        let planners = Arc::clone(planners);
+        let done = self.count(async move {
+            let permit = planners.acquire_owned().await.ok();
+            let handle = tokio::runtime::Handle::current();
+            let thread = tokio::task::spawn_blocking(move || {
+                let result = handle.block_on(work);
+                drop(permit);
+                result
+            });
+            thread.await
+        });
+        done.await?.map_err(|_| unplanned())?
+    }
+}
+
+/// A query on its way.
+struct Task {
+    session: SessionState,
+    clock: Clock,
+    planners: Arc<Semaphore>,
+}
+
+impl Task {
+    async fn run(
+        self,
+        sql: String,
+        parameters: Vec<Parameters>,
+        tell: oneshot::Sender<SchemaRef>,
+        sender: &mpsc::Sender<Result<RecordBatch, Error>>,
+    ) -> Result<(), Status> {
+        let Self { session, mut clock, planners } = self;
+        let read = clock.planned(&planners, async move { read(session, &sql).await }).await?;
+        let schema = schema(&read.plan);
+        if tell.send(Arc::clone(&schema)).is_err() {
+            return Ok(());
+        }
+        let read = Arc::new(read);
+        let rows = if parameters.is_empty() {
+            vec![None]
+        } else {
+            parameters.into_iter().map(Some).collect()
+        };
+        for row in rows {
+            let read = Arc::clone(&read);
+            let plan = clock.planned(&planners, async move { executable(&read, row).await });
+            let (plan, context) = plan.await?;
+            let mut batches = execute_stream(plan, context).map_err(|error| status(&error))?;
+            while let Some(batch) = clock.count(batches.next()).await? {
+                let batch = batch.map_err(|error| status(&error))?;
+                let batch = conform(&batch, &schema).map_err(carried_status)?;
+                if sender.send(Ok(batch)).await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn carried_status(error: Error) -> Status {
+    arrowsmith_flight::status_of("sql", &error)
+}
+
+/// Reads a statement; others than those that read are refused.
+async fn read(state: SessionState, sql: &str) -> Result<Read, Status> {
+    let sql = numbered(sql);
+    let dialect = state.config().options().sql_parser.dialect;
+    let statement = state.sql_to_statement(&sql, &dialect).map_err(|error| status(&error))?;
+    reads(&statement)?;
+    let plan = state.statement_to_plan(statement).await.map_err(|error| status(&error))?;
+    // No CREATE EXTERNAL TABLE, no COPY TO, no SET: nothing that opens a file or changes the session.
+    let only =
+        SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+    bounds::plan(&plan).and_then(|()| only.verify_plan(&plan)).map_err(|error| status(&error))?;
+    Ok(Read { state, plan })
+}
+
+/// Refuses what writes in words of ours, before anybody looks whether it fits.
+fn reads(statement: &Statement) -> Result<(), Status> {
+    let Statement::Statement(inner) = statement else {
+        return match statement {
+            Statement::Explain(explain) => reads(&explain.statement),
+            _ => Err(writes("this statement")),
+        };
+    };
+    match inner.as_ref() {
+        ast::Statement::Query(_)
+        | ast::Statement::Explain { .. }
+        | ast::Statement::ExplainTable { .. }
+        | ast::Statement::ShowTables { .. }
+        | ast::Statement::ShowColumns { .. } => Ok(()),
+        ast::Statement::Insert(_) => Err(writes("INSERT")),
+        ast::Statement::Update { .. } => Err(writes("UPDATE")),
+        ast::Statement::Delete(_) => Err(writes("DELETE")),
+        ast::Statement::CreateTable(_) | ast::Statement::CreateView { .. } => Err(writes("CREATE")),
+        ast::Statement::Drop { .. } => Err(writes("DROP")),
+        _ => Err(writes("this statement")),
+    }
+}
+
+fn writes(what: &str) -> Status {
+    Status::invalid_argument(format!(
+        "sql: {what} is not served: datasets are read with SELECT and appended to with DoPut"
+    ))
+}
+
+/// The plan as it runs, with one row of parameters.
+async fn executable(
+    read: &Read,
+    row: Option<Parameters>,
+) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>), Status> {
+    let refuse = |error: DataFusionError| status(&error);
+    let plan = match row {
+        None => read.plan.clone(),
+        Some(row) => {
+            let values = ParamValues::List(row.into_iter().map(Into::into).collect());
+            read.plan.clone().with_param_values(values).map_err(refuse)?
+        }
+    };
+    let plan = read.state.optimize(&plan).map_err(refuse)?;
+    bounds::plan(&plan).map_err(refuse)?;
+    let literals = bounds::literals(&plan).map_err(refuse)?;
+    if literals > LITERAL_BYTES_MAX {
+        let reason = format!("sql: values of {literals} bytes, of {LITERAL_BYTES_MAX} at most");
+        return Err(Status::resource_exhausted(reason));
+    }
+    // A value of the statement may come to stand in every row of a batch.
+    let rows = usize::try_from(REPEATED_BYTES / literals.max(1)).unwrap_or(BATCH_ROWS);
+    let most = if bounds::repeats(&plan).map_err(refuse)? { JOINED_ROWS } else { BATCH_ROWS };
+    let config = read.state.config().clone().with_batch_size(rows.clamp(1, most));
+    let state =
+        SessionStateBuilder::new_from_existing(read.state.clone()).with_config(config).build();
+    let planner = Arc::clone(state.query_planner());
+    let plan = planner.create_physical_plan(&plan, &state).await.map_err(refuse)?;
+    let plan = paced(plan).map_err(refuse)?;
+    Ok((plan, state.task_ctx()))
+}
+
+/// The parameters of a plan: their fields, in the order of their numbers.
+fn parameters(plan: &LogicalPlan) -> Result<Schema, Status> {
+    let types = plan.get_parameter_types().map_err(|error| status(&error))?;
+    let mut numbers = Vec::with_capacity(types.len());
+    for (name, data_type) in types {
+        let number = name.trim_start_matches('$').parse::<usize>();
+        let number = number
+            .map_err(|_| Status::invalid_argument(format!("sql: {name} is no ? and no $1")))?;
+        numbers.push((number, name, data_type));
+    }
+    numbers.sort_by_key(|(number, ..)| *number);
+    // What is compared with nothing has any type; text can be cast to most.
+    let field = |(_, name, data_type): (usize, String, Option<DataType>)| {
+        Field::new(name, data_type.unwrap_or(DataType::Utf8), true)
+    };
+    Ok(Schema::new(numbers.into_iter().map(field).collect::<Vec<_>>()))
+}
+
+/// The schema of a plan's result.
+fn schema(plan: &LogicalPlan) -> SchemaRef {
+    let fields = plan.schema().fields().iter().map(|field| {
+        let plain = plain(field.data_type());
+        Arc::new(field.as_ref().clone().with_data_type(plain))
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 /// The type that drivers know for one that some do not.
@@ -203,50 +448,4 @@ fn conform(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
-}
-
-/// A statement with `$1`, `$2` for its question marks: JDBC writes these, DataFusion reads those. Texts, quoted names
-/// and comments stay as they are.
-fn numbered(sql: &str) -> String {
-    let mut out = String::with_capacity(sql.len());
-    let mut count = 0;
-    let mut rest = sql;
-    while let Some(first) = rest.chars().next() {
-        let skip = match first {
-            '\'' | '"' | '`' => {
-                rest.get(1..).and_then(|after| after.find(first)).map_or(rest.len(), |at| at + 2)
-            }
-            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
-            '?' => {
-                count += 1;
-                out.push_str(&format!("${count}"));
-                rest = rest.get(1..).unwrap_or_default();
-                continue;
-            }
-            other => other.len_utf8(),
-        };
-        out.push_str(rest.get(..skip).unwrap_or(rest));
-        rest = rest.get(skip..).unwrap_or_default();
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn question_marks_are_numbered() {
-        for (sql, expected) in [
-            ("select ? + ?", "select $1 + $2"),
-            ("select '?', \"?\", ? -- ?\n, ?", "select '?', \"?\", $1 -- ?\n, $2"),
-            ("select 'it''s ?' /* ? */ where a = ?", "select 'it''s ?' /* ? */ where a = $1"),
-            ("select 'é?' || ?", "select 'é?' || $1"),
-            ("select 'open ?", "select 'open ?"),
-            ("", ""),
-        ] {
-            assert_eq!(numbered(sql), expected);
-        }
-    }
 }

@@ -3,6 +3,7 @@
 //!
 //! - `tables`: datasets as DataFusion's tables; projections, conditions and limits go down to our readers (`pushdown`).
 //! - `engine`: statements are planned and run, on threads of their own, and only if they read.
+//! - `bounds`: how large and how deep a statement may be; `growth`, `guard`, `budget`: what a query may take.
 //! - `metadata`: the commands with which drivers look around.
 //! - `prepared`: statements with parameters, kept for their clients, a bounded number of them.
 //! - `service`: the commands of the protocol.
@@ -12,17 +13,27 @@
 
 #![forbid(unsafe_code)]
 
+mod bounds;
+mod budget;
 mod engine;
+mod growth;
+mod guard;
+mod information;
 mod metadata;
+mod pace;
 mod prepared;
 mod pushdown;
 mod service;
 mod tables;
+mod text;
 
 pub use service::{FlightSql, SqlOptions};
 
 /// The name of the only catalog.
 pub const CATALOG: &str = "arrowsmith";
 
-/// The name of the only schema in it.
+/// The name of the schema in it.
 pub const SCHEMA: &str = "public";
+
+/// The name of the schema that describes it.
+pub(crate) const INFORMATION: &str = "information_schema";

@@ -149,7 +149,59 @@ fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
     builder.append(SqlInfo::SqlCatalogTerm, "catalog");
     builder.append(SqlInfo::SqlSchemaTerm, "schema");
     builder.append(SqlInfo::SqlTransactionsSupported, false);
+    builder.append(SqlInfo::SqlKeywords, &KEYWORDS[..]);
+    for (info, kind) in [
+        (SqlInfo::SqlNumericFunctions, Kind::Numeric),
+        (SqlInfo::SqlStringFunctions, Kind::Text),
+        (SqlInfo::SqlDatetimeFunctions, Kind::Time),
+        (SqlInfo::SqlSystemFunctions, Kind::Other),
+    ] {
+        builder.append(info, functions(kind));
+    }
     builder.build()
+}
+
+/// Words of this SQL that are not of SQL:2003, as JDBC asks for them.
+const KEYWORDS: [&str; 12] = [
+    "ANTI", "DESCRIBE", "EXCLUDE", "EXPLAIN", "ILIKE", "LIMIT", "OFFSET", "QUALIFY", "SEMI",
+    "SHOW", "TRY_CAST", "UNNEST",
+];
+
+/// What a function works on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Numeric,
+    Text,
+    Time,
+    Other,
+}
+
+/// The functions that statements can call, by what they work on.
+fn functions(wanted: Kind) -> Vec<String> {
+    use datafusion::execution::SessionStateDefaults;
+    use datafusion::functions::{datetime, math, regex, string, unicode};
+
+    let of = |all: Vec<Arc<datafusion::logical_expr::ScalarUDF>>| {
+        all.iter().map(|one| one.name().to_owned()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let numeric = of(math::functions());
+    let time = of(datetime::functions());
+    let mut text = of(string::functions());
+    text.extend(of(unicode::functions()));
+    text.extend(of(regex::functions()));
+    let found = match wanted {
+        Kind::Numeric => numeric,
+        Kind::Text => text,
+        Kind::Time => time,
+        Kind::Other => {
+            let mut all = of(SessionStateDefaults::default_scalar_functions());
+            all.retain(|name| {
+                !numeric.contains(name) && !text.contains(name) && !time.contains(name)
+            });
+            all
+        }
+    };
+    found.into_iter().collect()
 }
 
 fn types() -> Result<XdbcTypeInfoData, arrow_flight::error::FlightError> {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_flight::FlightData;
-use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::error::FlightError;
+use arrowsmith_flight::ipc::{Bounds, batches};
 use datafusion::scalar::ScalarValue;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -16,6 +16,9 @@ use crate::engine::Parameters;
 
 /// Statements, at most: the oldest goes.
 const STATEMENTS_MAX: usize = 10_000;
+
+/// Bytes of all statements and of what was bound to them, at most: the oldest go.
+const ALL_BYTES_MAX: usize = 256 << 20;
 
 /// Rows that are bound, at most, and their bytes.
 const ROWS_MAX: usize = 10_000;
@@ -32,6 +35,27 @@ struct State {
     /// By number, so that the first is the oldest.
     statements: BTreeMap<u64, ([u8; 16], Statement)>,
     next: u64,
+    bytes: usize,
+}
+
+impl State {
+    /// Lets the oldest go, until there are neither too many nor too large ones; the newest stays.
+    fn shrink(&mut self) {
+        while self.statements.len() > 1
+            && (self.statements.len() > STATEMENTS_MAX || self.bytes > ALL_BYTES_MAX)
+        {
+            if let Some((_, (_, oldest))) = self.statements.pop_first() {
+                self.bytes = self.bytes.saturating_sub(oldest.bytes());
+            }
+        }
+    }
+}
+
+impl Statement {
+    fn bytes(&self) -> usize {
+        let values = self.parameters.iter().flat_map(|row| row.iter().map(ScalarValue::size));
+        self.sql.len() + values.fold(0, usize::saturating_add)
+    }
 }
 
 /// The statements of all clients. A handle is a number and sixteen random bytes: nobody guesses another's.
@@ -52,10 +76,10 @@ impl Prepared {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
-        state.statements.insert(number, (secret, Statement { sql, parameters: Vec::new() }));
-        if state.statements.len() > STATEMENTS_MAX {
-            state.statements.pop_first();
-        }
+        let statement = Statement { sql, parameters: Vec::new() };
+        state.bytes += statement.bytes();
+        state.statements.insert(number, (secret, statement));
+        state.shrink();
         Ok([&number.to_be_bytes()[..], &secret].concat())
     }
 
@@ -67,7 +91,13 @@ impl Prepared {
 
     /// Binds rows of parameters, in place of those before.
     pub(crate) fn bind(&self, handle: &[u8], parameters: Vec<Parameters>) -> Result<(), Status> {
-        find(&mut self.lock(), handle)?.parameters = parameters;
+        let mut state = self.lock();
+        let statement = find(&mut state, handle)?;
+        let before = statement.bytes();
+        statement.parameters = parameters;
+        let after = statement.bytes();
+        state.bytes = state.bytes.saturating_sub(before).saturating_add(after);
+        state.shrink();
         Ok(())
     }
 
@@ -77,7 +107,9 @@ impl Prepared {
         if find(&mut state, handle).is_ok()
             && let Some(number) = number(handle)
         {
-            state.statements.remove(&number);
+            let gone = state.statements.remove(&number);
+            let bytes = gone.map_or(0, |(_, statement)| statement.bytes());
+            state.bytes = state.bytes.saturating_sub(bytes);
         }
     }
 }
@@ -101,8 +133,10 @@ fn find<'a>(state: &'a mut State, handle: &[u8]) -> Result<&'a mut Statement, St
 pub(crate) async fn parameters(
     messages: BoxStream<'static, Result<FlightData, Status>>,
 ) -> Result<Vec<Parameters>, Status> {
-    let messages = messages.map_err(|status| FlightError::Tonic(Box::new(status)));
-    let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
+    let messages = messages.map_err(|status| FlightError::Tonic(Box::new(status))).boxed();
+    // A few values: no driver compresses them, and nobody has to trust what they would come to.
+    let bounds = Bounds { decoded_bytes_max: BYTES_MAX as u64, compression: false };
+    let mut batches = batches(messages, bounds);
     let (mut rows, mut bytes) = (Vec::new(), 0_usize);
     while let Some(batch) = batches.next().await {
         let batch = batch.map_err(|error| match error {
@@ -110,13 +144,25 @@ pub(crate) async fn parameters(
             other => Status::invalid_argument(other.to_string()),
         })?;
         bytes = bytes.saturating_add(batch.get_array_memory_size());
-        if rows.len() + batch.num_rows() > ROWS_MAX || bytes > BYTES_MAX {
+        let too_many = || {
             let reason = format!("parameters: more than {ROWS_MAX} rows or {BYTES_MAX} bytes");
-            return Err(Status::resource_exhausted(reason));
+            Status::resource_exhausted(reason)
+        };
+        if rows.len() + batch.num_rows() > ROWS_MAX || bytes > BYTES_MAX {
+            return Err(too_many());
         }
         for row in 0..batch.num_rows() {
-            let values = batch.columns().iter().map(|column| value(column.as_ref(), row));
-            rows.push(values.collect::<Result<Vec<_>, _>>()?);
+            let mut values = Vec::with_capacity(batch.num_columns());
+            for column in batch.columns() {
+                let value = value(column.as_ref(), row)?;
+                // Of a dictionary, or of a view, every row has a copy.
+                bytes = bytes.saturating_add(value.size());
+                if bytes > BYTES_MAX {
+                    return Err(too_many());
+                }
+                values.push(value);
+            }
+            rows.push(values);
         }
     }
     Ok(rows)

@@ -2,6 +2,7 @@
 //! The commands of Flight SQL, as an extension of the Flight service.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_flight::sql::{
@@ -38,12 +39,22 @@ pub struct SqlOptions {
     /// Memory of all queries together, in bytes. What sorts and joins more than that goes to temporary files. Default
     /// 1 GiB.
     pub memory_bytes_max: usize,
+    /// Memory of one query, in bytes: of its sorts and joins and of what its functions make. Default 512 MiB.
+    pub query_bytes_max: usize,
+    /// How long a query may work, the time not counted for which it waits for its reader; `None` for no end. Default
+    /// five minutes.
+    pub query_time: Option<Duration>,
 }
 
 impl Default for SqlOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { threads, memory_bytes_max: 1 << 30 }
+        Self {
+            threads,
+            memory_bytes_max: 1 << 30,
+            query_bytes_max: 512 << 20,
+            query_time: Some(Duration::from_secs(300)),
+        }
     }
 }
 
@@ -91,10 +102,10 @@ impl FlightSql {
 
     async fn prepare(&self, body: &Bytes) -> Result<Bytes, Status> {
         let request: ActionCreatePreparedStatementRequest = unpack(body)?;
-        let plan = self.engine.plan(&request.query).await?;
+        let described = self.engine.describe(&request.query).await?;
         let result = ActionCreatePreparedStatementResult {
-            dataset_schema: schema_bytes(&Engine::schema(&plan))?,
-            parameter_schema: schema_bytes(&self.engine.parameters(&plan)?)?,
+            dataset_schema: schema_bytes(&described.schema)?,
+            parameter_schema: schema_bytes(&described.parameters)?,
             prepared_statement_handle: self.prepared.add(request.query)?.into(),
         };
         Ok(result.as_any().encode_to_vec().into())
@@ -122,15 +133,14 @@ impl Extension for FlightSql {
                 if query.transaction_id.as_ref().is_some_and(|id| !id.is_empty()) {
                     return Err(unsupported("transactions"));
                 }
-                let plan = self.engine.plan(&query.query).await?;
+                let described = self.engine.describe(&query.query).await?;
                 let handle = shared.signer.seal(Purpose::Statement, query.query.as_bytes());
                 let ticket = TicketStatementQuery { statement_handle: handle };
-                (Engine::schema(&plan), ticket.as_any().encode_to_vec())
+                (described.schema, ticket.as_any().encode_to_vec())
             }
             Command::CommandPreparedStatementQuery(query) => {
                 let statement = self.prepared.get(&query.prepared_statement_handle)?;
-                let plan = self.engine.plan(&statement.sql).await?;
-                (Engine::schema(&plan), any.encode_to_vec())
+                (self.engine.describe(&statement.sql).await?.schema, any.encode_to_vec())
             }
             command => match self.metadata.answer(&shared.catalog, command)? {
                 Some(batch) => (batch.schema(), any.encode_to_vec()),
@@ -165,8 +175,7 @@ impl Extension for FlightSql {
                 return Ok(Some(rows(batch)));
             }
         };
-        let plan = self.engine.plan(&sql).await?;
-        let (schema, batches) = self.engine.run(plan, parameters)?;
+        let (schema, batches) = self.engine.run(sql, parameters).await?;
         Ok(Some(Answer { schema, batches, ready: false }))
     }
 

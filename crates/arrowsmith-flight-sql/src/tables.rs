@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_schema::SchemaRef;
 use arrowsmith::parquet::Predicate;
-use arrowsmith_flight::Catalog;
+use arrowsmith_flight::catalog::Dataset;
 use arrowsmith_flight::dataset::{Read, Snapshot};
+use arrowsmith_flight::{Catalog, status_of};
 use datafusion::catalog::{CatalogProvider, SchemaProvider, Session, TableProvider};
 use datafusion::common::stats::Precision;
 use datafusion::common::{Result, Statistics};
@@ -18,8 +19,11 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use tokio::runtime::Handle;
+use tonic::Code;
 
-use crate::{SCHEMA, pushdown};
+use crate::information::Information;
+use crate::{INFORMATION, SCHEMA, pushdown};
 
 /// Batches of a partition that are read ahead, at most.
 const AHEAD_BATCHES: usize = 2;
@@ -28,16 +32,24 @@ const AHEAD_BATCHES: usize = 2;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// The catalog, as DataFusion sees it.
-#[derive(Debug)]
-pub(crate) struct Tables(pub(crate) Arc<Catalog>);
+#[derive(Debug, Clone)]
+pub(crate) struct Tables {
+    pub(crate) catalog: Arc<Catalog>,
+    /// Where datasets are read.
+    pub(crate) readers: Handle,
+}
 
 impl CatalogProvider for Tables {
     fn schema_names(&self) -> Vec<String> {
-        vec![SCHEMA.to_owned()]
+        vec![SCHEMA.to_owned(), INFORMATION.to_owned()]
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        (name == SCHEMA).then(|| Arc::new(Self(Arc::clone(&self.0))) as Arc<dyn SchemaProvider>)
+        match name {
+            SCHEMA => Some(Arc::new(self.clone())),
+            INFORMATION => Some(Arc::new(Information(Arc::clone(&self.catalog)))),
+            _ => None,
+        }
     }
 }
 
@@ -50,16 +62,20 @@ pub(crate) fn tables(catalog: &Catalog) -> impl Iterator<Item = (&str, Arc<Snaps
 #[tonic::async_trait]
 impl SchemaProvider for Tables {
     fn table_names(&self) -> Vec<String> {
-        tables(&self.0).map(|(name, _)| name.to_owned()).collect()
+        tables(&self.catalog).map(|(name, _)| name.to_owned()).collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let found = tables(&self.0).find(|(table, _)| *table == name);
-        Ok(found.map(|(_, snapshot)| Arc::new(Table { snapshot }) as Arc<dyn TableProvider>))
+        let found = tables(&self.catalog).find(|(table, _)| *table == name);
+        Ok(found.map(|(_, snapshot)| {
+            let dataset = self.catalog.get(name).map(Arc::clone);
+            let readers = self.readers.clone();
+            Arc::new(Table { snapshot, dataset, readers }) as Arc<dyn TableProvider>
+        }))
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        tables(&self.0).any(|(table, _)| table == name)
+        tables(&self.catalog).any(|(table, _)| table == name)
     }
 }
 
@@ -67,6 +83,8 @@ impl SchemaProvider for Tables {
 #[derive(Debug)]
 struct Table {
     snapshot: Arc<Snapshot>,
+    dataset: Option<Arc<Dataset>>,
+    readers: Handle,
 }
 
 #[tonic::async_trait]
@@ -126,6 +144,8 @@ impl TableProvider for Table {
         let scan = |part| {
             Arc::new(Scan {
                 snapshot: Arc::clone(&self.snapshot),
+                dataset: self.dataset.clone(),
+                readers: self.readers.clone(),
                 schema: Arc::clone(&schema),
                 read: Read {
                     columns: Some(Vec::clone(&columns)),
@@ -146,6 +166,8 @@ impl TableProvider for Table {
 /// A part of a scan.
 struct Scan {
     snapshot: Arc<Snapshot>,
+    dataset: Option<Arc<Dataset>>,
+    readers: Handle,
     schema: SchemaRef,
     read: Read,
 }
@@ -161,25 +183,51 @@ impl PartitionStream for Scan {
         &self.schema
     }
 
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let mut builder =
             RecordBatchReceiverStreamBuilder::new(Arc::clone(&self.schema), AHEAD_BATCHES);
         let sender = builder.tx();
         let snapshot = Arc::clone(&self.snapshot);
         // Of its own: a plan that is run twice is cancelled once.
         let cancel = Arc::new(AtomicBool::new(false));
-        let read = Read { cancel: Arc::clone(&cancel), ..self.read.clone() };
-        builder.spawn_blocking(move || {
-            let external = |error: arrowsmith::Error| DataFusionError::External(Box::new(error));
-            for batch in snapshot.read(&read).map_err(external)? {
-                let failed = batch.is_err();
-                if sender.blocking_send(batch.map_err(external)).is_err() || failed {
-                    cancel.store(true, Ordering::Relaxed);
-                    break;
+        let ender = Ender(Arc::clone(&cancel));
+        let read = Read { cancel, ..self.read.clone() };
+        // What operators make of a batch is bounded by its rows.
+        let rows = context.session_config().batch_size().max(1);
+        let (readers, dataset) = (self.readers.clone(), self.dataset.clone());
+        builder.spawn(async move {
+            let _ender = ender;
+            let reading = readers.spawn_blocking(move || {
+                let external = |error: arrowsmith::Error| {
+                    let changed = status_of("sql", &error).code() == Code::FailedPrecondition;
+                    if let Some(dataset) = dataset.as_ref().filter(|_| changed) {
+                        // Whoever asks again gets the new state; what is wrong with that is said then.
+                        let _ = dataset.refresh();
+                    }
+                    DataFusionError::External(Box::new(error))
+                };
+                for batch in snapshot.read(&read).map_err(external)? {
+                    let batch = batch.map_err(external)?;
+                    for at in (0..batch.num_rows().max(1)).step_by(rows) {
+                        let part = batch.slice(at, rows.min(batch.num_rows() - at));
+                        if sender.blocking_send(Ok(part)).is_err() {
+                            return Ok(());
+                        }
+                    }
                 }
-            }
-            Ok(())
+                Ok(())
+            });
+            reading.await.map_err(|_| DataFusionError::Execution("a reader failed".to_owned()))?
         });
         builder.build()
+    }
+}
+
+/// Ends a reader when nobody wants its rows any more.
+struct Ender(Arc<AtomicBool>);
+
+impl Drop for Ender {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

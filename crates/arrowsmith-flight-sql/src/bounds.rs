@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How large and how deep a statement may be: its text before it is parsed, its plan before anything else looks at it.
+//!
+//! The parser builds chains (`a + b + c`, `union all`, `x is null is null`) by a loop, and everybody after it walks
+//! over them by recursion, to the end when they are dropped. So the links of all chains are counted on the tokens;
+//! what nests in other ways (parentheses, subqueries, unary signs) is bounded by the parser itself. A plan is bounded
+//! by what it would be if nothing in it were shared, which is what optimizers make of it.
+
+use std::collections::HashMap;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use tonic::Status;
+
+/// Text of a statement, in bytes, at most.
+const STATEMENT_BYTES_MAX: usize = 1 << 20;
+
+/// Tokens of a statement, at most: an IN list of a hundred thousand numbers.
+const TOKENS_MAX: usize = 250_000;
+
+/// Operators, and words that do what operators do, in a statement, at most.
+const LINKS_MAX: usize = 4_000;
+
+/// Expressions and plans inside of one another, at most.
+const DEPTH_MAX: u32 = 2_500;
+
+/// Plans inside of one another, at most: joins, unions, subqueries, tables of `with`.
+const PLANS_DEEP_MAX: u32 = 150;
+
+/// Expressions and plans of a plan in which nothing is shared, at most.
+const NODES_MAX: u64 = 500_000;
+
+/// Columns of all plans of a plan together, at most.
+const COLUMNS_MAX: u64 = 1_000_000;
+
+fn refuse(what: String) -> Status {
+    Status::invalid_argument(format!("sql: {what}"))
+}
+
+/// Refuses a text that is too large, or whose expressions would be too deep.
+pub(crate) fn text(sql: &str) -> Result<(), Status> {
+    if sql.len() > STATEMENT_BYTES_MAX {
+        return Err(refuse(format!("{} bytes are more than {STATEMENT_BYTES_MAX}", sql.len())));
+    }
+    let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize();
+    let tokens = tokens.map_err(|error| refuse(error.to_string()))?;
+    let (mut count, mut links) = (0_usize, 0_usize);
+    // A sign behind one of these belongs to a number, as in lists of them.
+    let mut signs = true;
+    for token in &tokens {
+        if matches!(token, Token::Whitespace(_)) {
+            continue;
+        }
+        count += 1;
+        let sign = matches!(token, Token::Plus | Token::Minus);
+        links += usize::from(is_link(token) && !(sign && signs));
+        signs = matches!(token, Token::Comma | Token::LParen);
+    }
+    if count > TOKENS_MAX {
+        return Err(refuse(format!("{count} words and signs are more than {TOKENS_MAX}")));
+    }
+    if links > LINKS_MAX {
+        return Err(refuse(format!(
+            "{links} operators are more than {LINKS_MAX}: use IN for a list"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a token can make an expression or a query one deeper. What is not known to be flat can.
+fn is_link(token: &Token) -> bool {
+    match token {
+        Token::EOF
+        | Token::Number(..)
+        | Token::SingleQuotedString(_)
+        | Token::DoubleQuotedString(_)
+        | Token::HexStringLiteral(_)
+        | Token::NationalStringLiteral(_)
+        | Token::EscapedStringLiteral(_)
+        | Token::DollarQuotedString(_)
+        | Token::Placeholder(_)
+        | Token::Comma
+        | Token::Period
+        | Token::SemiColon
+        | Token::LParen
+        | Token::RParen
+        | Token::RBracket
+        | Token::LBrace
+        | Token::RBrace => false,
+        Token::Word(word) => !matches!(
+            word.keyword,
+            Keyword::NoKeyword
+                | Keyword::SELECT
+                | Keyword::FROM
+                | Keyword::WHERE
+                | Keyword::AS
+                | Keyword::WHEN
+                | Keyword::THEN
+                | Keyword::NULL
+                | Keyword::TRUE
+                | Keyword::FALSE
+                | Keyword::DATE
+                | Keyword::TIMESTAMP
+                | Keyword::INTERVAL
+                | Keyword::ASC
+                | Keyword::DESC
+        ),
+        _ => true,
+    }
+}
+
+/// What a part of a plan amounts to.
+#[derive(Debug, Clone, Default)]
+struct Size {
+    nodes: u64,
+    deep: u32,
+    plans_deep: u32,
+    columns: u64,
+    /// By column: the size of the expression that it stands for, if every name were replaced by what it names.
+    meanings: Vec<u64>,
+}
+
+impl Size {
+    fn add(&mut self, other: &Self) {
+        self.nodes = self.nodes.saturating_add(other.nodes);
+        self.deep = self.deep.max(other.deep);
+        self.plans_deep = self.plans_deep.max(other.plans_deep);
+        self.columns = self.columns.saturating_add(other.columns);
+    }
+}
+
+/// Refuses a plan that is too large or too deep.
+pub(crate) fn plan(plan: &LogicalPlan) -> Result<()> {
+    Measure::default().plan(plan).map(drop)
+}
+
+/// Sizes by address: plans that are shared are looked at once.
+#[derive(Default)]
+struct Measure(HashMap<usize, Size>);
+
+impl Measure {
+    fn plan(&mut self, plan: &LogicalPlan) -> Result<Size> {
+        let address = std::ptr::from_ref(plan).addr();
+        if let Some(known) = self.0.get(&address) {
+            return Ok(known.clone());
+        }
+        let mut size = Size::default();
+        let mut inputs = Vec::new();
+        for input in plan.inputs() {
+            let its = self.plan(input)?;
+            size.add(&its);
+            inputs.push((input, its.meanings));
+        }
+        let meaning = |expr: &Expr| {
+            let Expr::Column(column) = expr else { return 1 };
+            let found = inputs.iter().find_map(|(input, meanings)| {
+                let place = input.schema().maybe_index_of_column(column)?;
+                meanings.get(place).copied()
+            });
+            found.unwrap_or(1)
+        };
+        let mut meanings = Vec::new();
+        plan.apply_expressions(|expr| {
+            let its = self.expr(expr, &meaning)?;
+            meanings.push(its.meanings.first().copied().unwrap_or(1));
+            size.add(&its);
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        let width = plan.schema().fields().len();
+        size.meanings = match plan {
+            LogicalPlan::Projection(_) => meanings,
+            LogicalPlan::Aggregate(_) => meanings,
+            LogicalPlan::Union(_) => {
+                let widest = |place| {
+                    let of = inputs.iter().filter_map(|(_, its): &(_, Vec<u64>)| its.get(place));
+                    of.copied().max().unwrap_or(1)
+                };
+                (0..width).map(widest).collect()
+            }
+            // A window function's own columns come behind those of its input.
+            _ => inputs.iter().flat_map(|(_, its)| its.iter().copied()).collect(),
+        };
+        size.meanings.resize(width, 1);
+        size.nodes = size.nodes.saturating_add(1);
+        size.deep += 1;
+        size.plans_deep += 1;
+        size.columns = size.columns.saturating_add(width as u64);
+        check(&size)?;
+        self.0.insert(address, size.clone());
+        Ok(size)
+    }
+
+    fn expr(&mut self, expr: &Expr, meaning: &dyn Fn(&Expr) -> u64) -> Result<Size> {
+        let mut size = Size { nodes: 1, ..Size::default() };
+        let mut means = meaning(expr);
+        expr.apply_children(|child| {
+            let its = self.expr(child, meaning)?;
+            means = means.saturating_add(its.meanings.first().copied().unwrap_or(1));
+            size.add(&its);
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        let inside = match expr {
+            Expr::ScalarSubquery(subquery) => Some(subquery),
+            Expr::Exists(exists) => Some(&exists.subquery),
+            Expr::InSubquery(within) => Some(&within.subquery),
+            Expr::SetComparison(comparison) => Some(&comparison.subquery),
+            _ => None,
+        };
+        if let Some(subquery) = inside {
+            let its = self.plan(&subquery.subquery)?;
+            size.add(&its);
+        }
+        size.deep += 1;
+        // The meaning is a number of nodes of an expression that an optimizer may write out.
+        if means > NODES_MAX {
+            return Err(too_much(format!("{means} parts of an expression"), NODES_MAX));
+        }
+        size.meanings = vec![means];
+        check(&size)?;
+        Ok(size)
+    }
+}
+
+fn too_much(what: String, limit: u64) -> DataFusionError {
+    DataFusionError::Plan(format!("the statement is too large: {what}, of {limit} at most"))
+}
+
+fn check(size: &Size) -> Result<()> {
+    if size.deep > DEPTH_MAX {
+        return Err(too_much(
+            format!("{} expressions in one another", size.deep),
+            DEPTH_MAX.into(),
+        ));
+    }
+    if size.plans_deep > PLANS_DEEP_MAX {
+        let what = format!("{} queries or joins in one another", size.plans_deep);
+        return Err(too_much(what, PLANS_DEEP_MAX.into()));
+    }
+    if size.nodes > NODES_MAX {
+        return Err(too_much(format!("{} parts", size.nodes), NODES_MAX));
+    }
+    if size.columns > COLUMNS_MAX {
+        return Err(too_much(format!("{} columns", size.columns), COLUMNS_MAX));
+    }
+    Ok(())
+}
+
+/// Bytes of the values that a plan holds: those in its text, and those that folding made.
+pub(crate) fn literals(plan: &LogicalPlan) -> Result<u64> {
+    let mut bytes = 0_u64;
+    plan.apply_with_subqueries(|plan| {
+        plan.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::Literal(value, _) = expr {
+                    let size = value.size().saturating_sub(size_of_val(value)) as u64;
+                    // A null of a fixed size takes as much as a value.
+                    let wide = match arrowsmith_flight::ipc::width(&value.data_type()) {
+                        0 | 1 => 0,
+                        width => width,
+                    };
+                    bytes = bytes.saturating_add(size.max(wide));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(bytes)
+}
+
+/// Whether a plan repeats the rows of its inputs: joins do, and lists that become rows.
+pub(crate) fn repeats(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|plan| {
+        found |= matches!(plan, LogicalPlan::Join(_) | LogicalPlan::Unnest(_));
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_are_counted_before_they_are_parsed() {
+        let long =
+            |first: &str, link: &str| format!("select {first}{}", link.repeat(LINKS_MAX + 1));
+        for (first, link) in [
+            ("1", "+1"),
+            ("1", " + 1"),
+            ("true", " or true"),
+            ("1", " is null"),
+            ("1", "::int"),
+            ("1", " union all select 1"),
+            ("1", " between 0 and 1"),
+            ("a", "[1]"),
+            ("a", " collate b"),
+            ("", "not "),
+            ("", "- "),
+            ("'a'", "||'a'"),
+            ("1 from a", " join a"),
+            ("a", "->a"),
+            ("a", " at time zone 'utc'"),
+        ] {
+            let refused = text(&long(first, link)).unwrap_err();
+            assert!(refused.message().contains("operators"), "{}", refused.message());
+        }
+    }
+
+    #[test]
+    fn lists_are_flat() {
+        let numbers = "-1, ".repeat(50_000);
+        assert!(text(&format!("select * from a where b in ({numbers} 1)")).is_ok());
+        let rows = "(1, 'a'), ".repeat(20_000);
+        assert!(text(&format!("select * from (values {rows} (1, 'b'))")).is_ok());
+        let list = " or a = 1".repeat(1_000);
+        assert!(text(&format!("select * from b where a = 0{list}")).is_ok());
+        assert!(text(&"x".repeat(STATEMENT_BYTES_MAX + 1)).is_err());
+        assert!(text(&"x ".repeat(TOKENS_MAX + 1)).is_err());
+    }
+}

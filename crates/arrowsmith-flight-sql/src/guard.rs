@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every function that makes text, bytes or lists, with a guard around it that asks for memory before it runs.
+//!
+//! A function allocates what its arguments say, and an allocation that fails ends the process: nothing can catch it.
+//! So each call's result is bounded beforehand (`growth`) and set aside in the query's budget (`budget`). The guard is
+//! put on after types are settled and before anything is folded, so that planning obeys it as running does, also for
+//! functions that no name brought in: `||`, `[…]`, `x[1]`.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, FieldRef};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::compute::kernels::concat_elements::concat_elements_dyn;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use datafusion::optimizer::AnalyzerRule;
+
+use crate::budget::{Budget, hold};
+use crate::growth::{self, Call};
+
+/// A single value that a function makes, in bytes, at most: it may come to stand in every row.
+const VALUE_BYTES_MAX: usize = 1 << 20;
+
+/// What a function makes in one call, in bytes, at most: 32-bit offsets reach no further than twice this.
+const CALL_BYTES_MAX: u64 = 1 << 30;
+
+/// Steps of one call of a function that takes more than one for each byte, at most: a second or so.
+const CALL_STEPS_MAX: u64 = 1 << 30;
+
+/// Width of a value of a fixed-size type, in bytes or elements, at most.
+const WIDTH_MAX: i32 = 64 << 10;
+
+/// Functions that the optimizer knows by their types, or makes others of, none of which makes anything.
+const PLAIN: [&str; 15] = [
+    "arrow_cast",
+    "arrow_try_cast",
+    "cast_to_type",
+    "try_cast_to_type",
+    "with_metadata",
+    "get_field",
+    "named_struct",
+    "struct",
+    "arrow_typeof",
+    "arrow_metadata",
+    "arrow_field",
+    "coalesce",
+    "nvl",
+    "nvl2",
+    "nullif",
+];
+
+/// Puts the guards on.
+#[derive(Debug)]
+pub(crate) struct GuardFunctions;
+
+impl AnalyzerRule for GuardFunctions {
+    fn name(&self) -> &'static str {
+        "guard_functions"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| {
+            let mut schema = merge_schema(&plan.inputs());
+            if let LogicalPlan::TableScan(scan) = &plan {
+                schema.merge(&scan.projected_schema);
+            }
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let guarded = expr.transform_up(|expr| guard(expr, &schema))?;
+                Ok(guarded.update_data(|expr| name.restore(expr)))
+            })
+        })
+        .map(|plan| plan.data)
+    }
+}
+
+fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::ScalarFunction(call) => {
+            if call.func.inner().is::<Guarded>() {
+                return Ok(Transformed::no(Expr::ScalarFunction(call)));
+            }
+            let expr = Expr::ScalarFunction(call);
+            let made = expr.get_type(schema).ok();
+            if let Some(made) = &made {
+                check_width(made)?;
+            }
+            let Expr::ScalarFunction(call) = expr else { return Ok(Transformed::no(expr)) };
+            // What is as wide as a number cannot grow; its arguments are guarded themselves.
+            let narrow = made.is_some_and(|made| made.is_primitive() || made == DataType::Boolean);
+            let plain = PLAIN.contains(&call.func.name());
+            if plain || (narrow && call.func.name() != "levenshtein") {
+                return Ok(Transformed::no(Expr::ScalarFunction(call)));
+            }
+            let guarded = ScalarUDF::new_from_impl(Guarded { inner: call.func });
+            let call = ScalarFunction::new_udf(Arc::new(guarded), call.args);
+            Ok(Transformed::yes(Expr::ScalarFunction(call)))
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::StringConcat, right }) => {
+            let both = BinaryExpr::new(left, Operator::StringConcat, right);
+            let to = Expr::BinaryExpr(both.clone()).get_type(schema)?;
+            let join = ScalarUDF::new_from_impl(Join::new(to));
+            let guarded = ScalarUDF::new_from_impl(Guarded { inner: Arc::new(join) });
+            let args = vec![*both.left, *both.right];
+            let call = ScalarFunction::new_udf(Arc::new(guarded), args);
+            Ok(Transformed::yes(Expr::ScalarFunction(call)))
+        }
+        Expr::Cast(cast) => {
+            check_width(cast.field.data_type())?;
+            Ok(Transformed::no(Expr::Cast(cast)))
+        }
+        Expr::TryCast(cast) => {
+            check_width(cast.field.data_type())?;
+            Ok(Transformed::no(Expr::TryCast(cast)))
+        }
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+/// Refuses types of which one value is too wide: nulls of them take as much as values.
+fn check_width(data_type: &DataType) -> Result<()> {
+    if arrowsmith_flight::ipc::width(data_type) > u64::from(WIDTH_MAX.unsigned_abs()) {
+        let reason = format!("a value of {data_type} is wider than {WIDTH_MAX}");
+        return Err(DataFusionError::Plan(reason));
+    }
+    Ok(())
+}
+
+/// A function, and the guard in front of it. It keeps its name.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Guarded {
+    inner: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for Guarded {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        self.inner.schema_name(args)
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(types)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        self.inner.return_field_from_args(args)
+    }
+
+    fn short_circuits(&self) -> bool {
+        self.inner.short_circuits()
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(types)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let call = Call { args: &args.args, rows: args.number_rows };
+        let (bytes, steps) =
+            (growth::bytes(self.name(), &call)?, growth::steps(self.name(), &call));
+        let folded = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let limit = if folded { CALL_BYTES_MAX / 16 } else { CALL_BYTES_MAX };
+        if bytes > limit || steps > CALL_STEPS_MAX {
+            return Err(DataFusionError::ResourcesExhausted(format!(
+                "{} would make up to {bytes} bytes in one call, of {limit} that it may",
+                self.name()
+            )));
+        }
+        let reservation = Budget::of(&args.config_options).reserve(self.name(), bytes)?;
+        match self.inner.invoke_with_args(args)? {
+            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(hold(array, reservation)?)),
+            ColumnarValue::Scalar(value) if value.size() > VALUE_BYTES_MAX => {
+                Err(DataFusionError::ResourcesExhausted(format!(
+                    "{} makes a value of {} bytes, of {VALUE_BYTES_MAX} that one may have",
+                    self.name(),
+                    value.size()
+                )))
+            }
+            value => Ok(value),
+        }
+    }
+}
+
+/// `||`, as a function.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Join {
+    to: DataType,
+    signature: Signature,
+}
+
+impl Join {
+    fn new(to: DataType) -> Self {
+        Self { to, signature: Signature::any(2, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for Join {
+    fn name(&self) -> &'static str {
+        "||"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.to.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let folded = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let sides = args.args.iter().map(|side| {
+            let side = side.to_array(args.number_rows)?;
+            Ok(cast(&side, &self.to)?)
+        });
+        let sides = sides.collect::<Result<Vec<ArrayRef>>>()?;
+        let [left, right] = sides.as_slice() else {
+            return Err(DataFusionError::Internal("|| has two sides".to_owned()));
+        };
+        let joined = concat_elements_dyn(left.as_ref(), right.as_ref())?;
+        Ok(match folded {
+            true => {
+                ColumnarValue::Scalar(datafusion::scalar::ScalarValue::try_from_array(&joined, 0)?)
+            }
+            false => ColumnarValue::Array(joined),
+        })
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Operators that make more of their inputs than these were, kept in bounds: joins repeat rows, lists become rows, and
+//! windows look at everything at once. DataFusion's memory pool is not asked about these; here it is, or batches are cut.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures_util::StreamExt;
+
+use crate::growth::{leaves, payload};
+
+/// Bytes of what comes of a batch, about, at most.
+const REPEATED_BYTES: u64 = 256 << 20;
+
+/// What is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watch {
+    /// Rows that a join repeats.
+    Repeated,
+    /// Lists that become rows.
+    Lists,
+    /// Rows that a window keeps.
+    Kept,
+    /// Batches that are too long.
+    Long,
+}
+
+/// Puts the watches where they are needed.
+pub(crate) fn paced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|plan| {
+        let (below, above) = match plan.name() {
+            "WindowAggExec" => (Watch::Kept, true),
+            "UnnestExec" => (Watch::Lists, true),
+            name if name.ends_with("JoinExec") => (Watch::Repeated, false),
+            _ => return Ok(Transformed::no(plan)),
+        };
+        let watched = |input: &Arc<dyn ExecutionPlan>| Paced::over(Arc::clone(input), below);
+        let inputs = plan.children().into_iter().map(watched).collect();
+        let plan = plan.with_new_children(inputs)?;
+        Ok(Transformed::yes(if above { Paced::over(plan, Watch::Long) } else { plan }))
+    })
+    .map(|plan| plan.data)
+}
+
+/// The same rows as its input's.
+#[derive(Debug)]
+struct Paced {
+    input: Arc<dyn ExecutionPlan>,
+    properties: Arc<PlanProperties>,
+    watch: Watch,
+}
+
+impl Paced {
+    fn over(input: Arc<dyn ExecutionPlan>, watch: Watch) -> Arc<dyn ExecutionPlan> {
+        let properties = Arc::clone(input.properties());
+        Arc::new(Self { input, properties, watch })
+    }
+}
+
+impl DisplayAs for Paced {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Paced: {:?}", self.watch)
+    }
+}
+
+impl ExecutionPlan for Paced {
+    fn name(&self) -> &'static str {
+        "Paced"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match children.pop() {
+            Some(input) if children.is_empty() => Ok(Self::over(input, self.watch)),
+            _ => Err(DataFusionError::Internal("Paced has one input".to_owned())),
+        }
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, Arc::clone(&context))?;
+        let rows = context.session_config().batch_size().max(1);
+        let reservation = MemoryConsumer::new("a window").register(context.memory_pool());
+        let (watch, schema) = (self.watch, input.schema());
+        let batches = input.flat_map(move |batch| {
+            let pieces = batch.and_then(|batch| pieces(&batch, watch, rows, &reservation));
+            let pieces = match pieces {
+                Ok(pieces) => pieces.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            };
+            futures_util::stream::iter(pieces)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+    }
+}
+
+fn pieces(
+    batch: &RecordBatch,
+    watch: Watch,
+    rows: usize,
+    reservation: &MemoryReservation,
+) -> Result<Vec<RecordBatch>> {
+    match watch {
+        Watch::Kept => {
+            reservation.try_grow(batch.get_array_memory_size())?;
+            Ok(vec![batch.clone()])
+        }
+        Watch::Long => Ok(slices(batch, rows)),
+        Watch::Repeated => {
+            let widest = widest(batch, REPEATED_BYTES / rows as u64);
+            if widest.saturating_mul(rows as u64) > REPEATED_BYTES {
+                return Err(DataFusionError::ResourcesExhausted(format!(
+                    "a row of {widest} bytes is too wide for a join, of {} at most",
+                    REPEATED_BYTES / rows as u64
+                )));
+            }
+            Ok(vec![batch.clone()])
+        }
+        Watch::Lists => lists(batch),
+    }
+}
+
+fn slices(batch: &RecordBatch, rows: usize) -> Vec<RecordBatch> {
+    if batch.num_rows() <= rows {
+        return vec![batch.clone()];
+    }
+    let starts = (0..batch.num_rows()).step_by(rows);
+    starts.map(|at| batch.slice(at, rows.min(batch.num_rows() - at))).collect()
+}
+
+fn row_bytes(batch: &RecordBatch, row: usize) -> u64 {
+    let values = batch.columns().iter().map(|column| payload(&column.slice(row, 1)));
+    values.fold(0, u64::saturating_add)
+}
+
+/// Bytes of the widest row; where all rows together are below the limit, those.
+fn widest(batch: &RecordBatch, limit: u64) -> u64 {
+    let all = batch.columns().iter().map(payload).fold(0, u64::saturating_add);
+    if all <= limit {
+        return all;
+    }
+    (0..batch.num_rows()).map(|row| row_bytes(batch, row)).max().unwrap_or(0)
+}
+
+/// Elements that a row may become.
+fn elements(column: &ArrayRef, row: usize) -> u64 {
+    match column.data_type().is_nested() {
+        true => leaves(&column.slice(row, 1)),
+        false => 1,
+    }
+}
+
+/// Cuts a batch so that the rows that its lists become are not too many for their width.
+fn lists(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+    let all = batch.columns().iter().map(payload).fold(0, u64::saturating_add);
+    let longest = batch.columns().iter().map(leaves).max().unwrap_or(1);
+    if all.saturating_mul(longest) <= REPEATED_BYTES {
+        return Ok(vec![batch.clone()]);
+    }
+    let (mut pieces, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
+    for row in 0..batch.num_rows() {
+        let times = batch.columns().iter().map(|column| elements(column, row)).max().unwrap_or(1);
+        // A list's own elements come once.
+        let plain = batch.columns().iter().filter(|column| !column.data_type().is_nested());
+        let width: u64 = plain.map(|column| payload(&column.slice(row, 1)).max(8)).sum();
+        let its = times.saturating_mul(width).saturating_add(row_bytes(batch, row));
+        if its > REPEATED_BYTES {
+            return Err(DataFusionError::ResourcesExhausted(format!(
+                "the lists of one row become {its} bytes, of {REPEATED_BYTES} at most"
+            )));
+        }
+        if bytes.saturating_add(its) > REPEATED_BYTES && row > start {
+            pieces.push(batch.slice(start, row - start));
+            (start, bytes) = (row, 0);
+        }
+        bytes = bytes.saturating_add(its);
+    }
+    pieces.push(batch.slice(start, batch.num_rows() - start));
+    Ok(pieces)
+}

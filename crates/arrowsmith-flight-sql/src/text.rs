@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The text of statements and of errors: question marks as DataFusion reads them, faults as a person does.
+
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
+use tonic::Status;
+
+/// A statement with `$1`, `$2` for its question marks: JDBC writes these, DataFusion reads those. Texts, quoted names
+/// and comments stay as they are.
+pub(crate) fn numbered(sql: &str) -> String {
+    let mut out = String::with_capacity(sql.len());
+    let mut count = 0;
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let skip = match first {
+            '\'' | '"' | '`' => {
+                rest.get(1..).and_then(|after| after.find(first)).map_or(rest.len(), |at| at + 2)
+            }
+            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
+            '?' => {
+                count += 1;
+                out.push_str(&format!("${count}"));
+                rest = rest.get(1..).unwrap_or_default();
+                continue;
+            }
+            // After a dot it is a column, such as many JSON records have, and no function of the server's.
+            'u' | 'U' if out.ends_with('.') => {
+                let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+                let word = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+                if word.eq_ignore_ascii_case("user") {
+                    out.push_str("\"user\"");
+                    rest = rest.get(word.len()..).unwrap_or_default();
+                    continue;
+                }
+                1
+            }
+            other => other.len_utf8(),
+        };
+        out.push_str(rest.get(..skip).unwrap_or(rest));
+        rest = rest.get(skip..).unwrap_or_default();
+    }
+    out
+}
+
+/// An error of DataFusion's as its caller is told.
+pub(crate) fn status(error: &DataFusionError) -> Status {
+    match error.find_root() {
+        DataFusionError::ResourcesExhausted(reason) => {
+            Status::resource_exhausted(format!("sql: {reason}"))
+        }
+        // A reader's: it may name files.
+        DataFusionError::External(cause) => match cause.downcast_ref::<arrowsmith::Error>() {
+            Some(cause) => arrowsmith_flight::status_of("sql", cause),
+            None => unreadable(error),
+        },
+        DataFusionError::IoError(_) | DataFusionError::ArrowError(..) if is_io(error) => {
+            unreadable(error)
+        }
+        DataFusionError::SQL(fault, _) => Status::invalid_argument(match fault.as_ref() {
+            ParserError::TokenizerError(what) | ParserError::ParserError(what) => {
+                format!("sql: {what}")
+            }
+            ParserError::RecursionLimitExceeded => {
+                "sql: parentheses or subqueries are too deep in one another".to_owned()
+            }
+        }),
+        DataFusionError::Plan(what)
+        | DataFusionError::NotImplemented(what)
+        | DataFusionError::Execution(what)
+        | DataFusionError::Configuration(what) => {
+            Status::invalid_argument(format!("sql: {}", plain(what)))
+        }
+        root => Status::invalid_argument(format!("sql: {}", plain(&root.to_string()))),
+    }
+}
+
+/// A reason without the insides of a program: some errors print their trees.
+fn plain(what: &str) -> &str {
+    let Some(inside) = what.find(" { ") else { return what };
+    let before = what.get(..inside).unwrap_or_default();
+    let end = before.rfind(": ").or_else(|| before.rfind(' ')).unwrap_or(inside);
+    before.get(..end).unwrap_or(before)
+}
+
+fn is_io(error: &DataFusionError) -> bool {
+    use datafusion::arrow::error::ArrowError;
+    match error.find_root() {
+        DataFusionError::ArrowError(error, _) => matches!(**error, ArrowError::IoError(..)),
+        _ => true,
+    }
+}
+
+fn unreadable(error: &DataFusionError) -> Status {
+    tracing::warn!(%error, "a query failed");
+    Status::data_loss("sql: a dataset cannot be read; the server's log says why")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn question_marks_are_numbered() {
+        for (sql, expected) in [
+            ("select ? + ?", "select $1 + $2"),
+            ("select '?', \"?\", ? -- ?\n, ?", "select '?', \"?\", $1 -- ?\n, $2"),
+            ("select 'it''s ?' /* ? */ where a = ?", "select 'it''s ?' /* ? */ where a = $1"),
+            ("select 'é?' || ?", "select 'é?' || $1"),
+            ("select 'open ?", "select 'open ?"),
+            (
+                "select l.user['a'], l.User.b, l.users, user",
+                "select l.\"user\"['a'], l.\"user\".b, l.users, user",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(numbered(sql), expected);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A server with the same rows in every format, and a client that speaks Flight SQL.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_flight::flight_service_client::FlightServiceClient;
+use arrow_flight::sql::client::FlightSqlServiceClient;
+use arrow_flight::{Action, FlightDescriptor, FlightInfo};
+use arrowsmith_flight::dataset::Format;
+use arrowsmith_flight::{Catalog, Options, Origin, Server, Spec};
+use arrowsmith_flight_sql::{FlightSql, SqlOptions};
+use futures_util::TryStreamExt;
+use tonic::Status;
+use tonic::transport::{Channel, Endpoint};
+
+/// Rows with what JSON has: lists, structures, text, numbers.
+const ROWS: &str = r#"{"a":1,"s":"one","tags":["x","y"],"user":{"id":7,"name":"ada"}}
+{"a":2,"s":"two","tags":[],"user":{"id":8,"name":"bob"}}
+{"a":3,"s":null,"tags":["z"],"user":null}
+"#;
+
+pub struct Sql {
+    _folder: tempfile::TempDir,
+    _server: Server,
+    channel: Channel,
+}
+
+impl Sql {
+    pub async fn new() -> Self {
+        Self::with(SqlOptions { threads: 2, ..SqlOptions::default() }).await
+    }
+
+    pub async fn with(sql: SqlOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.jsonl");
+        fs::write(&path, ROWS).unwrap();
+        let many = folder.path().join("many.jsonl");
+        let mut file = File::create(&many).unwrap();
+        for n in 0..5000 {
+            writeln!(file, r#"{{"n":{n},"t":"text {n}"}}"#).unwrap();
+        }
+        let spec = |name: &str, path| {
+            Spec::new(name, Origin::Files { paths: vec![path], format: Format::Json }).unwrap()
+        };
+        let specs = [spec("rows", path), spec("many", many)];
+        let catalog = Arc::new(Catalog::open(specs).unwrap());
+        let extension = Arc::new(FlightSql::new(Arc::clone(&catalog), &sql).unwrap());
+        let mut options = Options::default();
+        options.listen = ([127, 0, 0, 1], 0).into();
+        let server = Server::start(catalog, options, Some(extension)).await.unwrap();
+        let address = format!("http://{}", server.address());
+        let channel = Endpoint::from_shared(address).unwrap().connect().await.unwrap();
+        Self { _folder: folder, _server: server, channel }
+    }
+
+    pub fn client(&self) -> FlightSqlServiceClient<Channel> {
+        let inner = FlightServiceClient::new(self.channel.clone());
+        FlightSqlServiceClient::new_from_inner(inner.max_encoding_message_size(usize::MAX))
+    }
+
+    /// What a statement gives.
+    pub async fn query(&self, sql: &str) -> Result<Vec<RecordBatch>, String> {
+        let mut client = self.client();
+        let info = client.execute(sql.to_owned(), None).await.map_err(|e| e.to_string())?;
+        let ticket = info.endpoint[0].ticket.clone().unwrap();
+        let batches = client.do_get(ticket).await.map_err(|e| e.to_string())?;
+        batches.try_collect().await.map_err(|e| e.to_string())
+    }
+
+    /// The rows of a statement as text.
+    pub async fn text(&self, sql: &str) -> String {
+        match self.query(sql).await {
+            Ok(batches) => arrow_cast::pretty::pretty_format_batches(&batches)
+                .unwrap()
+                .to_string()
+                .lines()
+                .filter(|line| line.starts_with('|'))
+                .skip(1)
+                .map(|line| line.trim_matches(['|', ' ']).to_owned())
+                .collect::<Vec<_>>()
+                .join("\n"),
+            Err(error) => panic!("{sql}: {error}"),
+        }
+    }
+
+    /// Asks for a statement in every way but running it.
+    pub async fn ask(&self, sql: &str) -> Vec<Result<(), String>> {
+        let mut client = self.client();
+        let info: Result<FlightInfo, _> = client.execute(sql.to_owned(), None).await;
+        let prepared = client.prepare(sql.to_owned(), None).await;
+        vec![
+            info.map(drop).map_err(|error| error.to_string()),
+            prepared.map(drop).map_err(|error| error.to_string()),
+        ]
+    }
+
+    /// That the server still answers.
+    pub async fn lives(&self) {
+        assert_eq!(self.text("select count(*) from rows").await, "3");
+    }
+
+    pub async fn action(&self, name: &str) -> Result<(), Status> {
+        let mut client = FlightServiceClient::new(self.channel.clone());
+        client.do_action(Action::new(name, "")).await.map(drop)
+    }
+
+    pub async fn schema(&self, command: Vec<u8>) -> Result<(), Status> {
+        let mut client = FlightServiceClient::new(self.channel.clone());
+        client.get_schema(FlightDescriptor::new_cmd(command)).await.map(drop)
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What statements give, and what is said about those that are none.
+
+use crate::common::Sql;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_nested_can_be_asked_for() {
+    let sql = Sql::new().await;
+    for (statement, expected) in [
+        ("select tags[1] from rows order by a", "x\n\nz"),
+        ("select array_length(tags) from rows where a = 1", "2"),
+        ("select cardinality(tags) from rows where a = 1", "2"),
+        ("select l.user['id'] from rows l where a = 1", "7"),
+        ("select l.user.name from rows l where a = 2", "bob"),
+        ("select a from rows where array_has(tags, 'z')", "3"),
+        ("select unnest(tags) t from rows order by t", "x\ny\nz"),
+        ("select a from rows where regexp_like(s, '^t.o$')", "2"),
+        ("select a from rows where s ~ 'ne$'", "1"),
+        ("select regexp_replace(s, 'o', '0') from rows where a = 2", "tw0"),
+        ("select round(abs(-1.5)), sqrt(4.0)", "2.0 | 2.0"),
+    ] {
+        let found = sql.text(statement).await;
+        let found: Vec<_> = found
+            .lines()
+            .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>().join(" | "))
+            .collect();
+        assert_eq!(found.join("\n"), expected, "{statement}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_are_said_in_words() {
+    let sql = Sql::new().await;
+    for (statement, expected) in [
+        ("selec 1", "Expected"),
+        ("select 'open", "Unterminated string literal"),
+        ("select nowhere from rows", "nowhere"),
+        ("select * from nowhere", "nowhere"),
+        ("insert into rows values (1)", "INSERT is not served"),
+        ("insert into rows values (1, 2, 3, 4)", "INSERT is not served"),
+        ("update rows set a = 1", "UPDATE is not served"),
+        ("delete from rows", "DELETE is not served"),
+        ("create table x as select 1", "CREATE is not served"),
+        ("create external table x stored as csv location '/etc/passwd'", "is not served"),
+        ("copy rows to '/tmp/x'", "is not served"),
+        ("drop table rows", "DROP is not served"),
+        ("set datafusion.execution.batch_size = 1", "is not served"),
+        ("select * from '/etc/passwd'", "passwd"),
+        ("select * from information_schema.df_settings", "df_settings"),
+    ] {
+        let error = sql.query(statement).await.unwrap_err();
+        assert!(error.contains(expected), "{statement}: {error}");
+        assert!(!error.contains("ParserError(") && !error.contains("TokenizerError("), "{error}");
+        assert!(!error.contains("{ "), "{statement}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_served_describes_itself() {
+    let sql = Sql::new().await;
+    assert_eq!(
+        sql.text(
+            "select table_name from information_schema.tables where table_schema = 'public' order by 1"
+        )
+        .await,
+        "many\nrows"
+    );
+    let columns = "select column_name from information_schema.columns where table_name = 'rows'";
+    assert_eq!(sql.text(columns).await, "a\ns\ntags\nuser");
+    assert!(sql.text("show tables").await.contains("rows"));
+    assert!(!sql.text("show tables").await.contains("df_settings"));
+    assert!(sql.text("show columns from rows").await.contains("tags"));
+    assert!(sql.text("describe rows").await.contains("tags"));
+    assert!(sql.text("explain select a from rows").await.contains("plan"));
+}
