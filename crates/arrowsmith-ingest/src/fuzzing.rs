@@ -47,6 +47,12 @@ pub struct Handed {
 /// # Errors
 /// When the parts of a service cannot be made.
 pub fn receive(portions: &[Vec<u8>], record_bytes_max: usize) -> Result<Vec<Handed>> {
+    received(portions, record_bytes_max, false)
+}
+
+/// The same of a connection that fails at the end, as TLS does that was not ended in order, and tells so
+/// once.
+fn received(portions: &[Vec<u8>], record_bytes_max: usize, fails: bool) -> Result<Vec<Handed>> {
     let limits = LimitsConfig { record_bytes: Size(record_bytes_max), ..LimitsConfig::default() };
     let config = Config { limits: limits.clone(), ..Config::default() };
     let metrics = Arc::new(Metrics::new()?);
@@ -68,7 +74,7 @@ pub fn receive(portions: &[Vec<u8>], record_bytes_max: usize) -> Result<Vec<Hand
         stop,
     };
     let receiver = Receiver::new(Arc::new(common), Arc::clone(&stream), "fuzzer", None);
-    let transport = Portions { portions, at: 0, taken: 0, wait: false };
+    let transport = Portions { portions, at: 0, taken: 0, wait: false, fails };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // A borrowed transport: the future ends before it does.
     runtime.block_on(receiver.run(transport));
@@ -246,6 +252,7 @@ struct Portions<'a> {
     at: usize,
     taken: usize,
     wait: bool,
+    fails: bool,
 }
 
 impl AsyncRead for Portions<'_> {
@@ -258,7 +265,11 @@ impl AsyncRead for Portions<'_> {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let Some(portion) = self.portions.get(self.at) else { return Poll::Ready(Ok(())) };
+        let Some(portion) = self.portions.get(self.at) else {
+            let failed = std::mem::take(&mut self.fails);
+            let error = || io::Error::from(io::ErrorKind::UnexpectedEof);
+            return Poll::Ready(if failed { Err(error()) } else { Ok(()) });
+        };
         let rest = portion.get(self.taken..).unwrap_or_default();
         let most = rest.len().min(buffer.remaining());
         buffer.put_slice(&rest[..most]);
@@ -307,6 +318,23 @@ mod tests {
         let places: Vec<(u64, u64)> = found.iter().map(|one| (one.line, one.offset)).collect();
         assert_eq!(places, [(1, 0), (2, 2), (3, 5)]);
         assert!(found.iter().all(|one| one.overlong.is_none()));
+    }
+
+    #[test]
+    fn what_stands_before_a_failure_is_no_line() {
+        let long = "x".repeat(20_000);
+        for (waits, last) in [(false, "12"), (true, "12"), (true, &long), (true, "")] {
+            let text = format!("1\n2\n{last}");
+            let mut portions = vec![text.into_bytes()];
+            if waits {
+                // The failure is met by a read of its own, and not behind what is there.
+                portions.push(b"3".to_vec());
+            }
+            let found = received(&portions, 10_000, true).unwrap();
+            let text: Vec<u8> = found.iter().flat_map(|one| one.text.clone()).collect();
+            assert_eq!(text, b"1\n2\n", "{waits} {}", last.len());
+            assert!(found.iter().all(|one| one.overlong.is_none()));
+        }
     }
 
     #[test]

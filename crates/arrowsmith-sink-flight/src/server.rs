@@ -164,7 +164,6 @@ impl tonic::service::Interceptor for Allowed {
 }
 
 /// Lets the connection of a request stay that may be asked.
-#[expect(clippy::result_large_err, reason = "tonic's own error")]
 fn stay(request: Request<()>) -> Result<Request<()>, Status> {
     match request.extensions().get::<Guest>().map(Guest::admit) {
         Some(false) => Err(Status::resource_exhausted("there are too many connections")),
