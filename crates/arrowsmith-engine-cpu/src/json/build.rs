@@ -508,39 +508,12 @@ fn take_nulls(nulls: &mut Buf<u32>, len: usize) -> Option<NullBuffer> {
     }
     let mut bits = BooleanBufferBuilder::new(len);
     bits.append_n(len, true);
-    let all = nulls.as_slice();
-    let mut at = 0;
-    while let Some(&first) = all.get(at) {
-        // They rise, so that many in a row are seen by the last of them.
-        let from = at;
-        while all
-            .get(at + RUN - 1)
-            .is_some_and(|last| (last - first) as usize == at + RUN - 1 - from)
-        {
-            at += RUN;
-        }
-        if at == from {
-            bits.set_bit(first as usize, false);
-            at += 1;
-        } else {
-            clear(&mut bits, first as usize, at - from);
-        }
+    for &at in nulls.as_slice() {
+        bits.set_bit(at as usize, false);
     }
     nulls.truncate(0);
     let bits: BooleanBuffer = bits.finish();
     Some(NullBuffer::new(bits))
-}
-
-/// Nulls in a row that are worth being put into the bit map together: those of a column that is never
-/// there, or of a list of fixed size.
-const RUN: usize = 64;
-
-/// Clears `count` bits, a byte's worth at least.
-fn clear(bits: &mut BooleanBufferBuilder, from: usize, count: usize) {
-    let to = from + count;
-    let bytes = from.div_ceil(8)..to / 8;
-    (from..bytes.start * 8).chain(bytes.end * 8..to).for_each(|at| bits.set_bit(at, false));
-    bits.as_slice_mut()[bytes].fill(0);
 }
 
 /// A dictionary of `false` and `true`, which Arrow's cast does not make.
