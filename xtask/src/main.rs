@@ -10,6 +10,7 @@ mod release;
 mod run;
 mod setup;
 mod shell;
+mod sizes;
 mod steps;
 mod test;
 mod tidy;

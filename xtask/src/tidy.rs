@@ -77,6 +77,7 @@ pub fn tidy() -> ExitCode {
         crate_rules(root, layer, &mut faults);
     }
     dependencies(root, &mut faults);
+    crate::sizes::check(root, &mut faults);
     for fault in &faults {
         eprintln!("{fault}");
     }

@@ -185,6 +185,7 @@ impl Collect<'_> {
         let values = match self.open.last_mut() {
             Some(open) => {
                 if open.values_left == 0 {
+                    // Bounded: by the members of the layout.
                     open.elements.push(vec![Vec::new(); open.members]);
                     open.values_left = open.per_element;
                 }
@@ -214,6 +215,7 @@ impl Collect<'_> {
 impl Sink for Collect<'_> {
     fn object(&mut self, type_id: u32, _id: u32, _place: u64) {
         let count = self.layout.classes[type_id as usize].members.len();
+        // Bounded: by the members of the layout.
         self.graph.objects.push(Object { type_id, members: vec![Vec::new(); count] });
     }
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A house rule of `cargo xtask tidy`: no allocation takes its size from an input, unless that passes the
+//! gate.
+//!
+//! Whether a number comes from an input no text tells. So the rule is the other way round: in crates that
+//! read what comes from outside, the size of `with_capacity`, `reserve`, `resize` and `vec![_; n]` has to
+//! be one that obviously does not, which is a constant, the length of what is in memory already, or the
+//! smaller of something and a constant. Any other size goes through `arrowsmith_core::memory` (or a
+//! `try_` of a buffer), or has a comment that begins with `Bounded:` and says by what.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders of sources that keep to the rule: those that decode. More are to come.
+const FOLDERS: &[&str] = &[
+    "crates/arrowsmith-core/src",
+    "crates/arrowsmith-number/src",
+    "crates/arrowsmith-simd/src",
+    "crates/arrowsmith-mmap/src",
+    "crates/arrowsmith-plan/src",
+    "crates/arrowsmith-json/src",
+    "crates/arrowsmith-graph/src/wire",
+    "crates/arrowsmith-source/src",
+    "crates/arrowsmith-engine-cpu/src/json",
+    "crates/arrowsmith-engine-reference/src",
+    "crates/arrowsmith-pipeline/src",
+    "crates/arrowsmith-sink-ipc/src",
+    "crates/arrowsmith-sink-json/src",
+];
+
+/// Folders within those that do not keep to it yet.
+const NOT_YET: &[&str] =
+    &["crates/arrowsmith-simd/src/column", "crates/arrowsmith-pipeline/src/parquet"];
+
+/// Calls that allocate as much as they are told, and which of their arguments says it.
+const CALLS: &[&str] = &["with_capacity(", "reserve(", "reserve_exact(", "resize("];
+
+/// What may stand before a size's comment, in lines.
+const COMMENT_LINES: usize = 4;
+
+/// Every allocation whose size may come from outside.
+pub fn check(root: &Path, faults: &mut Vec<String>) {
+    for folder in FOLDERS {
+        let mut files = Vec::new();
+        sources(&root.join(folder), &mut files);
+        for path in files {
+            let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+            if NOT_YET.iter().any(|folder| name.starts_with(folder)) {
+                continue;
+            }
+            let Ok(text) = fs::read_to_string(&path) else { continue };
+            for (line, size) in unbounded(&text) {
+                faults.push(format!(
+                    "{name}:{line}: an allocation of size `{size}`: through core::memory, or with \
+                     a comment 'Bounded: …'"
+                ));
+            }
+        }
+    }
+}
+
+/// Sources that ship, below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() && name != "tests" {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
+/// Sizes that may come from outside, with their lines.
+fn unbounded(text: &str) -> Vec<(usize, String)> {
+    let shipped = text.find("\n#[cfg(test)]\nmod ").map_or(text, |at| &text[..at]);
+    let lines: Vec<&str> = shipped.lines().collect();
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let begins = line.trim_start();
+        if begins.starts_with("//") || begins.contains("fn ") {
+            continue;
+        }
+        let from: usize = lines[..number].iter().map(|line| line.len() + 1).sum();
+        let excused = lines[number.saturating_sub(COMMENT_LINES)..=number]
+            .iter()
+            .any(|line| line.contains("// Bounded: "));
+        for size in sizes(&shipped[from..], line.len()) {
+            if !excused && !is_bounded(&size) {
+                found.push((number + 1, size));
+            }
+        }
+    }
+    found
+}
+
+/// The sizes of the allocations that begin in the first `len` bytes.
+fn sizes(text: &str, len: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    for call in CALLS {
+        for (at, _) in text[..len].match_indices(call) {
+            let before = text[..at].chars().next_back();
+            let is_gate = text[..at].ends_with("memory::");
+            if is_gate || before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            let all = arguments(&text[at + call.len()..]);
+            found.push(all.first().cloned().unwrap_or_default());
+        }
+    }
+    for (at, call) in text[..len].match_indices("vec![") {
+        let all = arguments(&text[at + call.len()..]).join(",");
+        found.extend(all.rsplit_once(';').map(|(_, size)| size.to_owned()));
+    }
+    found
+}
+
+/// The arguments of a call, without white space, from behind its bracket.
+fn arguments(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth == 0 => break,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                found.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if !c.is_whitespace()
+            && let Some(last) = found.last_mut()
+        {
+            last.push(c);
+        }
+    }
+    found
+}
+
+/// Whether a size is made of constants and of lengths of what is there, or is the smaller of something
+/// and another.
+fn is_bounded(size: &str) -> bool {
+    if [".min(", ".clamp("].iter().any(|call| size.contains(call)) {
+        return true;
+    }
+    // The last call of a chain says what comes of it.
+    let size = size.replace("().", ".");
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
+    let mut words = Vec::new();
+    let mut rest = size.as_str();
+    while let Some(from) = rest.find(is_name) {
+        let word_len = rest[from..].find(|c| !is_name(c)).unwrap_or(rest.len() - from);
+        words.push((&rest[from..from + word_len], rest[from + word_len..].starts_with('(')));
+        rest = &rest[from + word_len..];
+    }
+    words.iter().all(|(word, called)| {
+        let last = word.rsplit(['.', ':']).next().unwrap_or_default();
+        let lengths = ["len", "num_rows", "num_columns", "capacity"];
+        let sums = ["div_ceil", "saturating_mul", "saturating_add", "saturating_sub", "max"];
+        let constant = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        match called {
+            true if sums.contains(&last) => {
+                let of = word.strip_suffix(last).unwrap_or_default().trim_end_matches('.');
+                let of = of.rsplit(['.', ':']).next().unwrap_or_default();
+                lengths.contains(&of) || of.chars().all(constant)
+            }
+            true => lengths.contains(&last) || last == "size_of",
+            false => {
+                let typed = last.trim_end_matches("usize").trim_end_matches("u32");
+                last.is_empty()
+                    || last == "as_slice"
+                    || typed.chars().all(constant)
+                    || ["u8", "u16", "u64", "i32", "i64", "i128", "f32", "f64", "T"].contains(&last)
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_an_input_may_say_are_found() {
+        for line in [
+            "let a = Vec::with_capacity(count);",
+            "a.reserve(header.rows as usize);",
+            "a.resize(len, 0);",
+            "let a = vec![0_u8; wanted.next_multiple_of(64 << 10)];",
+            "a.reserve(2 * rows + 1);",
+            "a.reserve(self.slots.saturating_mul(8));",
+        ] {
+            assert_eq!(unbounded(line).len(), 1, "{line}");
+        }
+        assert_eq!(unbounded("\n\na.reserve(\n    n,\n);"), [(3, "n".to_owned())]);
+    }
+
+    #[test]
+    fn sizes_that_none_can_say_are_not() {
+        for line in [
+            "let a = Vec::with_capacity(fields.len());",
+            "let a = String::with_capacity(2 * text.len() + PADDING_BYTES);",
+            "let a = vec![0; 4096];",
+            "let a = vec![1, 2, count];",
+            "a.reserve(count.min(ROWS_MAX));",
+            "let a = Vec::with_capacity(2 * selection.ranges().len() + 1);",
+            "let a = vec![false; layout.keys.len()];",
+            "a.reserve(batch.num_rows().saturating_mul(size_of::<u64>()));",
+            "let a = memory::vec_with_capacity(count)?;",
+            "memory::resize(&mut a, count)?;",
+            "let a = vec![0; object.keys.len().div_ceil(64)];",
+            "a.try_reserve(count)?;",
+            "// Bounded: by the threads that there are.\nlet a = Vec::with_capacity(threads);",
+            "pub fn reserve(additional: usize) {",
+            "// a.reserve(count) is what it was",
+            "a();\n#[cfg(test)]\nmod tests {\n    a.reserve(count);\n}",
+        ] {
+            assert_eq!(unbounded(line), [], "{line}");
+        }
+    }
+}
