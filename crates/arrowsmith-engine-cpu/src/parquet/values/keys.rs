@@ -147,7 +147,12 @@ impl Values for Keys {
             shared: None,
             stored: None,
         };
-        super::state::plausible(page, usize::from(page.count > 0))?;
+        // Entries of one width take that, others a byte at least.
+        let least = match self.value_type {
+            DataType::FixedSizeBinary(width) => usize::try_from(width).unwrap_or(0),
+            _ => usize::from(page.count > 0),
+        };
+        super::state::plausible(page, least)?;
         self.values.begin(0, page.values.len());
         self.values.page(&data)?;
         self.values.read(&data, Rows::All(page.count), page.count)?;

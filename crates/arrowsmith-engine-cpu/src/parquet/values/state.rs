@@ -4,7 +4,9 @@
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{DataPage, DictionaryPage, Encoding, Physical};
 use arrowsmith_simd::Level;
-use arrowsmith_simd::column::{Delta, DeltaLengthStrings, DeltaStrings, Hybrid, Rows, Strings};
+use arrowsmith_simd::column::{
+    ColumnError, Delta, DeltaLengthStrings, DeltaStrings, Hybrid, Rows, Strings,
+};
 
 use super::super::{corrupt, fault};
 
@@ -81,6 +83,10 @@ impl State {
         values: usize,
         width: usize,
     ) -> Result<Strings<i64>> {
+        if values > 0 && width > data.len() {
+            // However much they share, the first has bytes of its own.
+            return Err(fault(ColumnError::Length));
+        }
         let Self::DeltaStrings(state) = std::mem::take(self) else { return Err(self.unexpected()) };
         let mut decoder = state.over(data);
         let bytes = values.saturating_mul(width);

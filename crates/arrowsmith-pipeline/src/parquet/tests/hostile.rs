@@ -209,6 +209,14 @@ fn wide_nulls_are_refused_by_name() {
     let (kind, message) = refused(read(made()));
     assert_eq!(kind, FileErrorKind::Limit);
     assert!(message.contains("memory_bytes_max"), "{message}");
+    // One that is not null has to be there, also where it is passed over.
+    let long = "required fixed_len_byte_array(2147483647)";
+    for encoding in [0, 7, 9] {
+        let bytes = column(long, 1000, &page(1000, encoding, &[0; 40]));
+        let rows = RowSelection::from_ranges([900..901]);
+        let made = builder().files([Input::bytes(bytes)]).rows(Some(rows)).threads(1);
+        refused(read(made));
+    }
     // A file that lacks such a column gives nulls of it.
     let other = file(&rows(0, 10), 10);
     let both = made().files([Input::bytes(other)]).limits(Limits::default());
