@@ -21,7 +21,8 @@ use std::sync::Arc;
 
 /// No larger page, and no longer footer: a target is to be fast, and its memory bounded.
 pub(crate) fn limits() -> Limits {
-    Limits::default().with_page_bytes_max(1 << 22).with_metadata_bytes_max(1 << 22)
+    let limits = Limits::default().with_page_bytes_max(1 << 22).with_metadata_bytes_max(1 << 22);
+    limits.with_memory_bytes_max(32 << 20)
 }
 
 /// Any bytes as a file: its schema, its plan, every page of every column.

@@ -7,7 +7,7 @@ use arrowsmith::Input;
 use arrowsmith::parquet::{
     Columns, Predicate, ReadOptions, ReaderBuilder, RowSelection, StringForm, open_file,
 };
-use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, predicates, properties};
+use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, claims, predicates, properties};
 use bytes::Bytes;
 
 use crate::parquet::limits;
@@ -68,6 +68,12 @@ pub fn parquet_reader(data: &[u8]) {
             assert!(error.to_lowercase().contains("overflow"), "{error}");
         }
     }
+}
+
+/// Eight bytes as the seed of a file whose numbers do not agree with one another.
+pub fn parquet_claims(data: &[u8]) {
+    let Some(seed) = data.first_chunk() else { return };
+    parquet_reader(&claims::claiming_file(u64::from_le_bytes(*seed)));
 }
 
 /// Eight bytes as the seed of a random file, read in every way.

@@ -29,6 +29,7 @@ const TARGETS: &[(&str, Body)] = &[
     ("parquet_file", crate::parquet::parquet_file),
     ("parquet_reader", crate::parquet_reader::parquet_reader),
     ("parquet_random", crate::parquet_reader::parquet_random),
+    ("parquet_claims", crate::parquet_reader::parquet_claims),
     ("parquet_pages", crate::parquet::parquet_pages),
     ("parquet_values", crate::parquet::parquet_values),
     ("parquet_levels", crate::parquet::parquet_levels),
@@ -173,6 +174,11 @@ fn parquet_reader() {
 #[test]
 fn parquet_random() {
     run("parquet_random", 10);
+}
+
+#[test]
+fn parquet_claims() {
+    run("parquet_claims", 100);
 }
 
 #[test]

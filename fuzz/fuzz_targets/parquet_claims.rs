@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//! See [`arrowsmith_fuzz::parquet_reader::parquet_claims`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| arrowsmith_fuzz::parquet_reader::parquet_claims(data));
