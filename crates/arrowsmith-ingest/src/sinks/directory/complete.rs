@@ -68,9 +68,11 @@ impl Files {
         }
     }
 
-    /// Removes a part in which nothing is, or nothing that is not elsewhere.
+    /// Removes a part in which nothing is, or nothing that is not elsewhere. Its note goes when it cannot come back:
+    /// a part without one is taken for that of an earlier version.
     pub(super) fn remove_part(&self, name: &str) -> io::Result<()> {
         remove_if_there(&*self.disk, &self.path(name, "part"))?;
+        self.sync_folder()?;
         remove_if_there(&*self.disk, &self.path(name, "note"))
     }
 
@@ -99,7 +101,6 @@ impl Files {
         // The part must not be gone before the whole file is there, nor come back when that has another name.
         self.sync_folder()?;
         self.remove_part(name)?;
-        self.sync_folder()?;
         let extension = self.options.format.extension();
         let mut to = self.options.path.join(format!("{name}.{extension}"));
         let mut number = 1;
@@ -112,6 +113,7 @@ impl Files {
             to = self.options.path.join(format!("{name}-{number}.{extension}"));
             number += 1;
         }
+        tracing::debug!(to = %to.display(), "a file is whole");
         self.disk.rename(&whole, &to)?;
         self.sync_folder()
     }
@@ -135,17 +137,24 @@ impl Files {
     }
 
     /// Up to which number messages are in files; what is torn says nothing.
-    fn done(&self) -> Option<u64> {
+    fn done(&self) -> io::Result<Option<u64>> {
         let path = self.options.path.join(format!(".{}.done", self.stream));
-        let text = String::from_utf8(read_all(&*self.disk, &path).ok()?).ok()?;
-        let (number, sum) = text.strip_suffix('\n')?.split_once(' ')?;
-        let fits = u32::from_str_radix(sum, 16) == Ok(crc32c::crc32c(number.as_bytes()));
-        number.parse().ok().filter(|_| fits)
+        let bytes = match read_all(&*self.disk, &path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes?,
+        };
+        let parse = || {
+            let (number, sum) = str::from_utf8(&bytes).ok()?.strip_suffix('\n')?.split_once(' ')?;
+            let fits = u32::from_str_radix(sum, 16) == Ok(crc32c::crc32c(number.as_bytes()));
+            number.parse().ok().filter(|_| fits)
+        };
+        Ok(parse())
     }
 
     fn note_done(&self, last: u64) -> io::Result<()> {
-        if self.done().is_some_and(|done| done >= last) {
-            return Ok(());
+        if self.done()?.is_some_and(|done| done >= last) {
+            // An earlier try may have failed behind the name.
+            return self.sync_folder();
         }
         let temporary = self.path(&self.stream, "done.tmp");
         remove_if_there(&*self.disk, &temporary)?;
@@ -156,7 +165,9 @@ impl Files {
         if self.options.fsync != Fsync::Never {
             file.sync()?;
         }
-        self.disk.rename(&temporary, &self.options.path.join(format!(".{}.done", self.stream)))
+        self.disk.rename(&temporary, &self.options.path.join(format!(".{}.done", self.stream)))?;
+        // Before the part is one no more: it says the same.
+        self.sync_folder()
     }
 
     /// Writes `.NAME.tmp`; returns its rows.
@@ -362,7 +373,7 @@ pub(super) fn recover_all(files: &Files) -> io::Result<Option<u64>> {
         let rows = recover(files, &name)?;
         tracing::info!(name, rows, "completed a file that was left");
     }
-    Ok(files.done())
+    files.done()
 }
 
 /// Makes a file of what is whole in a part. Returns its messages.

@@ -67,6 +67,7 @@ impl Part {
         schema: &SchemaRef,
     ) -> Result<Self, WriteError> {
         let name = files.name(sequence);
+        tracing::debug!(name, "a file is begun");
         Self::begin(files, &name, schema).inspect_err(|_| {
             // Nothing is in it yet, and the next try begins with the same name.
             for kind in ["part", "note"] {
