@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The time that sinks and the order of a stream wait by: the system's, and in tests one that a test sets.
+//! The time that sinks and the order of a stream wait by: the system's, and in tests one that a
+//! test sets.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The disk below spool, directory and rejects: the system's, and in tests one that fails, tears and forgets.
+//! The disk below spool, directory and rejects: the system's, and in tests one that fails, tears
+//! and forgets.
 //!
-//! What is stored depends on a few calls and on their order; they are named here so that a test can stand in their
-//! place. Nothing here decides what is written.
+//! What is stored depends on a few calls and on their order; they are named here so that a test can
+//! stand in their place. Nothing here decides what is written.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -47,8 +48,8 @@ pub(crate) trait Disk: fmt::Debug + Send + Sync {
 
 /// The calls on a file.
 pub(crate) trait DiskFile: Read + Write + Seek + Send {
-    /// Has content and length outlive a loss of power. After an error nobody knows what of it does, and
-    /// another call need not tell.
+    /// Has content and length outlive a loss of power. After an error nobody knows what of it does,
+    /// and another call need not tell.
     fn sync(&self) -> io::Result<()>;
     /// Takes back what lies behind the first `bytes`.
     fn cut(&self, bytes: u64) -> io::Result<()>;

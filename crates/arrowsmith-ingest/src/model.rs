@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A model of the service: order, settling, spool, directory and rejects as they are, on a disk and under a clock of
-//! the test's.
+//! A model of the service: order, settling, spool, directory and rejects as they are, on a disk and
+//! under a clock of the test's.
 //!
-//! Everything that happens comes from a seed: what is sent and when, which call of the disk fails, when the process or
-//! the power ends, who is polled next. After each end the parts are opened again, and what they hold is compared with
-//! what was acknowledged: nothing of that is missing, nothing is there twice, nothing that nobody sent, and the records
-//! of a connection are in their order. A seed that fails names itself; `ARROWSMITH_MODEL_SEED=N` runs it alone.
+//! Everything that happens comes from a seed: what is sent and when, which call of the disk fails,
+//! when the process or the power ends, who is polled next. After each end the parts are opened
+//! again, and what they hold is compared with what was acknowledged: nothing of that is missing,
+//! nothing is there twice, nothing that nobody sent, and the records of a connection are in their
+//! order. A seed that fails names itself; `ARROWSMITH_MODEL_SEED=N` runs it alone.
 
 mod disk;
 

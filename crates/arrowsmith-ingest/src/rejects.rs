@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records that were left out, as lines of JSON: whole, with reason and place.
 //!
-//! The form is that of `arrowsmith convert --rejects`. A file is begun anew at a size, and when the disk failed to sync
-//! it; none is ever removed. What cannot be written is kept and tried again: nothing is settled before. Half of a line,
-//! which a killed process leaves, belongs to records that were not settled: it is cut off at the next start.
+//! The form is that of `arrowsmith convert --rejects`. A file is begun anew at a size, and when the
+//! disk failed to sync it; none is ever removed. What cannot be written is kept and tried again:
+//! nothing is settled before. Half of a line, which a killed process leaves, belongs to records
+//! that were not settled: it is cut off at the next start.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -98,7 +99,8 @@ impl Rejects {
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         if self.torn {
-            // So that no half of a line, and none that is written again, stays before those that follow.
+            // So that no half of a line, and none that is written again, stays before those that
+            // follow.
             file.cut(self.bytes)?;
             if self.durable {
                 file.sync()?;
@@ -138,8 +140,8 @@ impl Rejects {
             file.cut(whole)?;
         }
         if self.durable {
-            // What a process left that was killed before it synced: pages that the disk then drops must not become
-            // a hole before lines that count.
+            // What a process left that was killed before it synced: pages that the disk then drops
+            // must not become a hole before lines that count.
             if bytes > 0
                 && let Err(error) = file.sync()
             {

@@ -2,12 +2,13 @@
 //! A queue of messages on disk, bounded and checksummed: what waits while a sink is away.
 //!
 //! Segments `NUMBER.spool` hold entries one after another; the file `place` says up to where all is
-//! published. Messages are appended and then committed, all of them or none: what is not committed is in no
-//! segment any more. A disk that fails to sync has dropped what it was to write, and need not say so again; so the
-//! segment is not written to any more, and what was not synced in it is written to another one. An entry may then
-//! stand in two segments; it is known by its number and counts once. An entry that a killed process left torn at the
-//! end of a segment was never settled. Messages whose receipt was not noted before the end are published again, under
-//! their old numbers.
+//! published. Messages are appended and then committed, all of them or none: what is not committed
+//! is in no segment any more. A disk that fails to sync has dropped what it was to write, and need
+//! not say so again; so the segment is not written to any more, and what was not synced in it is
+//! written to another one. An entry may then stand in two segments; it is known by its number and
+//! counts once. An entry that a killed process left torn at the end of a segment was never settled.
+//! Messages whose receipt was not noted before the end are published again, under their old
+//! numbers.
 
 mod entry;
 mod scan;
@@ -250,12 +251,13 @@ impl Spool {
         Ok(())
     }
 
-    /// Makes what was appended count; with `durable` the disk has it afterwards. After an error nothing of it is
-    /// in the spool, and it has to be appended again.
+    /// Makes what was appended count; with `durable` the disk has it afterwards. After an error
+    /// nothing of it is in the spool, and it has to be appended again.
     pub(crate) fn commit(&mut self, durable: bool) -> io::Result<()> {
         let Some(last) = self.segments.back_mut() else { return Ok(()) };
         if durable && last.len > self.synced {
-            // Without a writer, what was appended last has failed, and the file may be longer than it is to be.
+            // Without a writer, what was appended last has failed, and the file may be longer than
+            // it is to be.
             let synced = match &self.writer {
                 Some(file) if !self.suspect => file.sync(),
                 Some(_) => Err(io::Error::other("an earlier sync of the segment failed")),
@@ -265,7 +267,8 @@ impl Spool {
                     .and_then(|file| file.sync()),
             };
             if let Err(error) = synced {
-                // Nobody knows which of the pages are on the disk: they are written again, to another file.
+                // Nobody knows which of the pages are on the disk: they are written again, to
+                // another file.
                 if let Some(file) = self.writer.take() {
                     drop(file.cut(self.committed));
                 }

@@ -62,13 +62,13 @@ impl fmt::Display for PublishError {
 
 impl std::error::Error for PublishError {}
 
-/// Brings messages somewhere. Each has a thread of its own, from which a Tokio runtime can be reached:
-/// a sink may wait as it likes.
+/// Brings messages somewhere. Each has a thread of its own, from which a Tokio runtime can be
+/// reached: a sink may wait as it likes.
 pub trait Publish: Send {
-    /// Takes a message. The first wait is for room; what comes back is ready when the message is stored.
-    /// Receipts are looked at in order. After a receipt or call that fails with
-    /// [`PublishError::Retry`], the service drops the later receipts and publishes from that message on
-    /// again.
+    /// Takes a message. The first wait is for room; what comes back is ready when the message is
+    /// stored. Receipts are looked at in order. After a receipt or call that fails with
+    /// [`PublishError::Retry`], the service drops the later receipts and publishes from that
+    /// message on again.
     fn publish<'a>(
         &'a mut self,
         message: &'a Message,
@@ -83,8 +83,8 @@ pub trait Publish: Send {
     /// Ends it: all receipts are ready afterwards.
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), PublishError>>;
 
-    /// Up to which number it has messages of earlier processes, if it knows: those among them that are also in the
-    /// spool are not published again.
+    /// Up to which number it has messages of earlier processes, if it knows: those among them that
+    /// are also in the spool are not published again.
     fn stored(&self) -> Option<u64> {
         None
     }

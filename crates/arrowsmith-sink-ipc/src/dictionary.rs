@@ -4,7 +4,8 @@
 //! A decoder builds a dictionary per batch; two batches number the same values differently. An IPC
 //! stream may replace a dictionary, an IPC file may only add to it. So each column's values are
 //! numbered once for the whole file, in the order in which they first appear, and the keys of later
-//! batches are rewritten; arrow-ipc then writes what is new as a delta. Only the file format comes here.
+//! batches are rewritten; arrow-ipc then writes what is new as a delta. Only the file format comes
+//! here.
 
 use std::collections::HashMap;
 use std::slice::IterMut;
@@ -50,8 +51,8 @@ impl Unifier {
         self.columns.iter().any(|column| !column.is_empty())
     }
 
-    /// Whether a batch did not fit because there are more distinct values than keys can number. A file that is begun
-    /// anew may have room for it.
+    /// Whether a batch did not fit because there are more distinct values than keys can number. A
+    /// file that is begun anew may have room for it.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.columns.iter().flatten().any(|dictionary| dictionary.is_full)
@@ -77,8 +78,8 @@ impl Unifier {
     }
 }
 
-/// The batch with the dictionaries of another one of the same file, which begin with its own: those of the last batch
-/// hold the values of all.
+/// The batch with the dictionaries of another one of the same file, which begin with its own: those
+/// of the last batch hold the values of all.
 ///
 /// # Errors
 /// When they do not number the values alike.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Text that is JSON already, written as what it says and not as a string.
 //!
-//! arrow-json asks a factory for each array, but names the field of a list or map also for what is inside. So such
-//! columns are told by their type: the sink casts them to [`MARK`], and no other column to it. What came from elsewhere
-//! under the name of `arrow.json` may be no JSON: that is written as a string, never raw.
+//! arrow-json asks a factory for each array, but names the field of a list or map also for what is
+//! inside. So such columns are told by their type: the sink casts them to [`MARK`], and no other
+//! column to it. What came from elsewhere under the name of `arrow.json` may be no JSON: that is
+//! written as a string, never raw.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryViewArray};

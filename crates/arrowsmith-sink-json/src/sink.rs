@@ -82,8 +82,8 @@ impl Sink for JsonSink {
     }
 }
 
-/// The field as it is written: `+00:00` for every time zone in it (the same instants, which need no table of time zones),
-/// and [`raw::MARK`] for text that is JSON itself.
+/// The field as it is written: `+00:00` for every time zone in it (the same instants, which need no
+/// table of time zones), and [`raw::MARK`] for text that is JSON itself.
 fn written(field: &FieldRef) -> FieldRef {
     use DataType as T;
     let data_type = match field.data_type() {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A disk that fails, tears and forgets, as far as POSIX lets it.
 //!
-//! A file has what the system shows and what is on the medium. A sync that succeeds makes pages written since the last
-//! one the same on both; one that fails leaves any of them as they were on the medium and takes all for written. A
-//! name is on the medium when its folder was synced, or when chance has it. After a loss of power pages and lengths
-//! that were not synced are there or not, each by itself; names come back as a beginning of what was done, or as any
-//! part of it. The end of the process alone loses nothing.
+//! A file has what the system shows and what is on the medium. A sync that succeeds makes pages
+//! written since the last one the same on both; one that fails leaves any of them as they were on
+//! the medium and takes all for written. A name is on the medium when its folder was synced, or
+//! when chance has it. After a loss of power pages and lengths that were not synced are there or
+//! not, each by itself; names come back as a beginning of what was done, or as any part of it. The
+//! end of the process alone loses nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -170,7 +171,8 @@ impl SimulatedDisk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which calls fail: one of so many, and whether syncs fail more often; and after how many the process ends.
+    /// Which calls fail: one of so many, and whether syncs fail more often; and after how many the
+    /// process ends.
     pub(super) fn set(&self, faults: u64, syncs_fail: bool, calls_left: Option<u64>) {
         let mut state = self.state();
         (state.faults, state.syncs_fail, state.calls_left) = (faults, syncs_fail, calls_left);

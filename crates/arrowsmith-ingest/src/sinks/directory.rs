@@ -2,12 +2,14 @@
 //! A directory of Arrow or Parquet files, rolled by size and time: the sink that needs no server.
 //!
 //! Messages go to a file `.NAME.part` in Arrow's IPC format as they come, so that they outlive the
-//! process from then on; what of it is whole stands in `.NAME.note`, with checksums. When it is large or old enough it
-//! is completed, made Parquet if that is asked for, and given its name in one step. A part that a killed process left
-//! is completed at the next start: what was torn in it was never acknowledged.
+//! process from then on; what of it is whole stands in `.NAME.note`, with checksums. When it is
+//! large or old enough it is completed, made Parquet if that is asked for, and given its name in
+//! one step. A part that a killed process left is completed at the next start: what was torn in it
+//! was never acknowledged.
 //!
-//! Dictionaries grow from batch to batch in a part. The file has each of them whole, before its first batch, because
-//! not every reader of Arrow files takes dictionaries in pieces; where keys can number no more values, a file ends.
+//! Dictionaries grow from batch to batch in a part. The file has each of them whole, before its
+//! first batch, because not every reader of Arrow files takes dictionaries in pieces; where keys
+//! can number no more values, a file ends.
 
 mod complete;
 mod note;
@@ -50,8 +52,8 @@ pub struct DirectoryOptions {
     /// Codec of Parquet files: none, snappy, lz4, zstd:3, … Default zstd.
     #[serde(default = "codec")]
     pub codec: String,
-    /// When the disk is told to write: `always` with every message, `second` when a file is completed
-    /// (the default), `never`.
+    /// When the disk is told to write: `always` with every message, `second` when a file is
+    /// completed (the default), `never`.
     #[serde(default = "fsync")]
     pub fsync: Fsync,
 }
@@ -183,8 +185,8 @@ impl Directory {
         part.write(&message.batch, message.sequence)
     }
 
-    /// Gives up a part after an error: the file may be torn at its end. What is whole in it is completed, and another
-    /// begun.
+    /// Gives up a part after an error: the file may be torn at its end. What is whole in it is
+    /// completed, and another begun.
     fn abandon(&mut self, error: WriteError) -> PublishError {
         let path = &self.options.path;
         let error = match error {
@@ -201,7 +203,8 @@ impl Directory {
         };
         self.failed = self.part.take();
         if let Err(error) = self.take_back() {
-            // It is tried again before anything else is written: the message must not be in two parts.
+            // It is tried again before anything else is written: the message must not be in two
+            // parts.
             tracing::warn!(%error, "the end of a part is not taken back yet");
         }
         error

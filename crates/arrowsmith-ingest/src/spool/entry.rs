@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One entry of a spool: a header with length and checksum, what is known of the message, its batch.
+//! One entry of a spool: a header with length and checksum, what is known of the message, its
+//! batch.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -106,8 +107,8 @@ pub(super) fn write(message: &Message) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads an entry; returns its length too. The payload is empty. What it says of its length holds at most for what is
-/// there.
+/// Reads an entry; returns its length too. The payload is empty. What it says of its length holds
+/// at most for what is there.
 pub(super) fn read(file: &mut impl Read) -> io::Result<(Message, u64)> {
     let broken = || io::Error::new(io::ErrorKind::InvalidData, "an entry of the spool is damaged");
     let mut header = [0; HEADER_BYTES];

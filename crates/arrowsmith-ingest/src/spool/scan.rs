@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is whole in a segment: its entries, and what lies between them that is none.
 //!
-//! A torn end is what a killed process leaves, and nothing of it was settled. Damage before whole entries is another
-//! matter: it is passed over up to the next entry whose checksum fits, counted, and kept for a person.
+//! A torn end is what a killed process leaves, and nothing of it was settled. Damage before whole
+//! entries is another matter: it is passed over up to the next entry whose checksum fits, counted,
+//! and kept for a person.
 
 use std::collections::HashSet;
 use std::io::{self, BufReader, Read, Seek};
@@ -16,8 +17,8 @@ const NUMBER_BYTES_MAX: usize = 4 << 10;
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Bytes summed up in search of an entry, at most, for each byte of a segment: damage that is made to look like
-/// entries everywhere costs no more.
+/// Bytes summed up in search of an entry, at most, for each byte of a segment: damage that is made
+/// to look like entries everywhere costs no more.
 const SEARCH_COST_MAX: u64 = 8;
 
 /// Entries of earlier segments that are remembered, at most, to know them again.
@@ -32,7 +33,8 @@ pub(super) struct Scan {
     pub(super) rows: u64,
     /// What is passed over between entries: damage, and entries that an earlier segment has too.
     pub(super) gaps: Vec<(u64, u64)>,
-    /// Bytes of damage among them, and behind the last entry where that does not look like a torn end.
+    /// Bytes of damage among them, and behind the last entry where that does not look like a torn
+    /// end.
     pub(super) damaged: u64,
     /// The start of the entry that the place lies in, or the place.
     pub(super) from: u64,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parts made files of, also those that a killed process left, so that each message is in one file whatever happens.
+//! Parts made files of, also those that a killed process left, so that each message is in one file
+//! whatever happens.
 //!
-//! A part that is a whole Arrow file as it stands becomes `.NAME.whole` by a change of its name; of any other, a file
-//! is made under `.NAME.tmp`, which then becomes `.NAME.whole`. From then on the part counts no more: it is removed, and
-//! last the file is given its name. Whatever step is the last one, the next start goes on with the one behind it.
-//! `.STREAM.done` says up to which number messages are in files, so that a spool that has some of them too knows.
+//! A part that is a whole Arrow file as it stands becomes `.NAME.whole` by a change of its name; of
+//! any other, a file is made under `.NAME.tmp`, which then becomes `.NAME.whole`. From then on the
+//! part counts no more: it is removed, and last the file is given its name. Whatever step is the last
+//! one, the next start goes on with the one behind it. `.STREAM.done` says up to which number
+//! messages are in files, so that a spool that has some of them too knows.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,8 +70,8 @@ impl Files {
         }
     }
 
-    /// Removes a part in which nothing is, or nothing that is not elsewhere. Its note goes when it cannot come back:
-    /// a part without one is taken for that of an earlier version.
+    /// Removes a part in which nothing is, or nothing that is not elsewhere. Its note goes when it
+    /// cannot come back: a part without one is taken for that of an earlier version.
     pub(super) fn remove_part(&self, name: &str) -> io::Result<()> {
         remove_if_there(&*self.disk, &self.path(name, "part"))?;
         self.sync_folder()?;
@@ -98,7 +100,8 @@ impl Files {
     /// Gives a file its name of which everything is whole.
     fn finish(&self, name: &str) -> io::Result<()> {
         let whole = self.path(name, "whole");
-        // The part must not be gone before the whole file is there, nor come back when that has another name.
+        // The part must not be gone before the whole file is there, nor come back when that has
+        // another name.
         self.sync_folder()?;
         self.remove_part(name)?;
         let extension = self.options.format.extension();
@@ -200,7 +203,8 @@ impl Files {
         let mut rows = 0;
         let mut whole = None;
         if has_dictionaries {
-            // Numbers stay what they are while a dictionary grows: the last one is that of all batches.
+            // Numbers stay what they are while a dictionary grows: the last one is that of all
+            // batches.
             for batch in self.batches(name, bytes)?.into_iter().flatten() {
                 whole = Some(batch?);
             }
@@ -242,8 +246,8 @@ impl Files {
         Ok((rows, file.into_inner().map_err(io::IntoInnerError::into_error)?))
     }
 
-    /// The batches of a part up to so many bytes, or up to what its end may be torn in; `None` when there is not even
-    /// a schema.
+    /// The batches of a part up to so many bytes, or up to what its end may be torn in; `None` when
+    /// there is not even a schema.
     fn batches(&self, name: &str, bytes: Option<u64>) -> io::Result<Option<Batches>> {
         let path = self.path(name, "part");
         let end = match bytes {
@@ -280,8 +284,8 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         match self.reader.next()? {
             Ok(batch) => Some(Ok(batch)),
-            // The first that is torn was never acknowledged, nor was anything behind it. What the disk does not
-            // give is another matter.
+            // The first that is torn was never acknowledged, nor was anything behind it. What the
+            // disk does not give is another matter.
             Err(ArrowError::IoError(_, source)) if source.raw_os_error().is_some() => {
                 Some(Err(source))
             }
@@ -299,12 +303,13 @@ fn plain(error: ArrowError) -> io::Error {
     }
 }
 
-/// Where the stream begins in an Arrow file, which is then read up to there; `None` without the magic number.
+/// Where the stream begins in an Arrow file, which is then read up to there; `None` without the
+/// magic number.
 fn stream_start(file: &mut impl BufRead) -> io::Result<Option<u64>> {
     let mut eight = [0; 8];
     let mut at = 0;
-    // The writer pads the magic number to 64 bytes or to 8, by its version: the stream begins with its mark of a
-    // message.
+    // The writer pads the magic number to 64 bytes or to 8, by its version: the stream begins with
+    // its mark of a message.
     while at <= 64 {
         match file.read_exact(&mut eight) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -389,8 +394,8 @@ pub(super) fn recover(files: &Files, name: &str) -> io::Result<usize> {
         return Ok(0);
     }
     if !disk.exists(&note) {
-        // Of an earlier version of the service. Nobody knows whether it is as it was written, and Arrow's reader
-        // panics at some that are not.
+        // Of an earlier version of the service. Nobody knows whether it is as it was written, and
+        // Arrow's reader panics at some that are not.
         let made = catch_unwind(AssertUnwindSafe(|| files.make(name, None, 0)));
         return match made {
             Ok(made) => made.map(|()| 0),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What of a part is whole: for each message its number, where it ends, and a checksum.
 //!
-//! A line of a note is written when its message is, so that after the end of the process, or of the power, a message
-//! counts exactly if it could be settled: not when the disk has some of its pages only, nor when its number is that of
-//! one that a spool has too.
+//! A line of a note is written when its message is, so that after the end of the process, or of the
+//! power, a message counts exactly if it could be settled: not when the disk has some of its pages
+//! only, nor when its number is that of one that a spool has too.
 
 use std::io::{self, BufReader, Read};
 

@@ -150,7 +150,8 @@ impl Part {
         files.name_made(&self.name, Made::Part, self.last)
     }
 
-    /// Takes back what is not whole, after an error; the name of the part if something is left of it.
+    /// Takes back what is not whole, after an error; the name of the part if something is left of
+    /// it.
     pub(super) fn take_back(&mut self) -> io::Result<Option<String>> {
         let file = self.writer.get_mut().get_mut();
         // The buffer holds the rest of a batch that failed: it must not follow when it is dropped.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every type of the schema language through every sink that writes files, under every policy for bad values: what is
-//! read back is what the oracle makes of what was sent.
+//! Every type of the schema language through every sink that writes files, under every policy for
+//! bad values: what is read back is what the oracle makes of what was sent.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -121,8 +121,8 @@ fn wanted(schema: &str, on_error: OnError, texts: &[String]) -> Vec<String> {
     rows
 }
 
-/// The batches of a folder, of files of both kinds, in the order of their names; Parquet as the types that Arrow wrote,
-/// or as its own.
+/// The batches of a folder, of files of both kinds, in the order of their names; Parquet as the
+/// types that Arrow wrote, or as its own.
 fn stored(folder: &Path, typed: bool) -> Vec<RecordBatch> {
     let mut paths: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -145,7 +145,8 @@ fn stored(folder: &Path, typed: bool) -> Vec<RecordBatch> {
     all
 }
 
-/// The same batches as Pulsar and Flight carry them, each by itself, and as standard output does, one after another.
+/// The same batches as Pulsar and Flight carry them, each by itself, and as standard output does,
+/// one after another.
 fn as_messages(batches: &[RecordBatch], wanted: &[String], schema: &str) {
     let mut alone = Vec::new();
     let mut stream = StreamWriter::try_new(Vec::new(), &batches[0].schema()).unwrap();
