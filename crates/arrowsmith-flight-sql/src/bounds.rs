@@ -7,10 +7,13 @@
 //! by what it would be if nothing in it were shared, which is what optimizers make of it.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
@@ -110,6 +113,52 @@ fn is_link(token: &Token) -> bool {
                 | Keyword::DESC
         ),
         _ => true,
+    }
+}
+
+/// Tables that a table of `with` stands for, at most, if each is written out wherever it is named.
+const TABLES_MAX: u64 = 1_000;
+
+/// Refuses tables of `with` that name those before them again and again: the planner writes them out.
+pub(crate) fn tables(statement: &Statement) -> Result<(), Status> {
+    let found = match statement {
+        Statement::Statement(inner) => inner.visit(&mut Written::default()),
+        Statement::Explain(explain) => return tables(&explain.statement),
+        _ => ControlFlow::Continue(()),
+    };
+    match found {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(count) => Err(refuse(format!(
+            "a table of WITH stands for {count} tables or more, of {TABLES_MAX} at most"
+        ))),
+    }
+}
+
+/// By name: the tables that one stands for. Of several with one name the largest counts.
+#[derive(Default)]
+struct Written(HashMap<String, u64>);
+
+impl Visitor for Written {
+    type Break = u64;
+
+    /// Queries inside come first.
+    fn post_visit_query(&mut self, query: &ast::Query) -> ControlFlow<u64> {
+        for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+            let mut count = 1_u64;
+            let _: ControlFlow<()> = ast::visit_relations(&table.query, |name| {
+                let last = name.0.last().and_then(|part| part.as_ident());
+                let known = last.and_then(|last| self.0.get(&last.value.to_lowercase()));
+                count = count.saturating_add(known.copied().unwrap_or(1));
+                ControlFlow::Continue(())
+            });
+            if count > TABLES_MAX {
+                return ControlFlow::Break(count);
+            }
+            let name = table.alias.name.value.to_lowercase();
+            let before = self.0.entry(name).or_default();
+            *before = (*before).max(count);
+        }
+        ControlFlow::Continue(())
     }
 }
 

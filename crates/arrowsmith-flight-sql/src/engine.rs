@@ -333,6 +333,7 @@ async fn read(state: SessionState, sql: &str) -> Result<Read, Status> {
     let dialect = state.config().options().sql_parser.dialect;
     let statement = state.sql_to_statement(&sql, &dialect).map_err(|error| status(&error))?;
     reads(&statement)?;
+    bounds::tables(&statement)?;
     let plan = state.statement_to_plan(statement).await.map_err(|error| status(&error))?;
     // No CREATE EXTERNAL TABLE, no COPY TO, no SET: nothing that opens a file or changes the session.
     let only =

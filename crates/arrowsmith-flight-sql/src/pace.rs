@@ -12,7 +12,10 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+    ReplaceChildrenOptions,
+};
 use futures_util::StreamExt;
 
 use crate::growth::{leaves, payload};
@@ -44,7 +47,8 @@ pub(crate) fn paced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPla
         };
         let watched = |input: &Arc<dyn ExecutionPlan>| Paced::over(Arc::clone(input), below);
         let inputs = plan.children().into_iter().map(watched).collect();
-        let plan = plan.with_new_children(inputs)?;
+        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        let plan = plan.replace_children(inputs, anew)?;
         Ok(Transformed::yes(if above { Paced::over(plan, Watch::Long) } else { plan }))
     })
     .map(|plan| plan.data)
