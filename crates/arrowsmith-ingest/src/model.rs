@@ -391,7 +391,7 @@ impl World {
         // An end in good order; on a disk that fails it may not take for ever.
         process.results = None;
         let mut steps = 0;
-        while !(process.order_ended && process.sink_ended) && !self.disk.has_crashed() {
+        while !(self.disk.has_crashed() || process.order_ended && process.sink_ended) {
             self.step(&mut process);
             steps += 1;
             if steps == 5000 {

@@ -102,11 +102,6 @@ impl Sql {
         assert_eq!(self.text("select count(*) from rows").await, "3");
     }
 
-    pub async fn action(&self, name: &str) -> Result<(), Status> {
-        let mut client = FlightServiceClient::new(self.channel.clone());
-        client.do_action(Action::new(name, "")).await.map(drop)
-    }
-
     pub async fn schema(&self, command: Vec<u8>) -> Result<(), Status> {
         let mut client = FlightServiceClient::new(self.channel.clone());
         client.get_schema(FlightDescriptor::new_cmd(command)).await.map(drop)

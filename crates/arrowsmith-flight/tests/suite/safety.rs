@@ -194,7 +194,7 @@ async fn a_condition_means_the_same_for_every_format() {
     ])
     .unwrap();
     let (one, two) = (folder.path().join("p.parquet"), folder.path().join("i.arrow"));
-    parquet(&one, &[batch.clone()]);
+    parquet(&one, std::slice::from_ref(&batch));
     ipc(&two, &[batch]);
     let mut memory = spec(&one);
     memory.name = "m".to_owned();

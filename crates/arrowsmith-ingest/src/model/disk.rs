@@ -27,6 +27,9 @@ const ENOSPC: i32 = 28;
 #[derive(Clone)]
 pub(super) struct SimulatedDisk(Arc<Mutex<State>>);
 
+/// A name, and the number of its file; none where it was removed.
+type Name = (PathBuf, Option<u64>);
+
 struct State {
     chance: Chance,
     files: BTreeMap<u64, Content>,
@@ -34,7 +37,7 @@ struct State {
     names: BTreeMap<PathBuf, u64>,
     names_kept: BTreeMap<PathBuf, u64>,
     /// What was done to names since their folder was synced: each all at once or not at all.
-    changes: Vec<(PathBuf, Vec<(PathBuf, Option<u64>)>)>,
+    changes: Vec<(PathBuf, Vec<Name>)>,
     locks: BTreeSet<PathBuf>,
     /// Calls until the process ends in the midst of one.
     calls_left: Option<u64>,

@@ -334,13 +334,10 @@ fn follow(plain: &DataType, hint: &DataType) -> DataType {
         (_, D::Dictionary(_, values)) => follow(plain, values) == **values,
         _ => false,
     };
-    match (plain, hint) {
-        // Parquet has no seconds, and writers may be told to use another unit: an instant is one in any of them,
-        // and the zone is the hint's.
-        (D::Timestamp(unit, Some(_)), D::Timestamp(_, Some(zone))) => {
-            return D::Timestamp(*unit, Some(zone.clone()));
-        }
-        _ => {}
+    // Parquet has no seconds, and writers may be told to use another unit: an instant is one in any of them,
+    // and the zone is the hint's.
+    if let (D::Timestamp(unit, Some(_)), D::Timestamp(_, Some(zone))) = (plain, hint) {
+        return D::Timestamp(*unit, Some(zone.clone()));
     }
     match hint {
         _ if fits => hint.clone(),

@@ -213,7 +213,7 @@ fn wide_nulls_are_refused_by_name() {
     let long = "required fixed_len_byte_array(2147483647)";
     for encoding in [0, 7, 9] {
         let bytes = column(long, 1000, &page(1000, encoding, &[0; 40]));
-        let rows = RowSelection::from_ranges([900..901]);
+        let rows = RowSelection::from_ranges(std::iter::once(900..901));
         let made = builder().files([Input::bytes(bytes)]).rows(Some(rows)).threads(1);
         refused(read(made));
     }
