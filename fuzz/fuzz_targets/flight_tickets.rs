@@ -5,4 +5,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| arrowsmith_fuzz::flight::tickets(data));
+fuzz_target!(|data: &[u8]| arrowsmith_fuzz::budget::run(arrowsmith_fuzz::flight::tickets, data));

@@ -3,4 +3,7 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| arrowsmith_fuzz::gpu::pages(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| arrowsmith_fuzz::budget::run(
+    arrowsmith_fuzz::gpu::pages,
+    data
+));

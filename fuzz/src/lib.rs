@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bodies of the fuzz targets: each takes any bytes, and panics where two answers differ.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+pub mod budget;
 pub mod flight;
 pub mod gpu;
 pub mod graph;
+pub mod hostile;
 pub mod ingest;
 pub mod parquet;
 pub mod parquet_reader;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,6 +54,59 @@ const SCHEMAS: &[&str] = &[
     "root value, value: list<struct<a: int8>>",
     "root value, value: map<utf8, decimal128(5, 1)>",
 ];
+
+/// The body of a target.
+pub type Body = fn(&[u8]);
+
+/// Every target, by its name.
+pub const TARGETS: &[(&str, Body)] = &[
+    ("json_engines", json_engines),
+    ("json_raw", json_raw),
+    ("json_random", json_random),
+    ("json_hostile", hostile::json_hostile),
+    ("framing", framing),
+    ("tcp_framing", tcp_framing),
+    ("spool_segment", spool_segment),
+    ("ingest_http", ingest::http),
+    ("ingest_configuration", ingest::configuration),
+    ("ingest_places", ingest::places),
+    ("flight_tickets", flight::tickets),
+    ("number", number),
+    ("schema_text", schema_text),
+    ("c_abi", c_abi),
+    ("graph_message", graph::message),
+    ("graph_object", graph::object),
+    ("parquet_file", parquet::parquet_file),
+    ("parquet_reader", parquet_reader::parquet_reader),
+    ("parquet_random", parquet_reader::parquet_random),
+    ("parquet_claims", parquet_reader::parquet_claims),
+    ("parquet_pages", parquet::parquet_pages),
+    ("parquet_values", parquet::parquet_values),
+    ("parquet_levels", parquet::parquet_levels),
+    ("gpu_json", gpu::json),
+    ("gpu_pages", gpu::pages),
+];
+
+/// The seeds of a target, and what was found with it before.
+pub fn seeds(target: &str) -> Vec<Vec<u8>> {
+    // Targets of the GPU engine read what those of the CPU engine do.
+    let folder = match target {
+        "gpu_json" => "json_engines",
+        "gpu_pages" => "parquet_pages",
+        other => other,
+    };
+    let mut all = files("seeds", folder);
+    all.extend(files("regressions", target));
+    all
+}
+
+fn files(folder: &str, target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(target);
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.iter().filter_map(|path| std::fs::read(path).ok()).collect()
+}
 
 fn plan(text: &str) -> Arc<Plan> {
     let schema = parse_schema(text).expect("the schemas are well-formed");

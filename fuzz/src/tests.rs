@@ -3,62 +3,17 @@
 
 mod seeds;
 
-use std::path::Path;
-
 use arrowsmith_testkit::random::{Rng, mutate};
 use arrowsmith_testkit::scale;
-
-type Body = fn(&[u8]);
-
-const TARGETS: &[(&str, Body)] = &[
-    ("json_engines", crate::json_engines),
-    ("json_raw", crate::json_raw),
-    ("json_random", crate::json_random),
-    ("framing", crate::framing),
-    ("tcp_framing", crate::tcp_framing),
-    ("spool_segment", crate::spool_segment),
-    ("ingest_http", crate::ingest::http),
-    ("ingest_configuration", crate::ingest::configuration),
-    ("ingest_places", crate::ingest::places),
-    ("flight_tickets", crate::flight::tickets),
-    ("number", crate::number),
-    ("schema_text", crate::schema_text),
-    ("c_abi", crate::c_abi),
-    ("graph_message", crate::graph::message),
-    ("graph_object", crate::graph::object),
-    ("parquet_file", crate::parquet::parquet_file),
-    ("parquet_reader", crate::parquet_reader::parquet_reader),
-    ("parquet_random", crate::parquet_reader::parquet_random),
-    ("parquet_claims", crate::parquet_reader::parquet_claims),
-    ("parquet_pages", crate::parquet::parquet_pages),
-    ("parquet_values", crate::parquet::parquet_values),
-    ("parquet_levels", crate::parquet::parquet_levels),
-    ("gpu_json", crate::gpu::json),
-    ("gpu_pages", crate::gpu::pages),
-];
-
-fn files(folder: &str, target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(target);
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
-}
 
 /// Runs a target on its seeds, and on `rounds` mutations of each (or as many as `ARROWSMITH_ROUNDS`
 /// says); all that it finds is shown.
 fn run(target: &str, rounds: u64) {
     let rounds = scale::number("ARROWSMITH_ROUNDS", rounds, rounds * 20);
-    let (_, body) = TARGETS.iter().find(|(name, _)| *name == target).unwrap();
-    // Targets of the GPU engine read what those of the CPU engine do.
-    let folder = match target {
-        "gpu_json" => "json_engines",
-        "gpu_pages" => "parquet_pages",
-        other => other,
-    };
-    let seeds = files("seeds", folder);
+    let (_, body) = crate::TARGETS.iter().find(|(name, _)| *name == target).unwrap();
+    let seeds = crate::seeds(target);
     assert!(!seeds.is_empty());
-    files("regressions", target).iter().for_each(|data| body(data));
+    let body = |data: &[u8]| crate::budget::run(*body, data);
     for (index, seed) in seeds.iter().enumerate() {
         body(seed);
         for round in 0..rounds {
@@ -80,6 +35,11 @@ fn json_engines() {
 #[test]
 fn json_raw() {
     run("json_raw", 300);
+}
+
+#[test]
+fn json_hostile() {
+    run("json_hostile", 20);
 }
 
 #[test]
@@ -105,7 +65,7 @@ fn tcp_framing() {
 #[test]
 fn spool_segment() {
     if std::env::var("ARROWSMITH_BLESS").is_ok() {
-        let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/spool_segment");
+        let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/spool_segment");
         std::fs::create_dir_all(&seeds).unwrap();
         let folder = std::env::temp_dir().join(format!("spool-seeds-{}", std::process::id()));
         for (name, messages, place) in

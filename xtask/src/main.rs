@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everyday commands of the repository: `cargo xtask setup`, `test`, `tidy`.
+//! Everyday commands of the repository: `cargo xtask setup`, `test`, `tidy`, `fuzz`.
 
 #![forbid(unsafe_code)]
 
 mod cargo;
+mod fuzz;
 mod inputs;
 mod measured;
 mod release;
@@ -26,6 +27,8 @@ usage: cargo xtask COMMAND
   test full                 the same at full scale: hours
   release [PART...]         make, check and list what users install without a compiler
   tidy                      the house rules
+  fuzz [--minutes N] [--seed N] [TARGET...]
+                            the fuzz targets, in turn
 
 areas: lint json parquet ingest flight objects jvm hdl gpu python
 options of test:
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Some("test") => test::test(&rest),
         Some("release") => release::main(&all[1..]),
         Some("tidy") => tidy::tidy(),
+        Some("fuzz") => fuzz::fuzz(&rest),
         // For `test full`.
         Some("measured") => measured::measured(&rest),
         Some("help" | "--help" | "-h") => {

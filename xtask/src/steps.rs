@@ -275,6 +275,9 @@ pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
             counts: true,
         });
     }
+    if scope.full && scope.has(&["json", "parquet", "jvm"]) {
+        checks.extend(checked_memory());
+    }
     if scope.has(&["json", "flight"]) {
         // Workspaces of their own: what nothing else here compiles, breaks unseen.
         let peers = shell::target().join("peers").display().to_string();
@@ -292,6 +295,41 @@ pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
         });
     }
     checks
+}
+
+/// What looks at memory while tests run: an interpreter where nothing foreign is called, and
+/// AddressSanitizer where there is `unsafe`; then every fuzz target, for a while.
+fn checked_memory() -> Vec<Check> {
+    let folder = |name: &str| shell::target().join(name).display().to_string();
+    let miri = |words: &[&str]| {
+        Command::new(&["cargo", "+nightly", "miri", "test", "--locked"])
+            .words(words)
+            .env("CARGO_TARGET_DIR", folder("miri"))
+            .env("MIRIFLAGS", "-Zmiri-disable-isolation")
+            .env("ARROWSMITH_CPU", "portable")
+    };
+    let address = Command::new(&["cargo", "+nightly", "test", "--locked", "--lib", "--tests"])
+        .words(&["-p", "arrowsmith-simd", "-p", "arrowsmith-ffi"])
+        // Without a target build scripts and macros would be instrumented too.
+        .words(&["--target", "x86_64-unknown-linux-gnu"])
+        .env("CARGO_TARGET_DIR", folder("asan"))
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        // Pools and statics live as long as the process.
+        .env("ASAN_OPTIONS", "detect_leaks=0");
+    let this = std::env::current_exe().unwrap_or_default().display().to_string();
+    vec![
+        plain(
+            "Miri",
+            vec![
+                miri(&["-p", "arrowsmith-core", "-p", "arrowsmith-number", "--lib"]),
+                miri(&["-p", "arrowsmith-plan", "--lib", "--", "text", "width"]),
+                miri(&["-p", "arrowsmith-parquet", "--lib", "--", "thrift", "footer"]),
+                miri(&["-p", "arrowsmith-graph", "--lib", "--", "wire"]),
+            ],
+        ),
+        plain("AddressSanitizer", vec![address]),
+        plain("fuzz targets", vec![Command::new(&[&this[..], "fuzz", "--minutes", "20"])]),
+    ]
 }
 
 /// What runs besides the test programs, some at a time.

@@ -220,6 +220,21 @@ pub const FULL: &[Tool] = &[
         brings: Command("cargo install --quiet --locked --debug cargo-deny@0.20.2"),
     },
     Tool {
+        name: "nightly compiler",
+        needed: "AddressSanitizer on what is unsafe",
+        areas: &["json", "parquet", "jvm"],
+        found: "rustc +nightly --version",
+        brings: Command("rustup toolchain install nightly --profile minimal"),
+    },
+    Tool {
+        name: "Miri",
+        needed: "undefined behaviour in what an interpreter can run",
+        areas: &["json", "parquet"],
+        found: "cargo +nightly miri --version && \
+            test -d \"$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library\"",
+        brings: Command("rustup component add --toolchain nightly miri rust-src"),
+    },
+    Tool {
         name: "libraries of the peers of `bench objects`",
         needed: "every peer of the benchmarks",
         areas: &[],

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::sql::client::FlightSqlServiceClient;
-use arrow_flight::{Action, FlightDescriptor, FlightInfo};
+use arrow_flight::{FlightDescriptor, FlightInfo};
 use arrowsmith_flight::dataset::Format;
 use arrowsmith_flight::{Catalog, Options, Origin, Server, Spec};
 use arrowsmith_flight_sql::{FlightSql, SqlOptions};
