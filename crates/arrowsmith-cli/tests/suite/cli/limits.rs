@@ -102,5 +102,5 @@ fn an_empty_file_among_others_adds_nothing() {
     folder.write("c.jsonl", "");
     let ran = folder.run(&["convert", "a.jsonl", "b.jsonl", "c.jsonl", "-o", "y.arrow"]);
     assert_eq!(ran.status, 0, "{}", ran.text());
-    assert!(ran.stderr.starts_with("1 rows; "), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("1 row; "), "{}", ran.stderr);
 }
