@@ -45,7 +45,7 @@ struct GenerateArgs {
 
 /// Generate, build and run every approach; each has to come to the same sum
 ///
-/// Approaches take turns in one JVM. Figures go to standard error, the JSON result to standard output or --json.
+/// Approaches take turns in one JVM. Figures go to standard error, the JSON result to where --json says.
 #[derive(Debug, Args)]
 struct BenchArgs {
     #[command(flatten)]
@@ -214,7 +214,9 @@ fn bench(args: &BenchArgs) -> Outcome {
         print(&outcome, args.calls.is_some());
         outcomes.push(outcome);
     }
-    write(args.json.as_deref().unwrap_or(Path::new("-")), &(to_json(&outcomes)? + "\n"))?;
+    if let Some(path) = &args.json {
+        write(path, &(to_json(&outcomes)? + "\n"))?;
+    }
     let wrong = |outcome: &Measured| {
         let measured = outcome.measured.iter().filter(|one| !one.valid).map(|one| &one.approach);
         let failed = outcome.not_run.iter().filter(|one| one.failed).map(|one| &one.approach);

@@ -23,7 +23,7 @@ pub(crate) fn mistake(error: &Error) -> Status {
 
 /// What a client is told about an error of a reader. `dataset` is the name that the client used.
 ///
-/// A request has been looked at before ([`mistake`]); so what a reader says of options, schemas and files is about the
+/// A request has been looked at before (`mistake`); so what a reader says of options, schemas and files is about the
 /// server's, and stays in the log.
 pub fn status_of(dataset: &str, error: &Error) -> Status {
     match error {

@@ -210,7 +210,8 @@ fn values_that_no_column_takes_are_counted() {
 #[test]
 fn nulls_in_a_row_are_where_they_were() {
     let plan = plan("a: int8, b: fixed_size_list<int8, 70>");
-    let there = |row: usize| matches!(row, 0 | 65 | 66 | 131 | 500) || (row > 600 && row.is_multiple_of(3));
+    let there =
+        |row: usize| matches!(row, 0 | 65 | 66 | 131 | 500) || (row > 600 && row.is_multiple_of(3));
     let record = |row| if there(row) { "{\"a\":1}\n" } else { "{}\n" };
     for rows in [1, 64, 65, 66, 130, 131, 200, 501, 1000] {
         let text: String = (0..rows).map(record).collect();

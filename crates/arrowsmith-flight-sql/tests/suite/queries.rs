@@ -32,7 +32,7 @@ async fn what_is_nested_can_be_asked_for() {
 async fn faults_are_said_in_words() {
     let sql = Sql::new().await;
     for (statement, expected) in [
-        ("selec 1", "Expected"),
+        ("choose 1", "Expected"),
         ("select 'open", "Unterminated string literal"),
         ("select nowhere from rows", "nowhere"),
         ("select * from nowhere", "nowhere"),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use arrow_flight::FlightData;
 use arrowsmith::parquet::{Predicate, ReadOptions};
-use arrowsmith::{Input, Result, json, parquet};
+use arrowsmith::{Input, Limits, Result, json, parquet};
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::StreamExt;
 use serde::Deserialize;
@@ -27,6 +27,9 @@ use crate::error::{mistake, status_of};
 use crate::produce::{Production, Source, messages};
 use crate::query::COMMAND_BYTES_MAX;
 use crate::select::{Limited, Selected};
+
+/// What a conversion may hold beside its input and output, in bytes: it waits until the server has as much.
+const MEMORY_BYTES: usize = 64 << 20;
 
 /// Pieces of text on their way to the reader, at most.
 const QUEUE_PIECES: usize = 4;
@@ -101,7 +104,7 @@ pub(crate) async fn exchange(
         .map_err(|error| Status::invalid_argument(format!("command: {error}")))?;
     let filter = command.filter.as_deref().map(Predicate::parse).transpose();
     let filter = filter.map_err(|error| Status::invalid_argument(error.to_string()))?;
-    let admission = shared.governor.admit(64 << 20).await?;
+    let admission = shared.governor.admit(MEMORY_BYTES as u64).await?;
     let cancel = Arc::<AtomicBool>::default();
     let (sender, text) = Text::new(shared.options.stall_timeout);
     tokio::spawn(async move {
@@ -216,6 +219,7 @@ fn of_parquet(
         .options(options)
         .filter(filter)
         .limit(command.limit)
+        .limits(Limits::default().with_memory_bytes_max(MEMORY_BYTES))
         .threads(1)
         .cancel(cancel)
         .open([Input::bytes(file.freeze())])?;
