@@ -65,11 +65,16 @@ impl Broker {
         assert!(tool.status().unwrap().success(), "tools/pulsar {command}");
     }
 
-    /// Stops or continues the broker's process, as an overloaded machine would.
+    /// Stops or continues the broker's process, as an overloaded machine would. What is stopped does
+    /// nothing any more when this returns.
     pub fn signal(&self, signal: &str) {
         let pid = std::fs::read_to_string(self.folder().join("pid")).unwrap();
         let status = Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status();
         assert!(status.unwrap().success());
+        // The signal reaches each thread when it is its turn, and one may answer until then.
+        while signal == "STOP" && !stands(pid.trim()) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
     }
 
     /// Publishes an empty message with a key by the Java client, which comes with the broker.
@@ -148,4 +153,14 @@ impl ReadBack {
         };
         self.batches.iter().flat_map(ids).collect()
     }
+}
+
+/// Whether every thread of a process is stopped.
+fn stands(pid: &str) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.flatten().all(|thread| {
+        let Ok(stat) = std::fs::read_to_string(thread.path().join("stat")) else { return true };
+        // The state follows the name, which may hold anything, in parentheses.
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with(['R', 'S', 'D']))
+    })
 }
