@@ -55,7 +55,7 @@ def test_hints_name_options_of_python() -> None:
 
 def test_columns_as_one_text_says_what_is_expected() -> None:
     with pytest.raises(TypeError, match=r"columns=\['a'\]"):
-        arrowsmith.read_json(b'{"a":1}', columns="a")  # type: ignore[arg-type]
+        arrowsmith.read_json(b'{"a":1}', columns="a")
 
 
 def test_the_rows_before_an_error_come_first() -> None:
