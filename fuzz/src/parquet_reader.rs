@@ -81,7 +81,7 @@ pub fn parquet_random(data: &[u8]) {
     let Some(seed) = data.first_chunk() else { return };
     let seed = u64::from_le_bytes(*seed);
     for check in [properties::check_seed, predicates::check_seed, broken::check_seed] {
-        if let Err(difference) = check(&Library, seed) {
+        if let Err(difference) = crate::budget::lifted(|| check(&Library, seed)) {
             panic!("{difference}");
         }
     }

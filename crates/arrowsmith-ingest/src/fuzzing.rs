@@ -173,9 +173,10 @@ fn service() -> Option<&'static Service> {
             "service.memory=4MiB".to_owned(),
             "limits.body_bytes=64KiB".to_owned(),
             "limits.record_bytes=4KiB".to_owned(),
-            "limits.greeting_seconds=1".to_owned(),
-            "limits.idle_seconds=1".to_owned(),
-            "limits.record_seconds=1".to_owned(),
+            // Clients here close what they send: nothing has to be waited for.
+            "limits.greeting_seconds=60".to_owned(),
+            "limits.idle_seconds=60".to_owned(),
+            "limits.record_seconds=60".to_owned(),
             "stream.s.schema=\"n: int8, l: list<struct<a: int64>>\"".to_owned(),
             "stream.s.on_error=null".to_owned(),
             format!("stream.s.rejects={:?}", path("rejects")),
@@ -194,21 +195,28 @@ fn service() -> Option<&'static Service> {
 pub fn http(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let away = || io::Error::other("there is no service");
     let address = service().and_then(|one| one.addresses().get("http")).ok_or_else(away)?;
-    let ask = |bytes: &[u8]| -> io::Result<Vec<u8>> {
+    let ask = |bytes: &[u8], ends: bool| -> io::Result<Vec<u8>> {
         let mut socket = std::net::TcpStream::connect(address)?;
-        socket.set_read_timeout(Some(std::time::Duration::from_secs(20)))?;
+        socket.set_read_timeout(Some(std::time::Duration::from_secs(120)))?;
         // It may have answered and gone before all of it was written.
         drop(socket.write_all(bytes));
-        drop(socket.shutdown(std::net::Shutdown::Write));
+        // A request that has not been answered yet ends with its client.
+        if ends {
+            drop(socket.shutdown(std::net::Shutdown::Write));
+        }
         let mut answer = Vec::new();
         match socket.read_to_end(&mut answer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
             _ => Ok(answer),
         }
     };
-    let answer = ask(bytes)?;
-    let alive = ask(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")?;
-    if alive.starts_with(b"HTTP/1.1 200") { Ok(answer) } else { Err(away()) }
+    let answer = ask(bytes, true)?;
+    let alive = b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    let alive = ask(alive, false)?;
+    if alive.starts_with(b"HTTP/1.1 200") {
+        return Ok(answer);
+    }
+    Err(io::Error::other(format!("it is not well: {}", alive.escape_ascii())))
 }
 
 /// Whether a text is a configuration that makes sense. It opens no file but what the text names as schema.
