@@ -28,6 +28,18 @@ def test_examples(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         exec(compile(example, guide, "exec"), names)
 
 
+def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("logs.jsonl").write_text('{"ts":"2026-01-01T00:00:00Z","user":{"id":7}}\n')
+    Path("rides/year=2024").mkdir(parents=True)
+    pq.write_table(pa.table({"fare_amount": [5.0, 20.0]}), "rides/year=2024/taxi.parquet")
+    readme = (GUIDES.parents[1] / "README.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert list(names["frame"]["fare_amount"]) == [20.0]  # type: ignore[index]
+
+
 def test_module_examples() -> None:
     results = doctest.testmod(arrowsmith)
     assert results.attempted > 0
