@@ -22,8 +22,10 @@ use arrowsmith_message::Message;
 use self::scan::{Known, scan};
 use crate::disk::{OpenFile, SharedDisk, read_all};
 
-/// Size at which a segment ends, in bytes: what is freed at once.
+/// Size at which a segment ends, in bytes: what is freed at once. Of a small spool it is a part, or
+/// what has been published in it would keep it full.
 const SEGMENT_BYTES: u64 = 64 << 20;
+const SEGMENTS_MIN: u64 = 4;
 
 /// Names that are tried for a segment.
 const NAME_TRIES_MAX: u32 = 1000;
@@ -127,7 +129,7 @@ impl Spool {
             disk,
             folder: folder.to_owned(),
             bytes_max,
-            segment_bytes: SEGMENT_BYTES,
+            segment_bytes: SEGMENT_BYTES.min(bytes_max / SEGMENTS_MIN).max(1),
             segments: VecDeque::new(),
             writer: None,
             next_number: highest.max(done.segment).saturating_add(1),
@@ -146,6 +148,10 @@ impl Spool {
             _lock: lock,
         };
         this.recover(&numbers)?;
+        if this.is_empty() {
+            // Nobody will read what has been published, or is no entry: it would only take room.
+            this.finish_all()?;
+        }
         Ok(this)
     }
 

@@ -195,3 +195,42 @@ fn a_place_that_is_torn_or_nonsense_loses_nothing() {
     let mut spool = open(folder.path(), 1 << 20).unwrap();
     assert_eq!(drain(&mut spool), [1, 2]);
 }
+
+#[test]
+fn what_is_published_leaves_room_also_in_a_small_spool() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spool = open(folder.path(), 4000).unwrap();
+    for round in 0..20 {
+        let mut added = 0;
+        while !spool.is_full() {
+            add(&mut spool, round * 100 + added);
+            added += 1;
+        }
+        assert!(added > 0, "it is full of what is published, in round {round}");
+        assert_eq!(drain(&mut spool).len() as u64, added);
+    }
+}
+
+#[test]
+fn a_start_makes_room_of_what_was_published_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spool = open(folder.path(), 1 << 20).unwrap();
+    for number in 0..10 {
+        add(&mut spool, number);
+    }
+    let segment = folder.path().join("000000000001.spool");
+    let bytes = fs::read(&segment).unwrap();
+    drain(&mut spool);
+    drop(spool);
+    // A process that ended before it removed the segment, or that wrote more to it.
+    for (content, place) in [(&bytes[..], format!("1 {}\n", bytes.len())), (&[7; 9000], "\n".into())]
+    {
+        fs::write(&segment, content).unwrap();
+        fs::write(folder.path().join("place"), place).unwrap();
+        let mut spool = open(folder.path(), 1000).unwrap();
+        assert!(spool.is_empty() && !spool.is_full() && !segment.exists());
+        add(&mut spool, 10);
+        assert_eq!(drain(&mut spool), [10]);
+        drop(spool);
+    }
+}
