@@ -31,8 +31,11 @@ use crate::width::LINES_MAX;
 /// Rejects that the answer to a request tells, at most.
 pub(crate) const ANSWER_REJECTS_MAX: usize = 20;
 
-/// Failures of the engine at one job after which the lines that are left are rejects.
-const FAILURES_MAX: usize = 256;
+/// Failures of the engine at one job after which the lines that are left are rejects: a few, and one
+/// for so many lines, since a job that is too much for one batch fails until its parts are small (the
+/// keys of `dictionary<int8, …>` number 128 values).
+const FAILURES_MAX: u64 = 256;
+const LINES_PER_FAILURE: u64 = 16;
 
 /// Decoders that a thread keeps.
 const DECODERS_MAX: usize = 64;
@@ -156,6 +159,7 @@ fn rescue(decoders: &mut Decoders, stream: &Stream, compiled: &Compiled, job: &J
     let mut position = begin(job);
     let mut left = Vec::from([Range { start: 0, end: text.len() }]);
     let mut failures = 0;
+    let failures_max = FAILURES_MAX + job.lines / LINES_PER_FAILURE;
     while let Some(lines) = left.pop() {
         let here = position.clone();
         let result = guarded(decoders, compiled, |decoders| {
@@ -171,7 +175,7 @@ fn rescue(decoders: &mut Decoders, stream: &Stream, compiled: &Compiled, job: &J
             }
             Err(why) => {
                 failures += 1;
-                let half = half(&text[lines.clone()]).filter(|_| failures < FAILURES_MAX);
+                let half = half(&text[lines.clone()]).filter(|_| failures < failures_max);
                 if let Some(half) = half {
                     left.push(lines.start + half..lines.end);
                     left.push(lines.start..lines.start + half);
@@ -347,8 +351,8 @@ fn finish(
     let (mut resizing, mut serializing) = (Duration::ZERO, Duration::ZERO);
     for batch in batches {
         stream.metrics.arrow_bytes.inc_by(batch.get_array_memory_size() as u64);
-        let outcome = resize(stream, compiled, &batch, &runs, needs);
-        runs.pass(batch.num_rows());
+        let its_runs = runs.take(batch.num_rows());
+        let outcome = resize(stream, compiled, &batch, &its_runs, needs);
         (resizing, serializing) = (resizing + outcome.resize, serializing + outcome.serialize);
         for large in outcome.too_large {
             let (index, reject) = locate(&jobs, &large);

@@ -31,15 +31,20 @@ impl Runs {
         }
     }
 
-    /// Forgets the first rows.
-    pub(crate) fn pass(&mut self, mut rows: usize) {
+    /// Takes the first rows out.
+    pub(crate) fn take(&mut self, mut rows: usize) -> Self {
+        let mut taken = Vec::new();
         self.0.retain_mut(|run| {
             let gone = run.rows.min(rows);
+            if gone > 0 {
+                taken.push(Run { rows: gone, ..*run });
+            }
             rows -= gone;
             run.rows -= gone;
             run.first += gone as u64;
             run.rows > 0
         });
+        Self(taken)
     }
 
     /// Calls `each` with connection and number of every row.
@@ -116,7 +121,8 @@ mod tests {
         assert_eq!(runs.origins(0, 6), [origin(7, 11, 16, 5), origin(8, 0, 0, 1)]);
         assert_eq!(runs.origins(1, 2), [origin(7, 13, 14, 2)]);
         assert_eq!(runs.origins(5, 1), [origin(8, 0, 0, 1)]);
-        runs.pass(2);
+        let taken = runs.take(2);
+        assert_eq!(taken.origins(0, 9), [origin(7, 11, 13, 2)]);
         assert_eq!(runs.origins(0, 4), [origin(7, 14, 16, 3), origin(8, 0, 0, 1)]);
     }
 }

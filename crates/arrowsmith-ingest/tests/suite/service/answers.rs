@@ -9,7 +9,7 @@ use std::net::{Shutdown, TcpStream};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrowsmith_ingest::Service;
 use serde_json::Value;
 
@@ -240,6 +240,34 @@ fn check(folder: &std::path::Path, service: Service, account: &Account) {
         all
     });
     assert!(places.contains_key("record-too-long"), "{places:?}");
+}
+
+#[test]
+fn rows_keep_their_numbers_in_a_buffer_of_more_values_than_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = [
+        "stream.s.schema=\"m: int64 not null, a: dictionary<int8, utf8>\"",
+        "stream.s.order=column",
+        "stream.s.sink.0.fsync=never",
+    ];
+    let service = start(folder.path(), &settings);
+    // Halved nine times, until 128 values are enough for each part.
+    let count = 40_000;
+    let line = |n: i64| format!("{{\"m\":{n},\"a\":\"v{n}\"}}\n");
+    let text: String = (0..count).map(line).collect();
+    let (status, body) = post(&service, "/v1/s", "", text.as_bytes());
+    assert_eq!(status, 200, "{body}");
+    assert!(service.drain().is_complete());
+    let mut next = 0_i64;
+    for batch in batches(&folder.path().join("out")) {
+        let values = batch.column(0).as_primitive::<Int64Type>().values();
+        let numbers = batch.column_by_name("_sequence").unwrap().as_primitive::<UInt64Type>();
+        for (value, number) in values.iter().zip(numbers.values()) {
+            assert_eq!((*value, i64::try_from(*number)), (next, Ok(next)));
+            next += 1;
+        }
+    }
+    assert_eq!(next, count);
 }
 
 #[test]
