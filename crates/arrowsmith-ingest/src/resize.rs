@@ -79,25 +79,49 @@ pub(crate) fn resize(
 struct Part {
     batch: RecordBatch,
     key: Option<Arc<str>>,
-    /// `None` where rows are no longer in the order in which they came.
-    runs: Option<Runs>,
-    origins: Vec<Origin>,
+    /// Of the batch that it is a part of.
+    runs: Runs,
+    /// Which rows of that batch these are, where not all.
+    rows: Option<Vec<u32>>,
+}
+
+impl Part {
+    /// Origins of some rows; where they are no longer in the order in which they came, of the batch.
+    fn origins(&self, start: usize, rows: usize) -> Vec<Origin> {
+        match &self.rows {
+            None => self.runs.origins(start, rows),
+            Some(_) => self.runs.origins(0, usize::MAX),
+        }
+    }
+
+    /// Origin of one row.
+    fn origin(&self, row: usize) -> Origin {
+        let row = match &self.rows {
+            None => row,
+            Some(rows) => rows.get(row).map_or(row, |&row| row as usize),
+        };
+        let origin = self.runs.origins(row, 1).first().copied();
+        origin.unwrap_or(Origin { connection: 0, first: 0, last: 0, rows: 1 })
+    }
 }
 
 #[cfg(not(feature = "pulsar"))]
 fn keyed(_stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
-    vec![Part { batch, key: None, runs: Some(runs.clone()), origins: Vec::new() }]
+    vec![Part { batch, key: None, runs: runs.clone(), rows: None }]
 }
 
 #[cfg(feature = "pulsar")]
 fn keyed(stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
-    let whole =
-        |batch| vec![Part { batch, key: None, runs: Some(runs.clone()), origins: Vec::new() }];
+    use arrowsmith_sink_pulsar::key::{Keyed, split};
+
+    let whole = |batch| vec![Part { batch, key: None, runs: runs.clone(), rows: None }];
     let Some(field) = &stream.config.key else { return whole(batch) };
-    match arrowsmith_sink_pulsar::key::split(&batch, field) {
+    match split(&batch, field) {
         Ok(parts) => {
-            let origins = runs.origins(0, batch.num_rows());
-            let part = |(key, batch)| Part { batch, key, runs: None, origins: origins.clone() };
+            let part = |part: Keyed| {
+                let rows = Some(part.rows);
+                Part { batch: part.batch, key: part.key, runs: runs.clone(), rows }
+            };
             parts.into_iter().map(part).collect()
         }
         Err(error) => {
@@ -137,10 +161,7 @@ fn cut(
     outcome: &mut Outcome,
 ) {
     let slice = part.batch.slice(start, rows);
-    let origins = || match &part.runs {
-        Some(runs) => runs.origins(start, rows),
-        None => part.origins.clone(),
-    };
+    let origins = || part.origins(start, rows);
     let compressed = stream.config.compression != crate::config::CompressionConfig::None;
     if bytes_max < usize::MAX || needs.payload {
         // What is compressed may be smaller than the estimate; a single row is always tried.
@@ -171,8 +192,7 @@ fn cut(
             }
             payload if rows == 1 => {
                 let bytes = payload.map_or(0, |payload| payload.len());
-                let origin = origins().first().copied();
-                let origin = origin.unwrap_or(Origin { connection: 0, first: 0, last: 0, rows: 1 });
+                let origin = part.origin(start);
                 outcome.too_large.push(TooLarge { origin, bytes, bytes_max });
             }
             _ => {

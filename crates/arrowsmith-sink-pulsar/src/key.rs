@@ -14,8 +14,16 @@ use arrow_select::take::take_record_batch;
 
 use crate::error::{PulsarError, Result};
 
-/// Rows of one key. `None` is the key of the rows where the field is null.
-pub type Keyed = (Option<Arc<str>>, RecordBatch);
+/// Rows of one key.
+#[derive(Debug, Clone)]
+pub struct Keyed {
+    /// `None` where the field is null.
+    pub key: Option<Arc<str>>,
+    /// The rows.
+    pub batch: RecordBatch,
+    /// Which rows of the divided batch they are.
+    pub rows: Vec<u32>,
+}
 
 /// Divides a batch by the values of a field, in the order in which they first appear. The key is
 /// the value as text, as Arrow displays it.
@@ -56,9 +64,9 @@ pub fn split(batch: &RecordBatch, field: &str) -> Result<Vec<Keyed>> {
         // The common case of one device per connection: nothing to copy.
         let rows = match whole {
             true => batch.clone(),
-            false => take_record_batch(batch, &UInt32Array::from(group))?,
+            false => take_record_batch(batch, &UInt32Array::from(group.clone()))?,
         };
-        keyed.push((key, rows));
+        keyed.push(Keyed { key, batch: rows, rows: group });
     }
     Ok(keyed)
 }
@@ -89,8 +97,9 @@ mod tests {
     fn parts(batch: &RecordBatch, field: &str) -> Vec<(Option<String>, Vec<i32>)> {
         let parts = split(batch, field).unwrap().into_iter();
         parts
-            .map(|(key, rows)| {
-                let numbers = rows.column(1).as_primitive::<Int32Type>().values().to_vec();
+            .map(|Keyed { key, batch, rows }| {
+                let numbers = batch.column(1).as_primitive::<Int32Type>().values().to_vec();
+                assert!(rows.iter().copied().map(i32::try_from).eq(numbers.iter().map(|&n| Ok(n))));
                 (key.map(|key| key.to_string()), numbers)
             })
             .collect()

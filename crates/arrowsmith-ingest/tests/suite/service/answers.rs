@@ -270,6 +270,33 @@ fn rows_keep_their_numbers_in_a_buffer_of_more_values_than_keys() {
     assert_eq!(next, count);
 }
 
+#[cfg(feature = "pulsar")]
+#[test]
+fn the_row_that_is_too_large_is_the_one_in_the_rejects_of_a_keyed_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    let message_bytes = format!("stream.s.message_bytes={MESSAGE_BYTES}");
+    let settings = [
+        "stream.s.schema=\"k: utf8, m: int64 not null, s: utf8\"",
+        "stream.s.key=k",
+        "stream.s.bad_requests=keep",
+        &message_bytes,
+    ];
+    let service = start(folder.path(), &settings);
+    let large = "x".repeat(MESSAGE_BYTES);
+    let line = |(m, k): (i64, &str)| {
+        let s = if m == 3 { &*large } else { "" };
+        format!("{{\"k\":\"{k}\",\"m\":{m},\"s\":\"{s}\"}}\n")
+    };
+    let text: String = [(0, "a"), (1, "b"), (2, "a"), (3, "b"), (4, "a")].map(line).concat();
+    let (status, body) = post(&service, "/v1/s", "", text.as_bytes());
+    assert_eq!(status, 400, "{body}");
+    assert!(service.drain().is_complete());
+    let rejects = fs::read_to_string(folder.path().join("rejects/s.rejects.jsonl")).unwrap();
+    let reject: Value = serde_json::from_str(&rejects).unwrap();
+    assert_eq!((&reject["line"], &reject["record"]), (&4.into(), &3.into()));
+    assert!(reject["text"].as_str().unwrap().starts_with("{\"k\":\"b\",\"m\":3"));
+}
+
 #[test]
 fn more_values_than_a_dictionary_has_keys_are_several_batches() {
     for refuse in ["refuse", "keep"] {
