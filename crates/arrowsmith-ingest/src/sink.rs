@@ -6,26 +6,27 @@
 //! what comes while the sink is away, or while older messages are in the spool, goes there and is
 //! settled; without one it stays in the queue, and everything before waits.
 
+mod away;
+mod spooled;
+
 use std::collections::VecDeque;
 use std::future::pending;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
-use arrowsmith_message::{Compression, Layout, Message, Publish, PublishError, Receipt, encode};
+use arrowsmith_message::{Message, Publish, PublishError, Receipt};
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 
 use crate::clock::SharedClock;
-use crate::config::{Fsync, LayoutConfig, SpoolConfig, SpoolWhen};
+use crate::config::{Fsync, SpoolConfig};
 use crate::job::Settle;
 use crate::latency::Latency;
 use crate::metrics::{SinkMetrics, observe};
 use crate::rejects::Rejects;
-use crate::sinks::{Needs, SinkConfig};
+use crate::sinks::SinkConfig;
 use crate::spool::{Place, Spool};
 use crate::stream::Stream;
 
@@ -211,113 +212,12 @@ impl Sink {
         }
     }
 
-    /// Whether what comes now goes to the spool.
-    fn spools(&self, work: &Work) -> bool {
-        self.spool.as_ref().is_some_and(|(config, spool)| {
-            config.when == SpoolWhen::Always || work.away.is_some() || !spool.is_empty()
-        })
-    }
-
     fn take(&mut self, work: &mut Work, parcel: Parcel) {
         work.waiting.push_back(Task {
             message: parcel.message,
             from: From::Queue(parcel.settle),
             queued: parcel.queued,
         });
-    }
-
-    /// Moves what waits into the spool and settles it. What came from there is still there.
-    fn spool_waiting(&mut self, work: &mut Work) {
-        let Some((config, spool)) = &mut self.spool else { return };
-        if self.clock.now() < work.spool_from
-            || !work.waiting.iter().any(|task| matches!(task.from, From::Queue(_)))
-        {
-            return;
-        }
-        let (mut taken, mut kept) = (VecDeque::new(), VecDeque::new());
-        let mut failure: Option<io::Error> = None;
-        for task in work.waiting.drain(..) {
-            if matches!(task.from, From::Spool(_)) {
-                kept.push_back(task);
-                continue;
-            }
-            if failure.is_none()
-                && let Some(message) = &task.message
-            {
-                failure = spool.append(message).err();
-            }
-            if failure.is_some() { kept.push_back(task) } else { taken.push_back(task) }
-        }
-        if let Err(error) = spool.commit(config.fsync == Fsync::Always) {
-            // None of them is in the spool: they wait, and nobody is told that they are stored.
-            failure = Some(error);
-        } else {
-            for task in taken.drain(..) {
-                let rows = task.message.as_ref().map_or(0, |message| message.rows() as u64);
-                self.metrics.spooled.inc_by(rows);
-                if let From::Queue(settle) = task.from {
-                    settle.arrive();
-                }
-            }
-        }
-        taken.append(&mut kept);
-        work.waiting = taken;
-        if let Some(error) = failure {
-            tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be written; waiting");
-            work.spool_from = self.clock.now() + RETRY[0];
-        }
-    }
-
-    /// Takes messages from the spool while the sink has room.
-    fn fill_from_spool(&mut self, work: &mut Work) {
-        let most = self.open.as_ref().map_or(0, |sink| sink.in_flight_max()).max(1);
-        let Some((_, spool)) = &mut self.spool else { return };
-        while !spool.is_empty() && work.waiting.len() + work.in_flight.len() < most {
-            match spool.next() {
-                // The sink had it when an earlier process ended, which did not come to note that.
-                Ok(Some((message, place)))
-                    if spool.was_left(place)
-                        && work.stored.is_some_and(|stored| message.sequence <= stored) =>
-                {
-                    let rows = message.rows() as u64;
-                    self.metrics.unspooled.inc_by(rows);
-                    if let Err(error) = spool.finish(place, rows) {
-                        tracing::error!(stream = &*self.stream.name, %error, "the spool's place is not noted");
-                    }
-                }
-                Ok(Some((mut message, place))) => {
-                    let config = &self.stream.config;
-                    if self.open.as_ref().is_some_and(|sink| sink.needs_payload()) {
-                        let layout = match config.layout {
-                            LayoutConfig::SelfContained => Layout::SelfContained,
-                            LayoutConfig::BatchOnly => Layout::BatchOnly,
-                        };
-                        let codec: Compression = config.compression.into();
-                        message.payload = encode(&message.batch, layout, codec).unwrap_or_default();
-                    }
-                    work.waiting.push_back(Task {
-                        message: Some(Arc::new(message)),
-                        from: From::Spool(place),
-                        queued: Instant::now(),
-                    });
-                }
-                Ok(None) => {
-                    let held =
-                        work.waiting.iter().chain(work.in_flight.iter().map(|(task, ..)| task));
-                    if !held.into_iter().any(|task| matches!(task.from, From::Spool(_)))
-                        && let Err(error) = spool.finish_all()
-                    {
-                        tracing::error!(stream = &*self.stream.name, %error, "the spool's place is not noted");
-                    }
-                    break;
-                }
-                Err(error) => {
-                    tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be read");
-                    self.fail(work, None);
-                    break;
-                }
-            }
-        }
     }
 
     async fn publish_waiting(&mut self, work: &mut Work) {
@@ -352,15 +252,6 @@ impl Sink {
                 }
             }
         }
-    }
-
-    /// The next task to publish: with older messages in the spool, none that is not from there.
-    fn next(&self, work: &mut Work) -> Option<Task> {
-        if !self.spools(work) {
-            return work.waiting.pop_front();
-        }
-        let first = work.waiting.iter().position(|task| matches!(task.from, From::Spool(_)))?;
-        work.waiting.remove(first)
     }
 
     /// Takes the receipts that are ready, before what is in flight is given up. `false` when one of them
@@ -449,78 +340,6 @@ impl Sink {
                 started.elapsed(),
             );
         }
-    }
-
-    /// Puts the rows of a message that the sink does not take to the rejects, as one reject.
-    fn refuse(&mut self, message: &Message, why: &str) -> io::Result<()> {
-        let origin = message.origins.first();
-        let error = DataError {
-            kind: ErrorKind::InvalidValue,
-            position: Position {
-                source: Some(format!("message {} of {}", message.sequence, self.name).into()),
-                record: origin.map_or(0, |origin| origin.first),
-                ..Position::default()
-            },
-            path: String::new(),
-            expected: "a message that the sink takes".to_owned(),
-            found: why.to_owned(),
-            hint: Some("the text is the message as an Arrow IPC stream".to_owned()),
-        };
-        let text = encode(&message.batch, Layout::SelfContained, Compression::None);
-        let record = text.map_err(io::Error::other)?.to_vec();
-        self.rejects.add(&[Reject { error, record, kept_as_null: false }])?;
-        self.metrics.refused.inc_by(message.rows() as u64);
-        Ok(())
-    }
-
-    fn failed(&mut self, work: &mut Work, error: &PublishError) {
-        let (after, fatal) = match error {
-            PublishError::Retry { after, .. } => (*after, false),
-            _ => (Some(RETRY[1]), true),
-        };
-        let (stream, sink) = (&*self.stream.name, &*self.name);
-        if fatal {
-            tracing::error!(stream, sink, %error, "the sink refuses to go on; trying again");
-        } else {
-            tracing::warn!(stream, sink, %error, wait = ?work.wait, "publishing failed; trying again");
-        }
-        self.fail(work, after);
-    }
-
-    /// Lets the sink alone for a while; what was in flight waits again, in order.
-    fn fail(&mut self, work: &mut Work, after: Option<Duration>) {
-        self.metrics.retries.inc();
-        for (task, ..) in work.in_flight.drain(..).rev() {
-            work.waiting.push_front(task);
-        }
-        work.away = Some(self.clock.now() + work.wait.max(after.unwrap_or_default()));
-        work.wait = (work.wait * 2).min(RETRY[1]);
-        if let Some((_, spool)) = &mut self.spool {
-            // They are read again when the sink is back.
-            work.waiting.retain(|task| matches!(task.from, From::Queue(_)));
-            spool.rewind();
-        }
-    }
-
-    /// Tries to go on after a failure.
-    async fn reopen(&mut self, work: &mut Work) {
-        if self.open.is_none() {
-            match self.config.open(&self.stream.name, self.schema.clone()).await {
-                Ok(sink) => {
-                    let needs = *self
-                        .stream
-                        .needs
-                        .read()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    let needs: Needs = needs.and(Needs::of(&*sink));
-                    *self.stream.needs.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
-                        needs;
-                    self.open = Some(sink);
-                }
-                Err(error) => return self.failed(work, &error),
-            }
-        }
-        work.away = None;
     }
 
     async fn tick(&mut self, work: &mut Work) {

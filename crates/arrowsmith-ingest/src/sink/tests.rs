@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrowsmith_message::{BoxFuture, Origin, StageTimes};
 
 use super::*;
-use crate::config::{Config, StreamConfig};
+use crate::config::{Config, SpoolWhen, StreamConfig};
 use crate::metrics::Metrics;
 use crate::stream::Queue;
 
