@@ -26,6 +26,7 @@ mod model;
 mod numbers;
 mod order;
 mod otlp;
+mod panics;
 mod parse;
 mod receive;
 mod rejects;

@@ -21,6 +21,7 @@ use self::reject::locate;
 use self::told::Told;
 use crate::job::{Answer, Fate, Job, Pending, Ticket};
 use crate::metrics::observe;
+use crate::panics;
 use crate::resize::{Draft, resize};
 use crate::runs::Runs;
 use crate::sinks::Needs;
@@ -79,9 +80,14 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
         if let Some((stream, reply)) = first {
             // The receiver waits until the end of the stream.
             let parsed = catch_unwind(AssertUnwindSafe(|| parse(&mut decoders, &stream, jobs)));
-            let parsed = parsed.unwrap_or_else(|_| {
+            let parsed = parsed.unwrap_or_else(|panic| {
                 // A bug beyond the engine: the jobs are gone, and none of them is acknowledged.
-                tracing::error!(stream = &*stream.name, "a parser panicked; its buffers are lost");
+                let why = panics::why(panic);
+                tracing::error!(
+                    stream = &*stream.name,
+                    why,
+                    "a parser failed; its buffers are lost"
+                );
                 Parsed::default()
             });
             drop(reply.send(parsed));
@@ -133,7 +139,7 @@ fn guarded<T>(
     call: impl FnOnce(&mut Decoders) -> Result<T, String>,
 ) -> Result<T, String> {
     let result = catch_unwind(AssertUnwindSafe(|| call(decoders)));
-    let result = result.unwrap_or_else(|_| Err("the engine panicked".to_owned()));
+    let result = result.unwrap_or_else(|panic| Err(panics::why(panic)));
     if result.is_err() {
         decoders.remove(&compiled.number);
     }

@@ -16,6 +16,7 @@ mod note;
 mod part;
 
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +31,7 @@ use self::complete::{Files, recover_all};
 use self::part::{Part, WriteError};
 use crate::config::{CompressionConfig, Fsync, Seconds, Size};
 use crate::disk::{OpenFile, SharedDisk};
+use crate::panics;
 
 /// Options of a directory.
 #[derive(Debug, Clone, Deserialize)]
@@ -302,7 +304,13 @@ impl Completer {
         let left = Arc::clone(left);
         let thread = thread::Builder::new().name("complete".to_owned()).spawn(move || {
             for part in full {
-                complete(part, &files, &left);
+                let name = part.name.clone();
+                let completed = AssertUnwindSafe(|| complete(part, &files, &left));
+                if let Err(panic) = catch_unwind(completed) {
+                    let why = panics::why(panic);
+                    tracing::error!(name, why, "a file is not completed; it will be tried again");
+                    left.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+                }
             }
         })?;
         Ok(Some(Self { parts: Some(parts), thread: Some(thread) }))
