@@ -64,7 +64,7 @@ pub(crate) enum Ticket {
     /// Nobody.
     None,
     /// A connection or a follower of a file.
-    Progress(Arc<Progress>),
+    Progress(Awaited),
     /// A request.
     Request(oneshot::Sender<Answer>),
 }
@@ -78,7 +78,58 @@ pub(crate) struct Progress {
     pub(crate) bytes: AtomicU64,
     /// Bytes handed over.
     pub(crate) sent_bytes: AtomicU64,
+    /// Whether a buffer was lost: nothing behind it is counted, or its records would seem settled.
+    lost: AtomicBool,
     pub(crate) changed: Notify,
+}
+
+impl Progress {
+    /// Whether a buffer was lost, so that this does not go on.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// Ends when a buffer is lost.
+    pub(crate) async fn lost(&self) {
+        while !self.is_lost() {
+            let changed = self.changed.notified();
+            if self.is_lost() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// A buffer that a sender awaits. One that is dropped before it is settled is lost.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    progress: Arc<Progress>,
+    is_settled: bool,
+}
+
+impl Awaited {
+    pub(crate) fn new(progress: &Arc<Progress>) -> Self {
+        Self { progress: Arc::clone(progress), is_settled: false }
+    }
+
+    fn settle(mut self, records: u64, bytes: u64) {
+        self.is_settled = true;
+        if !self.progress.is_lost() {
+            self.progress.records.fetch_add(records, Ordering::AcqRel);
+            self.progress.bytes.fetch_add(bytes, Ordering::AcqRel);
+            self.progress.changed.notify_waiters();
+        }
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            self.progress.lost.store(true, Ordering::Release);
+            self.progress.changed.notify_waiters();
+        }
+    }
 }
 
 /// What became of the records of a request. How many were accepted follows from its fate and is
@@ -186,11 +237,7 @@ impl Pending {
     fn settle(self) {
         match self.ticket {
             Ticket::None => {}
-            Ticket::Progress(progress) => {
-                progress.records.fetch_add(self.records, Ordering::AcqRel);
-                progress.bytes.fetch_add(self.bytes, Ordering::AcqRel);
-                progress.changed.notify_one();
-            }
+            Ticket::Progress(awaited) => awaited.settle(self.records, self.bytes),
             // The client may have gone.
             Ticket::Request(reply) => drop(reply.send(self.answer)),
         }
@@ -257,6 +304,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn nothing_behind_a_lost_buffer_seems_settled() {
+        let progress = Arc::<Progress>::default();
+        let (first, lost) = (Awaited::new(&progress), Awaited::new(&progress));
+        let last = Awaited::new(&progress);
+        first.settle(2, 20);
+        assert!(!progress.is_lost());
+        drop(lost);
+        last.settle(3, 30);
+        let count = |count: &AtomicU64| count.load(Ordering::Acquire);
+        assert_eq!((count(&progress.records), count(&progress.bytes)), (2, 20));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(progress.lost());
     }
 
     #[test]

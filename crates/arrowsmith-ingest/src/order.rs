@@ -5,17 +5,20 @@
 //! rejected, and gives messages to the queues of the sinks. A full queue makes it wait, and with it
 //! everything before it.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arrowsmith_message::{Message, StageTimes};
+use futures_util::FutureExt;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::{SharedClock, sleep};
 use crate::job::Settle;
 use crate::metrics::observe;
 use crate::numbers::Numbers;
+use crate::panics;
 use crate::parse::Parsed;
 use crate::rejects::{Line, Rejects};
 use crate::sink::Parcel;
@@ -44,7 +47,11 @@ impl Order {
         while let Some(result) = self.results.recv().await {
             // Without a result, the job's records are with those of the job before.
             if let Ok(parsed) = result.await {
-                self.pass(parsed).await;
+                // The parsers wait for what is passed on, and the senders for their answers.
+                if let Err(panic) = AssertUnwindSafe(self.pass(parsed)).catch_unwind().await {
+                    let why = panics::why(panic);
+                    tracing::error!(stream = &*self.stream.name, why, "a buffer is lost");
+                }
                 self.stream.passed();
             }
         }
@@ -99,8 +106,8 @@ impl Order {
                 queued: Instant::now(),
             };
             let waited = Instant::now();
-            // A sink's thread ends after this one.
-            if sink.send(parcel).await.is_err() {
+            // A sink's thread ends after this one, unless that may not take longer.
+            if sink.send(parcel).await.is_err() && !self.give_up.load(Ordering::Acquire) {
                 tracing::error!(stream = &*self.stream.name, "a sink has ended too early");
             }
             observe(&self.stream.metrics.stages[5], waited.elapsed());

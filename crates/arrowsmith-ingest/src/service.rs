@@ -170,8 +170,10 @@ impl Service {
             if let Some(state) = &stream.config.follow_state
                 && !stream.config.follow.is_empty()
             {
-                let task = follow::follow(Arc::clone(common), Arc::clone(stream), state.clone());
-                self.stages.receive(task);
+                let (common, stream, state) =
+                    (Arc::clone(common), Arc::clone(stream), state.clone());
+                self.stages
+                    .receive(async move { follow::keep_following(&common, &stream, &state).await });
             }
         }
         self.stages.receive(history::keep(Arc::clone(&self.web)));

@@ -54,6 +54,8 @@ pub(crate) enum Closed {
     Limit,
     /// The service ends.
     Stop,
+    /// A buffer of it was lost, so that no number would be true any more.
+    Lost,
 }
 
 impl Closed {
@@ -68,6 +70,7 @@ impl Closed {
             Self::Token => "token",
             Self::Limit => "limit",
             Self::Stop => "stop",
+            Self::Lost => "lost",
         }
     }
 }
@@ -144,7 +147,9 @@ impl Receiver {
                     tokio::select! {
                         closed = self.read(&mut input) => (closed, limit),
                         // Nobody reads what is told; what was sent is taken all the same.
-                        never = telling => match never {}
+                        never = telling => match never {},
+                        // The sender goes on behind the last number that it was told.
+                        () = progress.lost() => (Closed::Lost, limit),
                     }
                 };
                 // What was handed over is settled in a while; then the last number is told.
@@ -152,7 +157,8 @@ impl Receiver {
                     loop {
                         let changed = progress.changed.notified();
                         let settled = progress.bytes.load(Ordering::Acquire);
-                        if settled >= progress.sent_bytes.load(Ordering::Acquire) {
+                        let sent = progress.sent_bytes.load(Ordering::Acquire);
+                        if settled >= sent || progress.is_lost() {
                             break;
                         }
                         changed.await;

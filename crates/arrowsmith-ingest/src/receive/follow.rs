@@ -11,12 +11,14 @@ pub(crate) mod place;
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowsmith_core::PADDING_BYTES;
+use futures_util::FutureExt;
 use tokio::time::sleep;
 
 use self::place::{Known, Place, Places};
@@ -26,6 +28,7 @@ use super::{Common, Rate, stopped};
 use crate::files::identity;
 use crate::job::Sender;
 use crate::memory::{Buffer, CHUNK_BYTES};
+use crate::panics;
 use crate::stream::Stream;
 
 /// How often files are looked at.
@@ -85,6 +88,19 @@ impl Followed {
         Ok(())
     }
 
+    /// Goes back to where all is settled, when a buffer was lost.
+    fn go_back(&mut self) -> io::Result<()> {
+        self.settle();
+        let path = self.path.display();
+        tracing::error!(%path, offset = self.settled.offset, "a buffer was lost; reading it again");
+        let known = Known::by(&self.settled, &mut self.file)?;
+        let place = known.map(|known| (self.settled.clone(), known)).unwrap_or_default();
+        let (common, stream) = (Arc::clone(&self.hand.common), Arc::clone(&self.hand.stream));
+        let (path, file) = (self.path.clone(), self.file.try_clone()?);
+        *self = Self::begin(&common, &stream, &path, file, place);
+        Ok(())
+    }
+
     /// Whether all that was handed over is settled; notes up to where it is.
     fn settle(&mut self) -> bool {
         let progress = self.hand.progress.as_ref();
@@ -106,6 +122,9 @@ impl Followed {
 
     /// Reads what is there; returns its bytes.
     async fn read(&mut self) -> io::Result<usize> {
+        if self.hand.progress.as_ref().is_some_and(|progress| progress.is_lost()) {
+            self.go_back()?;
+        }
         let meta = self.file.metadata()?;
         let now = (meta.len(), meta.modified().ok());
         if self.read_to == Some(now) {
@@ -195,8 +214,22 @@ impl Followed {
     }
 }
 
+/// Follows the files of a stream until the service ends, whatever one of them does.
+pub(crate) async fn keep_following(common: &Arc<Common>, stream: &Arc<Stream>, state: &Path) {
+    loop {
+        let follow = follow(Arc::clone(common), Arc::clone(stream), state.to_owned());
+        let Err(panic) = AssertUnwindSafe(follow).catch_unwind().await else { return };
+        let why = panics::why(panic);
+        tracing::error!(stream = &*stream.name, why, "following files failed; beginning again");
+        tokio::select! {
+            () = sleep(GONE) => {}
+            () = stopped(common.stop.clone()) => return,
+        }
+    }
+}
+
 /// Follows the files of a stream until the service ends.
-pub(crate) async fn follow(common: Arc<Common>, stream: Arc<Stream>, state: PathBuf) {
+async fn follow(common: Arc<Common>, stream: Arc<Stream>, state: PathBuf) {
     let mut places = Places::load(&state);
     let mut files: HashMap<String, Followed> = HashMap::new();
     let mut rate = Rate::new(common.limits.rate_bytes_per_second.0);

@@ -14,7 +14,7 @@ use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
 
 use super::Common;
 use super::lines::{Lines, OVERLONG_KEPT_BYTES};
-use crate::job::{Job, Progress, Sender, Ticket};
+use crate::job::{Awaited, Job, Progress, Sender, Ticket};
 use crate::memory::Buffer;
 use crate::stream::{Compiled, Stream};
 use crate::width::Part;
@@ -124,7 +124,7 @@ impl Hand {
             Some(progress) => {
                 let bytes = buffer.len as u64 + passed_bytes;
                 progress.sent_bytes.fetch_add(bytes, Ordering::AcqRel);
-                Ticket::Progress(Arc::clone(progress))
+                Ticket::Progress(Awaited::new(progress))
             }
         };
         let now = Instant::now();
