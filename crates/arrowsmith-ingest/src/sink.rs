@@ -20,6 +20,7 @@ use arrowsmith_message::{Message, Publish, PublishError, Receipt};
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 
+use self::away::{Called, called, received};
 use crate::clock::SharedClock;
 use crate::config::{Fsync, SpoolConfig};
 use crate::job::Settle;
@@ -96,7 +97,18 @@ struct Work {
     ticked: Instant,
     /// Until when the spool is let alone, after an error of its disk.
     spool_from: Instant,
-    /// Up to which number the sink has messages of earlier processes.
+    /// Up to which number the sink had messages when it was opened.
+    stored: Option<u64>,
+    /// The message at which the sink panicked last.
+    panicked: Option<Panicked>,
+}
+
+/// A message at which the sink panicked.
+struct Panicked {
+    sequence: u64,
+    times: u32,
+    why: String,
+    /// Up to which number the sink had messages before.
     stored: Option<u64>,
 }
 
@@ -113,6 +125,7 @@ impl Sink {
             ticked: now,
             spool_from: now,
             stored: self.open.as_ref().and_then(|sink| sink.stored()),
+            panicked: None,
         };
         if let Some((_, spool)) = &self.spool {
             self.metrics.recovered.inc_by(spool.rows());
@@ -170,7 +183,7 @@ impl Sink {
             biased;
             result = async {
                 match work.in_flight.front_mut() {
-                    Some((_, receipt, _)) => receipt.await,
+                    Some((_, receipt, _)) => received(receipt).await,
                     None => pending().await,
                 }
             } => {
@@ -233,23 +246,31 @@ impl Sink {
                 work.in_flight.push_back((task, arrowsmith_message::done(), started));
                 continue;
             };
-            match sink.publish(&message).await {
-                Ok(receipt) => work.in_flight.push_back((task, receipt, started)),
-                Err(error) => {
+            if let Some(result) =
+                work.panicked.as_ref().and_then(|it| it.fate(&message, work.stored))
+            {
+                work.in_flight.push_back((task, Box::pin(std::future::ready(result)), started));
+                continue;
+            }
+            let publishing = async { sink.publish(&message).await };
+            match called(publishing, &self.give_up, &*self.clock).await {
+                Called::Done(Ok(receipt)) => work.in_flight.push_back((task, receipt, started)),
+                Called::Done(Err(PublishError::Refused(why))) => {
+                    let receipt = std::future::ready(Err(PublishError::Refused(why)));
+                    work.in_flight.push_back((task, Box::pin(receipt), started));
+                }
+                Called::Done(Err(error)) => {
+                    work.waiting.push_front(task);
                     // Those before it are still in flight; they keep their receipts.
-                    match error {
-                        PublishError::Refused(why) => {
-                            let receipt = std::future::ready(Err(PublishError::Refused(why)));
-                            work.in_flight.push_back((task, Box::pin(receipt), started));
-                        }
-                        error => {
-                            work.waiting.push_front(task);
-                            if self.finish_in_flight(work) {
-                                self.failed(work, &error);
-                            }
-                        }
+                    if self.finish_in_flight(work) {
+                        self.failed(work, &error);
                     }
                 }
+                Called::Panicked(why) => {
+                    work.waiting.push_front(task);
+                    self.panicked(work, message.sequence, why);
+                }
+                Called::GivenUp => return work.waiting.push_front(task),
             }
         }
     }
@@ -260,7 +281,7 @@ impl Sink {
         while work.away.is_none()
             && let Some((_, receipt, _)) = work.in_flight.front_mut()
         {
-            let Some(result) = receipt.now_or_never() else { return true };
+            let Some(result) = received(receipt).now_or_never() else { return true };
             if let Some((task, _, started)) = work.in_flight.pop_front() {
                 self.settle(work, task, started, result);
             }
@@ -349,9 +370,17 @@ impl Sink {
         work.ticked = self.clock.now();
         if work.away.is_none()
             && let Some(sink) = &mut self.open
-            && let Err(error) = sink.flush().await
         {
-            self.failed(work, &error);
+            let flushing = async { sink.flush().await };
+            match called(flushing, &self.give_up, &*self.clock).await {
+                Called::Done(Ok(())) | Called::GivenUp => {}
+                // What is stored by now is not published again.
+                Called::Done(Err(error)) if self.finish_in_flight(work) => {
+                    self.failed(work, &error)
+                }
+                Called::Done(Err(_)) => {}
+                Called::Panicked(why) => self.replace(work, &why),
+            }
         }
         if let Some((config, spool)) = &mut self.spool
             && config.fsync == Fsync::Second
@@ -370,10 +399,17 @@ impl Sink {
             .filter(|task| matches!(task.from, From::Queue(_)))
             .map(|task| task.message.as_ref().map_or(0, |message| message.rows() as u64))
             .sum();
-        if let Some(sink) = self.open.take()
-            && let Err(error) = sink.close().await
-        {
-            tracing::error!(stream = &*self.stream.name, sink = &*self.name, %error, "closing failed");
+        if let Some(sink) = self.open.take() {
+            let error = match called(sink.close(), &self.give_up, &*self.clock).await {
+                Called::Done(Ok(())) => None,
+                Called::Done(Err(error)) => Some(error.to_string()),
+                Called::Panicked(why) => Some(why),
+                Called::GivenUp => Some("it takes too long".to_owned()),
+            };
+            if let Some(error) = error {
+                let (stream, sink) = (&*self.stream.name, &*self.name);
+                tracing::error!(stream, sink, error, "closing failed");
+            }
         }
         if let Some((_, spool)) = &mut self.spool
             && let Err(error) = spool.sync()

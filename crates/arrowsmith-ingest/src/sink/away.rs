@@ -1,16 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A sink that fails: what it refuses goes to the rejects, anything else waits until it is back.
+//!
+//! A sink that panics fails, too: its thread goes on with another one, which knows what is stored. A
+//! message at which it panics again and again is refused, so that those behind it come through.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
-use arrowsmith_message::{Compression, Layout, Message, PublishError, encode};
+use arrowsmith_message::{Compression, Layout, Message, PublishError, Receipt, encode};
+use futures_util::FutureExt;
 
-use super::{From, RETRY, Sink, Work};
+use super::{From, Panicked, RETRY, Sink, Work};
+use crate::clock::{Clock, sleep};
+use crate::panics;
 use crate::sinks::Needs;
 
+/// How often a sink may panic at one message.
+const PANICS_MAX: u32 = 3;
+
+/// How often somebody looks whether the end may take longer, and how long a call has when it may not.
+const LOOK: Duration = Duration::from_millis(100);
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What became of a call of a sink.
+pub(super) enum Called<T> {
+    Done(T),
+    Panicked(String),
+    /// The end may not take longer.
+    GivenUp,
+}
+
+/// Calls a sink, which may wait as it likes, but not for longer than the end may take.
+pub(super) async fn called<T>(
+    call: impl Future<Output = T>,
+    give_up: &AtomicBool,
+    clock: &dyn Clock,
+) -> Called<T> {
+    let given_up = async {
+        while !give_up.load(Ordering::Acquire) {
+            sleep(clock, LOOK).await;
+        }
+        sleep(clock, GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        result = AssertUnwindSafe(call).catch_unwind() => match result {
+            Ok(result) => Called::Done(result),
+            Err(panic) => Called::Panicked(panics::why(panic)),
+        },
+        () = given_up => Called::GivenUp,
+    }
+}
+
+/// Waits for a receipt.
+pub(super) async fn received(receipt: &mut Receipt) -> Result<(), PublishError> {
+    let result = AssertUnwindSafe(receipt).catch_unwind().await;
+    result.unwrap_or_else(|panic| Err(PublishError::retry(panics::why(panic))))
+}
+
+impl Panicked {
+    /// What becomes of a message, if it is the one, without another try.
+    pub(super) fn fate(
+        &self,
+        message: &Message,
+        stored: Option<u64>,
+    ) -> Option<Result<(), PublishError>> {
+        if self.sequence != message.sequence {
+            return None;
+        }
+        // It came so far before it panicked.
+        if stored > self.stored && stored >= Some(self.sequence) {
+            return Some(Ok(()));
+        }
+        let is_refused = self.times >= PANICS_MAX;
+        is_refused.then(|| Err(PublishError::Refused(self.why.as_str().into())))
+    }
+}
+
 impl Sink {
+    /// The sink panicked at a message.
+    pub(super) fn panicked(&mut self, work: &mut Work, sequence: u64, why: String) {
+        let known = work.panicked.as_ref().filter(|known| known.sequence == sequence);
+        let times = known.map_or(0, |known| known.times) + 1;
+        self.replace(work, &why);
+        work.panicked = Some(Panicked { sequence, times, why, stored: work.stored });
+    }
+
+    /// Takes another sink in place of one that panicked: nobody knows what is left of that.
+    pub(super) fn replace(&mut self, work: &mut Work, why: &str) {
+        let goes_on = self.finish_in_flight(work);
+        let sink = self.open.take();
+        if catch_unwind(AssertUnwindSafe(|| drop(sink))).is_err() {
+            tracing::error!(
+                stream = &*self.stream.name,
+                sink = &*self.name,
+                "dropping it panicked"
+            );
+        }
+        if goes_on {
+            self.failed(work, &PublishError::retry(why));
+        }
+    }
+
     /// Puts the rows of a message that the sink does not take to the rejects, as one reject.
     pub(super) fn refuse(&mut self, message: &Message, why: &str) -> io::Result<()> {
         let origin = message.origins.first();
@@ -65,8 +159,9 @@ impl Sink {
     /// Tries to go on after a failure.
     pub(super) async fn reopen(&mut self, work: &mut Work) {
         if self.open.is_none() {
-            match self.config.open(&self.stream.name, self.schema.clone()).await {
-                Ok(sink) => {
+            let opening = self.config.open(&self.stream.name, self.schema.clone());
+            match called(opening, &self.give_up, &*self.clock).await {
+                Called::Done(Ok(sink)) => {
                     let needs = *self
                         .stream
                         .needs
@@ -75,9 +170,12 @@ impl Sink {
                     let needs: Needs = needs.and(Needs::of(&*sink));
                     *self.stream.needs.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
                         needs;
+                    work.stored = sink.stored();
                     self.open = Some(sink);
                 }
-                Err(error) => return self.failed(work, &error),
+                Called::Done(Err(error)) => return self.failed(work, &error),
+                Called::Panicked(why) => return self.failed(work, &PublishError::retry(why)),
+                Called::GivenUp => return,
             }
         }
         work.away = None;

@@ -74,6 +74,8 @@ impl Sink {
                 {
                     let rows = message.rows() as u64;
                     self.metrics.unspooled.inc_by(rows);
+                    // By that process; or the account would miss them.
+                    self.metrics.published.inc_by(rows);
                     if let Err(error) = spool.finish(place, rows) {
                         tracing::error!(stream = &*self.stream.name, %error, "the spool's place is not noted");
                     }
