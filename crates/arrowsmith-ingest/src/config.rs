@@ -422,6 +422,12 @@ impl Config {
                 ));
             }
         }
+        let mut rejects: Vec<PathBuf> =
+            self.streams.iter().flat_map(|(n, s)| s.reject_files(n)).collect();
+        rejects.sort();
+        if let Some(pair) = rejects.windows(2).find(|pair| pair[0] == pair[1]) {
+            return wrong(format!("{}: two streams have these rejects", pair[0].display()));
+        }
         let mut listeners: Vec<&String> = self.streams.values().flat_map(|s| &s.tcp).collect();
         listeners.extend([&self.service.http, &self.service.admin]);
         listeners.retain(|address| !address.is_empty() && !address.ends_with(":0"));
@@ -453,6 +459,14 @@ impl StreamConfig {
             return Ok(workload.schema().into());
         }
         Ok(arrowsmith_plan::load::load_schema(&self.schema)?.into())
+    }
+
+    /// The files of rejects of a stream of this name, and of its sinks, without their ending.
+    fn reject_files(&self, name: &str) -> Vec<PathBuf> {
+        let of_sink =
+            |(number, sink): (usize, &SinkConfig)| format!("{name}.{}", sink.name(number));
+        let names = self.sinks.iter().enumerate().map(of_sink);
+        names.chain([name.to_owned()]).map(|name| self.rejects.join(name)).collect()
     }
 
     fn check(&self, name: &str) -> Result<()> {

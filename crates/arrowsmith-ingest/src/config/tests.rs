@@ -68,6 +68,10 @@ fn what_makes_no_sense_is_named() {
     let cases = [
         ("", "there is no stream"),
         ("[stream.a]\n", "stream.a.schema: is needed"),
+        (
+            "[stream.a]\nschema = 'trip'\n[stream.'a.directory']\nschema = 'trip'\n",
+            "rejects/a.directory: two streams have these rejects",
+        ),
         ("[stream.a]\nschema='trip'\ncolour=1", "colour"),
         ("[stream.a]\nschema='no: such type'", "stream.a.schema"),
         ("[stream.'a/b']\nschema='trip'", "stream.a/b"),
