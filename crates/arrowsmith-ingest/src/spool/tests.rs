@@ -223,7 +223,8 @@ fn a_start_makes_room_of_what_was_published_before() {
     drain(&mut spool);
     drop(spool);
     // A process that ended before it removed the segment, or that wrote more to it.
-    for (content, place) in [(&bytes[..], format!("1 {}\n", bytes.len())), (&[7; 9000], "\n".into())]
+    for (content, place) in
+        [(&bytes[..], format!("1 {}\n", bytes.len())), (&[7; 9000], "\n".into())]
     {
         fs::write(&segment, content).unwrap();
         fs::write(folder.path().join("place"), place).unwrap();
