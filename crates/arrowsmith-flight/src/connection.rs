@@ -20,7 +20,7 @@ use tracing::debug;
 
 use crate::body::Body;
 use crate::encode::Message;
-use crate::lobby::Visitor;
+use crate::lobby::Guest;
 use crate::produce::segments;
 use crate::service::exchange::exchange;
 use crate::service::{Replies, Shared};
@@ -41,24 +41,24 @@ pub(crate) struct Calls {
     shared: Arc<Shared>,
     routes: Routes,
     /// Whose connection it is; none before there is one.
-    visitor: Option<Arc<Visitor>>,
+    guest: Option<Arc<Guest>>,
 }
 
 impl Calls {
     pub(crate) fn new(shared: Arc<Shared>, routes: Routes) -> Self {
-        Self { shared, routes, visitor: None }
+        Self { shared, routes, guest: None }
     }
 
     /// For one connection.
-    pub(crate) fn of(&self, visitor: &Arc<Visitor>) -> Self {
-        Self { visitor: Some(Arc::clone(visitor)), ..self.clone() }
+    pub(crate) fn of(&self, guest: &Arc<Guest>) -> Self {
+        Self { guest: Some(Arc::clone(guest)), ..self.clone() }
     }
 
     /// Whether a call may come in, and its connection with it.
     async fn admit(&self, headers: &http::HeaderMap) -> Result<(), Status> {
         self.shared.guard.check(headers)?;
-        match &self.visitor {
-            Some(visitor) => visitor.admit().await,
+        match &self.guest {
+            Some(guest) => guest.admit().await,
             None => Ok(()),
         }
     }

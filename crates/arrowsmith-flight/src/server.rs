@@ -32,8 +32,8 @@ use crate::auth::Guard;
 use crate::catalog::Catalog;
 use crate::connection::Calls;
 use crate::extension::Extension;
-use crate::io::{Gathered, PREFACE, Prefaced};
-use crate::lobby::{Lobby, Newcomers, Visitor};
+use crate::io::{Gathered, PREFACE};
+use crate::lobby::{Guest, Lobby};
 use crate::metrics::Metrics;
 use crate::options::{Options, Tls};
 use crate::produce::Governor;
@@ -209,7 +209,6 @@ async fn accept(
     mut stopped: watch::Receiver<bool>,
 ) {
     let lobby = Lobby::new(&shared.options);
-    let mut newcomers = Newcomers::new(&shared.options);
     // Each connection holds a sender; that they are all gone is seen here.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
     loop {
@@ -220,19 +219,19 @@ async fn accept(
         let socket = match accepted {
             Ok((socket, _)) => socket,
             Err(error) => {
-                // Too many open files, for one: others will be closed.
+                // Too many open files, for one.
                 warn!(%error, "a connection was not accepted");
+                lobby.make_room();
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let visitor = Arc::new(Visitor::new(Arc::clone(&lobby)));
-        newcomers.add(&visitor);
-        let (tls, calls, shared) = (tls.clone(), calls.of(&visitor), Arc::clone(&shared));
+        let guest = Arc::new(lobby.enter());
+        let (tls, calls, shared) = (tls.clone(), calls.of(&guest), Arc::clone(&shared));
         let (stopped, alive) = (stopped.clone(), alive.clone());
         tokio::spawn(async move {
             shared.metrics.connections.inc();
-            connect(socket, tls, calls, &visitor, stopped).await;
+            connect(socket, tls, calls, &guest, stopped).await;
             shared.metrics.connections.dec();
             drop(alive);
         });
@@ -253,16 +252,16 @@ async fn connect(
     socket: TcpStream,
     tls: Option<TlsAcceptor>,
     calls: Calls,
-    visitor: &Visitor,
+    guest: &Guest,
     stopped: watch::Receiver<bool>,
 ) {
     // What fails here is the peer's business.
     let _ = socket.set_nodelay(true);
     let socket = Gathered::new(socket);
     match tls {
-        None => serve(socket, calls, visitor, stopped).await,
-        Some(tls) => match visitor.in_time(tls.accept(socket)).await {
-            Some(Ok(socket)) => serve(socket, calls, visitor, stopped).await,
+        None => serve(socket, calls, guest, stopped).await,
+        Some(tls) => match guest.in_time(tls.accept(socket)).await {
+            Some(Ok(socket)) => serve(socket, calls, guest, stopped).await,
             Some(Err(error)) => debug!(%error, "no TLS handshake"),
             None => debug!("the TLS handshake took too long"),
         },
@@ -272,20 +271,22 @@ async fn connect(
 async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     mut socket: S,
     calls: Calls,
-    visitor: &Visitor,
+    guest: &Guest,
     mut stopped: watch::Receiver<bool>,
 ) {
     // The library below waits for this as long as it takes.
     let mut preface = [0; PREFACE.len()];
     let began = tokio::select! {
-        read = visitor.in_time(socket.read_exact(&mut preface)) => matches!(read, Some(Ok(_))),
+        read = guest.in_time(socket.read_exact(&mut preface)) => matches!(read, Some(Ok(_))),
         () = ended(&mut stopped) => false,
     };
-    if !began || preface != *PREFACE {
+    if !began || preface != PREFACE {
         debug!("no HTTP/2");
         return;
     }
-    let socket = Prefaced::new(socket);
+    let (reader, writer) = tokio::io::split(socket);
+    // It is there to be read again.
+    let socket = tokio::io::join(PREFACE.chain(reader), writer);
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
@@ -302,7 +303,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             connection.as_mut().graceful_shutdown();
             connection.await
         }
-        () = visitor.given_up() => {
+        () = guest.given_up() => {
             debug!("a connection without a call was closed");
             return;
         }

@@ -41,11 +41,14 @@ impl Doors {
     /// Places for so many that are known, and as many strangers, though not fewer than some.
     #[must_use]
     pub fn new(connections_max: usize) -> Arc<Self> {
-        Arc::new(Self {
-            inside: Mutex::default(),
-            strangers_max: connections_max.max(STRANGERS_MIN),
-            known_max: connections_max,
-        })
+        Self::with_strangers(connections_max, connections_max)
+    }
+
+    /// Places for so many that are known, and for so many strangers, though not fewer than some.
+    #[must_use]
+    pub fn with_strangers(known_max: usize, strangers_max: usize) -> Arc<Self> {
+        let strangers_max = strangers_max.max(STRANGERS_MIN);
+        Arc::new(Self { inside: Mutex::default(), strangers_max, known_max })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
