@@ -7,7 +7,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use arrowsmith::{DataError, Error, FileError, Reject};
+use arrowsmith::{DataError, Error, FileError, Refused, Reject};
 
 /// The input does not fit the schema, or is no JSON.
 pub const ERROR_DATA: i64 = 1;
@@ -205,8 +205,16 @@ impl From<Error> for ErrorInfo {
     }
 }
 
+/// The error for what unwound: memory that was refused is no fault of ours, and names its limit.
+pub(crate) fn unwound(panic: Box<dyn Any + Send>) -> Result<Error, String> {
+    match Refused::caught(panic) {
+        Ok(refused) => Ok(refused.into()),
+        Err(panic) => Err(fault(panic.as_ref())),
+    }
+}
+
 /// What is said about a panic.
-pub(crate) fn fault(panic: &(dyn Any + Send)) -> String {
+fn fault(panic: &(dyn Any + Send)) -> String {
     let said = panic
         .downcast_ref::<String>()
         .map(String::as_str)
@@ -227,7 +235,10 @@ pub(crate) unsafe fn guarded<T>(
     let info = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => return done,
         Ok(Err(error)) => ErrorInfo::from(error),
-        Err(panic) => ErrorInfo::new(ERROR_INTERNAL, &fault(panic.as_ref())),
+        Err(panic) => match unwound(panic) {
+            Ok(error) => ErrorInfo::from(error),
+            Err(fault) => ErrorInfo::new(ERROR_INTERNAL, &fault),
+        },
     };
     if !error.is_null() {
         // SAFETY: not null, and the caller's to be written.

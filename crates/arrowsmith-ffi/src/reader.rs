@@ -17,7 +17,7 @@ use arrowsmith::parquet::{EXTENSIONS, ParquetReader, describe, open_file};
 use arrowsmith::{DataFile, Error, Input, Limits, Progress, Reject, Result};
 
 use crate::bytes::{Given, Source, take};
-use crate::error::{ErrorInfo, fault, guarded};
+use crate::error::{ErrorInfo, guarded, unwound};
 use crate::export;
 use crate::options::{JsonOptions, ParquetOptions, parse};
 use crate::stream::{Valve, Valves};
@@ -463,7 +463,10 @@ impl<B: Gives> Iterator for Stream<B> {
             Ok(batch) => batch.map_err(export::stream_error).transpose(),
             Err(panic) => {
                 self.end();
-                Some(Err(ArrowError::ExternalError(fault(panic.as_ref()).into())))
+                Some(Err(match unwound(panic) {
+                    Ok(error) => export::stream_error(error),
+                    Err(fault) => ArrowError::ExternalError(fault.into()),
+                }))
             }
         }
     }
@@ -500,6 +503,24 @@ mod tests {
         fn drop(&mut self) {
             panic!("and again");
         }
+    }
+
+    /// Asks for more memory than there may be, outside of what looks for that.
+    struct Refusing;
+
+    impl Gives for Refusing {
+        fn give(&mut self) -> Result<Option<RecordBatch>> {
+            arrowsmith::Refused::by_system(1 << 60).unwind()
+        }
+    }
+
+    #[test]
+    fn memory_that_is_refused_is_no_fault() {
+        let mut stream = Stream::new(Arc::new(Schema::empty()), Refusing);
+        let error = stream.next().unwrap().unwrap_err().to_string();
+        assert!(error.contains("the system has no 1152921504606846976 bytes"), "{error}");
+        assert!(!error.contains("please report"), "{error}");
+        assert!(stream.next().is_none());
     }
 
     #[test]

@@ -4,8 +4,18 @@
 use std::io;
 
 use arrowsmith::Error;
+use arrowsmith_core::memory::Refused;
+use tokio::task::JoinError;
 use tonic::Status;
 use tracing::warn;
+
+/// The status for a task that did not return: memory that was refused names its limit.
+pub(crate) fn unwound(error: JoinError, what: &str) -> Status {
+    match error.try_into_panic().map(Refused::caught) {
+        Ok(Ok(refused)) => Status::resource_exhausted(refused.to_string()),
+        _ => Status::internal(format!("{what} failed")),
+    }
+}
 
 /// A status on its way through what knows errors of readers only; [`status_of`] takes it out again.
 pub fn carried(status: Status) -> Error {
@@ -94,5 +104,21 @@ mod tests {
         let error = carried(Status::deadline_exceeded("late"));
         let status = status_of("taxi", &error);
         assert_eq!((status.code(), status.message()), (tonic::Code::DeadlineExceeded, "late"));
+    }
+
+    #[test]
+    fn a_task_that_was_refused_memory_names_the_limit() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let refused =
+            Refused { limit: "page_bytes_max", limit_bytes: 8, held_bytes: 0, asked_bytes: 9 };
+        let failed = |work: fn(Refused)| {
+            let task = async { tokio::task::spawn_blocking(move || work(refused)).await };
+            unwound(runtime.block_on(task).unwrap_err(), "the reader")
+        };
+        let status = failed(|refused| refused.unwind());
+        assert_eq!(status.code(), tonic::Code::ResourceExhausted);
+        assert_eq!(status.message(), "9 bytes beyond 0 are more than page_bytes_max, 8");
+        let status = failed(|_| std::panic::resume_unwind(Box::new("a bug")));
+        assert_eq!((status.code(), status.message()), (tonic::Code::Internal, "the reader failed"));
     }
 }

@@ -6,6 +6,7 @@
 //! So every number of a header is held against the bytes that are there ([`check`]). What the decoder does not expect
 //! all the same, and answers with a panic, ends the stream and nothing else ([`batches`]).
 
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 
 use arrow_array::cast::AsArray;
@@ -15,6 +16,7 @@ use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::error::FlightError;
 use arrow_ipc::{CompressionType, MessageHeader, root_as_message};
 use arrow_schema::DataType;
+use arrowsmith_core::memory::Refused;
 use futures_util::stream::{BoxStream, StreamExt};
 
 /// Fields of a schema, at most, those inside of others counted too.
@@ -271,7 +273,7 @@ pub fn batches(
     let caught = AssertUnwindSafe(decoded).catch_unwind();
     caught
         .map(move |batch| {
-            let batch = batch.unwrap_or_else(|_| Err(FlightError::DecodeError(unsound())))?;
+            let batch = batch.unwrap_or_else(|panic| Err(FlightError::DecodeError(said(panic))))?;
             // Views and dictionaries say a value many times that came once; whoever writes it does not.
             let (bytes, most) = (written_bytes(&batch), bounds.decoded_bytes_max);
             if bytes > most {
@@ -343,6 +345,11 @@ fn lengths<O: OffsetSizeTrait>(offsets: &[O]) -> Vec<u64> {
     offsets.windows(2).map(one).collect()
 }
 
+/// What unwound says of a message.
+fn said(panic: Box<dyn Any + Send>) -> String {
+    Refused::caught(panic).map_or_else(|_| unsound(), |refused| refused.to_string())
+}
+
 fn unsound() -> String {
     "a message that is not sound".to_owned()
 }
@@ -352,7 +359,7 @@ pub(crate) fn caught<T>(
     work: impl FnOnce() -> Result<T, arrow_schema::ArrowError>,
 ) -> Result<T, arrow_schema::ArrowError> {
     std::panic::catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(arrow_schema::ArrowError::IpcError(unsound())))
+        .unwrap_or_else(|panic| Err(arrow_schema::ArrowError::IpcError(said(panic))))
 }
 
 #[cfg(test)]

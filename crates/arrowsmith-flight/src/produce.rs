@@ -19,7 +19,7 @@ use tonic::Status;
 use crate::body::Segments;
 use crate::dataset::{Batches, ipc};
 use crate::encode::{Encoder, Message};
-use crate::error::status_of;
+use crate::error::{status_of, unwound};
 use crate::metrics::Metrics;
 use crate::queue;
 
@@ -152,9 +152,8 @@ impl Production {
                         let next = messages.next();
                         (messages, next)
                     });
-                    let (back, next) = task
-                        .await
-                        .map_err(|_| Status::internal("the reader of this stream failed"))?;
+                    let (back, next) =
+                        task.await.map_err(|error| unwound(error, "the reader of this stream"))?;
                     messages = back;
                     let Some(message) = next else { return Ok(()) };
                     let (header, body) =
@@ -184,7 +183,7 @@ impl Production {
                         });
                         let (back, step) = task
                             .await
-                            .map_err(|_| Status::internal("the reader of this stream failed"))?;
+                            .map_err(|error| unwound(error, "the reader of this stream"))?;
                         work = back;
                         step
                     };
@@ -261,7 +260,7 @@ pub(crate) fn messages(
         match task?.await {
             Ok(Ok(())) => None,
             Ok(Err(status)) => Some((Err(status), (receiver, None, ender))),
-            Err(_) => Some((Err(Status::internal("the stream failed")), (receiver, None, ender))),
+            Err(error) => Some((Err(unwound(error, "the stream")), (receiver, None, ender))),
         }
     })
     .boxed()

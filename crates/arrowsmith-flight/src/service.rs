@@ -25,7 +25,7 @@ use crate::auth::Guard;
 use crate::catalog::{Catalog, Dataset};
 use crate::dataset::{Batches, Content, Read, Snapshot};
 use crate::encode::{Encoder, Message};
-use crate::error::{mistake, status_of};
+use crate::error::{mistake, status_of, unwound};
 use crate::extension::{Answer, Any, Extension};
 use crate::metrics::Metrics;
 use crate::options::Options;
@@ -201,7 +201,7 @@ impl Shared {
         // Opening files waits for the disk.
         let batches = tokio::task::spawn_blocking(move || snapshot.read(&read))
             .await
-            .map_err(|_| Status::internal("the reader of this dataset failed"))?
+            .map_err(|error| unwound(error, "the reader of this dataset"))?
             .map_err(|error| status_of(&name, &error));
         let batches = batches.inspect_err(|status| refresh(dataset, status))?;
         let messages = self.produce(&name, &schema, batches, ready, admission, cancel)?;

@@ -29,6 +29,8 @@ pub use arrowsmith_core::{
     DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, FileError, FileErrorKind, FilePlace,
     Framing, Limits, OnError, Position, Reject, Report, Result, UnknownKeys,
 };
+#[doc(hidden)]
+pub use arrowsmith_core::memory::Refused;
 #[cfg(feature = "gpu")]
 pub use arrowsmith_engine_gpu as gpu;
 #[cfg(feature = "rtl")]

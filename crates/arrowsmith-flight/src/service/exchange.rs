@@ -23,7 +23,7 @@ use super::put::Piece;
 use super::{Replies, Shared};
 use crate::dataset::Batches;
 use crate::encode::Message;
-use crate::error::{mistake, status_of};
+use crate::error::{mistake, status_of, unwound};
 use crate::produce::{Production, Source, messages};
 use crate::query::COMMAND_BYTES_MAX;
 use crate::select::{Limited, Selected};
@@ -128,7 +128,7 @@ pub(crate) async fn exchange(
     });
     let (schema, batches) = opened
         .await
-        .map_err(|_| Status::internal("the reader failed"))?
+        .map_err(|error| unwound(error, "the reader"))?
         .map_err(|error| invalid(&error))?;
     let production = Production {
         dataset: "exchange".to_owned(),

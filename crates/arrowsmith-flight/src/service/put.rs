@@ -32,7 +32,7 @@ use super::Shared;
 use super::exchange::Text;
 use crate::catalog::{Dataset, Origin};
 use crate::dataset::Format;
-use crate::error::status_of;
+use crate::error::{status_of, unwound};
 use crate::ipc::Bounds;
 use crate::query::COMMAND_BYTES_MAX;
 
@@ -131,7 +131,7 @@ pub(crate) async fn put(
                 (Err(error), _) => Err(error),
                 (_, Ok(Ok(written))) => Ok(written),
                 (_, Ok(Err(error))) => Err(bad_rows(&name, error)),
-                (_, Err(_)) => Err(Status::internal("the writer failed")),
+                (_, Err(error)) => Err(unwound(error, "the writer")),
             }
         }
     }?;
@@ -148,7 +148,7 @@ pub(crate) async fn put(
         Ok::<_, Error>((bytes, dataset.refresh()?))
     })
     .await
-    .map_err(|_| Status::internal("the writer failed"))?
+    .map_err(|error| unwound(error, "the writer"))?
     .map_err(|error| status_of(&name, &error))?;
     shared.metrics.rows_put.inc_by(rows);
     info!(dataset = name, rows, bytes, changed, "rows were put");
@@ -294,7 +294,7 @@ async fn arrow(
         }
     }
     sender.take();
-    let written = writer.await.map_err(|_| Status::internal("the writer failed"))?;
+    let written = writer.await.map_err(|error| unwound(error, "the writer"))?;
     // The client's error first: then the file is dropped, and was never there.
     match fault {
         Some(status) => Err(status),
