@@ -25,12 +25,12 @@ use std::sync::Arc;
 
 pub use arrow_array;
 pub use arrow_schema;
+#[doc(hidden)]
+pub use arrowsmith_core::memory::Refused;
 pub use arrowsmith_core::{
     DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, FileError, FileErrorKind, FilePlace,
     Framing, Limits, OnError, Position, Reject, Report, Result, UnknownKeys,
 };
-#[doc(hidden)]
-pub use arrowsmith_core::memory::Refused;
 #[cfg(feature = "gpu")]
 pub use arrowsmith_engine_gpu as gpu;
 #[cfg(feature = "rtl")]
