@@ -91,7 +91,7 @@ pub fn check(header: &[u8], body: &[u8], bounds: &Bounds) -> Result<(), String> 
         MessageHeader::Schema => {
             let schema = message.header_as_schema().ok_or("a schema without its fields")?;
             let mut count = 0;
-            for field in schema.fields().iter().flatten() {
+            for field in schema.fields().ok_or("a schema without its fields")? {
                 check_field(field, 0, &mut count)?;
             }
             Ok(())
@@ -118,6 +118,10 @@ fn check_field(
     *count += 1;
     if depth > DEPTH_MAX || *count > FIELDS_MAX {
         return Err(format!("more than {FIELDS_MAX} fields, or {DEPTH_MAX} in one another"));
+    }
+    let kind = field.type_type();
+    if kind == arrow_ipc::Type::NONE || kind.variant_name().is_none() {
+        return Err(format!("a field of type {kind:?}"));
     }
     let mut inside = 1;
     for child in field.children().iter().flatten() {
