@@ -12,12 +12,15 @@ use std::ops::ControlFlow;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::scalar::ScalarValue;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use tonic::Status;
+
+use crate::deadline;
 
 /// Text of a statement, in bytes, at most.
 const STATEMENT_BYTES_MAX: usize = 1 << 20;
@@ -29,7 +32,15 @@ const TOKENS_MAX: usize = 250_000;
 const LINKS_MAX: usize = 4_000;
 
 /// Expressions and plans inside of one another, at most.
-const DEPTH_MAX: u32 = 2_500;
+const DEPTH_MAX: u32 = 1_200;
+
+/// Expressions, each as often as there are others around it, at most: a chain of 2,000 that no chain of AND or OR is.
+/// For each, rules ask for the types of all that is in it.
+const PATHS_MAX: u64 = 4_000_000;
+
+/// Names of columns, each as often as there are expressions around it, times the columns among which it is looked up,
+/// at most.
+const LOOKUPS_MAX: u64 = 50_000_000;
 
 /// Plans inside of one another, at most: joins, unions, subqueries, tables of `with`.
 const PLANS_DEEP_MAX: u32 = 150;
@@ -37,10 +48,16 @@ const PLANS_DEEP_MAX: u32 = 150;
 /// Expressions and plans of a plan in which nothing is shared, at most.
 const NODES_MAX: u64 = 500_000;
 
+/// Bytes of a value in a statement that count as one more part of it.
+const PART_BYTES: u64 = 128;
+
+/// Parts of all expressions of a plan together, if every name were replaced by what it names, at most.
+const WRITTEN_MAX: u64 = 2 * NODES_MAX;
+
 /// Columns of all plans of a plan together, at most.
 const COLUMNS_MAX: u64 = 1_000_000;
 
-fn refuse(what: String) -> Status {
+pub(crate) fn refuse(what: String) -> Status {
     Status::invalid_argument(format!("sql: {what}"))
 }
 
@@ -169,6 +186,14 @@ struct Size {
     deep: u32,
     plans_deep: u32,
     columns: u64,
+    /// Expressions, each as often as there are others around it.
+    paths: u64,
+    /// Names of columns in an expression.
+    names: u64,
+    /// Names, each as often as there are expressions around it, times the columns among which it is looked up.
+    lookups: u64,
+    /// Parts of all expressions, if every name were replaced by what it names.
+    written: u64,
     /// By column: the size of the expression that it stands for, if every name were replaced by what it names.
     meanings: Vec<u64>,
 }
@@ -179,12 +204,22 @@ impl Size {
         self.deep = self.deep.max(other.deep);
         self.plans_deep = self.plans_deep.max(other.plans_deep);
         self.columns = self.columns.saturating_add(other.columns);
+        self.paths = self.paths.saturating_add(other.paths);
+        self.lookups = self.lookups.saturating_add(other.lookups);
+        self.written = self.written.saturating_add(other.written);
     }
 }
 
 /// Refuses a plan that is too large or too deep.
 pub(crate) fn plan(plan: &LogicalPlan) -> Result<()> {
     Measure::default().plan(plan).map(drop)
+}
+
+/// What the expressions of a plan refer to.
+struct Scope<'a> {
+    meaning: &'a dyn Fn(&Expr) -> u64,
+    /// The columns of its inputs.
+    among: u64,
 }
 
 /// Sizes by address: plans that are shared are looked at once.
@@ -197,6 +232,7 @@ impl Measure {
         if let Some(known) = self.0.get(&address) {
             return Ok(known.clone());
         }
+        deadline::check()?;
         let mut size = Size::default();
         let mut inputs = Vec::new();
         for input in plan.inputs() {
@@ -205,17 +241,25 @@ impl Measure {
             inputs.push((input, its.meanings));
         }
         let meaning = |expr: &Expr| {
-            let Expr::Column(column) = expr else { return 1 };
+            let column = match expr {
+                Expr::Column(column) => column,
+                Expr::Literal(value, _) => return 1 + value_bytes(value) / PART_BYTES,
+                _ => return 1,
+            };
             let found = inputs.iter().find_map(|(input, meanings)| {
                 let place = input.schema().maybe_index_of_column(column)?;
                 meanings.get(place).copied()
             });
             found.unwrap_or(1)
         };
+        let among = inputs.iter().map(|(input, _)| input.schema().fields().len() as u64);
+        let scope = Scope { meaning: &meaning, among: among.sum() };
         let mut meanings = Vec::new();
         plan.apply_expressions(|expr| {
-            let its = self.expr(expr, &meaning)?;
-            meanings.push(its.meanings.first().copied().unwrap_or(1));
+            let its = self.expr(expr, &scope)?;
+            let means = its.meanings.first().copied().unwrap_or(1);
+            size.written = size.written.saturating_add(means);
+            meanings.push(means);
             size.add(&its);
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -243,15 +287,19 @@ impl Measure {
         Ok(size)
     }
 
-    fn expr(&mut self, expr: &Expr, meaning: &dyn Fn(&Expr) -> u64) -> Result<Size> {
-        let mut size = Size { nodes: 1, ..Size::default() };
-        let mut means = meaning(expr);
+    fn expr(&mut self, expr: &Expr, scope: &Scope<'_>) -> Result<Size> {
+        let names = u64::from(matches!(expr, Expr::Column(_)));
+        let mut size = Size { nodes: 1, names, ..Size::default() };
+        let mut means = (scope.meaning)(expr);
         expr.apply_children(|child| {
-            let its = self.expr(child, meaning)?;
+            let its = self.expr(child, scope)?;
+            size.names = size.names.saturating_add(its.names);
             means = means.saturating_add(its.meanings.first().copied().unwrap_or(1));
             size.add(&its);
             Ok(TreeNodeRecursion::Continue)
         })?;
+        size.paths = size.paths.saturating_add(size.nodes);
+        size.lookups = size.lookups.saturating_add(size.names.saturating_mul(scope.among));
         let inside = match expr {
             Expr::ScalarSubquery(subquery) => Some(subquery),
             Expr::Exists(exists) => Some(&exists.subquery),
@@ -292,27 +340,46 @@ fn check(size: &Size) -> Result<()> {
     if size.nodes > NODES_MAX {
         return Err(too_much(format!("{} parts", size.nodes), NODES_MAX));
     }
+    if size.paths > PATHS_MAX || size.lookups > LOOKUPS_MAX {
+        let reason = "the statement's expressions are too long and too deep; write them in parts";
+        return Err(DataFusionError::Plan(reason.to_owned()));
+    }
+    if size.written > WRITTEN_MAX {
+        return Err(too_much(format!("{} parts written out", size.written), WRITTEN_MAX));
+    }
     if size.columns > COLUMNS_MAX {
         return Err(too_much(format!("{} columns", size.columns), COLUMNS_MAX));
     }
     Ok(())
 }
 
-/// Bytes of the values that a plan holds: those in its text, and those that folding made.
-pub(crate) fn literals(plan: &LogicalPlan) -> Result<u64> {
+/// Bytes of a value beside itself. A null of a fixed size takes as much as a value.
+fn value_bytes(value: &ScalarValue) -> u64 {
+    let size = value.size().saturating_sub(size_of_val(value)) as u64;
+    match arrowsmith_flight::ipc::width(&value.data_type()) {
+        0 | 1 => size,
+        width => size.max(width),
+    }
+}
+
+/// Bytes of the values that a plan holds: those in its text, those that folding made, and those of its parameters, as
+/// often as these are named.
+pub(crate) fn literals(plan: &LogicalPlan, parameters: &[ScalarValue]) -> Result<u64> {
+    let sizes: Vec<u64> = parameters.iter().map(value_bytes).collect();
     let mut bytes = 0_u64;
     plan.apply_with_subqueries(|plan| {
         plan.apply_expressions(|expr| {
             expr.apply(|expr| {
-                if let Expr::Literal(value, _) = expr {
-                    let size = value.size().saturating_sub(size_of_val(value)) as u64;
-                    // A null of a fixed size takes as much as a value.
-                    let wide = match arrowsmith_flight::ipc::width(&value.data_type()) {
-                        0 | 1 => 0,
-                        width => width,
-                    };
-                    bytes = bytes.saturating_add(size.max(wide));
-                }
+                let its = match expr {
+                    Expr::Literal(value, _) => value_bytes(value),
+                    Expr::Placeholder(placeholder) => {
+                        let number = placeholder.id.trim_start_matches('$').parse::<usize>();
+                        let place = number.ok().and_then(|number| number.checked_sub(1));
+                        place.and_then(|place| sizes.get(place).copied()).unwrap_or(0)
+                    }
+                    _ => 0,
+                };
+                bytes = bytes.saturating_add(its);
                 Ok(TreeNodeRecursion::Continue)
             })
         })

@@ -6,7 +6,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -18,7 +18,9 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::execution::{
+    FunctionRegistry as _, SessionState, SessionStateBuilder, TaskContext,
+};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -27,15 +29,19 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 use futures_util::{FutureExt, StreamExt};
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
+use crate::balance::{BalanceChains, shallow};
 use crate::budget::{Budget, QueryPool};
+use crate::clock::{Clock, Planners, unplanned};
+use crate::deadline::{self, TimedOperators};
 use crate::guard::GuardFunctions;
+use crate::instants::ExactInstants;
 use crate::pace::paced;
 use crate::tables::Tables;
 use crate::text::{numbered, status};
-use crate::{CATALOG, SCHEMA, SqlOptions, bounds};
+use crate::{CATALOG, SCHEMA, SqlOptions, bounds, counts};
 
 /// Batches of a result that nobody has taken, at most.
 const AHEAD_BATCHES: usize = 2;
@@ -55,13 +61,13 @@ const LITERAL_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans and runs statements.
 pub(crate) struct Engine {
+    catalog: Arc<Catalog>,
     base: SessionState,
     pool: Arc<dyn MemoryPool>,
     environment: Arc<RuntimeEnv>,
     query_bytes_max: usize,
     query_time: Option<Duration>,
-    /// One permit for each statement that is being planned.
-    planners: Arc<Semaphore>,
+    planners: Planners,
     /// Taken out when the engine is dropped: a runtime must not end by a drop inside of another one.
     runtime: Option<Runtime>,
     /// Reads datasets, on stacks of the common size: a query has many such threads.
@@ -116,13 +122,20 @@ impl Engine {
             .with_default_features()
             // Functions that are handed functions: what they make of a list nobody can bound.
             .with_higher_order_functions(Vec::new())
-            .with_analyzer_rule(Arc::new(GuardFunctions))
+            .with_analyzer_rules(deadline::analyzer_rules(
+                Arc::new(ExactInstants),
+                Arc::new(GuardFunctions),
+            ))
+            .with_optimizer_rules(deadline::optimizer_rules(Arc::new(BalanceChains)))
+            .with_physical_optimizer_rules(deadline::physical_rules())
             .build();
+        let mut base = base;
+        base.register_expr_planner(Arc::new(TimedOperators)).map_err(refuse)?;
         let readers = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("arrowsmith-sql-read")
             .build()?;
-        let tables = Tables { catalog, readers: readers.handle().clone() };
+        let tables = Tables { catalog: Arc::clone(&catalog), readers: readers.handle().clone() };
         let context = SessionContext::new_with_state(base);
         context.register_catalog(CATALOG, Arc::new(tables));
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -132,12 +145,13 @@ impl Engine {
             .enable_all()
             .build()?;
         Ok(Self {
+            catalog,
             base: context.state(),
             pool,
             environment,
             query_bytes_max: options.query_bytes_max,
             query_time: options.query_time,
-            planners: Arc::new(Semaphore::new(threads)),
+            planners: Planners::new(threads),
             runtime: Some(runtime),
             readers: Some(readers),
         })
@@ -165,26 +179,47 @@ impl Engine {
     /// A task of a query on the runtime.
     fn task(&self) -> Result<Task, Status> {
         Ok(Task {
+            catalog: Arc::clone(&self.catalog),
             session: self.session()?,
-            clock: Clock { left: self.query_time, all: self.query_time },
-            planners: Arc::clone(&self.planners),
+            clock: Clock::new(self.query_time),
+            planners: self.planners.clone(),
         })
     }
 
     /// Looks at a statement.
     pub(crate) async fn describe(&self, sql: &str) -> Result<Described, Status> {
+        let _waits = self.planners.waits(sql)?;
         bounds::text(sql)?;
-        let (mut task, sql) = (self.task()?, sql.to_owned());
-        let described = self.runtime()?.spawn(async move {
-            let Task { session, clock, planners } = &mut task;
-            let session = session.clone();
-            let described = clock.planned(planners, async move {
-                let read = read(session, &sql).await?;
+        let (task, sql) = (self.task()?, sql.to_owned());
+        let mut described = self.runtime()?.spawn(async move {
+            let Task { catalog, session, mut clock, planners } = task;
+            let described = clock.planned(&planners, async move {
+                let read = read(session, &catalog, &sql).await?;
                 Ok(Described { schema: schema(&read.plan), parameters: parameters(&read.plan)? })
             });
             described.await
         });
-        described.await.map_err(|_| unplanned())?
+        // A caller that is gone ends it.
+        let _guard = Abort(described.abort_handle());
+        (&mut described).await.map_err(|_| unplanned())?
+    }
+
+    /// Plans a statement on this thread, its parameters all null; the number of its columns.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn plan_here(&self, sql: &str) -> Result<usize, Status> {
+        bounds::text(sql)?;
+        let session = self.session()?;
+        let (deadline, _waiting) = crate::clock::deadline();
+        let runtime = self.runtime()?;
+        deadline.run(|| {
+            runtime.block_on(async {
+                let read = read(session, &self.catalog, sql).await?;
+                let count = parameters(&read.plan)?.fields().len();
+                let row = (count > 0).then(|| vec![ScalarValue::Null; count]);
+                let (plan, _) = executable(&read, row).await?;
+                Ok(plan.schema().fields().len())
+            })
+        })
     }
 
     /// Runs a statement once for each row of parameters; once, without any.
@@ -193,6 +228,7 @@ impl Engine {
         sql: String,
         parameters: Vec<Parameters>,
     ) -> Result<(SchemaRef, Batches), Status> {
+        let waits = self.planners.waits(&sql)?;
         bounds::text(&sql)?;
         let task = self.task()?;
         let (tell, told) = oneshot::channel();
@@ -211,7 +247,9 @@ impl Engine {
         });
         // Dropping the batches ends the query.
         let guard = Abort(task.abort_handle());
-        let schema = match told.await {
+        let told = told.await;
+        drop(waits);
+        let schema = match told {
             Ok(schema) => schema,
             Err(_) => {
                 return Err(match receiver.recv().await {
@@ -228,10 +266,6 @@ impl Engine {
     }
 }
 
-fn unplanned() -> Status {
-    Status::internal("sql: the statement could not be planned")
-}
-
 struct Abort(tokio::task::AbortHandle);
 
 impl Drop for Abort {
@@ -240,50 +274,12 @@ impl Drop for Abort {
     }
 }
 
-/// The time that a query has left. The time for which it waits for its reader is not counted.
-struct Clock {
-    left: Option<Duration>,
-    all: Option<Duration>,
-}
-
-impl Clock {
-    async fn count<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Status> {
-        let Some(left) = self.left else { return Ok(work.await) };
-        let start = Instant::now();
-        let done = tokio::time::timeout(left, work).await;
-        self.left = Some(left.saturating_sub(start.elapsed()));
-        done.map_err(|_| {
-            let seconds = self.all.unwrap_or_default().as_secs();
-            Status::deadline_exceeded(format!("sql: the query took more than {seconds} s"))
-        })
-    }
-
-    /// Work on a plan, on a thread that waits for nobody. Whoever is late leaves it to end by itself.
-    async fn planned<T: Send + 'static>(
-        &mut self,
-        planners: &Arc<Semaphore>,
-        work: impl Future<Output = Result<T, Status>> + Send + 'static,
-    ) -> Result<T, Status> {
-        let planners = Arc::clone(planners);
-        let done = self.count(async move {
-            let permit = planners.acquire_owned().await.ok();
-            let handle = tokio::runtime::Handle::current();
-            let thread = tokio::task::spawn_blocking(move || {
-                let result = handle.block_on(work);
-                drop(permit);
-                result
-            });
-            thread.await
-        });
-        done.await?.map_err(|_| unplanned())?
-    }
-}
-
 /// A query on its way.
 struct Task {
+    catalog: Arc<Catalog>,
     session: SessionState,
     clock: Clock,
-    planners: Arc<Semaphore>,
+    planners: Planners,
 }
 
 impl Task {
@@ -294,8 +290,9 @@ impl Task {
         tell: oneshot::Sender<SchemaRef>,
         sender: &mpsc::Sender<Result<RecordBatch, Error>>,
     ) -> Result<(), Status> {
-        let Self { session, mut clock, planners } = self;
-        let read = clock.planned(&planners, async move { read(session, &sql).await }).await?;
+        let Self { catalog, session, mut clock, planners } = self;
+        let read = clock.planned(&planners, async move { read(session, &catalog, &sql).await });
+        let read = read.await?;
         let schema = schema(&read.plan);
         if tell.send(Arc::clone(&schema)).is_err() {
             return Ok(());
@@ -328,13 +325,15 @@ fn carried_status(error: Error) -> Status {
 }
 
 /// Reads a statement; others than those that read are refused.
-async fn read(state: SessionState, sql: &str) -> Result<Read, Status> {
+async fn read(state: SessionState, catalog: &Catalog, sql: &str) -> Result<Read, Status> {
     let sql = numbered(sql);
     let dialect = state.config().options().sql_parser.dialect;
     let statement = state.sql_to_statement(&sql, &dialect).map_err(|error| status(&error))?;
     reads(&statement)?;
     bounds::tables(&statement)?;
-    let plan = state.statement_to_plan(statement).await.map_err(|error| status(&error))?;
+    counts::statement(&statement, catalog)?;
+    let plan = state.statement_to_plan(statement).await.and_then(shallow);
+    let plan = plan.map_err(|error| status(&error))?;
     // No CREATE EXTERNAL TABLE, no COPY TO, no SET: nothing that opens a file or changes the session.
     let only =
         SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
@@ -380,17 +379,18 @@ async fn executable(
     let plan = match row {
         None => read.plan.clone(),
         Some(row) => {
+            // A value is copied to wherever its parameter is named.
+            affordable(bounds::literals(&read.plan, &row).map_err(refuse)?)?;
             let values = ParamValues::List(row.into_iter().map(Into::into).collect());
-            read.plan.clone().with_param_values(values).map_err(refuse)?
+            let plan = read.plan.clone().with_param_values(values).map_err(refuse)?;
+            bounds::plan(&plan).map_err(refuse)?;
+            plan
         }
     };
     let plan = read.state.optimize(&plan).map_err(refuse)?;
     bounds::plan(&plan).map_err(refuse)?;
-    let literals = bounds::literals(&plan).map_err(refuse)?;
-    if literals > LITERAL_BYTES_MAX {
-        let reason = format!("sql: values of {literals} bytes, of {LITERAL_BYTES_MAX} at most");
-        return Err(Status::resource_exhausted(reason));
-    }
+    let literals = bounds::literals(&plan, &[]).map_err(refuse)?;
+    affordable(literals)?;
     // A value of the statement may come to stand in every row of a batch.
     let rows = usize::try_from(REPEATED_BYTES / literals.max(1)).unwrap_or(BATCH_ROWS);
     let most = if bounds::repeats(&plan).map_err(refuse)? { JOINED_ROWS } else { BATCH_ROWS };
@@ -401,6 +401,15 @@ async fn executable(
     let plan = planner.create_physical_plan(&plan, &state).await.map_err(refuse)?;
     let plan = paced(plan).map_err(refuse)?;
     Ok((plan, state.task_ctx()))
+}
+
+/// Refuses values that come to too much.
+fn affordable(bytes: u64) -> Result<(), Status> {
+    if bytes > LITERAL_BYTES_MAX {
+        let reason = format!("sql: values of {bytes} bytes, of {LITERAL_BYTES_MAX} at most");
+        return Err(Status::resource_exhausted(reason));
+    }
+    Ok(())
 }
 
 /// The parameters of a plan: their fields, in the order of their numbers.

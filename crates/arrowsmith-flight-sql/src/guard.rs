@@ -15,6 +15,7 @@ use datafusion::arrow::compute::kernels::concat_elements::concat_elements_dyn;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::logical_expr::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -25,6 +26,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use crate::budget::{Budget, hold};
+use crate::deadline;
 use crate::growth::{self, Call};
 
 /// A single value that a function makes, in bytes, at most: it may come to stand in every row.
@@ -74,6 +76,7 @@ impl AnalyzerRule for GuardFunctions {
                 schema.merge(&scan.projected_schema);
             }
             let names = NamePreserver::new(&plan);
+            deadline::check()?;
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
                 let guarded = expr.transform_up(|expr| guard(expr, &schema))?;
@@ -107,13 +110,7 @@ fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(Expr::ScalarFunction(call)))
         }
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::StringConcat, right }) => {
-            let both = BinaryExpr::new(left, Operator::StringConcat, right);
-            let to = Expr::BinaryExpr(both.clone()).get_type(schema)?;
-            let join = ScalarUDF::new_from_impl(Join::new(to));
-            let guarded = ScalarUDF::new_from_impl(Guarded { inner: Arc::new(join) });
-            let args = vec![*both.left, *both.right];
-            let call = ScalarFunction::new_udf(Arc::new(guarded), args);
-            Ok(Transformed::yes(Expr::ScalarFunction(call)))
+            joined(*left, *right, schema).map(Transformed::yes)
         }
         Expr::Cast(cast) => {
             check_width(cast.field.data_type())?;
@@ -124,6 +121,36 @@ fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::no(Expr::TryCast(cast)))
         }
         other => Ok(Transformed::no(other)),
+    }
+}
+
+/// `a || b` as a call; a chain of them is one call with many parts, or its depth would be asked for at every link.
+fn joined(left: Expr, right: Expr, schema: &DFSchema) -> Result<Expr> {
+    let (mut parts, made) = parts(left, schema)?;
+    let (others, other) = self::parts(right, schema)?;
+    parts.extend(others);
+    let to = BinaryTypeCoercer::new(&made, &Operator::StringConcat, &other).get_result_type()?;
+    let join = ScalarUDF::new_from_impl(Join::new(to, parts.len()));
+    let guarded = ScalarUDF::new_from_impl(Guarded { inner: Arc::new(join) });
+    Ok(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(guarded), parts)))
+}
+
+/// The parts of a side of `||`, and the type of the whole.
+fn parts(side: Expr, schema: &DFSchema) -> Result<(Vec<Expr>, DataType)> {
+    let made = match &side {
+        Expr::ScalarFunction(call) => {
+            let guarded = call.func.inner().downcast_ref::<Guarded>();
+            let join = guarded.and_then(|guarded| guarded.inner.inner().downcast_ref::<Join>());
+            join.map(|join| join.to.clone())
+        }
+        _ => None,
+    };
+    match (side, made) {
+        (Expr::ScalarFunction(call), Some(made)) => Ok((call.args, made)),
+        (side, _) => {
+            let made = side.get_type(schema)?;
+            Ok((vec![side], made))
+        }
     }
 }
 
@@ -198,7 +225,7 @@ impl ScalarUDFImpl for Guarded {
     }
 }
 
-/// `||`, as a function.
+/// `||`, as a function of all parts of a chain.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Join {
     to: DataType,
@@ -206,8 +233,8 @@ struct Join {
 }
 
 impl Join {
-    fn new(to: DataType) -> Self {
-        Self { to, signature: Signature::any(2, Volatility::Immutable) }
+    fn new(to: DataType, parts: usize) -> Self {
+        Self { to, signature: Signature::any(parts, Volatility::Immutable) }
     }
 }
 
@@ -231,10 +258,19 @@ impl ScalarUDFImpl for Join {
             Ok(cast(&side, &self.to)?)
         });
         let sides = sides.collect::<Result<Vec<ArrayRef>>>()?;
-        let [left, right] = sides.as_slice() else {
-            return Err(DataFusionError::Internal("|| has two sides".to_owned()));
-        };
-        let joined = concat_elements_dyn(left.as_ref(), right.as_ref())?;
+        // Neighbours first: what is joined is copied as often as the logarithm of their number.
+        let mut sides = sides;
+        while sides.len() > 1 {
+            let pairs = sides.chunks(2).map(|pair| match pair {
+                [left, right] => Ok(concat_elements_dyn(left.as_ref(), right.as_ref())?),
+                [one] => Ok(Arc::clone(one)),
+                _ => Err(DataFusionError::Internal("a pair has two sides".to_owned())),
+            });
+            sides = pairs.collect::<Result<Vec<ArrayRef>>>()?;
+        }
+        let joined = sides.pop();
+        let joined =
+            joined.ok_or_else(|| DataFusionError::Internal("|| has two sides".to_owned()))?;
         Ok(match folded {
             true => {
                 ColumnarValue::Scalar(datafusion::scalar::ScalarValue::try_from_array(&joined, 0)?)

@@ -3,7 +3,9 @@
 //!
 //! - `tables`: datasets as DataFusion's tables; projections, conditions and limits go down to our readers (`pushdown`).
 //! - `engine`: statements are planned and run, on threads of their own, and only if they read.
-//! - `bounds`: how large and how deep a statement may be; `growth`, `guard`, `budget`: what a query may take.
+//! - `bounds`, `counts`: how large and how deep a statement may be; `balance`: chains made shallow; `clock`, `deadline`:
+//!   when planning ends; `growth`, `guard`, `budget`: what a query may take.
+//! - `instants`: comparisons of times, exact.
 //! - `metadata`: the commands with which drivers look around.
 //! - `prepared`: statements with parameters, kept for their clients, a bounded number of them.
 //! - `service`: the commands of the protocol.
@@ -13,12 +15,20 @@
 
 #![forbid(unsafe_code)]
 
+mod balance;
 mod bounds;
 mod budget;
+mod clock;
+mod counts;
+mod deadline;
 mod engine;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod growth;
 mod guard;
 mod information;
+mod instants;
 mod metadata;
 mod pace;
 mod prepared;

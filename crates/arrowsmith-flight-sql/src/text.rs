@@ -43,8 +43,21 @@ pub(crate) fn numbered(sql: &str) -> String {
     out
 }
 
+/// What an error says, in bytes, at most: it travels in a header, of which clients take a few KiB.
+const REASON_BYTES_MAX: usize = 2_000;
+
 /// An error of DataFusion's as its caller is told.
 pub(crate) fn status(error: &DataFusionError) -> Status {
+    let whole = told(error);
+    let reason = whole.message();
+    if reason.len() <= REASON_BYTES_MAX {
+        return whole;
+    }
+    let cut = reason.get(..reason.floor_char_boundary(REASON_BYTES_MAX)).unwrap_or_default();
+    Status::new(whole.code(), format!("{cut}…"))
+}
+
+fn told(error: &DataFusionError) -> Status {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(reason) => {
             Status::resource_exhausted(format!("sql: {reason}"))

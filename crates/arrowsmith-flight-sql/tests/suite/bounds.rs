@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_flight::sql::{CommandStatementQuery, ProstMessageExt};
 use arrowsmith_flight_sql::SqlOptions;
 use tonic_prost::prost::Message as _;
@@ -73,11 +74,57 @@ fn deep(form: &str, n: usize) -> String {
         "at time zone" => chain("now()", " at time zone 'utc'"),
         "case arms" => format!("select case {} end from rows", "when a = 1 then 2 ".repeat(n)),
         "parameters" => chain("$1::bigint", "+$1"),
+        "conditions" => chain("a from rows where a+1<>0", " and a+1<>7"),
+        "casts twice" => chain("a", "::bigint::int") + " from rows",
+        "having" => {
+            let parts: Vec<_> = (0..n).map(|n| format!("sum(a+{n})>1")).collect();
+            format!("select a from rows group by a having {}", parts.join(" and "))
+        }
+        "group by" => format!("select count(*) from rows group by a{}", ", 'x'".repeat(n)),
+        "order by" => format!("select a from rows order by a{}", ", a+1".repeat(n)),
+        "cube" => {
+            let keys: Vec<_> = (0..=n).map(|n| format!("a+{n}")).collect();
+            format!("select count(*) from rows group by cube({})", keys.join(", "))
+        }
+        "cubes" => {
+            let cubes: Vec<_> = (0..n).map(|n| format!("cube(a+{n}, a-{n}-1)")).collect();
+            format!("select count(*) from rows group by {}", cubes.join(", "))
+        }
+        "windows" => {
+            (0..n).fold("select a".to_owned(), |sql, n| {
+                format!("{sql}, sum(a) over (partition by s order by a+{n}) as w{n}")
+            }) + " from rows"
+        }
+        "named windows" => {
+            let windows: Vec<_> = (0..n).map(|n| format!("w{n} as (order by a+{n})")).collect();
+            format!("select a from rows window {}", windows.join(", "))
+        }
+        "window keys" => {
+            format!("select sum(a) over (partition by a{}) from rows", ", a+1".repeat(n))
+        }
+        "aggregates" => (0..n).fold("select 0".to_owned(), |sql, n| format!("{sql}, sum({n})")),
+        "arguments" => format!("select greatest(a{}) from rows", ",a".repeat(n)),
+        "aggregate keys" => format!("select array_agg(a order by a{}) from rows", ",a".repeat(n)),
+        "many with" => {
+            let tables: Vec<_> = (0..n).map(|n| format!("t{n} as (select {n})")).collect();
+            format!("with r as (select 1), {} select * from r", tables.join(", "))
+        }
+        "wide values" => format!("select * from (values (0{}))", ",1".repeat(n)),
+        "many selects" => format!(
+            "select 1{}",
+            format!(" union all select {}", "a as b,".repeat(200) + "1").repeat(n)
+        ),
+        "many subqueries" => {
+            (0..n).fold("select 0".to_owned(), |sql, n| format!("{sql}, (select {n}) as q{n}"))
+        }
+        "lateral" => (0..n).fold("select 1 from rows r".to_owned(), |sql, n| {
+            format!("{sql}, lateral (select r.a+{n}) t{n}")
+        }),
         other => panic!("{other}"),
     }
 }
 
-const FORMS: [&str; 37] = [
+const FORMS: [&str; 55] = [
     "plus",
     "times column",
     "or",
@@ -115,6 +162,24 @@ const FORMS: [&str; 37] = [
     "at time zone",
     "case arms",
     "parameters",
+    "conditions",
+    "casts twice",
+    "having",
+    "group by",
+    "order by",
+    "cube",
+    "cubes",
+    "windows",
+    "named windows",
+    "window keys",
+    "aggregates",
+    "arguments",
+    "aggregate keys",
+    "many with",
+    "wide values",
+    "many selects",
+    "many subqueries",
+    "lateral",
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,7 +223,6 @@ async fn what_people_write_is_answered() {
         ("and", 1_000),
         ("or of texts", 400),
         ("plus", 1_000),
-        ("join texts", 100),
         ("join columns", 100),
         ("union all", 60),
         ("in list", 20_000),
@@ -168,11 +232,141 @@ async fn what_people_write_is_answered() {
         ("columns", 1_000),
         ("joins", 10),
         ("subqueries", 10),
+        ("conditions", 1_000),
+        ("join texts", 300),
+        ("having", 100),
+        ("group by", 100),
+        ("order by", 50),
+        ("cube", 6),
+        ("cubes", 3),
+        ("windows", 10),
+        ("window keys", 10),
+        ("aggregates", 100),
+        ("arguments", 1_000),
+        ("many with", 200),
+        ("many subqueries", 20),
     ] {
         if let Err(error) = sql.query(&deep(form, n)).await {
             panic!("{form} {n}: {error}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_long_to_plan_is_refused_by_its_counts() {
+    let sql = Sql::new().await;
+    for (form, n, expected) in [
+        ("columns", 2_001, "columns are more than 2000"),
+        ("aggregates", 3_000, "columns are more than 2000"),
+        ("wide values", 2_001, "columns of VALUES are more than 2000"),
+        ("many selects", 60, "columns of all queries are more than 10000"),
+        ("group by", 501, "expressions of GROUP BY are more than 500"),
+        ("cube", 12, "sets of GROUP BY are more than 4096"),
+        ("cube", 499, "sets of GROUP BY are more than 4096"),
+        ("cubes", 7, "sets of GROUP BY are more than 4096"),
+        ("order by", 100, "expressions of ORDER BY are more than 100"),
+        ("aggregate keys", 100, "keys of a function are more than 100"),
+        ("windows", 101, "windows are more than 100"),
+        ("named windows", 101, "windows are more than 100"),
+        ("window keys", 50, "keys of a window are more than 50"),
+        ("arguments", 2_000, "arguments of a function are more than 2000"),
+        ("joins", 64, "tables of FROM are more than 64"),
+        ("comma joins", 64, "tables of FROM are more than 64"),
+        ("many with", 500, "queries are more than 500"),
+        ("many subqueries", 500, "queries are more than 500"),
+        ("plus", 1_300, "expressions in one another are more than 1200"),
+        ("join texts", 1_300, "expressions in one another are more than 1200"),
+        ("casts twice", 700, "expressions in one another are more than 1200"),
+        ("or", 60_000, "operators are more than"),
+        ("in list", 300_000, "words and signs are more than"),
+    ] {
+        let statement = deep(form, n);
+        let mut asked = sql.ask(&statement).await;
+        let command = CommandStatementQuery { query: statement.clone(), transaction_id: None };
+        let schema = sql.schema(command.as_any().encode_to_vec()).await;
+        asked.push(schema.map_err(|status| status.message().to_owned()));
+        asked.extend(sql.ask(&format!("explain {statement}")).await);
+        for answer in asked {
+            let error = answer.unwrap_err();
+            assert!(error.contains(expected), "{form} {n}: {error}");
+        }
+    }
+    sql.lives().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_chains_mean_what_they_say() {
+    let sql = Sql::new().await;
+    let parts = |part: &str, by: &str| {
+        (0..200).map(|n| part.replace('N', &n.to_string())).collect::<Vec<_>>().join(by)
+    };
+    for (condition, expected) in [
+        (parts("a <> N + 3", " and "), "1\n2"),
+        (parts("a + 1 <> N + 4", " and "), "1\n2"),
+        (parts("a = N + 2", " or "), "2\n3"),
+        // Of the third row `s` is null: neither true nor false.
+        (parts("s <> 'xN'", " and "), "1\n2"),
+        (parts("s = 'xN'", " or ") + " or a = 3", "3"),
+        (format!("not ({})", parts("s || 'y' <> 'xN'", " and ")), ""),
+        (format!("({}) and ({})", parts("a <> N + 3", " and "), parts("a = N + 2", " or ")), "2"),
+    ] {
+        let statement = format!("select a from rows where {condition} order by a");
+        assert_eq!(sql.text(&statement).await, expected, "{condition}");
+        let statement = format!("select a from rows group by a, s having {condition} order by a");
+        assert_eq!(sql.text(&statement).await, expected, "having {condition}");
+    }
+    let statement = format!("select {} from rows order by a", parts("s", " || '-' || a || "));
+    assert_eq!(
+        sql.text(&statement).await.lines().map(|line| line.len()).collect::<Vec<_>>(),
+        [200 * 3 + 199 * 2, 200 * 3 + 199 * 2]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_statements_than_planners_are_all_answered() {
+    let sql = std::sync::Arc::new(Sql::new().await);
+    let statement = deep("columns", 400);
+    let ask = |statement: &str| {
+        let (sql, statement) = (std::sync::Arc::clone(&sql), statement.to_owned());
+        tokio::spawn(async move { sql.query(&statement).await.map(drop) })
+    };
+    let gone: Vec<_> = (0..20).map(|_| ask(&statement)).collect();
+    let stay: Vec<_> = (0..20).map(|_| ask(&statement)).collect();
+    // A caller that is gone leaves its place to the others.
+    gone.iter().for_each(tokio::task::JoinHandle::abort);
+    for one in stay {
+        one.await.unwrap().unwrap();
+    }
+    sql.lives().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_is_named_often_is_counted_as_often() {
+    let sql = Sql::new().await;
+    let row = |text: &str| {
+        let texts: ArrayRef = std::sync::Arc::new(StringArray::from(vec![text]));
+        RecordBatch::try_from_iter([("1", texts)]).unwrap()
+    };
+    let often = |times: usize| {
+        format!("select a from rows where s in ('x'{}) order by a", ", $1".repeat(times))
+    };
+    let found = sql.bound(&often(5_000), row("two")).await.unwrap();
+    assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
+    for times in [20, 1_000, 100_000] {
+        let error = sql.bound(&often(times), row(&"y".repeat(1 << 20))).await.unwrap_err();
+        assert!(error.contains("values of"), "{times}: {error}");
+    }
+    // The same by names, which the optimizer replaces by what they name.
+    let long = "y".repeat(500_000);
+    let names = ", x".repeat(1_000);
+    for statement in [
+        format!("select a from (select a, s, '{long}' as x from rows) t where s in ('x'{names})"),
+        format!("select concat(s{names}) from (select s, '{long}' as x from rows) t"),
+    ] {
+        let error = sql.query(&statement).await.unwrap_err();
+        assert!(error.contains("parts"), "{error}");
+    }
+    sql.lives().await;
 }
 
 /// Functions that make much of little.

@@ -70,6 +70,31 @@ impl Sql {
         batches.try_collect().await.map_err(|e| e.to_string())
     }
 
+    /// How many rows a statement gives, and the names of its columns in the stream.
+    pub async fn columns(&self, sql: &str) -> (usize, Vec<String>) {
+        let mut client = self.client();
+        let info = client.execute(sql.to_owned(), None).await.unwrap();
+        let mut batches = client.do_get(info.endpoint[0].ticket.clone().unwrap()).await.unwrap();
+        let mut rows = 0;
+        while let Some(batch) = batches.try_next().await.unwrap() {
+            rows += batch.num_rows();
+        }
+        let schema = batches.schema().unwrap();
+        (rows, schema.fields().iter().map(|field| field.name().clone()).collect())
+    }
+
+    /// What a statement gives with one row of parameters.
+    pub async fn bound(&self, sql: &str, row: RecordBatch) -> Result<Vec<RecordBatch>, String> {
+        let mut client = self.client();
+        let prepared = client.prepare(sql.to_owned(), None).await;
+        let mut prepared = prepared.map_err(|e| e.to_string())?;
+        prepared.set_parameters(row).map_err(|e| e.to_string())?;
+        let info = prepared.execute().await.map_err(|e| e.to_string())?;
+        let ticket = info.endpoint[0].ticket.clone().unwrap();
+        let batches = client.do_get(ticket).await.map_err(|e| e.to_string())?;
+        batches.try_collect().await.map_err(|e| e.to_string())
+    }
+
     /// The rows of a statement as text.
     pub async fn text(&self, sql: &str) -> String {
         match self.query(sql).await {

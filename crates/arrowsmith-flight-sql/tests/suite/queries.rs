@@ -73,3 +73,79 @@ async fn what_is_served_describes_itself() {
     assert!(sql.text("describe rows").await.contains("tags"));
     assert!(sql.text("explain select a from rows").await.contains("plan"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_empty_has_its_columns() {
+    let sql = Sql::new().await;
+    for (statement, columns) in [
+        ("select a, s as b from rows where a > 99", vec!["a", "b"]),
+        ("select a, tags from rows limit 0", vec!["a", "tags"]),
+        ("select count(*) c, s from rows where false group by s", vec!["c", "s"]),
+        (
+            "select * from information_schema.views",
+            vec!["table_catalog", "table_schema", "table_name", "definition"],
+        ),
+    ] {
+        let (rows, found) = sql.columns(statement).await;
+        assert_eq!(
+            (rows, found),
+            (0, columns.iter().map(|name| (*name).to_owned()).collect()),
+            "{statement}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_is_as_long_as_a_header_may_be() {
+    let sql = Sql::new().await;
+    let long = "x".repeat(100_000);
+    for statement in [
+        format!("select {long} from rows"),
+        format!("select a from {long}"),
+        format!("select '{long}'::int from rows"),
+    ] {
+        let error = sql.query(&statement).await.unwrap_err();
+        assert!(error.contains("xxx") && error.len() < 8_000, "{} bytes", error.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instants_finer_than_their_column_are_compared_exactly() {
+    let sql = Sql::new().await;
+    let half = "'1970-01-01T00:00:00.0025'";
+    for (condition, expected) in [
+        ("t = timestamp HALF", ""),
+        ("timestamp HALF = t", ""),
+        ("t = HALF", ""),
+        ("t <> timestamp HALF", "1\n2\n3"),
+        ("not (t = timestamp HALF)", "1\n2\n3"),
+        ("t < timestamp HALF", "1\n2"),
+        ("t <= timestamp HALF", "1\n2"),
+        ("timestamp HALF > t", "1\n2"),
+        ("t > timestamp HALF", "3"),
+        ("t >= timestamp HALF", "3"),
+        ("t between timestamp '1970-01-01T00:00:00.0015' and timestamp HALF", "2"),
+        ("t not between timestamp '1970-01-01T00:00:00.001' and timestamp HALF", "3"),
+        ("t in (timestamp HALF, timestamp '1970-01-01T00:00:00.003')", "3"),
+        ("t in (timestamp HALF)", ""),
+        ("t not in (timestamp HALF)", "1\n2\n3"),
+        ("t = timestamp '1970-01-01T00:00:00.002'", "2"),
+        ("t = '1970-01-01T00:00:00.002000'", "2"),
+        ("t < timestamp '1969-12-31T23:59:59.9995'", ""),
+        ("t > timestamp '1969-12-31T23:59:59.9995'", "1\n2\n3"),
+        ("t is distinct from timestamp HALF", "1\n2\n3"),
+        ("nullif(t, t) = timestamp HALF", ""),
+        ("nullif(t, t) <> timestamp HALF", ""),
+        // Whoever asks for the cut has it.
+        ("t = arrow_cast(HALF, 'Timestamp(Millisecond, None)')", "2"),
+    ] {
+        for zone in ["None", "Some(\"UTC\")"] {
+            let condition = condition.replace("HALF", half);
+            let statement = format!(
+                "select a from (select a, arrow_cast(a, 'Timestamp(Millisecond, {zone})') t \
+                 from rows) where {condition} order by a"
+            );
+            assert_eq!(sql.text(&statement).await, expected, "{statement}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How many parts of each kind a statement may have, counted before it is planned.
+//!
+//! Planning takes its time for most parts once, as for the values of an IN list; for some it takes the square of their
+//! number (columns against columns, tables against tables) or all their combinations (CUBE), in steps that nothing can
+//! stop. So each kind has a limit of its own, far above what people and tools write: the longest step takes seconds.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use arrowsmith_flight::Catalog;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr,
+    NamedWindowExpr, ObjectName, OrderByKind, Query, Select, SetExpr, Visit, Visitor, WindowSpec,
+    WindowType,
+};
+use tonic::Status;
+
+use crate::bounds::refuse;
+
+/// Columns that a SELECT names, and columns of VALUES, at most.
+const COLUMNS_MAX: usize = 2_000;
+
+/// Columns of all of them together, at most.
+const COLUMNS_ALL_MAX: usize = 10_000;
+
+/// Expressions of a GROUP BY, at most.
+const GROUPS_MAX: usize = 500;
+
+/// Sets that GROUPING SETS, CUBE and ROLLUP come to, at most.
+const SETS_MAX: usize = 4_096;
+
+/// Expressions of an ORDER BY, at most.
+const KEYS_MAX: usize = 100;
+
+/// Calls with OVER in a statement, at most; expressions of PARTITION BY and ORDER BY of one of them, and of all.
+const WINDOWS_MAX: usize = 100;
+const WINDOW_KEYS_MAX: usize = 50;
+const WINDOW_KEYS_ALL_MAX: usize = 500;
+
+/// Arguments of a function, at most.
+const ARGUMENTS_MAX: usize = 2_000;
+
+/// Tables of a FROM, at most.
+const TABLES_MAX: usize = 64;
+
+/// Queries in a statement, at most: subqueries, tables of WITH, itself.
+const QUERIES_MAX: usize = 500;
+
+/// Columns of all tables that a statement names, at most, if it names more than one.
+const WIDTH_MAX: usize = 20_000;
+
+/// Expressions inside of one another, at most, those not counted that AND and OR join: their chains are made shallow.
+const DEPTH_MAX: usize = 1_200;
+
+/// Refuses a statement with too many parts of a kind.
+pub(crate) fn statement(statement: &Statement, catalog: &Catalog) -> Result<(), Status> {
+    let mut counts = Counts::of(catalog);
+    let found = match statement {
+        Statement::Statement(inner) => inner.visit(&mut counts),
+        Statement::Explain(explain) => return self::statement(&explain.statement, catalog),
+        _ => ControlFlow::Continue(()),
+    };
+    match found {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break((what, count, most)) => {
+            Err(refuse(format!("{count} {what} are more than {most}")))
+        }
+    }
+}
+
+/// What there is too much of, how much, and how much there may be.
+type TooMany = (&'static str, usize, usize);
+
+fn limit(what: &'static str, count: usize, most: usize) -> ControlFlow<TooMany> {
+    match count > most {
+        true => ControlFlow::Break((what, count, most)),
+        false => ControlFlow::Continue(()),
+    }
+}
+
+struct Counts<'a> {
+    catalog: &'a Catalog,
+    depth: usize,
+    columns: usize,
+    windows: usize,
+    window_keys: usize,
+    queries: usize,
+    /// Columns of the tables named so far.
+    width: usize,
+    /// By name: columns of tables, which are looked up once.
+    widths: HashMap<String, usize>,
+}
+
+impl<'a> Counts<'a> {
+    fn of(catalog: &'a Catalog) -> Self {
+        Self {
+            catalog,
+            depth: 0,
+            columns: 0,
+            windows: 0,
+            window_keys: 0,
+            queries: 0,
+            width: 0,
+            widths: HashMap::new(),
+        }
+    }
+
+    fn columns(&mut self, what: &'static str, count: usize) -> ControlFlow<TooMany> {
+        limit(what, count, COLUMNS_MAX)?;
+        self.columns = self.columns.saturating_add(count);
+        limit("columns of all queries", self.columns, COLUMNS_ALL_MAX)
+    }
+
+    /// A table of WITH has, as far as anybody knows before it is planned, as many columns as the widest table.
+    fn width_of(&mut self, name: &str) -> usize {
+        if let Some(width) = self.widths.get(name) {
+            return *width;
+        }
+        let width = match self.catalog.get(name) {
+            Some(dataset) => dataset.current().schema.fields().len(),
+            None => return self.widths.values().copied().max().unwrap_or(1),
+        };
+        self.widths.insert(name.to_owned(), width);
+        width
+    }
+
+    fn window(&mut self, window: &WindowSpec) -> ControlFlow<TooMany> {
+        self.windows += 1;
+        limit("windows", self.windows, WINDOWS_MAX)?;
+        let keys = window.partition_by.len() + window.order_by.len();
+        limit("keys of a window", keys, WINDOW_KEYS_MAX)?;
+        self.window_keys += keys;
+        limit("keys of windows", self.window_keys, WINDOW_KEYS_ALL_MAX)
+    }
+
+    fn function(&mut self, function: &Function) -> ControlFlow<TooMany> {
+        if let FunctionArguments::List(list) = &function.args {
+            limit("arguments of a function", list.args.len(), ARGUMENTS_MAX)?;
+            for clause in &list.clauses {
+                if let FunctionArgumentClause::OrderBy(keys) = clause {
+                    limit("keys of a function", keys.len(), KEYS_MAX)?;
+                }
+            }
+        }
+        match &function.over {
+            Some(WindowType::WindowSpec(window)) => self.window(window),
+            Some(WindowType::NamedWindow(_)) => {
+                self.windows += 1;
+                limit("windows", self.windows, WINDOWS_MAX)
+            }
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Sets that one expression of GROUP BY comes to.
+fn sets(expr: &Expr) -> usize {
+    match expr {
+        Expr::Cube(keys) => u32::try_from(keys.len())
+            .ok()
+            .and_then(|keys| 1_usize.checked_shl(keys))
+            .unwrap_or(usize::MAX),
+        Expr::Rollup(keys) => keys.len() + 1,
+        Expr::GroupingSets(all) => all.len(),
+        _ => 1,
+    }
+}
+
+/// Expressions in one expression of GROUP BY.
+fn keys(expr: &Expr) -> usize {
+    match expr {
+        Expr::Cube(keys) | Expr::Rollup(keys) | Expr::GroupingSets(keys) => {
+            keys.iter().map(Vec::len).sum()
+        }
+        _ => 1,
+    }
+}
+
+impl Visitor for Counts<'_> {
+    type Break = TooMany;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<TooMany> {
+        self.queries += 1;
+        limit("queries", self.queries, QUERIES_MAX)?;
+        if let Some(order) = &query.order_by
+            && let OrderByKind::Expressions(keys) = &order.kind
+        {
+            limit("expressions of ORDER BY", keys.len(), KEYS_MAX)?;
+        }
+        if let SetExpr::Values(values) = &*query.body {
+            let widest = values.rows.iter().map(|row| row.content.len()).max().unwrap_or(0);
+            self.columns("columns of VALUES", widest)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<TooMany> {
+        self.columns("columns", select.projection.len())?;
+        let tables = select.from.iter().map(|from| 1 + from.joins.len()).sum();
+        limit("tables of FROM", tables, TABLES_MAX)?;
+        for window in &select.named_window {
+            if let NamedWindowExpr::WindowSpec(window) = &window.1 {
+                self.window(window)?;
+            }
+        }
+        limit("expressions of SORT BY", select.sort_by.len(), KEYS_MAX)?;
+        if let GroupByExpr::Expressions(exprs, _) = &select.group_by {
+            limit("expressions of GROUP BY", exprs.iter().map(keys).sum(), GROUPS_MAX)?;
+            let all = exprs.iter().map(sets).fold(1, usize::saturating_mul);
+            limit("sets of GROUP BY", all, SETS_MAX)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<TooMany> {
+        let name = relation.0.last().and_then(|part| part.as_ident());
+        let its = name.map_or(1, |name| self.width_of(&name.value));
+        let before = self.width;
+        self.width = before.saturating_add(its);
+        match before {
+            0 => ControlFlow::Continue(()),
+            _ => limit("columns of tables", self.width, WIDTH_MAX),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<TooMany> {
+        self.depth += usize::from(!is_condition(expr));
+        limit("expressions in one another", self.depth, DEPTH_MAX)?;
+        match expr {
+            Expr::Function(function) => self.function(function),
+            Expr::Cube(_) => limit("sets of GROUP BY", sets(expr), SETS_MAX),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<TooMany> {
+        self.depth -= usize::from(!is_condition(expr));
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether it joins conditions.
+fn is_condition(expr: &Expr) -> bool {
+    matches!(expr, Expr::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or, .. })
+}

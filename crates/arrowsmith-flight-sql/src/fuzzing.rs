@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the fuzz target of statements needs: they are planned on the thread that asks, whose memory is counted.
+
+use std::sync::Arc;
+
+use arrowsmith_flight::Catalog;
+use tonic::Status;
+
+use crate::SqlOptions;
+use crate::engine::Engine;
+
+/// Plans statements.
+pub struct Planner(Engine);
+
+impl Planner {
+    /// Over the datasets of a catalog.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn new(catalog: Arc<Catalog>) -> arrowsmith::Result<Self> {
+        let options = SqlOptions { threads: 1, ..SqlOptions::default() };
+        Engine::new(catalog, &options).map(Self)
+    }
+
+    /// The number of a statement's columns; its parameters are null.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a client is told.
+    pub fn plan(&self, sql: &str) -> Result<usize, Status> {
+        self.0.plan_here(sql)
+    }
+}
