@@ -11,6 +11,7 @@ pub mod hostile;
 pub mod ingest;
 pub mod parquet;
 pub mod parquet_reader;
+pub mod sql;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -71,6 +72,8 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("ingest_configuration", ingest::configuration),
     ("ingest_places", ingest::places),
     ("flight_tickets", flight::tickets),
+    ("flight_sql", sql::statements),
+    ("ipc_message", flight::messages),
     ("number", number),
     ("schema_text", schema_text),
     ("c_abi", c_abi),

@@ -58,6 +58,16 @@ fn flight_tickets() {
 }
 
 #[test]
+fn flight_sql() {
+    run("flight_sql", 10);
+}
+
+#[test]
+fn ipc_message() {
+    run("ipc_message", 300);
+}
+
+#[test]
 fn tcp_framing() {
     run("tcp_framing", 1000);
 }

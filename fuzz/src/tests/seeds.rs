@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes the seeds of the Parquet targets with the `parquet` crate's writer: `ARROWSMITH_BLESS=1`
+//! Makes the seeds of the Parquet and Arrow targets with the writers of `parquet` and `arrow-ipc`: `ARROWSMITH_BLESS=1`
 //! writes them, else they have to be there as they would be written.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
+use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, Int32Array, Int64Array,
-    RecordBatch, StringArray,
+    ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Float64Array, Int32Array,
+    Int64Array, NullArray, RecordBatch, StringArray, StringViewArray,
 };
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
 use arrowsmith_core::Limits;
 use arrowsmith_parquet::{File, Page, Pages};
 use arrowsmith_testkit::parquet::random;
@@ -109,6 +112,63 @@ fn first_page(bytes: &Bytes) -> (Vec<u8>, Vec<u8>) {
     panic!("a data page");
 }
 
+/// Messages of batches with every kind of buffer, as `ipc_message` reads them.
+fn messages() -> Vec<(String, Vec<u8>)> {
+    let numbers: ArrayRef =
+        Arc::new((0..20).map(|n| (n % 3 > 0).then_some(n)).collect::<Int64Array>());
+    let texts = || (0..20).map(|n| (n % 4 > 0).then(|| format!("a text of row {}", n % 5)));
+    let views: ArrayRef = Arc::new(texts().collect::<StringViewArray>());
+    let words: ArrayRef = Arc::new(texts().collect::<StringArray>());
+    let kinds = (0..20).map(|n| ["a", "b", "c"][n % 3]);
+    let kinds: ArrayRef = Arc::new(kinds.collect::<DictionaryArray<Int8Type>>());
+    let mut lists = ListBuilder::new(Int32Builder::new());
+    (0..20).for_each(|n| lists.append_value((0..n % 3).map(Some)));
+    let lists: ArrayRef = Arc::new(lists.finish());
+    let nulls: ArrayRef = Arc::new(NullArray::new(20));
+    let fixed = (0..20_i32).map(|n| n.to_le_bytes());
+    let fixed: ArrayRef = Arc::new(FixedSizeBinaryArray::try_from_iter(fixed).unwrap());
+    let columns = [
+        ("numbers", numbers),
+        ("texts", words),
+        ("views", views),
+        ("kinds", kinds),
+        ("lists", lists),
+        ("nulls", nulls),
+        ("fixed", fixed),
+    ];
+    let codecs = [
+        ("plain", None),
+        ("lz4", Some(CompressionType::LZ4_FRAME)),
+        ("zstd", Some(CompressionType::ZSTD)),
+    ];
+    let mut all = Vec::new();
+    for (codec, compression) in codecs {
+        for (name, column) in &columns {
+            let batch = RecordBatch::try_from_iter([(*name, Arc::clone(column))]).unwrap();
+            all.push((format!("{name}-{codec}"), message_bytes(&batch, compression)));
+        }
+    }
+    all
+}
+
+fn message_bytes(batch: &RecordBatch, compression: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let mut tracker = DictionaryTracker::new(false);
+    let writer = IpcDataGenerator::default();
+    let schema =
+        writer.schema_to_bytes_with_dictionary_tracker(&batch.schema(), &mut tracker, &options);
+    let context = &mut IpcWriteContext::default();
+    let (dictionaries, data) = writer.encode(batch, &mut tracker, &options, context).unwrap();
+    let mut bytes = vec![0];
+    for message in std::iter::once(schema).chain(dictionaries).chain([data]) {
+        for part in [&message.ipc_message, &message.arrow_data] {
+            bytes.extend(u16::try_from(part.len()).unwrap().to_le_bytes());
+        }
+        bytes.extend([message.ipc_message, message.arrow_data].concat());
+    }
+    bytes
+}
+
 /// Target, name, bytes.
 fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut seeds = Vec::new();
@@ -121,6 +181,7 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
         seeds.push(("parquet_file", format!("random-{seed}"), file.to_vec()));
         seeds.push(("parquet_reader", format!("random-{seed}"), file.to_vec()));
     }
+    seeds.extend(messages().into_iter().map(|(name, bytes)| ("ipc_message", name, bytes)));
     let codecs = [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,

@@ -1,0 +1,1 @@
+select a from rows where a=0{300: and a+1<>1}

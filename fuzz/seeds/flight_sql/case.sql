@@ -1,0 +1,1 @@
+select {20:case when a>1 then }1{20: else 0 end} from rows

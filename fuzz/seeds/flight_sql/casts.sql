@@ -1,0 +1,1 @@
+select a{60:::bigint::int} from rows

@@ -1,0 +1,1 @@
+select a{100:,a+1 as b}

@@ -1,0 +1,1 @@
+select 1 from rows group by cube(a{30:,a})

@@ -1,0 +1,1 @@
+select count(*) from rows group by cube(a,s,f)

@@ -1,0 +1,1 @@
+select * except (a), f as g from rows intersect select s, f, t, tags, "user", f from rows

@@ -1,0 +1,1 @@
+select a from rows r where exists (select 1 from rows q where q.a=r.a) or a in (select a from rows)

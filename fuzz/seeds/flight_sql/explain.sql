@@ -1,0 +1,1 @@
+explain verbose select a, upper(s) || ?, tags[1], l.user['id'] from rows l order by 1, 2

@@ -1,0 +1,1 @@
+select a, count(distinct s), sum(f) filter (where a>1) from rows group by a having sum(a){30:+1}>1 order by 2 desc nulls last limit 3 offset 1

@@ -1,0 +1,1 @@
+select (a = 1) is not true, a between 1 and 2, s like '%_\\%' escape '\\', s similar to 'a', s ~* 'x', coalesce(null, a), nullif(a,1) from rows

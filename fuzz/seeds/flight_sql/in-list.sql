@@ -1,0 +1,1 @@
+select a from rows where a in (0{2000:,1})

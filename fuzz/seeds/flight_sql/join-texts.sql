@@ -1,0 +1,1 @@
+select s{200:||'a'} from rows

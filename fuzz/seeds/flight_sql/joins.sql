@@ -1,0 +1,1 @@
+select 1 from rows r{8:, rows}

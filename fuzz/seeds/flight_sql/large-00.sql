@@ -1,0 +1,1 @@
+select length(repeat(arrow_cast('x','LargeUtf8'), 100000000000000))

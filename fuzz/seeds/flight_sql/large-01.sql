@@ -1,0 +1,1 @@
+select length(repeat('xxxxxxxx', 260000000))

@@ -1,0 +1,1 @@
+select length(lpad('x', 2000000000))

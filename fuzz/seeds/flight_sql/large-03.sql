@@ -1,0 +1,1 @@
+select length(rpad('x', 2000000000, 'yz'))

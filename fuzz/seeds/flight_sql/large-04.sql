@@ -1,0 +1,1 @@
+select length(repeat(t, 100000000)) from rows

@@ -1,0 +1,1 @@
+select length(repeat(t, n * 1000000)) from rows

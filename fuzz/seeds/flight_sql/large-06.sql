@@ -1,0 +1,1 @@
+select max(repeat(t, 1000000)) from rows

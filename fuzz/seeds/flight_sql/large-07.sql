@@ -1,0 +1,1 @@
+select length(replace(repeat('a', 1000000), 'a', repeat('b', 1000000)))

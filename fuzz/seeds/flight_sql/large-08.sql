@@ -1,0 +1,1 @@
+select length(replace(t, '', repeat('b', 1000000))) from rows

@@ -1,0 +1,1 @@
+select length(translate(repeat('a', 100000000), 'a', 'b'))

@@ -1,0 +1,1 @@
+select length(overlay(repeat('a', 100000000) placing 'x' from 1))

@@ -1,0 +1,1 @@
+select length(concat(repeat('a', 1000000), repeat('a', 1000000)))

@@ -1,0 +1,1 @@
+select concat(t, repeat('a', 1000000)) from rows

@@ -1,0 +1,1 @@
+select t || repeat('a', 1000000) from rows, many m2

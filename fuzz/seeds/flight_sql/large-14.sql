@@ -1,0 +1,1 @@
+select regexp_replace(repeat('a', 1000000), '', repeat('b', 1000000), 'g')

@@ -1,0 +1,1 @@
+select regexp_replace(t, '', repeat('b', 1000000), 'g') from rows

@@ -1,0 +1,1 @@
+select to_char(now(), repeat('%c', 100000000))

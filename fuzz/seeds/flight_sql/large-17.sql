@@ -1,0 +1,1 @@
+select array_length(array_repeat('x', 10000000000))

@@ -1,0 +1,1 @@
+select array_repeat(repeat('x', 1000000), 1000000)

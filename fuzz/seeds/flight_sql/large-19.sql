@@ -1,0 +1,1 @@
+select array_repeat(array_repeat('x', 100000), 100000)

@@ -1,0 +1,1 @@
+select array_resize([1], 10000000000, 0)

@@ -1,0 +1,1 @@
+select array_length(range(0, 100000000000))

@@ -1,0 +1,1 @@
+select array_length(generate_series(0, 100000000000))

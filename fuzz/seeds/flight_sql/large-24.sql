@@ -1,0 +1,1 @@
+select range(0, n * 100000000) from rows

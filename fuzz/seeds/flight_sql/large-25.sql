@@ -1,0 +1,1 @@
+select generate_series(date '0001-01-01', date '9999-01-01', interval '1 day') from rows m, many k

@@ -1,0 +1,1 @@
+select array_to_string(range(0, 1000000), repeat('x', 1000000))

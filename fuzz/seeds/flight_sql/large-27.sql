@@ -1,0 +1,1 @@
+select string_to_array(repeat('x', 1000000000), '')

@@ -1,0 +1,1 @@
+select string_agg(repeat(t, 100000), '') from rows

@@ -1,0 +1,1 @@
+select string_agg(repeat(a.t, 10000), '') from rows a, many b, many c

@@ -1,0 +1,1 @@
+select array_agg(repeat(a.t, 10000)) from rows a, many b, many c

@@ -1,0 +1,1 @@
+select octet_length(arrow_cast(null, 'FixedSizeBinary(2147483647)')) from rows

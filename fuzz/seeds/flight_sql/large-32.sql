@@ -1,0 +1,1 @@
+select arrow_cast(null, 'FixedSizeList(2147483647, Int8)') from rows

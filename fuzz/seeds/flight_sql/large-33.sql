@@ -1,0 +1,1 @@
+select arrow_cast([1], 'FixedSizeList(2000000000, Int8)')

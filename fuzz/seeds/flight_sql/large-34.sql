@@ -1,0 +1,1 @@
+select case when n > 1 then repeat('x', 1000000) else t end from rows

@@ -1,0 +1,1 @@
+select coalesce(null, repeat('x', 1000000)), n from rows

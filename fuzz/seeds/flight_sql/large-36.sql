@@ -1,0 +1,1 @@
+select levenshtein(repeat('x', 1000000), repeat('y', 1000000))

@@ -1,0 +1,1 @@
+select levenshtein(repeat(t, 10000), repeat(t, 10001)) from rows

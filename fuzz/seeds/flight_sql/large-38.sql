@@ -1,0 +1,1 @@
+select initcap(repeat('ab ', 100000000))

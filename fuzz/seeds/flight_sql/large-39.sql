@@ -1,0 +1,1 @@
+select upper(repeat('x', 100000000)), reverse(repeat('x', 100000000))

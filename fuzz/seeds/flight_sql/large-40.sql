@@ -1,0 +1,1 @@
+select substr(repeat('x', 100000000), 1, 2)

@@ -1,0 +1,1 @@
+select arrays_zip(range(0, 10000000000), [1])

@@ -1,0 +1,1 @@
+select flatten(array_repeat(range(0, 100000), 100000))

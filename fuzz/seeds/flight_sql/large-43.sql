@@ -1,0 +1,1 @@
+select make_array(repeat('x', 1000000000))

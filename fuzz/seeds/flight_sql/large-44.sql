@@ -1,0 +1,1 @@
+select named_struct('a', repeat('x', 1000000000))

@@ -1,0 +1,1 @@
+select array_concat(range(0, 1000000000), range(0, 1000000000))

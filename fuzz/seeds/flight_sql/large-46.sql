@@ -1,0 +1,1 @@
+select count(*) from (select a.r, b.n from (select repeat(t, 100000) r from rows limit 1) a cross join many b)

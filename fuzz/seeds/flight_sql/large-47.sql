@@ -1,0 +1,1 @@
+select max(length(a.r || b.t)) from (select repeat(t, 90000) r from rows) a cross join many b

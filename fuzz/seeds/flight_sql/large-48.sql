@@ -1,0 +1,1 @@
+select count(*) from (select unnest(range(0, 8000000)), repeat(t, 1000) from rows)

@@ -1,0 +1,1 @@
+select unnest(range(0, 1000000)), repeat(t, 10000) from rows

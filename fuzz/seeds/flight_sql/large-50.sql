@@ -1,0 +1,1 @@
+select sum(v) over () from generate_series(1, 100000000000) s(v)

@@ -1,0 +1,1 @@
+select repeat('x', 1000000), count(*) over () from rows

@@ -1,0 +1,1 @@
+select * from rows r, lateral (select r.a+1) q

@@ -1,0 +1,1 @@
+select {40:not }true

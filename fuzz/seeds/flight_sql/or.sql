@@ -1,0 +1,1 @@
+select a from rows where a=0{300: or a=1}

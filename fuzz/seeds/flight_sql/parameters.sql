@@ -1,0 +1,1 @@
+select ?, $1::bigint, a from rows where s = ? and a in (?,?,?) limit 3

@@ -1,0 +1,1 @@
+select * from rows pivot(sum(a) for s in ('x','y'))

@@ -1,0 +1,1 @@
+with t0 as (select a from rows){tables} select * from t{}

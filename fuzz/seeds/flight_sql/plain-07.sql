@@ -1,0 +1,1 @@
+select case {} end from rows

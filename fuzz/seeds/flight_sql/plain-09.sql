@@ -1,0 +1,1 @@
+select length(repeat('ab', 1000))

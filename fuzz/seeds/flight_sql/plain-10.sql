@@ -1,0 +1,1 @@
+select length(lpad('x', 100000))

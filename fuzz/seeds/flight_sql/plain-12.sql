@@ -1,0 +1,1 @@
+select count(*) from (select repeat(t, 100) r from many)

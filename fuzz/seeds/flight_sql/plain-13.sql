@@ -1,0 +1,1 @@
+select sum(length(t || '-' || t)) from many

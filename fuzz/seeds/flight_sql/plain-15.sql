@@ -1,0 +1,1 @@
+select s || '!' from rows where a = 1

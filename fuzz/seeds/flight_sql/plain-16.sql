@@ -1,0 +1,1 @@
+select length(string_agg(t, ',')) from many

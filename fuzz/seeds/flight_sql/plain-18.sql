@@ -1,0 +1,1 @@
+select array_length(array_agg(n)) from many

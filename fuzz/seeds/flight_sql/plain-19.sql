@@ -1,0 +1,1 @@
+select count(*) from generate_series(1, 100000)

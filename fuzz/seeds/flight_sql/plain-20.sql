@@ -1,0 +1,1 @@
+select length(repeat('x', 1000000)) from rows limit 1

@@ -1,0 +1,1 @@
+select tags[1] from rows order by a

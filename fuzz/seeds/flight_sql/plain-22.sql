@@ -1,0 +1,1 @@
+select array_length(tags) from rows where a = 1

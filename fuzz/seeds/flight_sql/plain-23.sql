@@ -1,0 +1,1 @@
+select cardinality(tags) from rows where a = 1

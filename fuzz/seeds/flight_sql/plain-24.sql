@@ -1,0 +1,1 @@
+select l.user['id'] from rows l where a = 1

@@ -1,0 +1,1 @@
+select l.user.name from rows l where a = 2

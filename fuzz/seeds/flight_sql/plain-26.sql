@@ -1,0 +1,1 @@
+select a from rows where array_has(tags, 'z')

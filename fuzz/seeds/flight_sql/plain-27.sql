@@ -1,0 +1,1 @@
+select unnest(tags) t from rows order by t

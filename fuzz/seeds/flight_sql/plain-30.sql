@@ -1,0 +1,1 @@
+select regexp_replace(s, 'o', '0') from rows where a = 2

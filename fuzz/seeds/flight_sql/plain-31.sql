@@ -1,0 +1,1 @@
+select round(abs(-1.5)), sqrt(4.0)

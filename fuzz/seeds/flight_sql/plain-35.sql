@@ -1,0 +1,1 @@
+insert into rows values (1)

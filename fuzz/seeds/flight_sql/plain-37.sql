@@ -1,0 +1,1 @@
+update rows set a = 1

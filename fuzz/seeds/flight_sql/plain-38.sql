@@ -1,0 +1,1 @@
+copy rows to '/tmp/x'

@@ -1,0 +1,1 @@
+set datafusion.execution.batch_size = 1

@@ -1,0 +1,1 @@
+select * from information_schema.df_settings

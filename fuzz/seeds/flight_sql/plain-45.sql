@@ -1,0 +1,1 @@
+explain select a from rows

@@ -1,0 +1,1 @@
+select a, row_number() over w r from rows window w as (order by a) qualify r = 1

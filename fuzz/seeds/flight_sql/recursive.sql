@@ -1,0 +1,1 @@
+with recursive t as (select 1 a union all select a+1 from t where a<9) select * from t

@@ -1,0 +1,1 @@
+select count(*) from rows group by grouping sets ((a),(s)){3:,cube(a,s)}

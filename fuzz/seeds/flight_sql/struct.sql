@@ -1,0 +1,1 @@
+select {'a':1,'b':[1,2]}, struct(a,s), named_struct('k',a), map(['x'],[1])

@@ -1,0 +1,1 @@
+select t, date_trunc('day', t::timestamp), t::timestamp + interval '1 day 3 hours', extract(year from t::date) at time zone 'utc' from rows

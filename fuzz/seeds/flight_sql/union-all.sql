@@ -1,0 +1,1 @@
+select 1{60: union all select 1}

@@ -1,0 +1,1 @@
+select unnest(tags), unnest([1,2,3]) from rows, unnest([1]) u(x), generate_series(1,10) g(v)

@@ -1,0 +1,1 @@
+select * from rows join rows q using (a) natural join rows z

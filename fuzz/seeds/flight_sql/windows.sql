@@ -1,0 +1,1 @@
+select a{20:,sum(a) over (partition by s order by a) } from rows

@@ -1,0 +1,1 @@
+with t as (select a from rows), u as (select x.a from t x, t y) select * from u
