@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is checked of the hardware library without Rust: lint of every module and of the generated examples, proofs, synthesis,
-# cocotb benches.
+# Checks of the hardware library that need no Rust: lint of every module and of the generated
+# examples, proofs, synthesis, cocotb benches.
 #
 #   hdl/check.sh [lint|proofs|synthesis|benches...]      all of them if none is named
 #
@@ -18,7 +18,7 @@ of() {
     for folder; do ls rtl/"$folder"/*.sv; done | grep -v _pkg.sv
 }
 
-# What Verilator is asked to look at, one set of arguments a line.
+# Verilator's lint targets, one set of arguments per line.
 lints() {
     local top name
     # A part uses some of a package's constants; the whole device uses all.
@@ -29,7 +29,8 @@ lints() {
     done
     echo --top-module expression_top rtl/{stream/as_stream,graph/as_graph}_pkg.sv $(of prim stream axi graph) \
         examples/expression/*_map.sv examples/expression/*_top.sv
-    # Tables, numbers of nodes and of buffers are as wide as the largest plan needs: a small one leaves bits unused.
+    # Tables, node numbers and buffer numbers have the width of the largest plan: a small plan
+    # leaves bits unused.
     for name in battery trip; do
         echo -Wno-UNUSEDSIGNAL -Wno-UNUSEDPARAM --top-module "${name}_top" rtl/stream/as_stream_pkg.sv rtl/json/as_json_pkg.sv \
             $(of prim axi json) examples/$name/${name}_*.sv
@@ -40,7 +41,8 @@ lints() {
 
 lint() {
     lints | ../tools/hdl run xargs -P "$(nproc)" -L 1 verilator --lint-only -Wall >/dev/null
-    # Verible's own rules, which follow the style guide that the sources follow; lines as long as those of the other languages here.
+    # Verible's default rules, which follow the sources' style guide; the line length of the other
+    # languages here.
     ../tools/hdl run verible-verilog-lint --rules=line-length=length:160 "${packages[@]}" "${modules[@]}" {tb,formal,formal/stub}/*.sv \
         examples/*/*.sv
     echo "lint: ${#modules[@]} modules and the examples, by Verilator and Verible"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# How many per cent of the lines of hdl/rtl run in tests, by file: in the cocotb benches, and in the whole circuits of the tests of
-# arrowsmith-engine-rtl, which are compiled once more, to count. Takes an hour; fails below the share that is wanted.
+# Line coverage of hdl/rtl by file, in per cent: of the cocotb benches, and of the circuit tests of
+# arrowsmith-engine-rtl, whose circuits are compiled again with counters. Takes an hour; fails below
+# the required share.
 #
 #   hdl/coverage.sh [FOLDER]      keeps what circuits covered in FOLDER; what is there already counts too
 #
@@ -15,7 +16,7 @@ verilator="$("$hdl/../tools/hdl" verilator)"
 export ARROWSMITH_VERILATOR="$verilator" ARROWSMITH_RTL_OPTIMIZE=0
 ARROWSMITH_RTL_COVERAGE="$(realpath "$folder")"
 export ARROWSMITH_RTL_COVERAGE
-# The test program that is built already, if somebody says where.
+# The test program that is already built, if ARROWSMITH_SUITES is set.
 if [ -n "${ARROWSMITH_SUITES:-}" ]; then
     (cd "$hdl/../crates/arrowsmith-engine-rtl" && "$ARROWSMITH_SUITES/arrowsmith-engine-rtl")
 else

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remembers which proofs and benches have passed, by their inputs, in target/passed/hdl: what has not changed is not run again.
+"""Remembers which proofs and benches have passed, by their inputs, in target/passed/hdl: unchanged
+ones are not run again.
 
 ARROWSMITH_AGAIN=1 runs everything.
 """
@@ -14,7 +15,8 @@ KEPT = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "passed/hdl"
 
 
 def key(files, *texts):
-    """One text for the files' names and contents, other texts, and the tools, whose folder is named after their versions."""
+    """A hash of the files' names and contents, other texts, and the tools' folder, which is named after
+    their versions."""
     found = hashlib.sha256(repr((texts, sys.prefix)).encode())
     for file in files:
         contents = pathlib.Path(file).read_bytes()
@@ -23,7 +25,7 @@ def key(files, *texts):
 
 
 def has(name, inputs):
-    """What was said when it passed with these inputs, or nothing."""
+    """The output of the run that passed with these inputs, or None."""
     file = KEPT / name
     if os.environ.get("ARROWSMITH_AGAIN", "0") != "0" or not file.exists():
         return None

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_graph_alloc, whatever the map says, that a list of objects ends, with as many words as it needs and the objects behind each other at their
-// alignment and inside of the region, or with a fault that is there.
+// Proves for as_graph_alloc, for any map, that a list of objects ends either with the right number
+// of words, the objects one after another at their alignment and inside the region, or with a fault
+// that is real.
 module as_alloc_proof (
     input logic       clk_i,
     input logic       start_i,
@@ -78,7 +79,7 @@ module as_alloc_proof (
       .end_o            (last)
   );
 
-  // What the map said of the ids that are looked at; where the objects so far end.
+  // The map's result for the ids looked at; the end of the objects so far.
   logic [1:0] mask_q;
   logic [3:0] size_q;
   logic [2:0] placed_q = '0;
@@ -89,7 +90,7 @@ module as_alloc_proof (
   logic both;
   assign both = count_q - placed_q > 3'd1;
 
-  // Objects of a word that are not right behind what was before, at their alignment.
+  // Objects of a word that are not directly after the previous one, at their alignment.
   logic wrong, wrong_q = 1'b0;
   always_comb begin
     wrong = first < end_q || first - end_q > OffsetBits'(mask_q[0]) || (first[0] && mask_q[0]);
@@ -125,7 +126,7 @@ module as_alloc_proof (
       assert (8'(take) <= left_q && !(take != '0 && !window_ready));
       assert (!(done && ended_q) && !((done || write) && !started_q));
       if (write && !done) assert (address == 6'(placed_q >> 1) && placed_q < count_q);
-      // A word that is wrong is one with a fault.
+      // A word with a wrong object must end in a fault.
       if (wrong_q) assert (done && code != as_graph_pkg::Good);
       if (done && code == as_graph_pkg::Good) assert (placed_q == count_q && last == end_q && last <= OffsetBits'(capacity_q) && at_q == {3'd0, count_q, 2'd0});
       if (done && code == as_graph_pkg::Truncated) assert (position == at_q && left_q < 8'd4);

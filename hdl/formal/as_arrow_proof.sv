@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_arrow_values and as_arrow_offsets that beats wait unchanged, have no gap, are full but for a buffer's last one, and that a buffer
-// has what was put into it: as many elements; of offsets one more, the first one zero and the last one the sum of the lengths.
+// Proves for as_arrow_values and as_arrow_offsets that offered beats do not change, have no gap,
+// and are full except a buffer's last one, and that a buffer has what was put into it: the same
+// number of elements; for offsets one more, the first zero and the last the sum of the lengths.
 //
-// `Offsets` chooses as_arrow_offsets, whose lengths are below 8 here. Elements are two bytes, offsets four.
+// `Offsets` selects as_arrow_offsets, whose lengths are below 8 here. Elements are two bytes,
+// offsets four.
 module as_arrow_proof #(
     parameter bit Offsets = 1'b0
 ) (
@@ -84,7 +86,7 @@ module as_arrow_proof #(
       .kept_o (kept)
   );
 
-  // One buffer is followed, any one of the first four: what went in, what came out.
+  // Tracks one arbitrary buffer of the first four: what went in, what came out.
   logic [5:0] in_q = '0, out_q = '0;
   logic [7:0] sum_q = '0;
   logic whole_q = 1'b0, begun_q = 1'b0;
@@ -96,7 +98,8 @@ module as_arrow_proof #(
     for (int unsigned i = 0; i < Bytes / Size; i++) kept_elements += 6'(strobe[i*Size]);
     if (Offsets && strobe[4]) greatest = data[63:32];
   end
-  // Buffers that came in or went out whole: the followed one is the first for which both are told, then the next.
+  // Buffers completed at the input or the output: the tracked one is the first for which both are
+  // counted, then the next.
   always_ff @(posedge clk_i) begin
     if (rst_n && valid_i && ready && !whole_q) begin
       in_q    <= in_q + 6'(count);
@@ -114,7 +117,7 @@ module as_arrow_proof #(
       assert (kept && !overflow);
       if (valid) begin
         assert ((strobe & (strobe + 1'b1)) == '0 && (last || strobe == '1));
-        // Only of the first buffer is it known what it has; begun_q says that it went out.
+        // The content is known of the first buffer only; begun_q: its output has begun.
         if (!begun_q) begin
           assert (out_q + kept_elements <= in_q + 6'(Offsets));
           if (last) assert (whole_q && out_q + kept_elements == in_q + 6'(Offsets));

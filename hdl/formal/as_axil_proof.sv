@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_axil_slave that every access is answered once, in order, with what the register said, and that answers wait unchanged.
+// Proves for as_axil_slave that every access gets one response, in order, with the register's
+// value, and that offered responses do not change.
 module as_axil_proof (
     input logic        clk_i,
     input logic        aw_valid_i,
@@ -71,7 +72,7 @@ module as_axil_proof (
       .kept_o (r_kept)
   );
 
-  // Accesses that were taken and not answered, and what the register said of the last read.
+  // Accesses that were taken and not answered, and the register's value at the last read.
   logic [1:0] writes_q = '0;
   logic [1:0] reads_q = '0;
   logic       read_q = 1'b0;
@@ -88,12 +89,14 @@ module as_axil_proof (
   always_comb begin
     if (rst_n) begin
       assert (b_kept && r_kept);
-      // Address and data of a write go together, once each, and the register sees what was taken.
+      // Address and data of a write are taken together, once each, and the register sees what was
+      // taken.
       assert (write == (aw_valid_i && aw_ready) && write == (w_valid_i && w_ready));
       assert (read == (ar_valid_i && ar_ready));
       assert (!write || (write_address == address_i && write_data == data_i));
       assert (!read || read_address == address_i);
-      // An answer for each access: none without, and one at once, or a cycle later for a read.
+      // One response per access: none without an access, immediately for a write, a cycle later for
+      // a read.
       assert (writes_q == 2'(b_valid));
       assert (reads_q == 2'(r_valid) + 2'(read_q));
       assert (!r_valid || r_data == said_q);

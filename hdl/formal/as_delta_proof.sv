@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_delta, whatever the bytes are, that it gives as many values as were asked for, none of them a piece of nothing, or a fault; that pieces
-// wait unchanged; that it stops where the bytes of the page do; and that it does not stand still while the window has bytes and pieces are
-// taken.
+// Proves for as_parquet_delta, for all bytes, that it yields the requested number of values in
+// non-empty pieces, or a fault; that offered pieces do not change; that it stops at the end of the
+// page's bytes; and that it makes progress while the window has bytes and pieces are taken.
 //
-// What the values are is not asked. as_prefix_sum, which is proved for itself, is a stage that holds one piece: so pieces back up within fewer cycles.
+// The values themselves are not checked. as_prefix_sum, which is proved separately, is replaced by
+// a stage that holds one piece, so that pieces back up within fewer cycles.
 module as_delta_proof (
     input logic         clk_i,
     input logic         start_i,
@@ -26,7 +27,7 @@ module as_delta_proof (
   logic [7:0] ahead, fault;
   logic [511:0] data;
   logic [3:0] count;
-  // A page has a value at least.
+  // A page has at least one value.
   assign start        = rst_n && start_i && !started_q && count_i != '0;
   assign window_ready = started_q && (window_valid_i || window_held_q);
 
@@ -88,7 +89,8 @@ module as_delta_proof (
         if (valid) assert (count != '0 && count <= 4'd8 && 5'(count) <= owed_q);
         if (started_q && idle && empty) assert (owed_q == '0);
       end
-      // Only the last group of a page may be longer than what is left; whether its values are there is known a cycle later.
+      // Only the last group of a page may be longer than the bytes left; whether its values are
+      // there is known a cycle later.
       assert (!short_q[1] || idle || fault != '0);
       assert (waited_q < 5'd7);
     end

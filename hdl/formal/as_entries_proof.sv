@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_entries that steps of entries come out in order, none lost or invented, each entry the one that was loaded at its index, and wait
-// unchanged; that it takes a word each cycle while words are missing, no more than the page has, and says a cycle later that there were not so many bytes;
-// and that it does not stand still.
+// Proves for as_parquet_entries that steps of entries come out in order, none lost or invented,
+// that each entry is the one loaded at its index, and that offered steps do not change; that it
+// takes a word each cycle while words are missing, no more than the page has, and reports a cycle
+// later if there were too few bytes; and that it makes progress.
 //
-// Words have two entries. One entry is followed from the page on, any one, and one step of indices, any one.
+// Words have two entries. Tracks one arbitrary entry, from the page on, and one arbitrary step of
+// indices.
 module as_entries_proof (
     input logic       clk_i,
     input logic       clear_i,
@@ -25,7 +27,8 @@ module as_entries_proof (
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // A dictionary of 0 to 4 entries is loaded once, then it is looked at. Behind a fault nothing is asked.
+  // A dictionary of 0 to 4 entries is loaded once, then indices are looked up. Nothing is checked
+  // after a fault.
   logic begun_q = 1'b0, loaded_q = 1'b0, bad_q = 1'b0;
   logic [2:0] entries_q = '0;
   logic start, load, done, bad, move;
@@ -33,7 +36,7 @@ module as_entries_proof (
   assign start = rst_n && begin_i && !begun_q && entries_i <= 3'd4;
   assign load  = begun_q && !loaded_q && !bad_q;
 
-  // Indices: as many as two, of entries that are there.
+  // Indices: up to two, within the dictionary.
   logic look_valid, look_ready, look_there, empty, valid;
   logic [5:0] look;
   logic [1:0] look_count, count;
@@ -93,11 +96,11 @@ module as_entries_proof (
       .kept_o (kept)
   );
 
-  // The followed entry: which, and what is in it.
+  // The tracked entry: its index and its value.
   logic [1:0] entry_q, number_q;
   logic [2:0] words_q = '0;
   logic short_q = 1'b0;
-  // Steps inside; of the followed one how many are before it, and where the followed entry is in it.
+  // Steps inside; how many are before the tracked one, and the position of the tracked entry in it.
   logic [1:0] inside_q = '0, before_q = '0, waited_q = '0, count_q;
   logic [1:0] at_q;
   logic follow_q = 1'b0;
@@ -141,18 +144,18 @@ module as_entries_proof (
   always_comb begin
     if (rst_n) begin
       assert (kept);
-      // What is loaded.
+      // Loading.
       assert (move == (load && window_ready_i && !done) && take == 7'd64);
       if (begun_q) assert (done == ({words_q, 1'b0} >= {1'b0, entries_q}) && words_q <= 3'd2);
       if (begun_q) assert (bad == short_q);
-      // What is looked at.
+      // Lookups.
       assert (empty == (inside_q == '0) && (!valid || inside_q != '0));
       if (follow_q && valid && before_q == '0) begin
         assert (count == count_q);
         if (at_q[0]) assert (data[0+:2] == number_q);
         if (at_q[1]) assert (data[Width+:2] == number_q);
       end
-      // A step is out two cycles after it came, and where steps are taken none waits.
+      // A step comes out two cycles after it came in, and while steps are taken none waits.
       assert (waited_q < 2'd2 && (!ready_i || look_ready));
     end
   end

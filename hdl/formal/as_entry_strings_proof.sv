@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_entry_strings that a length comes out for each index, in order, none lost or invented, the one that was loaded, with as many bytes; that
-// lengths and bytes wait unchanged; that it takes from the page the entries that were asked for and no more, or says that they are bad; and that it does not
-// stand still. Which bytes come is not asked.
+// Proves for as_parquet_entry_strings that one length comes out per index, in order, none lost or
+// invented, the one that was loaded, followed by that number of bytes; that offered lengths and
+// bytes do not change; that it takes exactly the requested entries from the page, or reports them
+// as bad; and that it makes progress. The values of the bytes are not checked.
 //
-// One entry is followed from the page on, any one, and one index, any one.
+// Tracks one arbitrary entry, from the page on, and one arbitrary index.
 module as_entry_strings_proof (
     input logic       clk_i,
     input logic       begin_i,
@@ -24,13 +25,15 @@ module as_entry_strings_proof (
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // A dictionary of 0 to 2 entries is loaded once, then it is looked at. Behind a fault nothing is asked.
+  // A dictionary of 0 to 2 entries is loaded once, then indices are looked up. Nothing is checked
+  // after a fault.
   logic begun_q = 1'b0, loaded_q = 1'b0, bad_q = 1'b0;
   logic [1:0] entries_q = '0;
   logic [8:0] left_q = '0;
   logic start, load, done, bad, window_ready, move;
   logic [6:0] take;
-  // Lengths around those that fill a window or a line: 0, 1, 60, 61, 64, 65, 124, 125, the same and 128, or far too large.
+  // Lengths around those that fill a window or a line: 0, 1, 60, 61, 64, 65, 124, 125, the same
+  // plus 128, or far too large.
   logic [8:0] length;
   assign start = rst_n && begin_i && !begun_q && entries_i != 2'd3;
   assign load  = begun_q && !loaded_q && !bad_q;
@@ -46,7 +49,7 @@ module as_entry_strings_proof (
       .data_o (length)
   );
 
-  // Indices: as many as two, of entries that are there.
+  // Indices: up to two, within the dictionary.
   logic look_valid, look_ready, look_there, empty, valid, bytes_valid;
   logic [3:0] look;
   logic [1:0] look_count;
@@ -120,7 +123,7 @@ module as_entry_strings_proof (
       .kept_o (bytes_kept)
   );
 
-  // Loading: the entry that is taken, what is still to come of it, the bytes of all; the followed entry.
+  // Loading: the entry that is taken, its bytes still to come, the bytes of all; the tracked entry.
   logic [1:0] entry_number_q = '0;
   logic [7:0] string_q = '0, whole, part, length_q;
   logic [9:0] size_q = '0;
@@ -133,8 +136,9 @@ module as_entry_strings_proof (
   end
   assign wrong = string_q == '0 && (length[8] || left_q < 9'd4 || length > left_q - 9'd4 || size_q + 10'(length) > 10'd256);
 
-  // Looking: indices of steps that were taken and whose lengths are still to come (of a step that is still offered some may be out); of the followed one how
-  // many are before it. Bytes that are still to come to the lengths.
+  // Lookups: indices of steps that were taken and whose lengths are still to come (of a step that
+  // is still offered some may be out already); how many are before the tracked one. Bytes still to
+  // come for the lengths.
   logic signed [4:0] owed_q = '0;
   logic [4:0] before_q = '0;
   logic [11:0] bytes_owed_q = '0;

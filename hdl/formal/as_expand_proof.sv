@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_expand that rows come out in order: as many as the tokens have, each that is not null with the next value, each null with
-// zero, and that both outputs wait unchanged. Values of a message are numbered, so that a lost, doubled or swapped one shows. What comes of a
-// message that has fewer values than its tokens ask for is not asked: the column counts both.
+// Proves for as_parquet_expand that rows come out in order: as many as the tokens have, each
+// non-null row with the next value, each null with zero, and that both offered outputs do not
+// change. The values of a message are numbered, so that a lost, doubled or swapped one is detected.
+// A message with fewer values than its tokens need is not checked: the column counts both.
 module as_expand_proof (
     input logic       clk_i,
     input logic       token_valid_i,
@@ -37,7 +38,7 @@ module as_expand_proof (
   );
   assign ones = token[5] ? (token[0] ? 3'b111 : 3'b000) : token[2:0];
 
-  // Values: 0 to 2 at once, numbered from 1 in each message.
+  // Values: 0 to 2 per transfer, numbered from 1 in each message.
   logic value_valid, value_ready;
   logic [2:0] value;
   logic [1:0] value_count;
@@ -106,14 +107,15 @@ module as_expand_proof (
       .kept_o (bits_kept)
   );
 
-  // Values that came out of this message, rows that are still owed by both outputs.
+  // Values of this message that came out, rows that both outputs still have to deliver.
   logic [Width-1:0] next_q = 4'd1;
   logic [5:0] data_rows_q = '0, bit_rows_q = '0;
   logic bits_begun_q = 1'b0;
-  // Values that the first message has so far, and whether these are all; whether it is out.
+  // Values of the first message so far, whether these are all, and whether the message is out.
   logic [Width-1:0] given_q = '0;
   logic whole_q = 1'b0, out_q = 1'b0;
-  // Levels of rows to come, the next one first; only those of the first token that has some are followed.
+  // Levels of rows to come, the next one first; only those of the first token with rows are
+  // tracked.
   logic [2:0] first_q = '0;
   logic [1:0] first_rows_q = '0;
   logic followed_q = 1'b0;
@@ -156,7 +158,7 @@ module as_expand_proof (
           if (!bits[i]) assert (data[i*Width+:Width] == '0);
           else if (!out_q) assert (wanted[i] <= given_q ? data[i*Width+:Width] == wanted[i] : whole_q);
         end
-        // No bit behind the rows.
+        // No bit after the rows.
         assert ((bits & ~(2'b11 >> (2'd2 - count))) == '0);
       end
       if (bits_valid) assert (6'(count) <= bit_rows_q);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_json_feed that the kernel sees the bytes of the range, each once, in order, spaces around them, and that exactly the range's
-// beats are taken from memory.
+// Proves for as_json_feed that the kernel sees the bytes of the range, each once, in order, with
+// spaces around them, and that exactly the range's beats are taken from memory.
 //
 // Every byte of memory holds its own address, counted from the first beat.
 module as_feed_proof (
@@ -44,7 +44,7 @@ module as_feed_proof (
       .data_o   (data)
   );
 
-  // Where the text begins and ends, and which part the kernel is at.
+  // Where the text begins and ends, and the part the kernel is at.
   logic [5:0] begin_q = '0;
   logic [5:0] end_q = '0;
   logic [5:0] at_q = '0;
@@ -71,7 +71,7 @@ module as_feed_proof (
           else assert (data[i*8+:8] == 8'h20);
         end
       end
-      // At the end, as many beats were taken as hold the range.
+      // At the end, exactly the range's beats were taken.
       if (ended && begin_q != end_q) assert (6'(beats_q) == (end_q + 6'd7) >> 3);
     end
   end

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_graph_fill, for any map of so many steps, that every step of every object makes one piece, in order, of its own bytes, of the place of the
-// object that it refers to and of its vtable pointer, with what is skipped before it; that pieces wait unchanged; that it ends once, behind the last piece or with
-// the first fault, of which no piece leaves; and that it does not stop while the window has bytes and pieces are taken.
+// Proves for as_graph_fill, for any map of this many steps, that every step of every object makes
+// one piece, in order, from its own bytes, the address of the object that it refers to and its
+// vtable pointer, after the right padding; that offered pieces do not change; that it ends once,
+// after the last piece or with the first fault, and no piece of that step leaves; and that it makes
+// progress while the window has bytes and pieces are taken.
 //
 // There are eight steps; objects of class 0 begin with step 0, those of class 1 with step 4.
 module as_graph_fill_proof (
@@ -25,10 +27,11 @@ module as_graph_fill_proof (
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // The map and the message are chosen in the first cycle: of each step whether it takes two bytes, needs one more, ends its object, has a fault, makes two
-  // granules, is aligned to two, and which object it refers to; the class of each object.
+  // The map and the message are chosen in the first cycle. For each step: whether it takes two
+  // bytes, needs one more, ends its object, has a fault, makes two granules, is aligned to two, and
+  // which object it refers to. For each object: its class.
   logic [7:0] takes_q, needs_q, lasts_q, faults_q, granules_q, masks_q, base_q;
-  // Four bits each, of which three count.
+  // Four bits each, of which three are used.
   logic [31:0] refs_q;
   logic [7:0] classes_q;
   logic [2:0] count_q;
@@ -65,7 +68,8 @@ module as_graph_fill_proof (
   logic [5:0] position;
   as_graph_pkg::code_e code, made_code;
 
-  // RAMs: classes, two a word; where objects lie, one granule behind their number, two a word; vtable pointers.
+  // RAMs: classes, two per word; offsets of objects (object number plus one granule), two per word;
+  // vtable pointers.
   always_ff @(posedge clk_i) begin
     if (types_read) types_q <= classes_q[{types_address, 1'b0}+:2];
     if (table_read) table_q <= {4'({table_address, 1'b1}) + 4'd1, 1'b1, 4'({table_address, 1'b0}) + 4'd1, 1'b0};
@@ -165,7 +169,8 @@ module as_graph_fill_proof (
       .kept_o (kept)
   );
 
-  // The step whose piece comes next: its number, where its bytes are, whose it is; whether it begins an object, and where that would lie.
+  // The step whose piece comes next: its number, the position of its bytes, its object; whether it
+  // begins an object, and the object's offset.
   logic [2:0] step_q = '0, object_q = '0, ref_of;
   logic [5:0] step_at_q = '0, all;
   logic first_q = 1'b1, odd_q = 1'b0, ended_q = 1'b0, complete_q = 1'b0;
@@ -177,7 +182,7 @@ module as_graph_fill_proof (
   assign ref_of     = refs_q[{step, 2'd0}+:3];
   assign skip_due   = first_q && masks_q[step] && odd_q;
   assign after      = step_at_q + 6'(take_of(takes_q, step));
-  // Whether the next step has a fault, and the one behind it.
+  // Whether the next step has a fault, and the one after it.
   assign step_after = lasts_q[step] ? {classes_q[3'(object_q+3'd1)], 2'b00} : step + 3'd1;
   assign lacks       = 6'(take_of(takes_q, step)) + 6'(needs_q[step]) > all - step_at_q;
   assign lacks_after = 6'(take_of(takes_q, step_after)) + 6'(needs_q[step_after]) > all - after;
@@ -223,7 +228,7 @@ module as_graph_fill_proof (
       end
       assert (!done || (started_q && !ended_q));
       if (done && code == as_graph_pkg::Good) assert (complete_q && !piece_valid);
-      // The piece before may still wait.
+      // The previous piece may still wait.
       if (done && code != as_graph_pkg::Good) begin
         assert ((code == as_graph_pkg::Truncated) == (piece_valid ? lacks_after : lacks));
         assert (!complete_q && (piece_valid ? bad_after && position == after && !piece_last : bad && position == step_at_q));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_graph_regs that requests that are submitted while there is room come out as the registers said, in order, each once, and wait unchanged;
-// that answers are read as they came, oldest first, until each is dropped; that the status says what there is and what room there is; and that a
-// vtable pointer that is asked for is the one that was written last.
+// Proves for as_graph_regs that requests submitted while there is room come out with the registers'
+// values, in order, each once, and do not change while offered; that answers are read in order of
+// arrival, each until it is dropped; that the status reports answers and room correctly; and that a
+// requested vtable pointer is the one written last.
 //
-// A request, an answer and a slot are followed, any one, once all of their words were written. Of each word five bits are looked at, that of the sign among them.
+// Tracks one arbitrary request, answer and slot, once all of their words were written. Five bits of
+// each word are checked, including the sign.
 module as_graph_regs_proof (
     input logic       clk_i,
     input logic       write_i,
@@ -55,7 +57,7 @@ module as_graph_regs_proof (
       .valid_o(response_valid),
       .data_o (response)
   );
-  // Every word of an answer is another one.
+  // The words of an answer all differ.
   as_graph_regs #(
       .PointerBits(64),
       .Depth      (Depth)
@@ -150,7 +152,7 @@ module as_graph_regs_proof (
     end
   end
 
-  // Answers likewise.
+  // Answers: the same.
   logic came, drop, follow_answer_q = 1'b0;
   logic [1:0] answers_q = '0, before_answer_q = '0;
   logic [6:0] answer_q;
@@ -168,7 +170,7 @@ module as_graph_regs_proof (
     end
   end
 
-  // A read's answer is in the register a cycle later, and stays.
+  // The result of a read is in the register a cycle later, and stays.
   logic known_q = 1'b0;
   logic [31:0] said_q;
   always_ff @(posedge clk_i) begin
@@ -190,12 +192,12 @@ module as_graph_regs_proof (
         12'h074: said_q <= {24'd5, 1'b0, answer_q};
         default: said_q <= '0;
       endcase
-      // Of an answer that is followed, or of none.
+      // Of a tracked answer, or of none.
       if (read_address >= 12'h060 && read_address < 12'h078 && !(follow_answer_q && before_answer_q == '0)) known_q <= 1'b0;
     end
   end
 
-  // The pointer of the slot, and what was asked for last, if it was that one.
+  // The pointer of the slot, and the last value requested, if from that slot.
   logic pointer_write, stored_q = 1'b0, asked_q = 1'b0;
   logic [9:0] pointer_q;
   logic [63:0] asked_pointer_q;

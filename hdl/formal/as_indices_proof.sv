@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_indices that it gives as many indices as were asked for, none of them of nothing, or a fault; that it stops with a fault one cycle after
-// it took bytes that are not there; and that it goes on while the window has bytes and steps move.
+// Proves for as_parquet_indices that it yields the requested number of indices in non-empty steps,
+// or a fault; that it stops with a fault one cycle after it took bytes that are not there; and that
+// it makes progress while the window has bytes and steps advance.
 module as_indices_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -20,7 +21,7 @@ module as_indices_proof (
   logic start;
   logic [4:0] owed_q = '0;
   logic [6:0] left_q = '0;
-  // A page has an index at least.
+  // A page has at least one index.
   assign start = rst_n && start_i && !started_q && count_i != '0;
 
   logic window_ready, move, idle, empty, valid;
@@ -64,7 +65,7 @@ module as_indices_proof (
       .count_o       (count)
   );
 
-  // What is offered waits for the next move.
+  // An offered step waits for the next advance.
   logic kept;
   as_stream_rules #(
       .Width(8 * Bits + 4)
@@ -77,7 +78,8 @@ module as_indices_proof (
       .kept_o (kept)
   );
 
-  // Cycles in which the window had bytes and steps moved, since something was taken or given; others between them do not begin it anew.
+  // Cycles in which the window had bytes and steps advanced, since the last progress; other cycles
+  // in between do not reset the count.
   logic [3:0] waited_q = '0;
   always_ff @(posedge clk_i) begin
     if (start) begin
@@ -99,7 +101,8 @@ module as_indices_proof (
         if (valid) assert (count != '0 && count <= 4'd8 && 5'(count) <= owed_q);
         if (started_q && idle && empty) assert (owed_q == '0);
       end
-      // Before it takes the head of a run it looks at it, and what it makes of a run of one index takes five moves: four without an index are reached.
+      // It looks at the head of a run before taking it, and a run of one index takes five moves: up
+      // to four cycles pass without an index.
       assert (waited_q < 4'd5);
     end
   end

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_json_fetch that each parser gets the beats of its range, all of them in order and no others, that requests wait unchanged and
-// stay in pages of 4 KiB, and that no answer finds its queue full. The memory answers with the number of each beat's place.
+// Proves for as_json_fetch that each parser gets exactly the beats of its range, in order, that
+// offered requests do not change and stay within 4 KiB pages, and that no response finds its queue
+// full. The memory answers with the number of each beat's place.
 module as_json_fetch_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -31,7 +32,7 @@ module as_json_fetch_proof (
     end
   end
 
-  // What was asked for and not answered: places of beats, the next one first.
+  // Outstanding requests: places of beats, the next one first.
   logic [9:0] owed_q[Deep];
   logic [4:0] owed_count_q = '0;
   logic ar_valid, r_valid, r_ready;
@@ -119,7 +120,7 @@ module as_json_fetch_proof (
     if (rst_n) begin
       assert (ar_kept && !error);
       if (ar_valid) assert (ar_len < 8'd2 && (ar_addr[11:2] != '1 || ar_len == '0));
-      // Room was kept: the channel never waits for a parser.
+      // Room was reserved: the channel never waits for a parser.
       assert (!r_valid || r_ready);
       if (idle) assert (owed_count_q == '0 && !ar_valid);
     end

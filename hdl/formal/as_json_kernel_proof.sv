@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of the kernel, as the parser of the examples `battery` or `trip`, that it does not come to a stand while there are bytes, whatever they are. Either its steps
-// are taken at once: then it takes a beat every few cycles, or is done. Or they wait: then it does one of these, or gives a step, every few cycles more.
-// Of the converters only the time that they take is looked at; they may fault at any step.
+// Proves that the kernel, as the parser of the examples `battery` or `trip`, is deadlock-free: it
+// makes progress while there are bytes, for all bytes. If its steps are taken immediately, it takes
+// a beat every few cycles, or is done. If they wait, it does one of these, or outputs a step,
+// within a few cycles more. The converters are modelled by their latency only; they may fault at
+// any step.
 `ifndef PARSER
 `define PARSER battery_parser
 `endif
@@ -15,9 +17,9 @@ module as_json_kernel_proof (
 
   // Whether steps wait.
   parameter bit Waits = 1'b0;
-  // Cycles in which nothing of this need happen.
+  // Cycles in which no progress is required.
   parameter int unsigned Bound = 12;
-  // Cycles that a step waits at most.
+  // The most cycles that a step waits.
   localparam int unsigned WaitMax = 3;
 
   logic rst_n = 1'b0;
@@ -31,7 +33,7 @@ module as_json_kernel_proof (
       .clk_i,
       .rst_ni (rst_n),
       .valid_i(1'b1),
-      // Behind the end there are blanks.
+      // Blanks after the end.
       .data_i (ended_q || ended_i ? {1'b1, {8{8'h20}}} : {1'b0, data_i}),
       .ready_i(advance),
       .valid_o(valid),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_json_pack, for one of two buffers, any one, that its granules come out in order, each once, in beats that are numbered without a
-// gap, and that after a flush none is missing.
+// Proves for as_json_pack, for one arbitrary buffer of two, that its granules come out in order,
+// each once, in beats that are numbered without a gap, and that after a flush none is missing.
 //
-// A granule is followed, any one: the input says in some cycle "the first of this piece".
+// Tracks one arbitrary granule: the input marks one in some cycle as "the first of this piece".
 module as_json_pack_proof (
     input logic       clk_i,
     input logic       which_i,
@@ -18,7 +18,7 @@ module as_json_pack_proof (
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // The buffer that is looked at is chosen in the first cycle. Nothing comes once the flush has begun.
+  // The checked buffer is chosen in the first cycle. No piece comes once the flush has begun.
   logic which_q = 1'b0;
   logic flush_q = 1'b0;
   logic ready, idle, valid, flush;
@@ -65,7 +65,7 @@ module as_json_pack_proof (
       .kept_o (kept)
   );
 
-  // Granules inside, beats that came out (modulo 16), granules before the followed one.
+  // Granules inside, beats that came out (modulo 16), granules before the tracked one.
   logic [3:0] inside_q = '0;
   logic [3:0] beats_q = '0;
   logic       follow_q = 1'b0;
@@ -99,7 +99,7 @@ module as_json_pack_proof (
       if (valid) assert (buffer < 8'd2);
       if (valid && buffer == 8'(which_q)) begin
         assert (beat[3:0] == beats_q);
-        // Full beats while it goes on; at a flush, one more for what is left.
+        // Full beats before the flush; at a flush, one more for the rest.
         assert (inside_q >= 4'd4 || (flush && inside_q != '0));
         if (follow_q && before_q < 4'd4) assert (data[before_q[1:0]*2+:2] == wanted_q);
       end

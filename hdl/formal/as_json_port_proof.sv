@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_json_port, with two parsers and two sets of writers: a parser is fed the bytes of its range, each once, in order, spaces around them,
-// and blanks behind; of any one source of beats every beat becomes an address and a beat of data, each once, in order, at its place in its buffer,
-// and nothing else is written. What is offered waits unchanged. While memory takes, a set's beats are taken every few cycles, in turns, and a port that says
-// that it is idle has nothing inside and no answer to come.
+// Proves for as_json_port, with two parsers and two sets of writers: a parser is fed the bytes of
+// its range, each once, in order, with spaces around them, and blanks after; for one arbitrary
+// source of beats, every beat becomes an address and a beat of data, each once, in order, at its
+// place in its buffer, and nothing else is written. Offered transfers do not change. While memory
+// accepts, a set's beats are taken every few cycles, round-robin, and a port that reports idle has
+// no beat inside and no outstanding response.
 //
-// What fetches is a stub that gives the beats of each range, and the queues behind the sets hold less: both are proved for themselves.
+// The fetch module is a stub that delivers the beats of each range, and the queues after the sets
+// hold less: both are proved separately.
 module as_json_port_proof (
     input logic       clk_i,
     input logic       parser_i,
@@ -26,7 +29,7 @@ module as_json_port_proof (
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // What is looked at is chosen in the first cycle.
+  // The checked source is chosen in the first cycle.
   logic parser_q = 1'b0, set_q = 1'b0;
   logic [2:0] source_q = '0;
   always_ff @(posedge clk_i) begin
@@ -37,7 +40,7 @@ module as_json_port_proof (
     end
   end
 
-  // The host says where the two buffers are. Texts may be fed before it has, beats come behind.
+  // The host sets the two buffers. Texts may be fed before that; beats come after.
   logic [2:0] word_q = '0;
   logic told, start, started_q = 1'b0;
   logic [31:0] word;
@@ -57,7 +60,7 @@ module as_json_port_proof (
     if (start) started_q <= 1'b1;
   end
 
-  // Every source numbers its beats; fewer wait for answers than are counted here.
+  // Every source numbers its beats; the number of outstanding writes is below the counters' range.
   logic [9:0] valid, ready;
   logic [79:0] buffer;
   logic [319:0] number;
@@ -141,7 +144,7 @@ module as_json_port_proof (
       .mem_b_resp_i  ('0)
   );
 
-  // The parser: where its text begins and ends, and which part comes next.
+  // The parser: where its text begins and ends, and the next part.
   logic [5:0] begin_q = '0, end_q = '0, at_q = '0;
   logic fed, feed_kept;
   assign fed = feed_valid[parser_q] && advance_i[parser_q];
@@ -176,7 +179,7 @@ module as_json_port_proof (
     end else if (rst_n) assert (feed_valid == '0);
   end
 
-  // The writes: what they say of the source of a beat, and its number.
+  // The writes: the source of each beat, and its number.
   logic aw_kept, w_kept, aw_mine, w_mine, take_mine;
   logic [6:0] aw_tag;
   logic [2:0] in_q = '0, aw_q = '0, w_q = '0;

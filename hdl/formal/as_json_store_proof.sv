@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_json_store behind as_json_merge that addresses and beats wait unchanged, that every beat of a source becomes one write at its place with its data or
-// says that the buffer is full, that nothing else is written, and that it does not stop while memory takes what it offers.
+// Proves for as_json_store after as_json_merge that offered addresses and beats do not change, that
+// every beat of a source becomes one write at its place with its data or raises `full_o`, that
+// nothing else is written, and that it makes progress while memory takes what it offers.
 module as_json_store_proof (
     input logic        clk_i,
     input logic [ 1:0] valid_i,
@@ -29,7 +30,7 @@ module as_json_store_proof (
     if (set_q == 2'd2) capacity_q <= capacity_i;
   end
 
-  // Beats that were announced, given, answered, taken.
+  // Beats that were issued, sent, answered, taken.
   logic [3:0] announced_q = '0, given_q = '0, answered_q = '0, taken_q = '0;
 
   // Two sources: a beat's number, and its data.
@@ -41,7 +42,7 @@ module as_json_store_proof (
     ) i_source (
         .clk_i,
         .rst_ni (rst_n && ready_to_go),
-        // Fewer wait for answers than the counters here tell apart.
+        // The number of outstanding writes is below the counters' range.
         .valid_i(valid_i[s] && taken_q - answered_q < 4'd12),
         .data_i (beat_i[s*7+:7]),
         .ready_i(ready[s]),
@@ -134,7 +135,7 @@ module as_json_store_proof (
       .kept_o (w_kept)
   );
 
-  // The beat that was taken last is the one that is offered.
+  // The last beat taken is the one that is offered.
   logic [1:0] take;
   logic [6:0] took;
   logic fits, full_q = 1'b0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_json_writers, with a set for one parser or one that two share, of any one parser and buffer: what the parser gives for the buffer comes
-// out as pieces of that buffer, in order, each once, offsets summed up; after a flush nothing is missing, and a run behind it begins with nothing.
-// Beats wait unchanged, none is for a buffer that there is not, a step is taken while beats are, and no parser waits longer than a turn of the other.
+// Proves for as_json_writers, with a set for one parser or shared by two, for one arbitrary parser
+// and buffer: the parser's elements for the buffer come out as pieces of that buffer, in order,
+// each once, offsets summed up; after a flush nothing is missing, and the next run starts empty.
+// Offered beats do not change, none is for a buffer that does not exist, a step is taken while
+// beats are, and a parser waits for at most one turn of the other.
 //
-// The packers are stubs that make a beat of every piece: see as_json_pack_proof for what they make of pieces. Pieces have one or two bytes.
+// The packers are stubs that make a beat of every piece; as_json_pack_proof covers the packing.
+// Pieces have one or two bytes.
 module as_json_writers_proof
   import as_json_pkg::*;
 (
@@ -23,7 +26,7 @@ module as_json_writers_proof
   localparam int unsigned L = 2;
   localparam int unsigned Bytes = 8;
   localparam int unsigned Sources = 5;
-  // Of each parser: how many buffers of each kind, and the first of them.
+  // For each parser: how many buffers of each kind, and the first of them.
   localparam int unsigned Rows[Sources] = '{2, 2, 1, 1, 1};
   localparam logic [2*Sources*8-1:0] First = {8'd23, 8'd22, 8'd21, 8'd17, 8'd12, 8'd6, 8'd5, 8'd4, 8'd2, 8'd0};
   localparam int unsigned Width = $bits(op_t) + 16;
@@ -31,7 +34,7 @@ module as_json_writers_proof
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // What is looked at is chosen in the first cycle.
+  // The checked parser and buffers are chosen in the first cycle.
   logic parser_q = 1'b0, row_q = 1'b0;
   always_ff @(posedge clk_i) begin
     if (!rst_n) begin
@@ -40,7 +43,8 @@ module as_json_writers_proof
     end
   end
 
-  // What parsers offer: for buffers that they have, one or two bytes a step. When they are done, nothing more comes until the next run.
+  // Input of the parsers: one or two bytes per step, for buffers that they have. Once they are
+  // done, nothing more comes until the next run.
   logic [Parsers-1:0] valid, ready;
   op_t [Parsers-1:0] op;
   logic [Parsers-1:0][127:0] data;
@@ -111,7 +115,8 @@ module as_json_writers_proof
       .beat_data_o  (beat)
   );
 
-  // The step of the parser that is looked at; where parsers share, it goes through a register, and leaves it when all packers take.
+  // The step of the checked parser; if parsers share, it goes through a register, and leaves it
+  // when all packers take it.
   logic take, moves, give, counts;
   op_t given;
   logic [15:0] bytes;
@@ -137,7 +142,7 @@ module as_json_writers_proof
     assign bytes = data[0][15:0];
   end
 
-  // Its counter that is looked at, modulo 1024.
+  // Its checked counter, modulo 1024.
   logic [9:0] sum_q = '0, sum;
   assign counts = given.counter == 8'(row_q);
   assign sum    = sum_q + (given.adds ? 10'(given.add) : 10'd0);
@@ -146,7 +151,7 @@ module as_json_writers_proof
     else if (give && counts) sum_q <= sum;
   end
 
-  // What it has for the buffers that are looked at.
+  // Its elements for the checked buffers.
   logic [Sources-1:0] has;
   logic [7:0] count[Sources];
   logic [15:0] piece[Sources];
@@ -158,7 +163,7 @@ module as_json_writers_proof
   assign piece[3] = 16'({given.outer && given.outer_count == 8'd2, given.outer});
   assign piece[4] = 16'(given.flag);
 
-  // Each packer has at most one piece, which is offered; whether it is one of ours.
+  // Each packer has at most one piece, which is offered; whether it is of the checked buffer.
   logic [Sources-1:0] packed_q = '0;
   for (genvar s = 0; s < Sources; s++) begin : gen_kind
     logic [7:0] buffer, first;
@@ -204,7 +209,7 @@ module as_json_writers_proof
     end
   end
 
-  // Turns of the other, while this one waits.
+  // Turns of the other parser while this one waits.
   logic [1:0] others_q = '0;
   always_ff @(posedge clk_i) begin
     if (take || !valid[parser_q]) others_q <= '0;

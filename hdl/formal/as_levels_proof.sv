@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_levels that tokens wait unchanged unless a fault takes them back, are never of nothing, and are of all levels when it is idle
-// again without a fault; that whoever takes more bytes than there are says so in the next cycle; and that it does not stop while the window has bytes
-// and tokens are taken.
+// Proves for as_parquet_levels that offered tokens do not change unless a fault withdraws them, are
+// never empty, and cover all levels when it is idle again without a fault; that taking more bytes
+// than there are is reported in the next cycle; and that it makes progress while the window has
+// bytes and tokens are taken.
 module as_levels_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -89,7 +90,7 @@ module as_levels_proof (
     if (rst_n) begin
       assert (kept || fault != '0);
       if (valid) assert (token[95:64] != '0 && token[95:73] == '0 && token[72:64] <= count_q - seen_q);
-      // Of a packed run there are at most 64 levels.
+      // A token of a packed run has at most 64 levels.
       if (valid && !token[96]) assert (token[72:64] <= 9'd64);
       if (beyond_q) assert (fault != '0);
       if (started_q && idle && fault == '0) assert (seen_q == count_q && left_q == '0 && ones <= 32'(count_q));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_arrow_pack and as_stream_packer that elements come out in order, each once, unchanged, and all of them once a message ends.
+// Proves for as_arrow_pack and as_stream_packer that elements come out in order, each once,
+// unchanged, and all of them once a message ends.
 //
-// Elements are numbered over all messages. One of them is followed, any one: the input says in some cycle "the first of this piece".
-// When the output reaches its number, it must be it. `Stream` chooses as_stream_packer, whose elements are bytes.
+// Elements are numbered over all messages. One arbitrary element is tracked: the input marks one in
+// some cycle as "the first of this piece". When the output reaches its number, it must be that
+// element. `Stream` selects as_stream_packer, whose elements are bytes.
 module as_pack_proof #(
     parameter bit Stream = 1'b0
 ) (
@@ -21,7 +23,8 @@ module as_pack_proof #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // A piece has at most two elements, one of them zero where it is skipped; what is not counted is zero.
+  // A piece has at most two elements, one of them zero if it is skipped; uncounted elements are
+  // zero.
   logic [1:0] count;
   logic       skip;
   logic [Bits-1:0] first;
@@ -53,7 +56,7 @@ module as_pack_proof #(
         .data_o  (data),
         .strobe_o(strobe)
     );
-    // Strobes are those of the first bytes, without a gap.
+    // Strobes mark the first bytes, without a gap.
     assign counted = 3'(strobe[0]) + 3'(strobe[1]) + 3'(strobe[2]) + 3'(strobe[3]);
     assign last    = 1'b0;
     always_comb if (rst_n && valid) assert ((strobe & (strobe + 4'd1)) == '0 && strobe != '0);
@@ -93,7 +96,8 @@ module as_pack_proof #(
       .kept_o (kept)
   );
 
-  // Elements inside, messages that are not out yet, for how many cycles nothing came though it was asked for, and elements before the followed one.
+  // Elements inside, messages that are not out yet, cycles without output while it was requested,
+  // and elements before the tracked one.
   logic [5:0] inside_q = '0;
   logic [3:0] open_q = '0;
   logic [2:0] waited_q = '0;
@@ -125,10 +129,11 @@ module as_pack_proof #(
   always_comb begin
     if (rst_n) begin
       assert (kept);
-      // Nothing is invented, and once a message has ended and nothing comes any more, nothing is missing.
+      // Nothing is invented, and once a message has ended and the output is empty, nothing is
+      // missing.
       assert (!valid || 6'(counted) <= inside_q);
       assert (!(ended_q && waited_q >= 3'd3) || (inside_q == '0 && (Stream || open_q == '0)));
-      // The followed one comes in its turn, unchanged.
+      // The tracked one comes in its turn, unchanged.
       if (follow_q && valid && before_q < 6'(counted)) assert (data[before_q[1:0]*Bits+:Bits] == wanted_q);
     end
   end

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_pages, whatever the bytes are, that descriptors and beats wait unchanged, that it takes no beat that the chunk does not have and has
-// taken all when it is idle, at once when it has given up, and that descriptors are of pages inside of the chunk.
+// Proves for as_parquet_pages, for all bytes, that offered descriptors and beats do not change,
+// that it takes only beats of the chunk and has taken all of them when it is idle, immediately
+// after it has given up, and that descriptors are of pages inside the chunk.
 module as_pages_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -27,7 +28,7 @@ module as_pages_proof (
   logic [31:0] position;
   logic [511:0] beat, body;
   page_t page;
-  // Beats that the chunk still has.
+  // Beats of the chunk still to come.
   logic [8:0] beats_q = '0;
   as_stream_source #(
       .Width(512)
@@ -76,7 +77,7 @@ module as_pages_proof (
       .data_i (page),
       .kept_o (page_kept)
   );
-  // What is in the beats is what came in.
+  // The beats' content is the input's.
   as_stream_rules #(
       .Width(1)
   ) i_body (
@@ -95,7 +96,7 @@ module as_pages_proof (
       started_q <= 1'b1;
       beats_q   <= length_i == '0 ? '0 : 9'((10'(length_i) + 10'(offset_i) + 10'd63) >> 6);
     end else if (beat_valid && beat_ready) beats_q <= beats_q - 9'd1;
-    // It gives up, or is through: beats go at once.
+    // After giving up, or at the end, beats are discarded immediately.
     swallowed_q <= !done || !beat_valid || beat_ready ? '0 : swallowed_q + 1'b1;
   end
 

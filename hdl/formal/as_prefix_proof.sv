@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_prefix_sum that transfers come out in order, none lost or invented, each with the sums of all numbers since the last
-// `clear_i`.
+// Proves for as_prefix_sum that transfers come out in order, none lost or invented, each with the
+// sums of all numbers since the last `clear_i`.
 //
-// The sums are made here at the input, where nothing waits. One transfer is followed, any one.
+// The sums are computed here at the input, where nothing waits. Tracks one arbitrary transfer.
 module as_prefix_proof (
     input logic       clk_i,
     input logic       valid_i,
@@ -21,7 +21,7 @@ module as_prefix_proof (
   logic ready, valid, last, empty;
   logic [3:0] data;
   assign count = count_i == 2'd3 ? 2'd2 : count_i;
-  // The first transfer clears: before it there is no sum.
+  // The first transfer clears: there is no sum before it.
   logic begun_q = 1'b0;
   logic clear;
   assign clear = clear_i || !begun_q;
@@ -90,7 +90,7 @@ module as_prefix_proof (
   always_comb begin
     if (rst_n) begin
       assert (kept);
-      // Three stages hold one each: a fourth would look like none.
+      // Three stages hold one each: a fourth transfer could not be counted.
       assert (!valid || inside_q != '0);
       assert (empty == (inside_q == '0));
       if (follow_q && before_q == 2'd1 && valid) begin

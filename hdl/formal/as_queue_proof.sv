@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves that a queue (as_skid_buffer, as_fifo or as_fifo_block) keeps the stream rules and neither loses, invents, nor reorders a transfer.
+// Proves that a queue (as_skid_buffer, as_fifo or as_fifo_block) keeps the stream rules and neither
+// loses, invents, nor reorders a transfer.
 //
-// One payload is followed, any one: the input says in some cycle "this one", and a counter says how many are before it. When
-// it is at the front, the output must be it. `Queue` chooses the module.
+// Tracks one arbitrary payload: the input marks it in some cycle, and a counter holds how many are
+// before it. When it reaches the front, the output must be that payload. `Queue` selects the
+// module.
 module as_queue_proof #(
     parameter int unsigned Queue = 0
 ) (
@@ -14,7 +16,7 @@ module as_queue_proof #(
 );
 
   localparam bit Block = Queue == 2;
-  // A queue in block RAM has its output register besides.
+  // A queue in block RAM also has its output register.
   localparam int unsigned Depth = Block ? 5 : Queue == 1 ? 4 : 2;
 
   logic rst_n = 1'b0;
@@ -81,11 +83,11 @@ module as_queue_proof #(
       .kept_o (kept)
   );
 
-  // How many payloads are inside, and how many of them, the followed one included, are up to the followed one.
+  // How many payloads are inside, and how many of them up to the tracked one, inclusive.
   logic [2:0] inside_q = '0;
   logic [2:0] before_q = '0;
   logic       follow_q = 1'b0;
-  // The last cycle put something in.
+  // The last cycle put a payload in.
   logic       fresh_q = 1'b0;
   logic [3:0] wanted_q = '0;
   logic       in, out;
@@ -107,15 +109,15 @@ module as_queue_proof #(
 
   always_comb begin
     if (rst_n) begin
-      // Nothing changes while it is offered.
+      // An offered payload does not change.
       assert (kept);
-      // Nothing is lost or invented: there is output exactly as long as something is inside, and never more than fits. What was put into a
-      // block RAM may need a cycle more.
+      // Nothing is lost or invented: there is output exactly while the queue is not empty, and
+      // never more than fits. A payload in block RAM may need a cycle more.
       assert (valid == (inside_q != '0) || (Block && inside_q == 3'd1 && fresh_q));
       assert (inside_q <= 3'(Depth));
-      // Room is offered exactly while there is some.
+      // `ready_o` is high exactly while there is room.
       assert (ready == (inside_q != 3'(Depth)) || (Block && inside_q == 3'd4 && !ready));
-      // The followed payload comes out in its turn, unchanged.
+      // The tracked payload comes out in its turn, unchanged.
       assert (!follow_q || (before_q != '0 && before_q <= inside_q));
       assert (!follow_q || before_q != 3'd1 || !valid || data == wanted_q);
     end

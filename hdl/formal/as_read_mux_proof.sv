@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_axi_read_mux that every burst that a reader asks for goes to memory once, in the order in which it was granted, and that its
-// beats come back to that reader and to no other.
+// Proves for as_axi_read_mux that every burst requested by a reader goes to memory once, in the
+// order of the grants, and that its beats come back to that reader only.
 //
-// One burst is followed, any one. The memory here answers in order, when it likes, what it was asked for.
+// Tracks one arbitrary burst. The memory here answers requests in order, at any time.
 module as_read_mux_proof (
     input logic       clk_i,
     input logic [1:0] s_valid_i,
@@ -63,8 +63,8 @@ module as_read_mux_proof (
       .kept_o (kept)
   );
 
-  // Beats that were granted and are to be asked for, that were asked for and are to be given back; of the followed grant, how many each are
-  // before it, whether it was asked for, and how many it still has.
+  // Beats granted and not yet requested, beats requested and not yet returned; for the tracked
+  // grant, how many of each are before it, whether it was requested, and how many beats are left.
   logic [5:0] owed_q = '0;
   logic [5:0] due_q = '0;
   logic       follow_q = 1'b0;
@@ -110,12 +110,12 @@ module as_read_mux_proof (
   always_comb begin
     if (rst_n) begin
       assert (kept);
-      // One at a time, only who asks, and never more beats asked for than granted.
+      // One grant at a time, only to a requester, and never more beats requested than granted.
       assert (s_ready != 2'b11 && (s_ready & ~s_valid_i) == '0);
       assert (s_r_valid != 2'b11);
       assert (!ar_valid || 6'd1 + 6'(ar_len) <= owed_q);
       assert (!ar_valid || !follow_q || asked_q || ask_q != '0 || (ar_addr == address_q && mine_q == 2'd1 + 2'(ar_len)));
-      // A beat goes to its owner, and is taken from the memory exactly when that one takes it.
+      // A beat goes to its owner, and is taken from the memory exactly when the owner takes it.
       assert (r_valid == |s_r_valid);
       assert ((r_valid && r_ready) == |(s_r_valid & s_r_ready_i));
       if (follow_q && r_valid && give_q == '0) assert (s_r_valid == (owner_q ? 2'b10 : 2'b01));

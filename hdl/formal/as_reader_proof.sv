@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_axi_reader that its bursts are the beats of the range that was asked for, one behind the other, that none leaves a page
-// of 4 KiB or is longer than it may be, and that an address waits unchanged.
+// Proves for as_axi_reader that its bursts are the beats of the requested range, one after another,
+// that none crosses a 4 KiB page or exceeds the maximum length, and that an offered address does
+// not change.
 module as_reader_proof (
     input logic        clk_i,
     input logic        request_i,
@@ -55,7 +56,8 @@ module as_reader_proof (
       .kept_o (kept)
   );
 
-  // The next beat that is due, and how many are, of one request: the first, before which nothing was asked for.
+  // The next beat due and how many are due, of one request: the first, before which no address was
+  // sent.
   logic        asked_q = 1'b0;
   logic        again_q = 1'b0;
   logic [11:0] next_q = '0;
@@ -87,7 +89,8 @@ module as_reader_proof (
         assert (11'(ar_addr[11:2]) + 11'(ar_len) < 11'd1024);
         if (!again_q) assert (ar_addr[13:2] == next_q && 6'(ar_len) < left_q);
       end
-      // A new request is taken only when the beats of the last one have all been asked for, or are in the last address.
+      // A new request is taken only when the beats of the last one have all been requested, or are
+      // in the last address.
       if (request_ready && asked_q && !again_q) begin
         assert (ar_valid ? 6'(ar_len) + 6'd1 == left_q : left_q == '0);
       end

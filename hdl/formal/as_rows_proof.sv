@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_rows that levels and values come to as_parquet_expand and from there to the writers, all three of which are proved for themselves, in
-// order, none lost or invented; that each buffer ends once, behind all rows; that both sides wait unchanged; and that it does not stand still. If not
-// `Nullable` values are rows.
+// Proves for as_parquet_rows that levels and values reach as_parquet_expand and from there the
+// writers (all three proved separately) in order, none lost or invented; that each buffer ends
+// once, after all rows; that offered transfers of both sides do not change; and that it makes
+// progress. If not `Nullable`, values are rows.
 //
-// A chunk is given as as_parquet_column does it: levels and values in any order, then the end of both; the next one follows when its buffers are whole. Where levels are, each token of them that has a one has
-// one piece of values, because what is in place of as_parquet_expand makes it so. One token is followed, any one, and one piece, any one.
+// A chunk comes as as_parquet_column sends it: levels and values in any order, then the end of
+// both; the next one follows when its buffers are complete. If there are levels, each token with a
+// one has one piece of values, because the stub of as_parquet_expand makes it so. Tracks one
+// arbitrary token and one arbitrary piece.
 module as_rows_proof #(
     parameter bit Nullable = 1'b1
 ) (
@@ -28,12 +31,13 @@ module as_rows_proof #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // At the end, `sent_q` says that the last piece was taken. Pieces that came more than tokens, to make their number the same.
+  // At the end, `sent_q`: the last piece was taken. The number of pieces minus tokens, which must
+  // become equal.
   logic last_q = 1'b0, stopped_q = 1'b0, sent_q = 1'b0;
   logic ended;
   logic [2:0] more_q = '0;
 
-  // Tokens of 1 or 2 rows; followed by the token of none.
+  // Tokens of 1 or 2 rows, then the token of no rows.
   logic token_valid, token_ready, token_in, token_need;
   logic [3:0] token;
   as_stream_source #(
@@ -49,7 +53,7 @@ module as_rows_proof #(
   );
   assign token_in = (token_valid && token_ready) || (Nullable && last_q && !tail_q && token_ready);
 
-  // The lowest bit of a piece says that it is one.
+  // The lowest bit of a piece marks the tracked one.
   logic value_valid, piece_valid, piece_ready, piece_in;
   logic [2:0] value;
   logic [1:0] value_count;
@@ -102,7 +106,7 @@ module as_rows_proof #(
       .last_o       (last)
   );
 
-  // A bit of each lane stands for all of them.
+  // One bit per lane represents all of its bits.
   logic kept, bits_kept, out, piece, piece_out, bits_out;
   as_stream_rules #(
       .Width(5)
@@ -129,7 +133,7 @@ module as_rows_proof #(
   assign piece_out = out && piece;
   assign bits_out = valid[0] && bits_ready_i;
 
-  // Pieces and tokens inside, and how many are before the followed one, what it is.
+  // Pieces and tokens inside, how many are before the tracked one, and its content.
   logic [2:0] inside_q = '0, before_q = '0;
   logic [3:0] tokens_q = '0, token_rows_q = '0, before_token_q = '0;
   logic follow_q = 1'b0, follow_token_q = 1'b0;

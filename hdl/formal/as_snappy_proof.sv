@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_snappy that beats wait (unchanged, as as_arrow_pack's own proof says), are never more than the page has, and all of it where it
-// ends without a fault; that asking for more bytes than there are ends in one; and that it takes or makes some every few cycles while the window has bytes and
-// beats are taken, whatever the bytes are.
+// Proves for as_parquet_snappy, for all bytes, that offered beats stay (unchanged, by the proof of
+// as_arrow_pack), are never more than the page has, and are the complete page if it ends without a
+// fault; that taking more bytes than there are ends in a fault; and that it takes or makes bytes
+// every few cycles while the window has bytes and beats are taken.
 module as_snappy_proof (
     input logic         clk_i,
     input logic         start_i,
@@ -18,7 +19,7 @@ module as_snappy_proof (
 
   logic started_q = 1'b0;
   logic start;
-  // Levels are a part of the page, before and after.
+  // Levels are part of the page, before and after decompression.
   assign start = rst_n && start_i && !started_q && stored_i <= left_i && stored_i <= bytes_i;
 
   logic window_ready, idle, valid, move;
@@ -70,11 +71,12 @@ module as_snappy_proof (
       .kept_o (kept)
   );
 
-  // Bytes that the window still has, beats that are owed, cycles without anything taken or made, and since it is idle.
+  // Bytes left in the window, beats still to come, cycles without progress, and cycles since it is
+  // idle.
   logic [7:0] left_q = '0;
   logic over_q = 1'b0;
   logic [7:0] took;
-  // A window goes to the end of its message at most.
+  // A window reaches at most to the end of its message.
   assign took = !move ? '0 : 8'(take) < left_q ? 8'(take) : left_q;
   logic [2:0] owed_q = '0;
   logic [2:0] waited_q = '0;
@@ -100,9 +102,10 @@ module as_snappy_proof (
       assert (kept);
       assert (!move || take == '0 || window_ready);
       if (valid) assert (started_q && owed_q != '0);
-      // Two cycles of the packer behind the last byte.
+      // Two cycles of the packer after the last byte.
       if (rested_q > 3'd3 && fault == '0) assert (owed_q == '0 && left_q == '0 && !over_q);
-      // A step of a copy waits a cycle for the one before; what comes between elements, and the way through the packer, two each.
+      // A step of a copy waits one cycle for the previous step; the gap between elements and the
+      // way through the packer are two cycles each.
       assert (waited_q < 3'd6);
     end
   end

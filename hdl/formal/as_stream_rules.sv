@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of as_stream_pkg on one stream, and a counter of its transfers: assumed of inputs, asserted of outputs.
+// The rules of as_stream_pkg on one stream, and a counter of its transfers: assumed of inputs,
+// asserted of outputs.
 //
-// The rules: once offered, a payload is offered unchanged until it is taken. A user asserts or assumes `kept_o`.
+// The rule: an offered payload stays unchanged until it is taken. A user asserts or assumes
+// `kept_o`.
 module as_stream_rules #(
     parameter int unsigned Width = 4
 ) (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream that obeys the rules of as_stream_pkg and is free otherwise: what a proof feeds. What it offers it offers until it is taken.
+// A stream that obeys the rules of as_stream_pkg and is otherwise free: the input of a proof. An
+// offered transfer stays until it is taken.
 module as_stream_source #(
     parameter int unsigned Width = 4
 ) (

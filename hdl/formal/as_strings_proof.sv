@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_strings that the bytes of a buffer are those of the strings that came, in order, none lost or invented, and wait unchanged before the
-// writer, which is proved for itself; that each length of PLAIN is put once, with the window that it is in; and that it does not stand still.
+// Proves for as_parquet_strings that the bytes of a buffer are those of the input strings, in
+// order, none lost or invented, and do not change while they wait for the writer, which is proved
+// separately; that each length of PLAIN is output once, with the window that it is in; and that it
+// makes progress.
 //
-// Pages come one after the other as as_parquet_column hands them over: PLAIN, lengths with bytes behind them, or bytes of a dictionary. One piece of the
-// buffer is followed, any one, and of it one byte, any one. What comes of a page with a fault is not asked: it is the end of the chunk.
+// Pages come one at a time as as_parquet_column delivers them: PLAIN, lengths followed by bytes, or
+// bytes of a dictionary. Tracks one arbitrary piece of the buffer, and one arbitrary byte of it. A
+// page with a fault is not checked: it ends the chunk.
 module as_strings_proof (
     input logic         clk_i,
     input logic         pick_i,
@@ -30,7 +33,7 @@ module as_strings_proof (
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // A bit is enough to tell a byte from others; lengths are negative or below 128.
+  // One bit is enough to tell a byte from others; lengths are negative or below 128.
   logic [511:0] window_in, bytes_in;
   logic [63:0] lengths;
   always_comb begin
@@ -42,7 +45,8 @@ module as_strings_proof (
     lengths         = {lengths_i[15], 24'd0, lengths_i[14:8], lengths_i[7], 24'd0, lengths_i[6:0]};
   end
 
-  // What the column and the decoders around it do. `busy` falls late for a page of lengths or of a dictionary: when its decoder is through.
+  // Behaviour of the column and the decoders around it. `busy` falls late for a page of lengths or
+  // of a dictionary: when its decoder is finished.
   typedef enum logic [1:0] {
     Wait,
     First,
@@ -137,12 +141,12 @@ module as_strings_proof (
       .kept_o (kept)
   );
 
-  // Of a page: strings that are still to come, bytes of the string that is taken or of all that have lengths.
+  // Of a page: strings still to come, bytes left of the current string or of all that have lengths.
   logic [1:0] strings_q = '0;
   logic [6:0] string_q = '0, length;
   logic [11:0] sum_q = '0, sum;
   logic negative;
-  // Pieces inside; of the followed one how many are before it, its bytes and one of them.
+  // Pieces inside; how many are before the tracked one, its bytes and one of them.
   logic [1:0] inside_q = '0, before_q = '0;
   logic follow_q = 1'b0, came, in, out, sent_q = 1'b0, ended_q = 1'b0;
   logic [6:0] count, skip, count_q;
@@ -175,7 +179,7 @@ module as_strings_proof (
   assign in  = came || (state_q == Last && !sent_q && ended);
   assign out = valid && ready_i;
 
-  // Cycles that it may go on and does not.
+  // Cycles in which it could make progress and does not.
   logic [2:0] waited_q = '0;
   logic page_over, goes_on;
   assign page_over = state_q == Values && !busy && (kind_q == Plain || over_q);
@@ -203,7 +207,7 @@ module as_strings_proof (
       Values: if (page_over) state_q <= Wait;
       default: ;
     endcase
-    // A decoder is not through while it offers something.
+    // A decoder is not finished while it offers output.
     if (values && over_i && !lengths_valid && !bytes_valid) over_q <= 1'b1;
     if (values && fault != '0) fault_q <= 1'b1;
     if (lengths_valid && lengths_count_i != '0) sum_q <= sum;

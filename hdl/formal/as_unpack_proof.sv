@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_bit_unpack that what goes in comes out in order, none lost or invented, each number at its place and no bit behind it.
+// Proves for as_bit_unpack that transfers come out in order, none lost or invented, each number at
+// its place and with no bits above its width.
 //
-// One transfer is followed, any one, and of it one number, any one.
+// Tracks one arbitrary transfer, and one arbitrary number of it.
 module as_unpack_proof (
     input logic        clk_i,
     input logic        move_i,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_parquet_values, of numbers in PLAIN and in DELTA_BINARY_PACKED, that a page gives as many values as it was begun with, in pieces that wait
-// unchanged, those of PLAIN the window, which is taken with them; that the end is given once, behind all of them; and that it does not stand still. The
-// decoder of differences is proved for itself. What comes of a page with a fault is not asked.
+// Proves for as_parquet_values, for numbers in PLAIN and in DELTA_BINARY_PACKED, that a page yields
+// the number of values it was begun with, in pieces that do not change while offered; that those of
+// PLAIN are the window, which is taken with them; that the end is sent once, after all values; and
+// that it makes progress. The delta decoder is proved separately. A page with a fault is not
+// checked.
 module as_values_proof (
     input logic       clk_i,
     input logic       begin_i,
@@ -21,7 +23,7 @@ module as_values_proof (
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // As as_parquet_column does it: pages, one after the other, then the end.
+  // As as_parquet_column sends them: pages, one at a time, then the end.
   typedef enum logic [1:0] {
     Wait,
     Values,
@@ -96,7 +98,7 @@ module as_values_proof (
       .last_o        (buffer_last)
   );
 
-  // The end has no values: what is in its lanes means nothing.
+  // The end has no values: its lanes are undefined.
   logic kept;
   as_stream_rules #(
       .Width(6)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_stream_window that the byte at its front is always the byte of the message that is next, whatever is taken and
-// however beats come, that what it shows ahead is so far ahead, and that it asks for exactly the beats of the message.
+// Proves for as_stream_window that the byte at its front is always the next byte of the message,
+// however bytes are taken and beats come, that the bytes shown ahead are at the right distance, and
+// that it takes exactly the beats of the message.
 //
-// Beats have four bytes, and every byte holds its own address, counted from the message's first beat.
+// Beats have four bytes, and every byte holds its own address, counted from the message's first
+// beat.
 module as_window_proof (
     input logic       clk_i,
     input logic       start_i,
@@ -21,7 +23,7 @@ module as_window_proof (
   logic        idle, beat_ready, ready;
   logic [31:0] window;
   logic [ 4:0] left;
-  // Beats of this message that were handed over, and where the next byte is.
+  // Beats of this message that were delivered, and the position of the next byte.
   logic [ 5:0] beats_q = '0;
   logic [ 7:0] next_q = '0;
   logic [ 7:0] end_q = '0;
@@ -29,13 +31,13 @@ module as_window_proof (
 
   assign beat = {8'({beats_q, 2'b11}), 8'({beats_q, 2'b10}), 8'({beats_q, 2'b01}), 8'({beats_q, 2'b00})};
 
-  // A window at most; what is behind the end is not there to be taken.
+  // At most a window; bytes past the end cannot be taken.
   logic [2:0] take;
   logic [2:0] taken;
   assign take  = take_i > 3'd4 ? 3'd4 : take_i;
   assign taken = !ready || !move_i ? 3'd0 : 5'(take) > left ? 3'(left) : take;
 
-  // Two windows ahead at most.
+  // At most two windows ahead.
   logic [3:0] ahead;
   logic       ahead_ready;
   logic [7:0] ahead_byte;
@@ -79,7 +81,7 @@ module as_window_proof (
   always_comb begin
     if (rst_n && !idle) begin
       assert (end_q - next_q == 8'(left));
-      // Never a beat more than the message has.
+      // Never more beats than the message has.
       assert (!beat_ready || 8'({beats_q, 2'b00}) < end_q);
       if (ready) begin
         for (int unsigned lane = 0; lane < 4; lane++) begin

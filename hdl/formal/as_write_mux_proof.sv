@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_axi_write_mux that a burst that is announced gets exactly its beats, with the last one marked, that addresses and beats wait
-// unchanged, that no burst leaves a page of 4 KiB, and that no more is written than was taken.
+// Proves for as_axi_write_mux that an issued burst gets exactly its beats, with the last one
+// marked, that offered addresses and beats do not change, that no burst crosses a 4 KiB page, and
+// that no more is written than was taken.
 module as_write_mux_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -26,7 +27,7 @@ module as_write_mux_proof (
   logic [31:0] w_data;
   logic [3:0] w_strb;
   assign start = start_i && rst_n && !started_q;
-  // A stream says its last once.
+  // A stream sends its last beat once.
   assign valid = valid_i & ~ended_q & {2{started_q}};
 
   as_axi_write_mux #(

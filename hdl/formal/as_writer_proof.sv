@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of as_axi_writer that every burst it announces gets its beats, with the last one marked, also when it is given up; that
-// addresses and beats wait unchanged; that a beat of memory is a beat of the stream, in order; and that it ends where the run ends.
+// Proves for as_axi_writer that every burst it issues gets its beats, with the last one marked,
+// also when the request is given up; that offered addresses and beats do not change; that a beat of
+// memory is a beat of the stream, in order; and that it ends where the run ends.
 module as_writer_proof (
     input logic       clk_i,
     input logic       request_i,
@@ -16,7 +17,7 @@ module as_writer_proof (
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // One request; the stream's beats are numbered and, once offered, stay.
+  // One request; the stream's beats are numbered and stay once offered.
   logic asked_q = 1'b0;
   logic offered_q = 1'b0;
   logic [3:0] taken_q = '0;
@@ -25,7 +26,7 @@ module as_writer_proof (
   logic [7:0] aw_len;
   logic [31:0] w_data;
   logic [3:0] w_strb;
-  // Bursts, and beats of them, that were announced, given, answered.
+  // Bursts and beats that were issued, sent, answered.
   logic [4:0] announced_q = '0;
   logic [4:0] given_q = '0;
   logic [3:0] bursts_q = '0;
@@ -122,10 +123,10 @@ module as_writer_proof (
         assert (aw_len < 8'd2 && aw_addr[11:2] == begin_q + 10'(announced_q));
         assert (5'(announced_q) + 5'(aw_len) < 5'(beats_q));
       end
-      // Beats are those of the stream; after it was given up, nothing is written any more.
+      // Beats are those of the stream; after giving up, all strobes are zero.
       if (w_valid) assert (w_strb == '0 ? aborted_q : w_data == 32'(taken_q) && w_strb == 4'hf);
       assert (taken_q <= beats_q && given_q <= 5'(beats_q));
-      // When all is answered, every announced beat was given, and without giving up, all of the run.
+      // When all is answered, every issued beat was sent, and without giving up, the complete run.
       if (idle && asked_q) begin
         assert (announced_q == given_q && bursts_q == ended_q && ended_q == answered_q);
         assert (aborted_q || taken_q == beats_q);

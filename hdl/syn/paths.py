@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The longest path between registers of a mapped netlist, in levels of look-up tables and in nanoseconds of a model.
+"""The longest path between registers of a mapped netlist, in levels of look-up tables and in
+nanoseconds of a model.
 
-Reads what Yosys's `write_json` wrote. The model knows cells, not places: every delay includes a typical net behind the cell, so
-a real tool may be faster or slower. It never looks at what a path computes: one that no input can take counts as any other.
+Reads the output of Yosys's `write_json`. The model knows cells, not placement: every delay includes
+a typical net after the cell, so a real tool may be faster or slower. It does not look at what a
+path computes: a false path counts as any other.
 """
 
-# Nanoseconds of a cell and the net behind it, UltraScale+ of speed grade -2: a LUT takes about 0.1 and its net about 0.3. Cells that
-# are next to each other (multiplexers of a slice, a carry chain) have no net to speak of. Beginning and end: clock to output, setup,
-# uncertainty of the clock.
+# Nanoseconds of a cell and the net after it, UltraScale+ of speed grade -2: a LUT takes about 0.1
+# and its net about 0.3. Adjacent cells (multiplexers of a slice, a carry chain) have a negligible
+# net. Start and end: clock to output, setup, clock uncertainty.
 MODEL = {
     "begin_and_end_ns": 0.30,
     "lut_ns": 0.40,
@@ -18,16 +20,17 @@ MODEL = {
     "dsp_ns": 1.50,
 }
 
-# Slowest paths that are told, each into another instance.
+# Slowest paths to print, each into another instance.
 SHOWN = 10
 
-# What ends a path and begins the next. Of a DSP block the registers inside are not known here: it does both.
+# Cells that end a path and begin the next. The registers inside a DSP block are not known here: it
+# does both.
 SEQUENTIAL = ("FD", "LD", "SRL", "RAMB", "URAM", "DSP48", "TRELLIS_FF", "DP16KD")
 CLOCKED_LATE = {"RAMB": "block_ram_ns", "URAM": "block_ram_ns", "DSP48": "dsp_ns"}
 
 
 def delay(kind):
-    """Nanoseconds from an input of a cell to what its output drives."""
+    """Nanoseconds from an input of a cell to the cell that its output drives."""
     if kind.startswith(("MUXF", "PFUMX", "L6MUX")):
         return MODEL["mux_ns"]
     if kind.startswith(("CARRY", "CCU2", "XORCY", "MUXCY")):
@@ -40,12 +43,13 @@ def delay(kind):
 
 
 def level(kind):
-    """1 for what takes a look-up table's place in a path."""
+    """1 for cells that count as a look-up table in a path."""
     return 0 if kind.startswith(("MUXF", "CARRY", "PFUMX", "L6MUX", "CCU2", "INV", "BUF", "XORCY", "MUXCY")) else 1
 
 
 def reads(kind, port):
-    """Whether an input of a cell reaches its output within the cycle: of a RAM of LUTs only the address of a read does."""
+    """Whether an input of a cell reaches its output within the cycle: of a RAM of LUTs only the
+    address of a read does."""
     if not kind.startswith("RAM"):
         return True
     if kind in ("RAM32M16", "RAM64M8"):
@@ -78,8 +82,9 @@ def inputs(cell):
 
 
 def longest(module, outside=()):
-    """The slowest path and where it begins and ends, the most levels of any, how many cells are in loops, and the slowest
-    paths into other instances. Cells of the types in `outside` are what lies beyond: a path begins and ends at them."""
+    """The slowest path with its start and end, the most levels of any, how many cells are in loops,
+    and the slowest paths into other instances. Cells of the types in `outside` are external: a path
+    begins and ends at them."""
     cells = module["cells"]
     time, levels, before, ends = {}, {}, {}, []
     begins, inner = set(), {}
@@ -122,7 +127,7 @@ def longest(module, outside=()):
     names = {}
     for name, net in module["netnames"].items():
         for index, bit in enumerate(net["bits"]):
-            # The shortest name that a person wrote.
+            # The shortest name that was given in the source.
             if isinstance(bit, int) and (bit not in names or (net["hide_name"], len(name)) < names[bit][:2]):
                 names[bit] = (net["hide_name"], len(name), f"{name}[{index}]")
 

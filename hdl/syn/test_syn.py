@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the scripts in this folder: paths on netlists made by hand, and one small module synthesized for real. And of the library:
-every module of it synthesizes without a latch.
+"""Tests of the scripts in this folder: paths on hand-made netlists, and one small module
+synthesized with Yosys. Also checks that every module of the library synthesizes without a latch.
 
     tools/hdl run python hdl/syn/test_syn.py
 """
@@ -99,7 +99,7 @@ class Counts(unittest.TestCase):
         )
         self.assertEqual({name: part["copies"] for name, part in found.items()}, {"leaf": 4, "mid": 2, "top": 1})
         self.assertEqual(found["leaf"]["luts_all"], 1)
-        # From one module inside to the other; nothing goes through them.
+        # From one inner module to the other; no path goes through them.
         self.assertEqual([found[name]["levels"] for name in ("leaf", "mid", "top")], [1, 1, 0])
         self.assertEqual(list(found), ["leaf", "mid", "top"])
 
@@ -132,7 +132,8 @@ class Tools(unittest.TestCase):
         self.assertLess(found["path"]["routing_ns"], found["path"]["ns"])
 
 
-# Elaborates a design with all of the library at hand, makes registers of its processes, which is where a latch shows, prints its modules.
+# Elaborates a design with the full library available, converts its processes to registers, where a
+# latch would show, and prints its modules.
 LATCHES = """
 import sys
 from pyosys import libyosys as ys
@@ -162,7 +163,7 @@ class Latches(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
             tops = [(f"{example.name}_top", sources + sorted(example.glob("*.sv"))) for example in examples]
             left -= set().union(*workers.map(lambda top: self.elaborate(*top), tops))
-            # What no example has, each for itself with the parameters that it begins with.
+            # Modules that no example has, each alone with its default parameters.
             left -= set().union(*workers.map(lambda module: self.elaborate(module, sources), sorted(left)))
         self.assertEqual(left, set())
 

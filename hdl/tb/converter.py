@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the JSON converters, which take a text a cycle and answer some cycles later: texts at the end of a window, one each cycle."""
+"""Drives the JSON converters, which take a text per cycle and answer some cycles later: texts at
+the end of a window, one each cycle."""
 
 import cocotb
 from cocotb.clock import Clock
@@ -10,14 +11,15 @@ LATENCY = 13
 
 
 async def convert(dut, cases, inputs, check):
-    """Gives each case its window of text and its other inputs, and `check` the case with what came out, or None if that was not `ok_o`."""
+    """Sends each case's window of text and other inputs, and calls `check` with the case and its
+    output, or None if `ok_o` was low."""
     cocotb.start_soon(Clock(dut.clk_i, 10, unit="ns").start())
     waiting = []
     window = len(dut.text_i) // 8
     for case in cases:
         text, others = inputs(case)
         assert len(text) <= window
-        # What stands before the text is any text.
+        # The bytes before the text are random.
         dut.text_i.value = int.from_bytes(text.rjust(window, b"7"), "little")
         for name, value in others.items():
             getattr(dut, name).value = value

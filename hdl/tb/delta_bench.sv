@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the bench of as_parquet_delta: the decoder behind the window that it takes its bytes from. It is no part of a circuit.
+// Bench wrapper of as_parquet_delta: the decoder and the window that feeds it. Not part of a
+// circuit.
 module delta_bench #(
     parameter int unsigned Width = 64,
     localparam int unsigned CountBits = as_stream_pkg::count_bits(512 / Width)

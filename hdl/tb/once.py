@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles, in Verilator's place for OBJCACHE: its own runtime, which is the same in every bench, once for all benches of a run.
+"""Compiler wrapper for Verilator's OBJCACHE: compiles Verilator's runtime, which is the same for
+every bench, once for all benches of a run.
 
-AS_ONCE is the folder of what was compiled.
+AS_ONCE is the folder of compiled objects.
 """
 
 import fcntl
@@ -18,7 +19,7 @@ runtime = pathlib.Path(os.environ["VERILATOR_ROOT"], "include")
 if pathlib.Path(source).parent != runtime:
     sys.exit(subprocess.run(command).returncode)
 kept = pathlib.Path(os.environ["AS_ONCE"], hashlib.sha256("\0".join(command).encode()).hexdigest())
-# Benches that run beside each other wait for the first.
+# Benches that run in parallel wait for the first.
 with kept.with_suffix(".lock").open("w") as lock:
     fcntl.flock(lock, fcntl.LOCK_EX)
     if not kept.exists():

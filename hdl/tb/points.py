@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functional coverage: points that a bench says it reaches, counted. run.py prints how many of all were hit; a bench that misses one fails."""
+"""Functional coverage: counts how often a bench reaches each of its declared points. run.py prints
+how many of all were hit; a bench that misses one fails."""
 
 import json
 import pathlib
 
-# Beside the results of the run.
+# Next to the results of the run.
 WRITTEN = pathlib.Path("points.json")
 
 

@@ -3,10 +3,12 @@
 
     tools/hdl run python hdl/tb/run.py [--coverage [--add FOLDER]] [MODULE...]
 
-`--coverage` also says of each file of `hdl/rtl` how many per cent of its lines the benches ran: lines of procedures, as Verilator counts them
-(`--coverage-line`), over all sizes of all benches together. `--add` adds what whole circuits ran in tests of `arrowsmith-engine-rtl`;
-`hdl/coverage.sh` does all of it. As many benches run at a time as there are processors; without `--coverage`, one that has passed with the
-same sources is not run again (ARROWSMITH_AGAIN=1 runs all).
+`--coverage` also prints for each file of `hdl/rtl` the percentage of its lines that the benches
+ran: lines of procedures, as Verilator counts them (`--coverage-line`), over all sizes of all
+benches together. `--add` adds the coverage of the circuit tests of `arrowsmith-engine-rtl`;
+`hdl/coverage.sh` does all of it. As many benches run in parallel as there are processors; without
+`--coverage`, a bench that has passed with the same sources is not run again (ARROWSMITH_AGAIN=1
+runs all).
 """
 
 import argparse
@@ -135,18 +137,18 @@ BENCHES = [
 ]
 
 
-# A point of Verilator's coverage: its file, the lines that it stands for, how often it ran.
+# A Verilator coverage point: its file, its lines, its count.
 POINT = re.compile("\x01f\x02([^\x01]*).*\x01S\x02([^\x01']*).*' ([0-9]+)$")
 
 
 def add_coverage(written, lines):
-    """Adds what a run covered to `lines`: of each file, of each line, whether it ran."""
+    """Merges a run's coverage into `lines`: for each file and line, whether it ran."""
     for text in written.read_text().splitlines():
         point = POINT.search(text)
         if not point:
             continue
         path, ranges, times = point.groups()
-        # Whole circuits are compiled from copies of the library.
+        # Circuit tests compile copies of the library.
         path = path[path.rfind("rtl/") + 4 :]
         of_file = lines.setdefault(path, {})
         for part in filter(None, ranges.split(",")):
@@ -161,7 +163,7 @@ def print_coverage(lines):
         name = file.relative_to(RTL)
         of_file = lines.get(str(name))
         if of_file is None:
-            print(f"{name}: no lines of procedures, or nothing ran it")
+            print(f"{name}: no lines of procedures, or no bench ran it")
             continue
         missed = [str(line) for line in sorted(of_file) if not of_file[line]]
         ran, known = ran + len(of_file) - len(missed), known + len(of_file)
@@ -193,7 +195,8 @@ class Bench:
         self.name = "-".join([module, *(f"{name}{value}" for name, value in parameters.items())]).replace("'", "")
 
     def run(self, coverage):
-        """Whether it passed; tests, points of functional coverage, those hit; what it covered; what to say."""
+        """Whether it passed; tests, functional coverage points, points hit; line coverage; text to
+        print."""
         inputs = passed.key([*self.files, *sources_of_test(self.test), *sources_of_test("run")], self.module, self.parameters)
         before = None if coverage else passed.has(self.name, inputs)
         if before:
@@ -215,7 +218,7 @@ class Bench:
         return good, tests - failures, points, hit, covered, said
 
     def simulate(self, folder, coverage):
-        """Whether all is right; tests, those that failed, and why."""
+        """Whether all passed; tests, failed tests, and reasons."""
         runner = get_runner("verilator")
         arguments = {"hdl_toplevel": self.module, "build_dir": folder}
         try:
@@ -234,7 +237,7 @@ class Bench:
         )
         tests, failures = get_results(results)
         why = "\n" + pathlib.Path(folder, "test.log").read_text()[-4000:] if failures else ""
-        # No test at all is no success.
+        # Zero tests is a failure.
         return tests > 0 and not failures, tests, failures, why
 
 

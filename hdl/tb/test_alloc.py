@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_graph_alloc places objects one behind the other at the alignment of their classes, and stops with the first fault in message order."""
+"""cocotb: as_graph_alloc places objects one after another at the alignment of their classes, and
+stops at the first fault in message order."""
 
 import random
 
@@ -17,7 +18,7 @@ POINTS = Points(
 
 
 def placed(ids, count, classes, capacity):
-    """Code, byte of the fault or end, offsets: objects one after the other."""
+    """Code, byte of the fault or end, offsets: objects one after another."""
     at, offsets = 0, []
     for index in range(count):
         if index >= len(ids):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_arrow_values writes Arrow's buffers, whatever the pieces are and however beats are taken."""
+"""cocotb: as_arrow_values writes Arrow's buffers, for random pieces and random back-pressure."""
 
 import random
 
@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 
 async def buffer(dut, chance, pieces, pauses, drive):
-    """Feeds the pieces of one buffer and gives the bytes that were written, until the last beat."""
+    """Feeds the pieces of one buffer and returns the bytes written, until the last beat."""
     bytes_ = len(dut.data_o) // 8
     written = bytearray()
     index = 0
@@ -55,7 +55,7 @@ async def elements_of_one_size(dut):
     chance = random.Random(3)
 
     def drive(piece):
-        # Lanes that do not count hold anything.
+        # Lanes beyond the count hold random data.
         whole = piece + [chance.randrange(1 << bits) for _ in range(lanes - len(piece))]
         dut.data_i.value = sum(element << (lane * bits) for lane, element in enumerate(whole))
         dut.count_i.value = len(piece)

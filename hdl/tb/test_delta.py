@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_parquet_delta gives the values that an encoder of DELTA_BINARY_PACKED wrote, whatever its blocks, its widths and the memory
-are like; a page that is cut ends with a fault; eight values of 64 bits a cycle where nothing stands in its way."""
+"""cocotb: as_parquet_delta yields the values that a DELTA_BINARY_PACKED encoder wrote, for all
+blocks, widths and memory timings; a truncated page ends with a fault; eight 64-bit values per cycle
+without back-pressure."""
 
 import random
 
@@ -28,7 +29,8 @@ def zigzag(number, bits):
 
 
 def encode(values, bits, block, miniblocks, chance, wide=False, whole=True):
-    """A page's bytes. `wide`: miniblocks may be wider than they need to be; not `whole`: the last one ends with its last value."""
+    """A page's bytes. `wide`: miniblocks may be wider than they need to be; not `whole`: the last
+    one ends with its last value."""
     mask = (1 << bits) - 1
     out = varint(block) + varint(miniblocks) + varint(len(values)) + zigzag(values[0], bits)
     differences = [(b - a) & mask for a, b in zip(values, values[1:])]
@@ -41,7 +43,7 @@ def encode(values, bits, block, miniblocks, chance, wide=False, whole=True):
         for begin in range(0, block, each):
             mini = [(d - smallest) & mask for d in part[begin : begin + each]]
             if not mini:
-                # Nobody looks at the width of a miniblock without values.
+                # The width of a miniblock without values is ignored.
                 widths.append(0)
                 continue
             width = max(d.bit_length() for d in mini)
@@ -123,7 +125,7 @@ async def pages_of_all_kinds(dut):
         block = 128 * (2 if miniblocks == 8 else chance.choice([1, 1, 2, 4]))
         whole = index % 3 != 0
         data = encode(values, bits, block, miniblocks, chance, wide=index % 4 == 0, whole=whole)
-        # What follows a page's values is not the decoder's, where the last miniblock is whole.
+        # The bytes after a page's values are not the decoder's, if the last miniblock is complete.
         more = bytes(chance.randrange(256) for _ in range(chance.randrange(100))) if whole and chance.randrange(2) else b""
         found, fault, _, left = await decode(
             dut, chance, data + more, count, chance.randrange(BEAT), chance.choice([0, 0, 50]), chance.choice([0, 0, 50])
@@ -140,7 +142,7 @@ async def cut_pages_end(dut):
     chance = random.Random(8)
     for _ in range(60):
         count = chance.randrange(2, 500)
-        # The highest bit is in every miniblock: all bytes are needed.
+        # The highest bit is set in every miniblock: all bytes are needed.
         values = [chance.getrandbits(bits) for _ in range(count)]
         data = encode(values, bits, 128, 4, chance, whole=False)
         _, fault, _, _ = await decode(dut, chance, data[: chance.randrange(len(data))], count, 0, chance.choice([0, 50]))
@@ -165,14 +167,15 @@ async def headers_of_blocks_cost_nothing(dut):
     bits = int(dut.Width.value)
     lanes = 512 // bits
     chance = random.Random(10)
-    # Groups of 55 bytes, less the difference of two numbers that is a bit wider.
+    # Groups of 55 bytes, less the difference of two numbers that is one bit wider.
     for width in (1, 8, 20, 55 * 8 // lanes - 1):
         count = 4097
         values = [chance.getrandbits(width) for _ in range(count)]
         data = encode(values, bits, 128, 4, chance)
         found, fault, cycles, _ = await decode(dut, chance, data, count)
         assert fault == 0 and found == values
-        # The first value comes alone, and the first block's header is not seen ahead. A first group of more than 46 bytes waits for its header.
+        # The first value comes alone, and the first block's header is not visible ahead. A first
+        # group of more than 46 bytes waits for its header.
         waits = 0 if (width + 1) * lanes // 8 <= 46 else count // 128
         dut._log.info(f"{width} bits: {count} values in {cycles} cycles")
         assert cycles <= count // lanes + waits + 8, f"{width} bits: {cycles} cycles"

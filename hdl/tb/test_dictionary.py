@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_parquet_dictionary gives the entries that indices of several pages name, numbers or strings; a dictionary that is missing, cut, too
-large or comes twice, and an index beyond it, end with their faults."""
+"""cocotb: as_parquet_dictionary yields the entries for the indices of several pages, numbers or
+strings; a dictionary that is missing, truncated, too large or duplicate, and an index beyond it,
+end with their faults."""
 
 import random
 
@@ -48,7 +49,7 @@ class Bench:
         return entries, b"".join(len(entry).to_bytes(4, "little") + entry for entry in entries)
 
     async def page(self, data, count, load, pauses=0, stalls=0):
-        """Values that come out of a page, as bytes, and the fault."""
+        """The values of a page, as bytes, and the fault."""
         dut, chance = self.dut, self.chance
         dut.load_i.value, dut.look_i.value, dut.count_i.value = int(load), int(not load), count
         await FallingEdge(dut.clk_i)
@@ -85,7 +86,7 @@ class Bench:
         dut.window_ready_i.value = dut.ready_i.value = dut.bytes_ready_i.value = 0
         for length in lengths:
             if length > len(text):
-                # A fault took the rest of it back.
+                # A fault withdrew the rest of it.
                 assert fault
                 break
             values.append(text[:length])
@@ -113,7 +114,7 @@ async def entries_of_indices(dut):
             width = max((count - 1).bit_length(), chance.choice([0, 0, 10]))
             indices = [chance.randrange(count) for _ in range(chance.choice([1, 8, chance.randrange(1, 120)]))]
             encoded = encode(indices, width, chance, 4)
-            # Nothing is behind a run that ends a page; of a group that is cut nothing is either.
+            # No bytes follow a run that ends a page, or a truncated group.
             values, fault = await bench.page(encoded, len(indices), False, pauses, stalls) if width else ([entries[0]] * len(indices), 0)
             assert not fault and values == [entries[k] for k in indices], (index, fault)
             POINTS.hit("second page", number)
@@ -144,7 +145,7 @@ async def what_is_malformed_ends(dut):
         elif wrong == "cut":
             _, fault = await bench.page(data[: chance.randrange(len(data))], count, True, pauses)
         elif wrong.startswith("bytes"):
-            # One entry that fills all there is room for, and a byte more.
+            # One entry that fills all the room, and a byte more.
             size = bench.room + (wrong == "bytes too many")
             _, fault = await bench.page(size.to_bytes(4, "little") + bytes(size), 1, True, pauses)
             want = DICTIONARY * (wrong == "bytes too many")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_parquet_expand puts values where the levels say, zeros where there is none, under back-pressure on both outputs."""
+"""cocotb: as_parquet_expand puts values at the rows that the levels mark, zeros elsewhere, under
+back-pressure on both outputs."""
 
 import random
 

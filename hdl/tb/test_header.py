@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_parquet_header reads page headers as a writer of Thrift's compact protocol makes them, passes over what it does not know, and ends
-with a fault where one is cut in its meaning."""
+"""cocotb: as_parquet_header reads page headers as a writer of Thrift's compact protocol makes them,
+skips unknown fields, and ends with a fault on an invalid header."""
 
 import random
 
@@ -46,7 +46,7 @@ def struct(fields, chance, long=False):
 
 
 def extra(chance, depth=0):
-    """A field that nobody knows."""
+    """An unknown field."""
     kind = chance.choice([TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, STRUCT, STRUCT, STRUCT])
     body = b""
     if kind == BYTE:
@@ -68,7 +68,7 @@ def extra(chance, depth=0):
 
 
 def header(chance):
-    """Bytes, and what is in them."""
+    """A header's bytes, and its values."""
     kind = chance.choice([0, 2, 3, 3])
     number = lambda: chance.choice([0, 1, 63, 64, 2**31 - 1, chance.getrandbits(chance.randrange(1, 31))])
     told = {"count": number(), "encoding": chance.randrange(10), "uncompressed": number(), "compressed": number(), "definition": 0, "repetition": 0, "is": 1}
@@ -103,7 +103,7 @@ def encode(fields, chance):
 
 
 async def read(dut, chance, data, pauses):
-    """What it says of the bytes, and how many it took."""
+    """The module's outputs for the bytes, and how many it took."""
     dut.start_i.value = 1
     await FallingEdge(dut.clk_i)
     dut.start_i.value = 0
@@ -124,7 +124,7 @@ async def read(dut, chance, data, pauses):
 
 
 def broken(chance):
-    """A header with one thing wrong, and its name."""
+    """A header with one error, and its name."""
     kind, fields, _ = header(chance)
     where = {0: 5, 2: 7, 3: 8}[kind]
     wrong = chance.choice(
@@ -185,7 +185,7 @@ async def all_kinds_of_headers(dut):
         await read(dut, chance, data + b"\0" * 8, chance.choice([0, 50]))
         assert dut.fault_o.value, (wrong, data.hex())
         POINTS.hit(f"{wrong} refused")
-        # A start may follow at once, a clear too.
+        # A start may follow immediately, a clear too.
         dut.clr_i.value = chance.randrange(2)
         await FallingEdge(dut.clk_i)
         dut.clr_i.value = 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_parquet_indices gives the indices that an encoder of RLE and bit-packed runs wrote, of all widths, whatever runs it chose; what is
-malformed ends with its fault before an index comes out that nobody wrote."""
+"""cocotb: as_parquet_indices yields the indices that an encoder of RLE and bit-packed runs wrote,
+for all widths and choices of runs; malformed data ends with its fault before a wrong index comes
+out."""
 
 import random
 
@@ -14,7 +15,7 @@ VALUES, INDEX, DICTIONARY = 69, 71, 72
 LOOK = 8
 POINTS = Points(
     *("run", "packed", "no bits", "all widths", "run header of 3 bytes", "last run says more", "short last group", "step of less than 8"),
-    *("stalled", "window waited", "bytes behind"),
+    *("stalled", "window waited", "bytes after"),
     *("no width refused", "impossible width refused", "wide index refused", "empty run refused", "endless header refused", "huge run refused", "cut refused"),
 )
 INPUTS = ("clr_i", "start_i", "count_i", "window_ready_i", "window_i", "left_i", "move_i")
@@ -27,7 +28,7 @@ def encode(indices, width, chance, most=40):
         while at + run < len(indices) and indices[at + run] == indices[at]:
             run += 1
         if chance.randrange(2) and (run > 3 or chance.randrange(4) == 0):
-            # The last run may say more than there are.
+            # The last run may declare more than there are.
             more = chance.randrange(100000) if at + run == len(indices) and chance.randrange(2) else 0
             POINTS.hit("run")
             POINTS.hit("last run says more", more)
@@ -40,7 +41,7 @@ def encode(indices, width, chance, most=40):
             bits = sum(index << width * k for k, index in enumerate(part)).to_bytes(groups * width, "little")
             at += len(part)
             if at == len(indices) and chance.randrange(2):
-                # Bytes behind the last index may be missing.
+                # Bytes after the last index may be missing.
                 bits = bits[: (len(part) * width + 7) // 8]
                 POINTS.hit("short last group", len(part) % 8)
             POINTS.hit("packed")
@@ -107,7 +108,7 @@ async def runs_of_all_kinds(dut):
         found, fault, left = await decode(dut, chance, data, len(indices), pauses, stalls)
         assert not fault and found == indices, (width, fault, len(found), len(indices))
         POINTS.hit("no bits", width == 0)
-        POINTS.hit("bytes behind", left)
+        POINTS.hit("bytes after", left)
     POINTS.hit("all widths", set(widths) == set(range(bits + 1)))
 
 
@@ -127,14 +128,14 @@ async def what_is_malformed_ends(dut):
         elif wrong == "impossible width":
             data, want = bytes([chance.randrange(33, 256)]) + right[1:], INDEX
         elif wrong == "wide index":
-            # Of 32 bits there is none that is too wide.
+            # At 32 bits no index is too wide.
             data, want = bytes([bits + 1]) + right[1:], DICTIONARY if bits < 32 else INDEX
         elif wrong == "empty run":
             data = right[:1] + chance.choice([b"\0", b"\1", b"\x80\0"]) + right[1:]
         elif wrong == "endless header":
             data = right[:1] + chance.choice([b"\xff" * 5, b"\x80" * 6, b"\xff\xff\xff\xff\x7f"]) + right[1:]
         elif wrong == "huge run":
-            # Of groups of 8 there are at most so many that indices can be counted.
+            # A bit-packed run has at most as many groups of 8 as the counter of indices can hold.
             data = right[:1] + varint(chance.choice([1 << 29, (1 << 31) - 1]) << 1 | 1) + right[1:]
         else:
             indices = [chance.getrandbits(width) | 1 << width - 1 for _ in indices]
@@ -145,7 +146,7 @@ async def what_is_malformed_ends(dut):
                 continue
         found, fault, _ = await decode(dut, chance, data, len(indices), chance.choice([0, 40]), chance.choice([0, 40]))
         if wrong == "cut" and not fault:
-            # What was cut was padding.
+            # The truncated bytes were padding.
             assert found == indices
             continue
         assert fault == want, (wrong, fault)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_json_decimal gives number × 10^scale where that is an integer of so many digits, and nothing else."""
+"""cocotb: as_json_decimal yields number × 10^scale if that is an integer within the precision, and
+refuses all else."""
 
 import random
 from fractions import Fraction

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_json_float gives the nearest double or single of every number that it takes, and takes all that it says."""
+"""cocotb: as_json_float yields the nearest double or single of every number that it takes, and
+takes all that its header promises."""
 
 import random
 import re
@@ -16,7 +17,8 @@ NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?\Z")
 
 
 def nearest(value, bits):
-    """Bits of the float nearest to a number that is not negative, ties to even; None if that is infinity. And whether it was a tie."""
+    """Bits of the float nearest to a non-negative number, ties to even, or None if that is
+    infinity; and whether it was a tie."""
     mantissa, least, top = (24, -149, 128) if bits == 32 else (53, -1074, 1024)
     if value == 0:
         return 0, False
@@ -54,7 +56,7 @@ def expected(text, single):
 
 
 def halfway(chance, bits):
-    """A decimal text that lies between two floats, if it is short enough."""
+    """A decimal text half-way between two floats, if it is short enough."""
     mantissa = 24 if bits == 32 else 53
     value = Fraction(chance.getrandbits(mantissa) | 1 << mantissa | 1, 2) * Fraction(2) ** chance.randrange(-8, 10)
     digits = value * 10**12
@@ -71,7 +73,7 @@ def texts(chance):
             yield halfway(chance, chance.choice([32, 64])) or digits
             continue
         if kind == 1:
-            # Near the least and the greatest of both.
+            # Near the smallest and the largest of both formats.
             digits, power = digits[:17], chance.choice([-45, -38, 38, -324, -308, 308]) + chance.randrange(-20, 4)
             yield f"{chance.choice(['', '-'])}{digits}e{power - len(digits) + 1}"
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_json_integer takes exactly the integers that fit, whatever stands before them."""
+"""cocotb: as_json_integer takes exactly the integers that fit, whatever precedes them."""
 
 import random
 import re

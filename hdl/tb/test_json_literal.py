@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_json_literal says of the text that ends each window whether it is `true`, `false`, `null` or a number as the grammar has it."""
+"""cocotb: as_json_literal decides whether the text at the end of each window is `true`, `false`,
+`null` or a number of the JSON grammar."""
 
 import random
 import re
@@ -12,11 +13,11 @@ from points import Points
 
 LATENCY = 3
 NUMBER = re.compile(rb"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-# as_json_pkg's classes of bytes; all others are part of a text that is no number.
+# as_json_pkg's classes of bytes; all others are part of a text that is not a number.
 ENDS = b" \t\n\r,:[]{}"
 CLASSES = {b'"': 1, b"-": 4, b"+": 9, b".": 10, b"e": 11, b"E": 11, b"0": 13} | {bytes([c]): 0 for c in ENDS} | {b"%d" % d: 12 for d in range(1, 10)}
 OTHER = 8
-POINTS = Points("true", "false", "null", "number", "no number", "in quotes", "too long", "longer than a word", "nothing", "fraction", "exponent")
+POINTS = Points("true", "false", "null", "number", "not a number", "in quotes", "too long", "longer than a word", "no text", "fraction", "exponent")
 
 
 def text(chance):
@@ -31,7 +32,7 @@ def text(chance):
     if chance.randrange(3) == 0:
         number += chance.choice([b"e", b"E"]) + chance.choice([b"", b"+", b"-"]) + str(chance.randrange(400)).encode()
     if kind == 2:
-        # One byte of it is another.
+        # One byte changed.
         at = chance.randrange(len(number))
         number = number[:at] + bytes([chance.choice(b"0123456789-+.eEx")]) + number[at + 1 :]
     return number if kind != 3 else b"0" * chance.randrange(20, 50) + number
@@ -70,10 +71,10 @@ async def texts_of_all_kinds(dut):
             assert bool(getattr(dut, f"{name}_o").value) == (run == name.encode()), (name, run)
             POINTS.hit(name, run == name.encode())
         POINTS.hit("number", is_number)
-        POINTS.hit("no number", not is_number and run)
+        POINTS.hit("not a number", not is_number and run)
         POINTS.hit("in quotes", opened)
         POINTS.hit("longer than a word", len(run) > 8)
-        POINTS.hit("nothing", not run)
+        POINTS.hit("no text", not run)
         POINTS.hit("fraction", is_number and b"." in run)
         POINTS.hit("exponent", is_number and b"e" in run.lower())
     POINTS.end()

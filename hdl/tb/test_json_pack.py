@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_json_pack keeps the pieces of many buffers apart and in order, under back-pressure, to the flushed end."""
+"""cocotb: as_json_pack keeps the pieces of many buffers apart and in order, under back-pressure,
+until after the flush."""
 
 import random
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_json_scan says of every byte what a byte-by-byte model says, however the text is cut into beats and held."""
+"""cocotb: as_json_scan classifies every byte as a byte-by-byte model does, however the text is cut
+into beats and stalled."""
 
 import random
 
@@ -12,7 +13,7 @@ OPEN, COMMA, DIGIT, OTHER = range(4)
 
 
 def utf8_bad(text, at):
-    """Whether the byte cannot stand behind those before it: by Python's decoder, a prefix at a time."""
+    """Whether the byte is invalid after the previous ones: by Python's decoder, prefix by prefix."""
     start = at
     while start > 0 and at - start < 3 and text[start - 1] & 0x80:
         start -= 1

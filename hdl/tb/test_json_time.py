@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_json_time gives the days or units that a text of ISO 8601 names, in every unit, and refuses all other text."""
+"""cocotb: as_json_time yields the days or units of an ISO 8601 text, in every unit, and refuses all
+other text."""
 
 import datetime
 import random
@@ -120,7 +121,7 @@ async def all_forms_and_units(dut):
     for text in texts(chance):
         kind = chance.choice([DATE, DAY]) if len(text) < 16 and chance.randrange(4) else STAMP
         cases.append((text, kind, kind == STAMP and bool(chance.randrange(2)), chance.randrange(4)))
-    # With its opening quote the text is in the window, or it is refused.
+    # The text with its opening quote is in the window, or it is refused.
     window = len(dut.text_i) // 8
     cases = [case for case in cases if len(case[0]) < window]
     await convert(dut, cases, lambda case: (b'"' + case[0].encode(), {"form_i": case[1] << 3 | case[2] << 2 | case[3]}), check)

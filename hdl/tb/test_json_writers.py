@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_json_writers makes of the steps of each parser the beats of its own buffers, alone or in turns, under back-pressure, to the flushed end."""
+"""cocotb: as_json_writers turns the steps of each parser into the beats of its own buffers, alone
+or round-robin, under back-pressure, until after the flush."""
 
 import random
 
@@ -7,12 +8,13 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 
-# The fields of op_t, first the highest bits.
+# The fields of op_t, highest bits first.
 FIELDS = [("has_data", 1), ("data_buffer", 8), ("bytes", 8), ("has_flag", 1), ("flag", 1), ("flag_buffer", 8), ("has_valid", 1), ("valid", 1)]
 FIELDS += [("valid_buffer", 8), ("count", 8), ("has_outer", 1), ("outer", 1), ("outer_buffer", 8), ("outer_count", 8), ("adds", 1), ("closes", 1)]
 FIELDS += [("counter", 8), ("add", 8)]
 OP_BITS = sum(bits for _, bits in FIELDS)
-# Of each kind of buffers: the bits of an element, what says that a step has some, and for which buffer.
+# For each kind of buffer: the bits of an element, the flag that a step has some, and the buffer's
+# number.
 BITS = (8, 32, 1, 1, 1)
 HAS = ("has_data", "closes", "has_valid", "has_outer", "has_flag")
 BUFFERS = ("data_buffer", "counter", "valid_buffer", "outer_buffer", "flag_buffer")
@@ -26,7 +28,7 @@ def number_of(op):
 
 
 class Parser:
-    """What a parser offers, and what is to become of it: of each kind, of each buffer, its elements."""
+    """A parser's steps, and the expected elements, by kind and buffer."""
 
     def __init__(self, chance, rows, lanes):
         self.expected = [[[] for _ in range(count)] for count in rows]
@@ -40,7 +42,7 @@ class Parser:
             op["bytes"], op["add"] = len(values), chance.randrange(256)
             op["count"] = 1 if op["has_flag"] and op["flag"] else chance.randrange(1, lanes + 1)
             op["outer_count"] = chance.randrange(1, lanes + 1)
-            # What a step does not have is of no account.
+            # Fields that a step does not use are random.
             self.steps.append((number_of(op), sum(value << (8 * at) for at, value in enumerate(values))))
             if op["adds"]:
                 sums[op["counter"]] += op["add"]
@@ -59,7 +61,7 @@ async def round_(dut, chance, rows, lanes, size, first, pauses):
     for _ in range(100 * sum(len(parser.steps) for parser in parsers) + 2000):
         ops = data = valid = 0
         for p, parser in enumerate(parsers):
-            # What is offered stays until it is taken.
+            # An offered step stays until it is taken.
             offered[p] = at[p] < len(parser.steps) and (offered[p] or chance.randrange(100) >= pauses)
             if offered[p]:
                 op, piece = parser.steps[at[p]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_parquet_levels gives the levels that an encoder of RLE and bit-packed runs wrote, whatever runs it chose and however tokens are taken;
-what is malformed ends with a fault."""
+"""cocotb: as_parquet_levels yields the levels that an encoder of RLE and bit-packed runs wrote, for
+all choices of runs and however tokens are taken; malformed data ends with a fault."""
 
 import random
 
@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from points import Points
 
 POINTS = Points(
-    *("run", "packed", "long run header", "bytes behind the levels", "short last run", "no levels", "token waited", "window waited"),
+    *("run", "packed", "long run header", "bytes after the levels", "short last run", "no levels", "token waited", "window waited"),
     *("empty run refused", "level above 1 refused", "cut refused", "endless header refused"),
 )
 
@@ -32,7 +32,7 @@ def encode(levels, chance, short=True):
             run += 1
         if run > 8 and chance.randrange(4):
             count = chance.choice([run, run, chance.randrange(1, run + 1)])
-            # The last run may say more than there are.
+            # The last run may declare more than there are.
             more = chance.randrange(1000) if at + count == len(levels) else 0
             out += varint((count + more) << 1) + bytes([levels[at]])
             POINTS.hit("run")
@@ -42,7 +42,7 @@ def encode(levels, chance, short=True):
             part = levels[at : at + groups * 8]
             bits = sum(level << index for index, level in enumerate(part)).to_bytes(groups, "little")
             if short and at + len(part) == len(levels):
-                # Bytes behind the last level may be missing.
+                # Bytes after the last level may be missing.
                 bits = bits[: (len(part) + 7) // 8]
                 groups += chance.randrange(3)
                 POINTS.hit("short last run")
@@ -54,7 +54,7 @@ def encode(levels, chance, short=True):
 
 
 async def decode(dut, chance, data, count, pauses):
-    """Levels, the fault, how many ones it counted."""
+    """Levels, the fault, the number of ones counted."""
     dut.clr_i.value = 1
     await FallingEdge(dut.clk_i)
     dut.clr_i.value = 0
@@ -67,7 +67,7 @@ async def decode(dut, chance, data, count, pauses):
     for _ in range(60 + 20 * (count + len(data))):
         if dut.idle_o.value:
             break
-        # A window that is there stays until it moves.
+        # A valid window stays until it moves.
         ready = ready or chance.randrange(100) >= pauses
         POINTS.hit("window waited", not ready)
         dut.window_ready_i.value = int(ready)
@@ -109,7 +109,7 @@ async def runs_of_all_kinds(dut):
             levels += [chance.randrange(2)] * length if chance.randrange(2) else [chance.randrange(2) for _ in range(min(length, 300))]
         more = chance.randbytes(chance.choice([0, 0, 3, 100]))
         data = encode(levels, chance, not more) + more
-        POINTS.hit("bytes behind the levels", more)
+        POINTS.hit("bytes after the levels", more)
         POINTS.hit("no levels", not levels)
         pauses = chance.choice([0, 0, 50])
         found, fault, ones = await decode(dut, chance, data, len(levels), pauses)
@@ -124,7 +124,7 @@ async def runs_of_all_kinds(dut):
             data = b"\x10" + bytes([chance.randrange(2, 256)]) + encode(levels, chance)
         elif wrong == "cut":
             data = encode(levels, chance)
-            # Where a header stands, or bits that are levels.
+            # The position of a header, or of bits that are levels.
             data = data[: chance.randrange(len(data) - 1)]
         else:
             data = b"\xff" * 6 + encode(levels, chance)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_arrow_offsets writes a leading zero and the running sum of lengths, and says when an offset does not fit."""
+"""cocotb: as_arrow_offsets writes a leading zero and the running sum of lengths, and reports an
+offset that does not fit."""
 
 import random
 
@@ -12,7 +13,7 @@ def driver(dut, chance):
     lanes = dut.Lanes.value.to_unsigned()
 
     def drive(piece):
-        # Lanes that do not count hold anything.
+        # Lanes beyond the count hold random data.
         whole = piece + [chance.getrandbits(32) for _ in range(lanes - len(piece))]
         dut.length_i.value = sum(length << (lane * 32) for lane, length in enumerate(whole))
         dut.count_i.value = len(piece)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_stream_packer lays pieces one behind the other, with the gaps that are asked for, under back-pressure."""
+"""cocotb: as_stream_packer puts pieces one after another, with the requested gaps, under
+back-pressure."""
 
 import random
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_parquet_pages makes of a column chunk the descriptors of its pages and the beats that they are in, compressed or not; what is malformed ends
-with its fault at the place of its header, and giving up leaves no beat behind."""
+"""cocotb: as_parquet_pages splits a column chunk into the descriptors of its pages and their beats,
+compressed or not; malformed data ends with its fault at the position of its header, and giving up
+leaves no beat in flight."""
 
 import random
 
@@ -16,7 +17,7 @@ BEAT = 64
 V1, DICTIONARY, V2 = range(3)
 HEADER, PAGE, ENCODING, LEVELS, SNAPPY, COUNT = 64, 65, 66, 67, 73, 74
 POINTS = Points(
-    *("v1", "dictionary", "v2", "other kind", "no values", "no bytes", "shared beat", "no chunk", "bytes behind"),
+    *("v1", "dictionary", "v2", "other kind", "no values", "no bytes", "shared beat", "no chunk", "bytes after"),
     *("beat waited", "page waited", "body waited", "header over beats", "given up"),
     *("cut in a header refused", "cut in a page refused", "ends early refused", "sizes differ refused", "levels beyond the page refused"),
     *("wide encoding refused", "repetition refused", "too many values refused", "malformed header refused"),
@@ -26,7 +27,7 @@ INPUTS = ("clr_i", "start_i", "offset_i", "length_i", "values_i", "beat_valid_i"
 
 
 def header(chance, told):
-    """A page header of what is told, with some fields that nobody needs."""
+    """A page header with the given fields, and some that are ignored."""
     kind = told["kind"]
     count, encoding = (I32, i32(told["count"])), (I32, i32(told["encoding"]))
     parts = {
@@ -47,7 +48,7 @@ def header(chance, told):
 
 
 def page(chance, snappy, wrong=None):
-    """What its header says, its bytes as they are stored, and as they come out."""
+    """Its header's fields, its bytes as stored, and its bytes as output."""
     kind = chance.choice([V1, V1, DICTIONARY, V2, V2, 77])
     if wrong:
         kind = {"levels beyond the page": V2, "repetition": V2, "too many values": V1, "malformed block": V1}.get(wrong, chance.choice([V1, V2]))
@@ -68,7 +69,7 @@ def page(chance, snappy, wrong=None):
     if wrong:
         told["count"] = max(told["count"], 2)
     if wrong == "sizes differ":
-        # Of what is compressed the size may be any below 2^31, and so the negative is in the header.
+        # The compressed size may be any below 2^31, so its negative is in the header.
         told["bytes"] += 1 if not snappy or not told["is"] else 0
         if snappy and told["is"]:
             told["stored"] = 1 << 30
@@ -85,7 +86,8 @@ def page(chance, snappy, wrong=None):
 
 
 def chunk(chance, snappy, wrong=None):
-    """A chunk's bytes, its values, what comes out of its pages, and where the fault is; nowhere if it happens to have none."""
+    """A chunk's bytes, its values, the expected pages, and the position of the fault; None if it
+    happens to have none."""
     data, values, pages, place = b"", 0, [], 0
     count = chance.randrange(1, 5)
     for index in range(count + 1 if wrong else count):
@@ -101,14 +103,14 @@ def chunk(chance, snappy, wrong=None):
             break
         data += head
         known = told["kind"] in (V1, V2, DICTIONARY)
-        # A page of no values goes nowhere, but a dictionary.
+        # A page of no values is not output, unless it is a dictionary.
         if not now and known and (told["kind"] == DICTIONARY or told["count"]):
             pages.append((told, place, len(data), stored, made))
         if known and told["kind"] != DICTIONARY:
             values += told["count"] - (now == "too many values")
         data += stored
         if now == "cut in a page":
-            # The header says more than the chunk has.
+            # The header declares more than the chunk has.
             data = data[:-1] if stored else data
             place = place if stored else None
         if now == "repetition" and not told["repetition"]:
@@ -138,14 +140,14 @@ def fields(word):
     for width in reversed(widths):
         out.append(word & (1 << width) - 1)
         word >>= width
-    # Bytes of levels are told of V2 only.
+    # The length of levels is output for V2 only.
     if out[-1] != V2:
         out[2] = 0
     return tuple(reversed(out))
 
 
 async def read(dut, chance, data, values, offset, pauses, stalls, give_up=None):
-    """Descriptors, beats, fault and place."""
+    """Descriptors, beats, fault and position."""
     dut.clr_i.value = 1
     await FallingEdge(dut.clk_i)
     dut.clr_i.value = 0
@@ -179,7 +181,7 @@ async def read(dut, chance, data, values, offset, pauses, stalls, give_up=None):
         if dut.beat_valid_i.value and dut.beat_ready_o.value:
             sent, offered = sent + 1, False
         await FallingEdge(dut.clk_i)
-        # A descriptor and a beat may wait when all is read.
+        # A descriptor and a beat may still wait when all input is read.
         rest -= bool(dut.idle_o.value) and not dut.page_valid_o.value and not dut.body_valid_o.value
         if not rest:
             break
@@ -199,14 +201,14 @@ async def chunks_of_all_kinds(dut):
     for index in range(60):
         data, values, pages, _ = chunk(chance, snappy)
         if not values:
-            # Nothing is asked for: nothing is looked at.
+            # With no values requested, nothing is read.
             POINTS.hit("no chunk")
             pages = []
-        # Behind the last data page nothing is looked at either.
+        # After the last data page nothing is read either.
         while values and pages and pages[-1][0]["kind"] == DICTIONARY:
             pages.pop()
         more = chance.randbytes(chance.choice([0, 0, 5, 200]))
-        POINTS.hit("bytes behind", more)
+        POINTS.hit("bytes after", more)
         offset = chance.randrange(BEAT)
         pauses, stalls = chance.choice([(0, 0), (50, 0), (0, 50), (40, 70)])
         descriptors, beats, memory, fault, _ = await read(dut, chance, data + more, values, offset, pauses, stalls)
@@ -236,7 +238,7 @@ async def what_is_malformed_ends(dut):
         descriptors, beats, memory, fault, position = await read(dut, chance, data, values, offset, chance.choice([0, 40]), chance.choice([0, 40]))
         want = [wanted(*one, offset, memory, snappy) for one in pages]
         if wrong in ("ends early", "malformed block"):
-            # The last page was announced.
+            # The descriptor of the last page was output.
             descriptors, beats = descriptors[: len(pages)], beats[: sum(len(body) for _, body in want)]
         assert (fault, position) == (faults[wrong], place), (wrong, fault, position, place)
         assert descriptors == [descriptor for descriptor, _ in want], wrong

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_skid_buffer, as_fifo and as_fifo_block under random gaps and random back-pressure: everything arrives once, in order."""
+"""cocotb: as_skid_buffer, as_fifo and as_fifo_block under random gaps and random back-pressure:
+every payload arrives once, in order."""
 
 import random
 
@@ -23,7 +24,7 @@ async def start(dut):
 
 
 async def run(dut, gaps, pauses):
-    """Sends numbers with so many per cent of gaps and pauses; returns the cycles that it took."""
+    """Sends numbers with the given percentages of gaps and pauses; returns the number of cycles."""
     await start(dut)
     chance = random.Random(gaps * 101 + pauses)
     width = len(dut.data_i)

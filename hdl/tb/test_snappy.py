@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_parquet_snappy makes of any legal elements what a decoder of three lines makes of them, whatever stalls; what is malformed ends with
-its fault, and what came before it is right. Elements take the cycles that the module's header says."""
+"""cocotb: as_parquet_snappy agrees with a three-line decoder on all legal elements, under stalls;
+malformed data ends with its fault, and the output before it is right. Elements take the cycles that
+the module's header states."""
 
 import random
 
@@ -19,7 +20,7 @@ BROKEN = {
     "literal beyond the page",
     "copy beyond the page",
     "cut",
-    "more behind",
+    "more after",
     "another length",
     "endless length",
     "nothing",
@@ -34,7 +35,7 @@ POINTS = Points(
 
 
 def literal(data, chance, size=None):
-    """Also with more bytes of length than it needs, which is legal."""
+    """Also with more length bytes than needed, which is legal."""
     number = len(data) - 1
     least = 0 if number < 60 else (number.bit_length() + 7) // 8
     size = max(least, chance.choice([0, 0, 0, 1, 2, 3, 4])) if size is None else size
@@ -59,7 +60,7 @@ def copied(made, length, offset):
 
 
 def elements(chance, count, history):
-    """A block without its length, what it makes, and the cycles that it takes at most where nothing stands in its way."""
+    """A block without its length, its output, and the cycle limit without back-pressure."""
     block, made, cycles = b"", bytearray(), 0
     for _ in range(count):
         if not made or chance.randrange(3) == 0:
@@ -69,7 +70,7 @@ def elements(chance, count, history):
                 POINTS.hit(f"literal of {name}", length == size)
             block += literal(data, chance)
             made += data
-            # A head that cannot be seen before its literal was taken is a cycle.
+            # A head that is not visible until its literal is taken costs a cycle.
             cycles += 1 + (length >= 59) if length <= 60 else 3 + (length + BEAT - 1) // BEAT
         else:
             furthest = min(len(made), history)
@@ -82,7 +83,7 @@ def elements(chance, count, history):
             POINTS.hit("copy over the history's end", (len(made) - offset) // history != (len(made) - offset + length - 1) // history)
             block += copy(length, offset, chance)
             copied(made, length, offset)
-            # A step that copies what is just being put waits.
+            # A step that copies bytes which are just being output waits.
             while length > 0:
                 step = min(length, offset)
                 length, offset, cycles = length - step, offset * 2, cycles + 1 + (offset < step + BEAT)
@@ -108,12 +109,13 @@ async def decompress(dut, chance, data, size, stored, pauses, stalls):
             out += beat[0].to_bytes(BEAT, "little")
         POINTS.hit("output waited", dut.valid_o.value and not dut.ready_i.value)
         POINTS.hit("window waited", not ready and window.left)
-        # Of a malformed element more may be asked for than there is: a window goes to the end of its message.
+        # A malformed element may take more bytes than there are: a window reaches to the end of its
+        # message.
         if ready and dut.move_o.value:
             window.take(int(dut.take_o.value))
         await FallingEdge(dut.clk_i)
         spent += not dut.idle_o.value
-        # What is in the packer comes out, and nothing after it.
+        # The packer's content comes out, and nothing after it.
         rest -= bool(dut.idle_o.value) and not dut.valid_o.value
         if not rest or int(dut.fault_o.value):
             break
@@ -123,7 +125,8 @@ async def decompress(dut, chance, data, size, stored, pauses, stalls):
 
 
 def broken(chance, history):
-    """A page that is not right: its name, the block, the page's size, how much of it is levels, and what is right at its begin."""
+    """A malformed page: its name, the block, the page's size, the bytes of levels, and the correct
+    start of the output."""
     wrong = chance.choice(sorted(BROKEN))
     block, made, _ = elements(chance, chance.randrange(1, 12), history)
     size, stored, length = len(made), 0, None
@@ -136,12 +139,12 @@ def broken(chance, history):
         block, made = block + literal(more, chance), made + more
         block, size = block + copy(9, history + 1, chance, 2), len(made) + 9
     elif wrong == "literal beyond the page":
-        # As much as the page has room for, and one more.
+        # All that the page has room for, and one more byte.
         more = chance.randbytes(chance.choice([1, 60, 100]))
         block, size = block + literal(more, chance), size + len(more) - 1
     elif wrong == "copy beyond the page":
         block, size = block + copy(9, 1, chance), size + chance.randrange(9)
-    elif wrong == "more behind":
+    elif wrong == "more after":
         block += chance.choice([b"\0\0", copy(1, 1, chance, 2)])
     elif wrong == "another length":
         length = max(0, size + chance.choice([-1, 1, 1 << 32]))
@@ -170,7 +173,7 @@ async def pages_of_all_kinds(dut):
         alone = bool(levels) and chance.randrange(4) == 0
         if alone:
             block, made = b"", b""
-        # A page without any values may have no block at all.
+        # A page without values may have no block.
         none = not made and not levels and index % 2
         data = levels if alone or none else levels + varint(len(made)) + block
         pauses, stalls = chance.choice([(0, 0), (0, 0), (50, 0), (0, 50), (30, 70)])

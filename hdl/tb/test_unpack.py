@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_bit_unpack gives the numbers that were packed, of every width, in order and with what goes along, whenever it moves."""
+"""cocotb: as_bit_unpack yields the numbers that were packed, of every width, in order and with
+their side-band data, however it advances."""
 
 import random
 
@@ -22,7 +23,7 @@ async def numbers_of_every_width(dut):
         width = chance.choice([0, bits, chance.randrange(bits + 1)])
         numbers = [chance.getrandbits(width) for _ in range(lanes)]
         packed = sum(number << width * k for k, number in enumerate(numbers))
-        # Bits behind the numbers are anything.
+        # Bits after the numbers are random.
         packed |= chance.getrandbits(lanes * bits) >> width * lanes << width * lanes
         user, valid = chance.getrandbits(user_bits), chance.randrange(3) > 0
         dut.valid_i.value, dut.data_i.value, dut.width_i.value, dut.user_i.value = valid, packed, width, user

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_stream_window gives every byte of a message once, in order, whatever is taken and however beats come."""
+"""cocotb: as_stream_window yields every byte of a message once, in order, however bytes are taken
+and beats come."""
 
 import random
 
@@ -39,7 +40,7 @@ async def message(dut, chance, length, offset, gaps, lazy, give_up):
             take = chance.randrange(min(width, left) + 1) if lazy else min(width, left)
             moves = not lazy or chance.randrange(4) > 0
             dut.move_i.value = int(moves)
-            # Behind the end there is nothing to take.
+            # Nothing can be taken after the end.
             dut.take_i.value = width if take == left else take
             further = chance.randrange(2 * width + 1)
             dut.ahead_i.value = further
@@ -59,7 +60,7 @@ async def message(dut, chance, length, offset, gaps, lazy, give_up):
             break
     dut.beat_valid_i.value = 0
     assert finishing and dut.idle_o.value, "hangs"
-    assert sent == len(beats), "asked for another number of beats"
+    assert sent == len(beats), "requested a different number of beats"
 
 
 @cocotb.test()

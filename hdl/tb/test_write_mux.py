@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb: as_axi_write_mux writes what several streams give to where their buffers are, and no more: bursts that keep to 4 KiB and are whole, what is
-beyond a capacity dropped and said, whatever the memory stalls; giving up leaves no burst open."""
+"""cocotb: as_axi_write_mux writes several streams to their buffers, and no more: complete bursts
+within 4 KiB, data beyond a capacity dropped and reported, under memory stalls; giving up leaves no
+burst open."""
 
 import random
 
@@ -19,7 +20,7 @@ INPUTS = ("start_i", "abort_i", "address_i", "capacity_i", "valid_i", "data_i", 
 
 
 class Memory:
-    """Answers in order, each burst when its last beat was here."""
+    """Responses in order, each after the burst's last beat."""
 
     def __init__(self, chance, width, most):
         self.chance, self.width, self.most = chance, width, most
@@ -36,7 +37,7 @@ class Memory:
         POINTS.hit("several outstanding", len(self.open) + self.due > 2)
 
     def beat(self, data, strobe, last):
-        # A beat may not come before its address here: it is taken when that was.
+        # This memory takes a beat only after its address.
         address, beats = self.open[0]
         for byte in range(self.width):
             if strobe >> byte & 1:
@@ -54,7 +55,7 @@ async def session(dut, chance, streams, width, refuse, give_up):
     most = int(dut.BurstBeats.value)
     memory = Memory(chance, width, most)
     address_bits = int(dut.AddressBits.value)
-    # Each its own 64 KiB; most begin shortly before a border.
+    # Each has its own 64 KiB; most begin shortly before a 4 KiB boundary.
     places = [(s + 1 << 16) + PAGE * chance.randrange(4) + chance.choice([0, PAGE - width * chance.randrange(1, 9)]) for s in range(streams)]
     beats, room = [], []
     for s in range(streams):
@@ -148,7 +149,7 @@ async def session(dut, chance, streams, width, refuse, give_up):
         assert memory.bytes.items() <= want.items()
     else:
         assert memory.bytes == want
-        # What comes behind the end is taken and dropped.
+        # Beats after the end are taken and dropped.
         dut.valid_i.value, dut.strobe_i.value = (1 << streams) - 1, (1 << streams * width) - 1
         await RisingEdge(dut.clk_i)
         assert int(dut.ready_o.value) == (1 << streams) - 1

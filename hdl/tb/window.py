@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What benches of decoders behind an as_stream_window share: a clock and reset, numbers as bytes, and the window itself."""
+"""Shared by benches of decoders after an as_stream_window: a clock and reset, numbers as bytes, and
+the window itself."""
 
 import cocotb
 from cocotb.clock import Clock
@@ -26,7 +27,8 @@ async def reset(dut, *inputs):
 
 
 class Window:
-    """The bytes of a message as the next ones of it, there in random cycles. What is there stays until it moves; past the end is anything."""
+    """A model of the window: the next bytes of a message, valid in random cycles. A valid window
+    stays until it moves; bytes past the end are random."""
 
     def __init__(self, chance, data, width, pauses):
         self.chance, self.data, self.width, self.pauses = chance, data, width, pauses
@@ -37,7 +39,7 @@ class Window:
         return len(self.data) - self.at
 
     def show(self):
-        """Whether it is there in the next cycle, and its bits."""
+        """Whether it is valid in the next cycle, and its bits."""
         self.ready = self.ready or self.chance.randrange(100) >= self.pauses
         if not self.ready:
             return 0, self.chance.getrandbits(self.width * 8)
@@ -45,18 +47,19 @@ class Window:
         return 1, int.from_bytes(shown + self.chance.randbytes(self.width - len(shown)), "little")
 
     def take(self, count):
-        """Moves on, to the end at most."""
+        """Advances, at most to the end."""
         self.at, self.ready = min(self.at + count, len(self.data)), False
 
 
 class Output:
-    """A stream that comes out: what is taken from it, and that what waits does not change unless a fault takes it back."""
+    """An output stream: takes transfers, and checks that a waiting one does not change unless a
+    fault withdraws it."""
 
     def __init__(self, dut, valid="valid_o", ready="ready_i"):
         self.dut, self.valid, self.ready, self.waits = dut, getattr(dut, valid), getattr(dut, ready), None
 
     def taken(self, *names):
-        """Before a clock's edge: the payload if it is taken with it, as numbers."""
+        """Before a clock edge: the payload if it is taken at that edge, as numbers."""
         if not self.valid.value:
             assert self.waits is None or int(self.dut.fault_o.value), "what was offered is gone"
             return None

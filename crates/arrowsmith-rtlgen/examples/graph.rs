@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the circuit for a layout, with the library it needs, into a folder: `graph LAYOUT.json FOLDER [BEAT_BYTES]`.
+//! Writes a layout's circuit and the library it needs to a folder: `graph LAYOUT.json FOLDER
+//! [BEAT_BYTES]`.
 
 use std::error::Error;
 use std::fs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the JSON parser for a workload's schema, with the library it uses, into a folder.
+//! Writes the JSON parser for a workload's schema and the library it uses to a folder.
 //!
 //!     cargo run -p arrowsmith-rtlgen --example json_gen -- WORKLOAD FOLDER [WIDTH [PARSERS]]
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes a Parquet converter's files into a folder:
+//! Writes a Parquet converter's files to a folder:
 //!
 //!     cargo run -p arrowsmith-rtlgen --example parquet -- FOLDER NAME PATH:KIND[:FLAGS]...
 //!
-//! KIND is 32, 64 or bytes; FLAGS are letters: n nullable, p PLAIN, d DELTA, r RLE_DICTIONARY (none of p, d, r: all three), s Snappy.
+//! KIND is 32, 64 or bytes; FLAGS are letters: n nullable, p PLAIN, d DELTA, r RLE_DICTIONARY (none
+//! of p, d, r: all three), s Snappy.
 
 use std::path::Path;
 

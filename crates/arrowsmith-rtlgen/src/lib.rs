@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From what software knows of the data to a circuit that decodes it: SystemVerilog of instances, tables and wiring.
+//! Generates a circuit that decodes data from a description of it: SystemVerilog of instances,
+//! tables and wiring.
 //!
-//! The logic is in `hdl/rtl`, written by hand; what is generated says which of it is used, how wide, and what is particular
-//! to the data, in names that come from there. Equal inputs give equal text. This crate never runs a tool and
-//! writes no file: `arrowsmith-engine-rtl` compiles and runs what comes out.
+//! The logic is in `hdl/rtl`, hand-written; generated code selects the modules and widths and adds
+//! the parts for this data, with the library's names. Equal inputs give equal text. This crate
+//! never runs a tool and writes no file: `arrowsmith-engine-rtl` compiles and runs its output.
 
 #![forbid(unsafe_code)]
 
@@ -19,7 +20,8 @@ pub mod parquet;
 mod project;
 pub mod registers;
 
-/// The hardware library, `hdl/rtl`: path below it and text of each file, packages first, users behind what they use.
+/// The hardware library, `hdl/rtl`: path below it and text of each file, packages first,
+/// dependencies first.
 pub const LIBRARY: [(&str, &str); 16] = library();
 
 const fn library() -> [(&'static str, &'static str); 16] {
@@ -43,7 +45,7 @@ const fn library() -> [(&'static str, &'static str); 16] {
     ]
 }
 
-/// What JSON parsers are made of, in the same order.
+/// The library of the JSON parsers, in the same order.
 pub const LIBRARY_JSON: [(&str, &str); 33] = [
     hdl!("stream/as_stream_pkg.sv"),
     hdl!("json/as_json_pkg.sv"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of as_arrow_values in a proof of what feeds it: shows what is put into it, the count as the strobes.
+// Stub of as_arrow_values for proofs of what feeds it: outputs its input, the count as the strobes.
 module as_arrow_values #(
     parameter  int unsigned ElementBits = 64,
     parameter  int unsigned Lanes       = 8,

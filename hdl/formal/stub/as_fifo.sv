@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of a deep as_fifo in a proof of what is around it: holds two payloads, whatever Depth says.
+// Stub of a deep as_fifo for proofs of the modules around it: holds two payloads, whatever Depth
+// is.
 module as_fifo #(
     parameter int unsigned Width = 8,
     parameter int unsigned Depth = 4

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of as_json_convert in a proof of what is around it: steps take as long as there, what comes of them is free, faults too.
+// Stub of as_json_convert for proofs of the modules around it: steps have the real latency; results
+// and faults are free.
 module as_json_convert
   import as_json_pkg::*;
 #(
@@ -34,7 +35,7 @@ module as_json_convert
 
   localparam int unsigned Last = Floats || Times || Decimals ? LongLatency : ShortLatency;
 
-  // What nothing drives is free: see prove.py.
+  // Undriven nets are free: see prove.py.
   logic free;
   logic [Last:0] valid_q;
   assign valid_o = valid_q[Last];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of as_json_fetch in a proof of what is around it: each parser gets the beats of its range, at any time, until it gives up. Bytes say which
-// parser, which beat and which byte of it they are. What becomes of the read channel is free.
+// Stub of as_json_fetch for proofs of the modules around it: each parser gets the beats of its
+// range, at any time, until it gives up. Each byte encodes its parser, beat and position in the
+// beat. The read channel is free.
 module as_json_fetch #(
     parameter int unsigned Parsers = 1,
     parameter int unsigned Bytes = 16,
@@ -32,7 +33,7 @@ module as_json_fetch #(
     input  logic [        1:0] r_resp_i
 );
 
-  // What nothing drives is free: see prove.py.
+  // Undriven nets are free: see prove.py.
   logic [Parsers-1:0] free;
 
   for (genvar p = 0; p < Parsers; p++) begin : gen_parser
@@ -60,7 +61,7 @@ module as_json_fetch #(
         end_q  <= length_i[p*32+:32] == '0 ? '0 : 3'((32'(address_i[p*64+:OffsetBits]) + length_i[p*32+:32] + 32'(Bytes - 1)) >> OffsetBits);
       end else begin
         if (valid_o[p] && ready_i[p]) beat_q <= beat_q + 1'b1;
-        // What was asked for still comes.
+        // What was requested still arrives.
         if (abort_i[p] && !(valid_o[p] && ready_i[p])) end_q <= valid_o[p] ? beat_q + 1'b1 : beat_q;
       end
     end

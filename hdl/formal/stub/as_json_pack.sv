@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of as_json_pack in a proof of what is around it: every piece is a beat, how many granules it has and which of its buffer's (modulo 4) it is stand in the
-// beat's number. A flush takes any time. What the proof of as_json_pack assumes of its input is asserted here.
+// Stub of as_json_pack for proofs of the modules around it: every piece is a beat, and the beat's
+// number holds its granule count and its index (modulo 4) in its buffer. A flush takes any time.
+// The input assumptions of the as_json_pack proof are asserted here.
 module as_json_pack #(
     parameter int unsigned Bytes = 16,
     parameter int unsigned GranuleBits = 8,
@@ -28,7 +29,7 @@ module as_json_pack #(
     output logic [BeatBits-1:0] data_o
 );
 
-  // What nothing drives is free: see prove.py.
+  // Undriven nets are free: see prove.py.
   logic over;
   logic valid_q, over_q, flush_q;
   logic [1:0] pieces_q[Buffers];
@@ -79,7 +80,7 @@ module as_json_pack #(
         assert (!flush_i && buffer_i < 8'(Buffers) && count_i <= 8'(PieceGranules));
         for (int unsigned g = 0; g < PieceGranules; g++) if (count_i <= 8'(g)) assert (data_i[g*GranuleBits+:GranuleBits] == '0);
       end
-      // A flush is not taken back.
+      // A flush is not withdrawn.
       if (flush_q && !idle_o) assert (flush_i);
     end
   end

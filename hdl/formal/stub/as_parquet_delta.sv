@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of as_parquet_delta in a proof of what is around it: as many values as were asked for, in pieces and at times that what is ahead says, which a proof
-// leaves free. It takes no bytes and has no fault.
+// Stub of as_parquet_delta for proofs of the modules around it: yields the requested number of
+// values, in pieces and at times set by the look-ahead input, which a proof leaves free. It takes
+// no bytes and has no fault.
 module as_parquet_delta #(
     parameter  int unsigned Width     = 64,
     localparam int unsigned Lanes     = 512 / Width,
@@ -38,7 +39,7 @@ module as_parquet_delta #(
   assign move_o  = 1'b0;
   assign ahead_o = '0;
 
-  // Bytes are all taken before the last value is out, or with it.
+  // All bytes are taken before the last value is out, or with it.
   assign idle_o  = owed_q == '0;
   assign empty_o = !valid_o;
   assign fault_o = '0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of as_parquet_expand in a proof of what is around it: takes a token, with a piece of values if it has a one or is the end, and gives both as they
-// are, to each side when it takes them.
+// Stub of as_parquet_expand for proofs of the modules around it: takes a token, with a piece of
+// values if it has a one or is the end, and passes both on unchanged, to each consumer when it
+// takes them.
 module as_parquet_expand #(
     parameter  int unsigned Width     = 64,
     parameter  int unsigned Lanes     = 8,

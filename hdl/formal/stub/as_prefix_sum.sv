@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of as_prefix_sum in a proof of what is around it: holds one piece and gives it as it came.
+// Stub of as_prefix_sum for proofs of the modules around it: holds one piece and passes it on
+// unchanged.
 module as_prefix_sum #(
     parameter  int unsigned Width     = 32,
     parameter  int unsigned Lanes     = 4,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes Arrow's offsets of 32 bits from lengths, up to Lanes a cycle: the leading zero, then the running sums.
+// Writes Arrow's 32-bit offsets from lengths, up to Lanes per cycle: the leading zero, then the
+// running sums.
 //
-// `overflow_o` says, until `clr_i`, that a sum left 31 bits; offsets behind it mean nothing. Lengths are not negative and below
-// 2^31. `last_i` ends the buffer and may come with no length. The message behind begins with its own zero.
+// `overflow_o` is high, until `clr_i`, once a sum exceeds 31 bits; later offsets are invalid.
+// Lengths are not negative and below 2^31. `last_i` ends the buffer and may come with no length.
+// The next message begins with its own zero.
 //
-// Latency: clog2(Lanes) + 4 cycles. Throughput: a piece a cycle, and one for the zero.
+// Latency: clog2(Lanes) + 4 cycles. Throughput: one piece per cycle, plus one cycle for the leading
+// zero.
 //
 // Layer: arrow.
 module as_arrow_offsets #(

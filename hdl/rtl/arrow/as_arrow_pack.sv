@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs pieces of 0 to Lanes elements one behind the other into words of Slots elements: the heart of every Arrow writer.
+// Packs pieces of 0 to Lanes elements back to back into words of Slots elements: the core of every
+// Arrow writer.
 //
-// Words are full but the last of a message, whose `count_o` may be anything from 0 (an empty message, or one that ended with a full
-// word while `last_i` came later) to Slots; what is not counted is zero.
+// Every word is full except the last of a message, whose `count_o` is 0 to Slots. It is 0 for an
+// empty message, and for one that ended with a full word before `last_i` came. Elements beyond the
+// count are zero.
 //
-// First a piece is turned to where it belongs, then it is laid over what waits: two registers, no path longer than the
-// turn. A piece is turned within as many slots as it may have and then repeated: what lies beside it, and what of it is not counted, is overwritten by
-// the next piece, or is behind the end and made zero with the last word. Latency: 2 cycles. Throughput: a piece a cycle (a last piece that overflows a word takes two).
+// The piece is first rotated to its place, then merged over the waiting word: two registers, and no
+// path longer than the rotation. A piece is rotated within as many slots as it may have and then
+// replicated: the copies and the uncounted elements are overwritten by the next piece, or lie past
+// the end and are zeroed with the last word. Latency: 2 cycles. Throughput: one piece per cycle (a
+// last piece that overflows a word takes two).
 //
 // Layer: arrow.
 module as_arrow_pack #(
@@ -37,18 +41,19 @@ module as_arrow_pack #(
   localparam int unsigned SumBits = as_stream_pkg::count_bits(2 * Slots);
   localparam int unsigned WordBits = Slots * ElementBits;
 
-  // Slots of a piece that is turned: those of a word are copies of it.
+  // Slots of the rotated piece; the slots of a word are copies of it.
   localparam int unsigned Turn = Lanes < Slots ? 1 << $clog2(Lanes) : Slots;
 
-  // The piece, turned: slots from fill on belong to this word, what went round the end to the next.
+  // The rotated piece: slots from `fill` on belong to this word, those that wrapped around to the
+  // next.
   logic                        turned_valid_q;
   logic [Turn*ElementBits-1:0] turned_q;
-  // Slots before the piece, and slots that are full behind it.
+  // Slots before the piece, and slots that are full after it.
   logic [           Slots-1:0] before_q;
   logic [           Slots-1:0] counted_q;
   logic [         SumBits-1:0] sum_q;
   logic                        last_q;
-  // Where the next piece goes.
+  // Where the next piece starts.
   logic [        FillBits-1:0] next_q;
 
   logic                flush_q;
@@ -71,7 +76,7 @@ module as_arrow_pack #(
   assign take    = turned_valid_q && step && !flush_q;
   assign ready_o = !turned_valid_q || take;
 
-  // A turn by powers of two.
+  // A rotation by powers of two.
   always_comb begin
     turned = (Turn * ElementBits)'(data_i);
     for (int unsigned k = 0; 1 << k < Turn; k++) begin
@@ -132,7 +137,7 @@ module as_arrow_pack #(
         data_q[slot*ElementBits+:ElementBits] <=
             {ElementBits{counted[slot]}} & (flush_q || before_q[slot] ? hold_q[slot*ElementBits+:ElementBits]
                                                                       : turned_q[(slot%Turn)*ElementBits+:ElementBits]);
-        // What was laid into a full word is not needed any more.
+        // What went into a full word is no longer needed.
         if (take && (full || !before_q[slot])) begin
           hold_q[slot*ElementBits+:ElementBits] <= turned_q[(slot%Turn)*ElementBits+:ElementBits];
         end

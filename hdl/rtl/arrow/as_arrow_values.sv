@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes one Arrow buffer: up to Lanes elements a cycle in, beats of memory out.
+// Writes one Arrow buffer: takes up to Lanes elements per cycle, makes beats of memory.
 //
-// Elements have 1 bit (validity, Booleans: packed lowest bit first), 8 (bytes of strings) or any power of two up to a beat. `last_i` ends
-// the buffer and may come with no element; an empty buffer is one beat with strobes of zero. Bits are written in whole groups of
-// 64, the ones behind the end zero.
+// Elements have 1 bit (validity, Booleans: packed lowest bit first), 8 bits (bytes of strings) or
+// any power of two up to a beat. `last_i` ends the buffer and may come with no element; an empty
+// buffer is one beat with strobes of zero. Bits are written in groups of 64; those past the end are
+// zero.
 //
-// Latency: 2 cycles, 4 for bits. Throughput: a piece a cycle.
+// Latency: 2 cycles, 4 for bits. Throughput: one piece per cycle.
 //
 // Layer: arrow.
 module as_arrow_values #(
@@ -31,7 +32,7 @@ module as_arrow_values #(
     output logic               last_o
 );
 
-  // Bits come as words of 64 to the last step, whatever else as it is.
+  // The last step takes bits as words of 64, and other elements as they are.
   localparam bit Packed = ElementBits == 1;
   localparam int unsigned WordBits = Packed ? 64 : ElementBits;
   localparam int unsigned WordLanes = Packed ? 1 : Lanes;

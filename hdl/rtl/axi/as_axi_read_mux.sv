@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets several as_axi_reader share one AXI4 read channel, in turns, burst by burst.
+// Shares one AXI4 read channel among several as_axi_reader, round-robin, burst by burst.
 //
-// Data comes back in the order of the addresses (one id); whose it is is remembered in a queue. A reader that does not take its data
-// holds up the others: a user has room for what it asks for, or does not depend on the others.
+// Data comes back in the order of the addresses (one id); a queue remembers which reader each burst
+// belongs to. A reader that does not take its data blocks the others: a user must have room for
+// what it requests, or must not depend on the other readers.
 //
-// Latency: 1 cycle for addresses, none for data. Throughput: a beat a cycle, an address a cycle.
+// Latency: 1 cycle for addresses, none for data. Throughput: one beat and one address per cycle.
 //
 // Layer: axi.
 module as_axi_read_mux #(
@@ -34,7 +35,7 @@ module as_axi_read_mux #(
     output logic                   r_ready_o,
     input  logic [    Bytes*8-1:0] r_data_i,
     input  logic [            1:0] r_resp_i,
-    // Every burst that was asked for has come.
+    // Every requested burst has arrived.
     output logic                   idle_o
 );
 

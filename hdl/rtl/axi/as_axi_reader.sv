@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a range of memory over an AXI4 read channel: one request in, the aligned beats that hold the range out, in order.
+// Reads a range of memory over an AXI4 read channel: one request in, the aligned beats that hold
+// the range out, in order.
 //
-// Bursts are as long as BurstBeats and the 4 KiB rule allow. Requests may follow one another without a gap, and as many
-// bursts are outstanding as the other side takes; a user that wants data prefetched puts an as_fifo behind. A range of no
-// bytes has no beats. Ids are always 0, sizes are whole beats, type INCR.
+// Bursts are as long as BurstBeats and the 4 KiB rule allow. Requests may follow one another
+// without a gap, and as many bursts are outstanding as the other side accepts; a user that wants
+// prefetched data puts an as_fifo after this module. A range of no bytes has no beats. Ids are
+// always 0, sizes are full beats, type INCR.
 //
-// Latency: one cycle from request to `ar_valid_o`; the data path is wires. Throughput: one beat a cycle.
+// Latency: one cycle from request to `ar_valid_o`; the data path is wires. Throughput: one beat per
+// cycle.
 //
 // Layer: axi.
 module as_axi_reader #(
@@ -40,7 +43,7 @@ module as_axi_reader #(
 );
 
   localparam int unsigned BeatBits = LengthBits - OffsetBits + 1;
-  // Beats in a page of 4 KiB, which a burst must not leave.
+  // Beats in a 4 KiB page, which a burst must not cross.
   localparam int unsigned PageBits = 12 - OffsetBits;
 
   logic                           busy_q;
@@ -94,7 +97,7 @@ module as_axi_reader #(
     end
   end
 
-  // A range ends in a whole beat, and only the upper bit of an answer says that it is a refusal.
+  // A range ends in a full beat, and only the upper bit of a response signals an error.
   logic unused;
   assign unused = ^{span[OffsetBits-1:0], r_resp_i[0]};
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes Streams buffers to memory over one AXI4 write channel: beats in, bursts out, in turns.
+// Writes Streams buffers to memory over one AXI4 write channel, round-robin: beats in, bursts out.
 //
-// A burst is announced when all its beats are inside: W never waits for a kernel, so that nothing that a kernel does, not even
-// stopping, can hang the bus. Bursts are BurstBeats long, shorter only at a border of 4 KiB and at the end of a buffer; as many are
-// outstanding as the memory takes. Buffers begin at a whole beat.
+// A burst is issued once all its beats are inside: W never waits for a kernel, so a kernel that
+// stops cannot hang the bus. Bursts are BurstBeats long, shorter only at a 4 KiB boundary and at
+// the end of a buffer; as many are outstanding as the memory accepts. Buffers are beat-aligned.
 //
-// `start_i` takes addresses and capacities (in beats) and forgets everything; it may come while `idle_o` is high. A beat
-// beyond the capacity is dropped and remembered in `overflow_o`. After `abort_i`, until the next start, beats are dropped and no
-// burst begins. `bytes_o` counts bytes by their strobes. `idle_o`: every stream had its last beat, or all was aborted, and
-// every write is answered.
+// `start_i` takes addresses and capacities (in beats) and resets all state; it may come while
+// `idle_o` is high. A beat beyond the capacity is dropped and sets `overflow_o`. After `abort_i`,
+// until the next start, beats are dropped and no burst begins. `bytes_o` counts bytes by their
+// strobes. `idle_o`: every stream had its last beat, or all was aborted, and every write has its
+// response.
 //
-// Latency: BurstBeats and 4 cycles. Throughput: a beat a cycle in all.
+// Latency: BurstBeats + 4 cycles. Throughput: one beat per cycle in total.
 //
 // Layer: axi.
 module as_axi_write_mux #(
@@ -97,7 +98,7 @@ module as_axi_write_mux #(
     logic                            drop;
     logic [     ByteBits-1:0]        strobes;
 
-    // A message that ended takes no more until the next start; what comes is dropped.
+    // A message that ended takes no more beats until the next start; further ones are dropped.
     assign drop       = abort_q || ended_q || left_q == '0;
     assign some       = strobe_i[s*Bytes+:Bytes] != '0;
     assign ready_o[s] = drop || room;
@@ -124,7 +125,7 @@ module as_axi_write_mux #(
       for (int unsigned b = 0; b < Bytes; b++) strobes += ByteBits'(strobe_i[s*Bytes+b]);
     end
 
-    // Beats that wait without a burst: enough for a whole one, or all there will be.
+    // Waiting beats that have no burst yet: enough for a full one, or the last ones.
     assign page_left = (PageBits + 1)'(1 << PageBits) - {1'b0, address_q[OffsetBits+:PageBits]};
     always_comb begin
       burst = 9'(BurstBeats);
@@ -152,7 +153,7 @@ module as_axi_write_mux #(
       end else begin
         if (take && last_i[s]) ended_q <= 1'b1;
         if (take && some && left_q == '0 && !ended_q && !abort_q) overflow_q <= 1'b1;
-        // What is wanted is decided in one cycle and granted in a later one.
+        // A request is decided in one cycle and granted in a later one.
         if (grant[s]) begin
           want_q[s] <= 1'b0;
         end else if (!want_q[s] && !abort_q && level_q != '0 && (whole || ended_q)) begin
@@ -178,7 +179,7 @@ module as_axi_write_mux #(
     end
   end
 
-  // In turns, from the one behind the last that was served.
+  // Round-robin, starting after the last stream served.
   always_comb begin
     choice = turn_q;
     for (int unsigned k = Streams; k > 0; k--) begin
@@ -248,7 +249,7 @@ module as_axi_write_mux #(
   assign error_o              = error_q;
   assign idle_o               = (&done || abort_q) && outstanding_q == '0;
 
-  // Only the upper bit of an answer says that it is a refusal.
+  // Only the upper bit of a response signals an error.
   logic unused;
   assign unused = ^{b_resp_i[0], capacity_i, address_i};
 

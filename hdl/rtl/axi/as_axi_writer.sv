@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a run of aligned beats to memory over an AXI4 write channel.
 //
-// A request names the first beat's address and how many beats follow; then that many beats are taken from the stream.
-// Bursts are as long as BurstBeats and the 4 KiB rule allow. `abort_i` gives up a request: the bursts that were
-// announced are completed with strobes of zero, as the protocol demands, no further burst begins, and the stream is not
-// looked at any more. `idle_o` is high when every write has been answered; `error_o` says, until the next request,
-// that the memory refused one.
+// A request names the first beat's address and the number of beats; then that many beats are taken
+// from the stream. Bursts are as long as BurstBeats and the 4 KiB rule allow. `abort_i` gives up a
+// request: issued bursts are completed with strobes of zero, as the protocol demands, no further
+// burst begins, and the stream is ignored. `idle_o` is high when every write has its response;
+// `error_o` is high, until the next request, once the memory refused a write.
 //
-// Latency: one cycle to `aw_valid_o`; the data path is wires. Throughput: one beat a cycle.
+// Latency: one cycle to `aw_valid_o`; the data path is wires. Throughput: one beat per cycle.
 //
 // Layer: axi.
 module as_axi_writer #(
@@ -80,7 +80,7 @@ module as_axi_writer #(
   assign aw_addr_o  = aw_addr_q;
   assign aw_len_o   = aw_len_q;
 
-  // Lengths of the bursts that were announced and whose beats are still to come.
+  // Lengths of the issued bursts whose beats are still to come.
   as_fifo #(
       .Width(8),
       .Depth(4)
@@ -103,7 +103,7 @@ module as_axi_writer #(
   assign ready_o     = length_valid && w_ready_i && !abort_q;
   assign length_done = w_valid_o && w_ready_i && w_last_o;
 
-  // Only the upper bit of an answer says that it is a refusal.
+  // Only the upper bit of a response signals an error.
   logic unused;
   assign unused = b_resp_i[0];
 
@@ -126,7 +126,7 @@ module as_axi_writer #(
         error_q <= 1'b0;
       end else begin
         if (announce) left_q <= left_q - BeatBits'(burst);
-        // A beat that was offered with its strobes must not change: giving up waits for it to be taken.
+        // An offered beat must not change its strobes: giving up waits until it is taken.
         if (abort_i && !(w_valid_o && !w_ready_i)) abort_q <= 1'b1;
         if (b_valid_i && b_resp_i[1]) error_q <= 1'b1;
       end

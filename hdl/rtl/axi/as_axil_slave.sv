@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4-Lite (32 bits) to a plain register bus: one write strobe, one read strobe, answers in the next cycle.
+// AXI4-Lite (32 bits) to a plain register bus: one write strobe, one read strobe, responses in the
+// next cycle.
 //
-// `read_data_i` belongs to the address that was given with `read_o` in the cycle before. Bytes strobes are not looked at:
-// registers are written whole. Every access is answered OKAY.
+// `read_data_i` belongs to the address that came with `read_o` in the previous cycle. Byte strobes
+// are ignored: registers are written in full. Every access gets the response OKAY.
 //
-// Latency: 2 cycles. Throughput: one access in 2 cycles. All outputs but the register bus come from registers.
+// Latency: 2 cycles. Throughput: one access in 2 cycles. All outputs but the register bus come from
+// registers.
 //
 // Layer: axi.
 module as_axil_slave #(

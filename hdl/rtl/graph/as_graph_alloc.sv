@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the list of type ids and allocates: phase 1 of the object-structure paper (Sect. 5.3.2), several objects a cycle.
+// Reads the list of type ids and allocates: phase 1 of the object-structure paper (Sect. 5.3.2),
+// several objects per cycle.
 //
-// Each cycle takes a window of type ids (as many as fit, Lanes), asks the design's map what they are, and places the objects one
-// behind the other at the alignment of their classes. What comes out, a word of Lanes entries {offset in granules, class} a cycle, is
-// for the object table. The first fault in message order stops it: unknown class, a root of the wrong class, no room in the
-// region, end of the message. `done_o` is high for one cycle, with the fault or the sum.
+// Each cycle takes a window of up to Lanes type ids, looks them up in the design's map, and places
+// the objects one after another at the alignment of their classes. The output, a word of Lanes
+// entries {offset in granules, class} per cycle, goes to the object table. The first fault in
+// message order stops it: unknown class, root of the wrong class, region full, end of the message.
+// `done_o` is high for one cycle, with the fault or the sum.
 //
-// Latency: 3 cycles after the last id. Throughput: Lanes objects a cycle.
+// Latency: 3 cycles after the last id. Throughput: Lanes objects per cycle.
 //
 // Layer: graph.
 module as_graph_alloc #(
@@ -24,7 +26,7 @@ module as_graph_alloc #(
     input logic clk_i,
     input logic rst_ni,
 
-    // The number of objects, with the window at the first type id. Capacity in granules.
+    // The number of objects; the window is at the first type id. Capacity in granules.
     input logic                  start_i,
     input logic [ CountBits-1:0] count_i,
     input logic [OffsetBits-1:0] capacity_i,
@@ -35,7 +37,7 @@ module as_graph_alloc #(
     input  logic [LengthBits-1:0] position_i,
     output logic [  TakeBits-1:0] take_o,
 
-    // The map: what a type id is.
+    // The map: looks up a type id.
     output logic [       Lanes*32-1:0] lane_id_o,
     input  logic [          Lanes-1:0] lane_known_i,
     input  logic [          Lanes-1:0] lane_root_i,
@@ -70,11 +72,11 @@ module as_graph_alloc #(
   assign short_of_bytes = here != wanted;
   assign take_o         = take ? TakeBits'({here, 2'b00}) : '0;
 
-  // A part of a type id does not count.
+  // A partial type id does not count.
   logic unused;
   assign unused = ^left_i[1:0];
 
-  // Stage 1: type ids, as read. Stage 2: what they are.
+  // Stage 1: type ids, as read. Stage 2: their classes.
   logic                          ids_valid_q;
   logic [          Lanes*32-1:0] ids_q;
   logic [          LaneBits-1:0] ids_count_q;
@@ -116,7 +118,7 @@ module as_graph_alloc #(
     fault_lane = '0;
     for (int unsigned lane = 0; lane < Lanes; lane++) begin
       if (code == as_graph_pkg::Good) fault_lane = LaneBits'(lane);
-      // Lanes behind the last object hold what comes after the list; they must not move the end.
+      // Lanes after the last object hold what follows the list; they must not move the end.
       mask = LaneBits'(lane) < types_count_q ? OffsetBits'(mask_q[lane*AlignBits+:AlignBits]) : '0;
       size = LaneBits'(lane) < types_count_q ? OffsetBits'(size_q[lane*SizeBits+:SizeBits]) : '0;
       cursor = (cursor + mask) & ~mask;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The object-graph deserializer: one request after the other, from a stream of beats to a stream of beats.
+// The object-graph deserializer: handles one request at a time, from a stream of beats to a stream
+// of beats.
 //
-// A request says how long the message is, where in its first beat it begins, whether it has a header, where the region is
-// and how much it holds. The core checks it, reads header and count, lets as_graph_alloc place the objects and
-// as_graph_fill make them, and answers with a code, a position, the sums and the cycles it took (from accepting the request to
-// the last write's answer). The checks, their order and their positions are docs/design/0004-object-graphs.md.
+// A request gives the message's length, its offset in the first beat, whether it has a header, and
+// the region's address and capacity. The core checks it, reads header and count, lets
+// as_graph_alloc place the objects and as_graph_fill make them, and answers with a code, a
+// position, the sums and the cycles taken (from accepting the request to the last write's
+// response). docs/design/0004-object-graphs.md defines the checks, their order and their positions.
 //
-// What is particular to the classes comes from a generated map, through the ports `lane_…` and `map_…`.
+// What depends on the classes comes from a generated map, through the ports `lane_…` and `map_…`.
 //
-// Throughput: Lanes type ids a cycle, then one step a cycle. Between requests: about 15 cycles, of which the memory's write
-// answer is a part. The beats of the next message may already wait at the input.
+// Throughput: Lanes type ids per cycle, then one step per cycle. Between requests: about 15 cycles,
+// including the memory's write response. The beats of the next message may already wait at the
+// input.
 //
 // Layer: graph.
 module as_graph_core #(
@@ -174,7 +177,7 @@ module as_graph_core #(
       .ahead_o (unused_ahead)
   );
 
-  // Header and count: what the 4, 8 or 4 bytes at the window's begin say.
+  // Header and count: the 4, 8 or 4 bytes at the start of the window.
   as_graph_pkg::code_e   head_code;
   logic [           4:0] head_at;
   logic [           4:0] head_take;
@@ -184,7 +187,7 @@ module as_graph_core #(
   logic                  looking;
 
   assign region_end = {1'b0, region_q} + (AddressBits + 1)'(capacity_q);
-  // The region's end has to be an address too; pointers have PointerBits of it.
+  // The region's end must be an address too; pointers have PointerBits of it.
   assign region_bad = region_q[ByteBits-1:0] != '0 || region_end >> PointerBits != '0;
   assign head_count = window[31:0];
   assign looking    = window_ready && (state_q == Magic || state_q == Hash || state_q == Length || state_q == Count);
@@ -239,7 +242,7 @@ module as_graph_core #(
   logic [WordBits-1:0]        table_write_address;
   logic [Lanes*EntryBits-1:0] table_write_word;
 
-  // More capacity than all objects together can need counts as the most that can be said.
+  // A capacity above what all objects together can need saturates at the largest count.
   assign capacity_granules = (capacity_q >> GranuleShift) >> OffsetBits != '0
       ? '1 : OffsetBits'(capacity_q >> GranuleShift);
   assign alloc_start = state_q == Count && window_ready && head_code == as_graph_pkg::Good;
@@ -279,7 +282,8 @@ module as_graph_core #(
       .end_o          (alloc_end)
   );
 
-  // The object table, once for each reference of a step, and the classes alone for the order of objects.
+  // The object table, once for each reference of a step, and the classes alone for the order of
+  // objects.
   logic                            types_read;
   logic [            WordBits-1:0] types_address;
   logic [      Lanes*TypeBits-1:0] types_word;
@@ -527,7 +531,7 @@ module as_graph_core #(
       default: ;
     endcase
     if (state_q != Idle && state_q != Respond) cycles_q <= cycles_q + 32'd1;
-    // A refused read or write belongs to the request during which it is seen.
+    // A refused read or write belongs to the request in progress when it is seen.
     if (state_q == Idle) bus_error_q <= 1'b0;
     else if ((beat_valid_i && beat_ready_o && beat_error_i) || (write_error_i && end_q != '0)) bus_error_q <= 1'b1;
   end

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The object-graph circuit but for its map: registers, reader, core and writer, wired.
+// The object-graph circuit without its map: registers, reader, core and writer, wired.
 //
-// A request goes to the reader and to the core's queue at once, so that the message of the next request is fetched while the core
-// works on this one. AXI4 (ids 0, INCR, whole beats) to memory, AXI4-Lite to the host. Wiring only.
+// A request goes to the reader and to the core's queue in the same cycle, so that the next message
+// is fetched while the core works on this one. AXI4 (ids 0, INCR, full beats) to memory, AXI4-Lite
+// to the host. Wiring only.
 //
 // Layer: graph, top of the library; a generated top adds the map.
 module as_graph_device #(
@@ -367,7 +368,7 @@ module as_graph_device #(
       .map_piece_i
   );
 
-  // Core to memory. A beat that is offered to the memory must hold while the core may still give up.
+  // Core to memory. A beat offered to the memory must hold while the core may still give up.
   logic                     beats_valid;
   logic                     beats_ready;
   logic [Bytes*9-1:0]       beats;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the members and makes the objects: phase 2 of the object-structure paper (Sect. 5.3.2), one step a cycle.
+// Reads the members and makes the objects: phase 2 of the object-structure paper (Sect. 5.3.2), one
+// step per cycle.
 //
-// A class is one step or several. A step looks at no more than StepBytes of the message (`need`), passes over them or leaves them to the
-// next step (`take`), and makes no more than one beat of memory; what the steps are, the design's map says (port names
-// `map_…`). A step passes four stages:
+// A class is one step or several. A step looks at up to StepBytes of the message (`need`), consumes
+// them or leaves them to the next step (`take`), and makes at most one beat of memory. The design's
+// map defines the steps (ports named `map_…`). A step passes four stages:
 //   0  the window has its bytes; object ids in it go to the object table
 //   1  the table answers; the entry of each id is chosen
-//   2  the map looks for faults, pointers are formed, the piece is put together
+//   2  the map checks for faults, pointers are formed, the piece is assembled
 //   3  the piece waits for the packer
-// The first fault in message order stops everything behind it: no piece of a step with a fault leaves. `done_o` is high for one cycle when the
-// last piece has left, or with a fault.
+// The first fault in message order stops everything after it: no piece of a step with a fault
+// leaves. `done_o` is high for one cycle after the last piece, or with a fault.
 //
-// Latency: 4 cycles. Throughput: one step a cycle. `piece_ready_i` reaches all stages within the cycle.
+// Latency: 4 cycles. Throughput: one step per cycle. `piece_ready_i` reaches all stages within the
+// cycle.
 //
 // Layer: graph.
 module as_graph_fill #(
@@ -53,7 +55,8 @@ module as_graph_fill #(
     output logic [      WordBits-1:0] types_address_o,
     input  logic [Lanes*TypeBits-1:0] types_word_i,
 
-    // The object table, one port for each reference of a step; answers come one cycle after `table_read_o`.
+    // The object table, one port for each reference of a step; answers come one cycle after
+    // `table_read_o`.
     output logic                            table_read_o,
     output logic [       Refs*WordBits-1:0] table_address_o,
     input  logic [Refs*Lanes*EntryBits-1:0] table_word_i,
@@ -63,7 +66,7 @@ module as_graph_fill #(
     output logic [   SlotBits-1:0] vptr_slot_o,
     input  logic [PointerBits-1:0] vptr_i,
 
-    // The map, all of it combinational. Which step begins a class; what a step is:
+    // The map, all combinational. The first step of a class, and what a step is:
     output logic [ TypeBits-1:0] map_type_o,
     input  logic [ StepBits-1:0] map_first_i,
     output logic [ StepBits-1:0] map_next_o,
@@ -77,7 +80,7 @@ module as_graph_fill #(
     output logic [     StepBits-1:0] map_read_step_o,
     output logic [  StepBytes*8-1:0] map_read_window_o,
     input  logic [      Refs*32-1:0] map_id_i,
-    // what the step makes of its bytes, of the objects that are referred to, and of the bytes that are there:
+    // what the step makes of its bytes, of the referenced objects, and of the bytes present:
     output logic [        StepBits-1:0] map_step_o,
     output logic [     StepBytes*8-1:0] map_window_o,
     output logic [        TakeBits-1:0] map_left_o,
@@ -106,7 +109,7 @@ module as_graph_fill #(
   logic                      advance;
   logic                      stop;
 
-  // Which class comes next. Words of classes are fetched one ahead.
+  // The next class. Words of classes are fetched one ahead.
   logic [Lanes*TypeBits-1:0] word_q;
   logic [  LeftLaneBits-1:0] lanes_left_q;
   logic                      word_ready_q;
@@ -115,7 +118,7 @@ module as_graph_fill #(
   logic                      load;
   logic                      pop;
 
-  // Which step comes next, and what it is.
+  // The next step, and what it is.
   logic                      step_valid_q;
   logic [      StepBits-1:0] step_q;
   logic                      step_first_q;
@@ -157,7 +160,7 @@ module as_graph_fill #(
       else if (pop) lanes_left_q <= lanes_left_q - 1'b1;
       if (pop) objects_left_q <= objects_left_q - 1'b1;
       if (step_next) step_valid_q <= pop || (step_valid_q && !step_last_q);
-      // A step that lacks bytes is the last that is looked at.
+      // No step after one that lacks bytes is looked at.
       if (fire && short_of_bytes) begin
         step_valid_q   <= 1'b0;
         objects_left_q <= '0;
@@ -241,7 +244,7 @@ module as_graph_fill #(
   assign map_null_o    = make_null_q;
   assign map_outside_o = make_outside_q;
   assign map_vptr_o    = vptr_i;
-  // What is between the end of the object before and this one's alignment.
+  // The padding between the end of the previous object and this one's alignment.
   assign skip          = (~cursor_q + 1'b1) & make_mask_q;
   assign stop          = make_valid_q && map_code_i != as_graph_pkg::Good;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modules of the object-graph circuit share: the codes of faults, the same numbers as in the software
-// (docs/design/0004-object-graphs.md), and the reserved object id.
+// Shared by the modules of the object-graph circuit: fault codes, the same numbers as in the
+// software (docs/design/0004-object-graphs.md), and the reserved object id.
 //
 // Layer: graph.
 package as_graph_pkg;
@@ -20,7 +20,7 @@ package as_graph_pkg;
     BadHeader        = 4'd12,
     WrongLayout      = 4'd13,
     BadRegion        = 4'd14,
-    // The memory refused an access; not a fault of the message.
+    // The memory refused an access; not an error of the message.
     BusError         = 4'd15
   } code_e;
 

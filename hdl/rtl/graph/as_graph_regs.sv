@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registers of the object-graph circuit: identity, vtable pointers, requests and answers.
 //
-// The map (32-bit registers, byte addresses; `arrowsmith-rtlgen` prints the same one as a C++ header):
+// The map (32-bit registers, byte addresses; `arrowsmith-rtlgen` writes it as a C++ header too):
 //   000 R  identity, "ASGR"             030 RW message address, low    060 R  answer: tag
 //   004 R  version                      034 RW message address, high   064 R  answer: code
 //   008 R  layout hash, low             038 RW message length          068 R  answer: position
 //   00c R  layout hash, high            040 RW region address, low     06c R  answer: objects
-//   010 R  objects at most              044 RW region address, high    070 R  answer: bytes in the region
+//   010 R  object limit                 044 RW region address, high    070 R  answer: region bytes
 //   014 R  vtable slots                 048 RW region capacity         074 R  answer: cycles
 //   018 R  bytes per beat               04c RW tag
-//   020 W  control: bit 0 submits the request in 030…04c, bit 1 drops the answer in 060…074, bit 2 with bit 0: it has a header
+//   020 W  control: bit 0 submits the request in 030…04c, bit 1 drops the answer in 060…074,
+//          bit 2 with bit 0: it has a header
 //   024 R  status: bit 0 an answer is there, bit 1 no room for a request
 //   080 W  vtable slot; 084 W vtable pointer, low; 088 W high, which stores it
-// A request that is submitted while there is no room is lost. Up to Depth requests wait, and as many answers.
+// A request that is submitted while the queue is full is lost. Up to Depth requests wait, and as
+// many answers.
 //
-// Vtable pointers lie in a block RAM and are written once, before the first request (paper, Sect. 5.3.3).
+// Vtable pointers are in a block RAM and are written once, before the first request (paper, Sect.
+// 5.3.3).
 //
 // Layer: graph.
 module as_graph_regs #(

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records: how many there were, how long the last one was, where the first one is that is not taken.
+// Record accounting: the number of records, the length of the last one, and where the first record
+// starts that is not taken.
 //
-// Whether a record is too long is known a cycle after its end: what was done since counts for nothing.
+// Whether a record is too long is known a cycle after its end: the work done since then is
+// discarded.
 //
 // Layer: json.
 module as_json_account
@@ -15,14 +17,15 @@ module as_json_account
 
     input logic [31:0] record_bytes_max_i,
 
-    // The route does something; it is done with the beat; a record ends, at a lane of the beat or behind a prediction that begins there.
+    // The route makes a step; it finishes the beat; a record ends, at a lane of the beat or after a
+    // prediction that begins there.
     input logic       active_i,
     input logic       advance_i,
     input logic       record_end_i,
     input logic       jump_i,
     input logic [7:0] stop_i,
     input logic [7:0] length_i,
-    // What is wrong, and at which lane.
+    // The fault, and its lane.
     input fault_e     fault_i,
     input logic [7:0] fault_lane_i,
 
@@ -36,10 +39,11 @@ module as_json_account
 
   logic [31:0] rows_q;
   logic [63:0] base_q, position_q;
-  // The bytes of the record before the beat: whole beats, less those of the first one that are not of it. A run has less than 2^33.
+  // The bytes of the record before the beat: full beats, less the bytes of the first one that
+  // precede the record. A run has less than 2^33 bytes.
   logic [33:0] used_q;
   logic [8:0] before_q;
-  // Of the record that has just ended: to the lane where it did, and the prediction behind it.
+  // Of the record that has just ended: up to the lane of its end, plus the prediction after it.
   logic signed [33:0] length_q;
   logic [7:0] more_q;
   logic ended_q, faulted_q, too_long;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of the route to values: takes the text of each value out of the beat, and makes elements of them, side by side.
+// Converts the route's steps to values: takes the text of each value out of the beat, and makes
+// elements of them, side by side.
 //
-// One bank of converters serves all columns, because a step names one. Integers come up to L at a time; all else one by one. What is
-// no value of its column raises `fault_o` with the record it stands in. Converters that take long are there where the
-// plan needs them; all steps then take as long as these, so that values stay in order.
+// One bank of converters serves all columns, because a step names one column. Integers come up to L
+// at a time; all other values one by one. Text that is not a value of its column raises `fault_o`
+// with the number of its record. Slow converters are instantiated only if the plan needs them; then
+// all steps take as long as the slowest, which keeps values in order.
 //
-// Latency: 1 cycle more than `ShortLatency`, or `LongLatency`. Throughput: a step a cycle. No stalls: the user keeps room for what is under way.
+// Latency: `ShortLatency` or `LongLatency`, plus 1 cycle. Throughput: one step per cycle. No
+// stalls: the user reserves room for the steps in flight.
 //
 // Layer: json.
 module as_json_convert
@@ -13,9 +16,9 @@ module as_json_convert
 #(
     parameter int unsigned W = 8,
     parameter int unsigned L = 2,
-    // Bytes of text before the end of a value that are looked at.
+    // Bytes of text that are looked at before the end of a value.
     parameter int unsigned Window = 32,
-    // Whether there are such columns.
+    // Whether the plan has such columns.
     parameter bit Floats = 1'b0,
     parameter bit Times = 1'b0,
     parameter bit Decimals = 1'b0,
@@ -28,9 +31,9 @@ module as_json_convert
     input logic                    valid_i,
     input step_t                   step_i,
     input logic [         L*8-1:0] lanes_i,
-    // The beat of the step, behind the Window bytes before it.
+    // The step's beat, preceded by the Window bytes before it.
     input logic [(Window+W)*8-1:0] bytes_i,
-    // What each of these is.
+    // The class of each of these bytes.
     input logic [(Window+W)*4-1:0] classes_i,
 
     output logic                 valid_o,
@@ -47,11 +50,11 @@ module as_json_convert
 
   localparam int unsigned Stages = ShortLatency + 1;
   localparam int unsigned Extra = Floats || Times || Decimals ? LongLatency - ShortLatency : 0;
-  // The stage that holds the step whose values come out of the converters.
+  // The stage of the step whose values leave the converters.
   localparam int unsigned Done = ShortLatency - 1;
   localparam int unsigned Short = 21;
   localparam int unsigned LaneBits = $clog2(W);
-  // A string may begin that far before the beat.
+  // A string may begin this far before the beat.
   localparam int unsigned Reach = W < Window ? W : Window;
   localparam int unsigned ReachBits = $clog2(Reach + W);
 
@@ -61,7 +64,7 @@ module as_json_convert
   numeral_t [L-1:0][Short-1:0] texts_q;
   logic [Window*8-1:0] text_q;
   logic [Window*4-1:0] classes_q;
-  // Bytes of a string travel beside.
+  // Bytes of a string travel alongside.
   logic [PieceBits-1:0] string_q[Stages-1];
 
   localparam int unsigned NumeralBits = $bits(numeral_t);
@@ -132,8 +135,8 @@ module as_json_convert
       .data_o   (literal)
   );
 
-  // An escape to its bytes. Of a pair of surrogates the second one gives them all; the first gives none, and must be
-  // followed by the second at once.
+  // Decodes an escape to its bytes. In a surrogate pair the second escape yields all the bytes; the
+  // first yields none, and the second must follow it at once.
   logic [19:0] code_q, code;
   logic [3:0] hex_ok_q;
   logic [7:0] simple_q;
@@ -141,7 +144,7 @@ module as_json_convert
   typedef struct packed {
     logic [31:0] bytes;
     logic [2:0]  count;
-    // A half of a pair of surrogates.
+    // Half of a surrogate pair.
     logic        ok, first, second;
   } escape_t;
   escape_t escape_q, escape;
@@ -162,11 +165,11 @@ module as_json_convert
     end
     code = code_q;
   end
-  // The plane of a pair is one more than its upper bits say.
+  // The plane of a pair is its upper bits plus one.
   logic [4:0] plane;
   assign plane = {1'b0, code_q[19:16]} + 5'd1;
   always_ff @(posedge clk_i) begin
-    // A letter, or a unit of UTF-16.
+    // A letter, or a UTF-16 code unit.
     unique case (text_q[(Window-1)*8+:8])
       "b": simple_q <= 8'h08;
       "f": simple_q <= 8'h0c;
@@ -180,7 +183,7 @@ module as_json_convert
     first_half_q  <= step_q[0].unicode && unit[15:10] == 6'b110110;
     second_half_q <= step_q[0].unicode && unit[15:10] == 6'b110111;
     code_q        <= unit[15:10] == 6'b110111 ? {unit_before[9:0], unit[9:0]} : {4'd0, unit};
-    // Bytes of UTF-8.
+    // UTF-8 bytes.
     escape_q.ok     <= simple_ok_q || &hex_ok_q;
     escape_q.first  <= first_half_q;
     escape_q.second <= second_half_q;
@@ -205,7 +208,7 @@ module as_json_convert
     end
   end
 
-  // Two cycles it takes.
+  // Takes two cycles.
   as_json_delay #(
       .Width ($bits(escape_t)),
       .Stages(IntegerLatency - 2)
@@ -241,7 +244,7 @@ module as_json_convert
     if (done.text && awaited_q && !(done.escape && escape.second)) fault = FaultString;
     if (done.escape && (!escape.ok || (escape.second && !awaited_q))) fault = FaultString;
     if (done.values && !done.fill) begin
-      // A list of integers stands for its items.
+      // A list of integers is treated as its items.
       unique case (done.row.bulk ? KindInt : done.row.kind)
         KindInt:  if ((wanted & ~integers_ok) != '0) fault = FaultNumber;
         KindBool: if (!literal.is_true && !literal.is_false) fault = FaultType;
@@ -258,7 +261,7 @@ module as_json_convert
           else if (!literal.is_number) fault = FaultNumber;
           else if (done.quoted && !literal.is_opened) fault = FaultValue;
         end
-        // In quotes it is for later; else a number of days or units.
+        // In quotes it goes to the slow converters; otherwise it is a number of days or units.
         KindTime: if (!done.quoted && !integers_ok[0]) fault = FaultNumber;
         default:  fault = FaultValue;
       endcase
@@ -284,7 +287,7 @@ module as_json_convert
     else if (valid_q[Done] && done.text) awaited_q <= done.escape && escape.first;
   end
 
-  // What is there after `ShortLatency` cycles waits for what is not.
+  // Results of `ShortLatency` cycles wait for those of `LongLatency`.
   typedef struct packed {
     step_t                step;
     logic [PieceBits-1:0] data;
@@ -376,7 +379,7 @@ module as_json_convert
         end
         KindTime: begin
           if (last.step.quoted) begin
-            // Nothing behind what counts.
+            // Zero after the last counted element.
             last_data = last.step.row.size == 3'd2 ? PieceBits'(moment[31:0]) : PieceBits'(moment);
             if (!moment_ok) last_fault = FaultValue;
           end

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a number to a decimal of 128 bits: the integer number × 10^scale, exact, or not `ok_o`. The text stands at the end of
-// the window.
+// Converts the text of a number to a 128-bit decimal: the integer number × 10^scale, exact, or
+// `ok_o` is low. The text is at the end of the window.
 //
-// Not `ok_o`: digits behind the scale that are not zero, more digits than the precision, an exponent of more than three digits. Whether the
-// text is a number is not asked here.
+// `ok_o` is low for non-zero digits beyond the scale, more digits than the precision, and an
+// exponent of more than three digits. It does not check that the text is a number.
 //
-// Latency: `LongLatency` cycles, a shift, multiplication or addition in each. Throughput: one a cycle. No stalls.
+// Latency: `LongLatency` cycles, each with one shift, multiplication or addition. Throughput: one
+// per cycle. No stalls.
 //
 // Layer: json.
 module as_json_decimal
@@ -17,7 +18,7 @@ module as_json_decimal
 
     input logic        [Window*8-1:0] text_i,
     input logic signed [         7:0] scale_i,
-    // At most 38.
+    // At most 38 digits.
     input logic        [         6:0] precision_i,
 
     output logic [127:0] value_o,
@@ -28,7 +29,7 @@ module as_json_decimal
   localparam int unsigned Most = 38;
   localparam int unsigned Stages = 11;
 
-  // What travels beside, by the cycle in which it is read.
+  // Side-band data, by the cycle that reads it.
   logic signed [7:0] scale_q[1:3];
   logic [6:0] precision_q[1:5];
   logic minus_q[4:10], ok_q[4:10];
@@ -47,7 +48,7 @@ module as_json_decimal
       .ok_o      (sound)
   );
 
-  // Cycle 4: how far the digits are from their place. Zero is anywhere.
+  // Cycle 4: how far to shift the digits. Zero may be anywhere.
   logic [Digits*4-1:0] digits_q;
   logic [6:0] up_q, down_q;
   logic signed [12:0] places;
@@ -64,7 +65,7 @@ module as_json_decimal
     down_q   <= none || places > 13'sd0 ? '0 : places < -13'sd31 ? 7'd31 : 7'(-places);
   end
 
-  // Cycle 5: at their place.
+  // Cycle 5: shifted.
   logic [(Digits+Most)*4-1:0] placed, placed_q;
   logic [Digits*4-1:0] lost;
   assign lost = digits_q & ~({Digits * 4{1'b1}} << {down_q, 2'b00});
@@ -106,7 +107,7 @@ module as_json_decimal
     if ((placed_q >> {precision_q[5], 2'b00}) != '0) ok_q[6] <= 1'b0;
   end
 
-  // Cycle 11, and the wait for the others.
+  // Cycle 11, then delay to the common latency.
   logic [128:0] found_q;
   always_ff @(posedge clk_i) found_q <= {ok_q[10], minus_q[10] ? -sum_q : sum_q};
   as_json_delay #(

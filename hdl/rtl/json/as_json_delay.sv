@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A payload, Stages beats later: what waits beside the matchers, which look ahead.
+// Delays a payload by Stages beats: for data that waits while the matchers look ahead.
 //
 // Layer: json.
 module as_json_delay #(

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is around the parsers: ports to memory, the order of a run.
+// Everything around the parsers: memory ports and the sequencing of a run.
 //
-// A run: the host sets a text for each parser and the buffers, then `start_i`. Parsers read, make beats, stop at the end or at a
-// record that they do not take; what is left in the packers goes out; when memory has answered every write, the run is done.
+// A run: the host sets a text for each parser and the buffers, then `start_i`. Parsers read, make
+// beats, and stop at the end or at a record that they do not take; the packers are flushed; when
+// memory has responded to every write, the run is done.
 //
-// The registers are a module that is generated with the design; their values come in here, and what the host is to know goes out.
+// A module generated with the design holds the registers; their values come in here, and results
+// for the host go out.
 //
 // Layer: json.
 module as_json_device
@@ -27,13 +29,14 @@ module as_json_device
     input  logic                  start_i,
     input  logic [Parsers*64-1:0] address_i,
     input  logic [Parsers*32-1:0] length_i,
-    // A word of a buffer's block: address low, high, capacity.
+    // One word of a buffer's block: address low, high, capacity.
     input  logic                  set_i,
     input  logic [          10:0] set_index_i,
     input  logic [           2:0] set_word_i,
     input  logic [          31:0] set_value_i,
     output logic                  busy_o,
-    // Since the last start: it has ended; with an error, 1 memory refused an access, 2 a buffer is full.
+    // Since the last start: the run has ended; ended with an error, 1 memory refused an access, 2 a
+    // buffer is full.
     output logic                  ended_o,
     output logic                  error_o,
     output logic [           7:0] error_code_o,
@@ -98,11 +101,11 @@ module as_json_device
   assign clr_o      = phase_q == Clear;
   assign flush_o    = phase_q == Flush;
   assign busy_o     = phase_q != Idle;
-  // What is read behind a start is of that start.
+  // Data read after a start belongs to that start.
   assign ended_o    = ended_q && !start_i;
   assign no_input_o = phase_q == Work && starved_i != '0;
   assign no_room_o  = phase_q == Work && blocked_i != '0;
-  // Faults are told parser by parser; here, what ended the run as a whole.
+  // Each parser reports its own fault; here, what ended the run as a whole.
   assign error_code_o = |refused ? 8'd1 : |full ? 8'd2 : '0;
   assign error_o      = error_code_o != '0;
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beats of memory to beats of the kernel: W bytes of the Bytes that a memory beat has, the bytes around the text made spaces.
+// Beats of memory to beats of the kernel: W of the Bytes bytes of a memory beat; the bytes around
+// the text become spaces.
 //
-// A run is a range of bytes anywhere in memory. After the last of them come blanks for as long as somebody takes them; `ended_o`
-// says so.
+// A run is a range of bytes anywhere in memory. After the last of them come blanks, as many as are
+// taken; `ended_o` is then high.
 //
-// Latency: none. Throughput: W bytes a cycle.
+// Latency: none. Throughput: W bytes per cycle.
 //
 // Layer: json.
 module as_json_feed #(
@@ -36,7 +37,7 @@ module as_json_feed #(
   logic [W*8-1:0] part;
   logic more;
 
-  // Of no bytes there are no beats, wherever they begin.
+  // An empty range has no beats, wherever it begins.
   assign more    = at_q < end_q && begin_q != end_q;
   assign ended_o = !more;
   assign valid_o = !more || valid_i;

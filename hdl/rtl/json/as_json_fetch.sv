@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fetches a range of memory for each of several parsers over one AXI4 read channel.
 //
-// Requests go out a segment at a time, in turn, and only when the parser's queue has room for all of it: the channel never waits for a
-// parser, and a parser that gives up (`abort_i`) leaves nothing behind that could not be taken.
+// Requests are issued one segment at a time, in turn, and only when the parser's queue has room for
+// the full segment: the channel never waits for a parser, and a parser that gives up (`abort_i`)
+// leaves no data that cannot be taken.
 //
-// Throughput: a beat a cycle over all parsers.
+// Throughput: one beat per cycle over all parsers.
 //
 // Layer: json.
 module as_json_fetch #(
@@ -17,12 +18,12 @@ module as_json_fetch #(
     input logic clk_i,
     input logic rst_ni,
 
-    // Takes addresses and lengths; forgets what is in the queues.
+    // Takes addresses and lengths; empties the queues.
     input  logic                  start_i,
     input  logic [Parsers*64-1:0] address_i,
     input  logic [Parsers*32-1:0] length_i,
     input  logic [   Parsers-1:0] abort_i,
-    // Nothing is on its way.
+    // No read is in flight.
     output logic                  idle_o,
     output logic                  error_o,
 
@@ -45,7 +46,7 @@ module as_json_fetch #(
   localparam int unsigned IndexBits = as_stream_pkg::index_bits(Parsers);
   localparam int unsigned SegmentBits = as_stream_pkg::count_bits(SegmentBeats);
 
-  // In beats: where the next segment begins, how many are left, how much room is not promised.
+  // In beats: the start of the next segment, beats left, room not yet reserved.
   logic [63-OffsetBits:0] next_q[Parsers];
   logic [BeatBits-1:0] left_q[Parsers];
   logic [RoomBits-1:0] room_q[Parsers];
@@ -102,7 +103,7 @@ module as_json_fetch #(
       .beat_error_o   (beat_error)
   );
 
-  // Whose beats come next, and how many: as many as there is room for in the queues.
+  // Whose beats come next, and how many: as many as the queues have room for.
   as_fifo #(
       .Width(IndexBits + SegmentBits),
       .Depth(1 << $clog2(Parsers * QueueBeats / SegmentBeats))
@@ -156,7 +157,7 @@ module as_json_fetch #(
       else if (request && pick[p]) next_q[p] <= next_q[p] + (64 - OffsetBits)'(beats);
     end
   end
-  // Room was kept.
+  // Room was reserved.
   logic unused;
   assign unused = ^queue_ready;
 

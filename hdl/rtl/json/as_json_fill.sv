@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nulls for a node and all below it, a node a cycle, at most L of each at a time: which node, how many.
+// Fills a node and all nodes below it with nulls, one node per cycle, at most L of each at a time:
+// which node, and how many.
 //
-// A node is filled once; inside a fixed-size list that is null, as often as the list has items. How many that leaves is counted a cycle
-// before, so that such a node takes two.
+// A node is filled once, or, inside a fixed-size list that is null, once per item. The remaining
+// count is computed a cycle before, so such a node takes two cycles.
 //
-// Latency: 1 cycle from `begin_i`. Throughput: a node a cycle.
+// Latency: 1 cycle from `begin_i`. Throughput: one node per cycle.
 //
 // Layer: json.
 module as_json_fill
@@ -17,7 +18,7 @@ module as_json_fill
     input logic rst_ni,
 
     input logic       enable_i,
-    // Begins with a node, to end with the last one below it; goes on.
+    // Begins with a node and ends with the last one below it; advances.
     input logic       begin_i,
     input logic [7:0] first_i,
     input logic [7:0] last_i,
@@ -26,23 +27,23 @@ module as_json_fill
     // The node of this cycle, and its row.
     output logic [7:0] node_o,
     input  row_t       row_i,
-    // Something is written, if it is not of a list of no items: so many. It was the last.
+    // Elements are written, unless the node is in a list of no items; how many; it was the last.
     output logic       step_o,
     output logic       some_o,
     output logic [7:0] count_o,
     output logic       over_o
 );
 
-  // How many are due at each level.
+  // How many remain at each level.
   logic [15:0] due_q[Levels+1];
   logic [15:0] due, left_q, left, done_q;
   logic [7:0] node_q, last_q, most;
-  // Inside a fixed-size list; what is left was counted.
+  // Inside a fixed-size list; the remaining count is known.
   logic deep_q, counted_q;
   logic single;
   (* keep *) logic over;
 
-  // A step holds half as many of 16 bytes; what has lengths, one.
+  // A step holds half as many 16-byte elements; of a node with lengths, one.
   assign single  = row_i.kind == KindText || row_i.kind == KindList;
   assign most    = single ? 8'd1 : row_i.size == 3'd4 ? 8'(L / 2) : 8'(L);
   assign left    = deep_q ? left_q : 16'd1;
@@ -51,7 +52,7 @@ module as_json_fill
   assign some_o  = left != '0;
   assign step_o  = filling_i && (!deep_q || counted_q);
   assign node_o  = node_q;
-  // What is in a list that is null is not there.
+  // A null list has no items.
   assign over_o  = over && (row_i.kind == KindList ? row_i.last : node_q) >= last_q;
 
   always_comb begin

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a number to the nearest double or single, ties to even: exact, or not `ok_o`. The text stands at the end of the window.
+// Converts the text of a number to the nearest double or single, ties to even: exact, or `ok_o` is
+// low. The text is at the end of the window.
 //
-// Eisel-Lemire (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021): up to 19 digits as an integer of 64 bits, times 128 bits of
-// a power of five, both products always taken; which needs no way out (N. Mushtak, D. Lemire, "Fast Number Parsing Without Fallback",
-// 2022). Subnormals and zeros of both signs come out as they should. Not `ok_o`: more than 19 digits behind leading zeros, an exponent
-// of more than three digits, what rounds to infinity. Whether the text is a number is not asked here.
+// Eisel-Lemire (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021): up to 19 digits as a
+// 64-bit integer, times 128 bits of a power of five. Both products are always used, so that no
+// fallback is needed (N. Mushtak, D. Lemire, "Fast Number Parsing Without Fallback", 2022).
+// Subnormals and zeros of both signs are correct. `ok_o` is low for more than 19 digits after
+// leading zeros, an exponent of more than three digits, and values that round to infinity. It does
+// not check that the text is a number.
 //
-// Latency: `LongLatency` cycles, a multiplication or an addition in each. Throughput: one a cycle. No stalls.
+// Latency: `LongLatency` cycles, each with one multiplication or addition. Throughput: one per
+// cycle. No stalls.
 //
 // Layer: json.
 module as_json_float
@@ -29,7 +33,7 @@ module as_json_float
   localparam logic signed [11:0] Least = -12'sd342;
   localparam logic signed [11:0] Most = 12'sd308;
 
-  // What travels beside, by the cycle in which it is read.
+  // Side-band data, by the cycle that reads it.
   localparam int unsigned End = LongLatency - 1;
   logic [End:1] single_q;
   logic [End:4] minus_q, sound_q, low_q, high_q;
@@ -57,7 +61,7 @@ module as_json_float
     sound_q  <= {sound_q[End-1:4], sound && digits[Digits*4-1:Exact*4] == '0};
     low_q    <= {low_q[End-1:4], exponent < Least};
     high_q   <= {high_q[End-1:4], exponent > Most};
-    // Between these powers a number of 64 bits can lie half-way between two floats.
+    // Between these powers a 64-bit number can be half-way between two floats.
     tie_q    <= {tie_q[9:4], single_q[3] ? exponent >= -12'sd17 && exponent <= 12'sd10 :
                                            exponent >= -12'sd4 && exponent <= 12'sd23};
     power_q[4] <= exponent;
@@ -88,7 +92,7 @@ module as_json_float
       .power_o  (five)
   );
 
-  // Cycles 6, 7: its highest bit to the top.
+  // Cycles 6, 7: normalized, highest bit at the top.
   logic [5:0] leading, leading_q[6:8];
   logic zero_q[6:12];
   always_comb begin
@@ -107,7 +111,7 @@ module as_json_float
     five_q[7]    <= five_q[6];
   end
 
-  // Cycles 8 to 10: the product, but for its lowest 64 bits.
+  // Cycles 8 to 10: the product without its lowest 64 bits.
   logic [63:0] part_q[8];
   logic [127:0] first_q, product_q;
   logic [127:0] second;
@@ -115,7 +119,7 @@ module as_json_float
   logic signed [12:0] binary_q[8:10];
   assign second = {part_q[3], part_q[0]} + {32'd0, part_q[1], 32'd0} + {32'd0, part_q[2], 32'd0};
   always_ff @(posedge clk_i) begin
-    // Of the lower half of the power, then of the upper one.
+    // First with the lower half of the power, then with the upper one.
     for (int unsigned half = 0; half < 2; half++) begin
       part_q[half*4+0] <= 64'(norm_q[31:0]) * 64'(five_q[7][half*64+:32]);
       part_q[half*4+1] <= 64'(norm_q[63:32]) * 64'(five_q[7][half*64+:32]);
@@ -125,13 +129,14 @@ module as_json_float
     first_q  <= {part_q[7], part_q[4]} + {32'd0, part_q[5], 32'd0} + {32'd0, part_q[6], 32'd0};
     second_q <= second[127:64];
     product_q <= first_q + 128'(second_q);
-    // The power of two that goes with the power of ten, exact over the table.
+    // The power of two that belongs to the power of ten, exact over the table.
     binary_q[8]  <= 13'((32'(power_q[7]) * 32'sd217706) >>> 16) + 13'sd63;
     binary_q[9]  <= binary_q[8] - $signed({7'd0, leading_q[8]}) + (single_q[8] ? 13'sd127 : 13'sd1023);
     binary_q[10] <= binary_q[9];
   end
 
-  // Cycle 11: the significand and a bit more, and whether all behind it is zero where a tie can be.
+  // Cycle 11: the significand and one more bit, and whether all lower bits are zero where a tie is
+  // possible.
   logic [53:0] rounded_q, shifted_q;
   logic signed [12:0] binary_more_q;
   logic [12:0] below_q;
@@ -149,7 +154,8 @@ module as_json_float
     binary_more_q <= binary_q[10] + $signed({12'd0, top});
   end
 
-  // Cycle 12: the stored exponent less one; below the least one, the significand makes way.
+  // Cycle 12: the stored exponent less one; below the minimum, the significand is shifted
+  // (subnormal).
   logic [12:0] less;
   assign less = 13'sd1 - binary_more_q;
   always_ff @(posedge clk_i) begin
@@ -157,13 +163,13 @@ module as_json_float
       shifted_q <= less >= 13'd64 ? '0 : rounded_q >> less[5:0];
       below_q   <= '0;
     end else begin
-      // A tie goes to the even one: down, if up is odd.
+      // A tie rounds to even: down, if rounding up is odd.
       shifted_q <= exact_q && rounded_q[1:0] == 2'b01 ? {rounded_q[53:1], 1'b0} : rounded_q;
       below_q   <= binary_more_q - 13'sd1;
     end
   end
 
-  // Cycle 13: a carry out of the significand is one into the exponent.
+  // Cycle 13: a carry out of the significand increments the exponent.
   logic [53:0] even;
   logic [64:0] whole;
   logic over, none;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of an integer to its value. The text stands at the end of the window, behind whatever stood before it.
+// Converts the text of an integer to its value. The text is at the end of the window, after
+// unrelated bytes.
 //
-// Takes what JSON calls a number without fraction and exponent, if it fits `bits_i` bits; all else is not `ok_o`. Twenty digits in
-// groups of four: sums within a group, then of groups by powers of ten thousand.
+// Takes JSON numbers without fraction and exponent that fit `bits_i` bits; for all else `ok_o` is
+// low. Twenty digits in groups of four: sums within a group, then of groups by powers of ten
+// thousand.
 //
-// Latency: `IntegerLatency` cycles, a multiplication or an addition in each. Throughput: one a cycle. No stalls: the user counts what
-// is under way.
+// Latency: `IntegerLatency` cycles, each with one multiplication or addition. Throughput: one per
+// cycle. No stalls: the user counts what is in flight.
 //
 // Layer: json.
 module as_json_integer
@@ -24,7 +26,8 @@ module as_json_integer
     output logic        ok_o
 );
 
-  // Cycle 1: digits that stand together at the end, and what stands before them. By distance from the end of the text.
+  // Cycle 1: the contiguous digits at the end, and what precedes them. Indexed by distance from the
+  // end of the text.
   logic [Digits:0] digit, token, dash, zero, digits;
   logic [Digits*4-1:0] nibbles;
   logic minus, sound;
@@ -41,9 +44,9 @@ module as_json_integer
     sound   = digits[0] && !digits[Digits];
     for (int unsigned i = 0; i < Digits; i++) begin
       if (digits[i]) nibbles[i*4+:4] = text_i[Digits-i].nibble;
-      // No zero before others.
+      // No leading zero.
       if (i != 0 && digits[i] && !digit[i+1] && zero[i]) sound = 1'b0;
-      // Nothing but a minus before the first, and nothing before that.
+      // Only a minus before the first digit, and nothing before that.
       if (digits[i] && dash[i+1]) minus = 1'b1;
       if (digits[i] && token[i+1] && !digit[i+1]) begin
         if (!dash[i+1] || i + 1 == Digits || token[(i+2)%(Digits+1)]) sound = 1'b0;
@@ -51,7 +54,7 @@ module as_json_integer
     end
   end
 
-  // What travels beside, by the cycle that it comes out of.
+  // Side-band data, by the cycle that it comes out of.
   logic [5:1] minus_q, sound_q, nought_q, signed_q;
   logic [6:0] bits_q[1:5];
   always_ff @(posedge clk_i) begin
@@ -63,7 +66,7 @@ module as_json_integer
     for (int unsigned i = 2; i < 6; i++) bits_q[i] <= bits_q[i-1];
   end
 
-  // Cycles 2 to 5: sums of groups of 4, 8, 20 digits, less one where a minus stands.
+  // Cycles 2 to 5: sums of groups of 4, 8, 20 digits, less one if there is a minus.
   logic [Digits*4-1:0] nibbles_q;
   logic [13:0] four_q[5], top_q;
   logic [26:0] eight_q[2];
@@ -86,7 +89,8 @@ module as_json_integer
     less_q   <= high_q + 68'(middle_q) + {{40{low_q[27]}}, low_q};
   end
 
-  // Cycle 6: what is less by one is the complement of what has the other sign. It fits when nothing of it lies above the bits of a value.
+  // Cycle 6: the complement of the value less one is the negated value. It fits if no bits are set
+  // above those of a value.
   logic fits;
   always_comb begin
     fits = less_q[67:64] == '0 && !(signed_q[5] && less_q[63]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The items that the lists around a value have so far, a count for each level of nesting.
+// Counts the items so far of the lists around a value, one count per level of nesting.
 //
-// Latency: 1 cycle from what is counted.
+// Latency: 1 cycle from the event counted.
 //
 // Layer: json.
 module as_json_items #(
@@ -16,7 +16,7 @@ module as_json_items #(
     input  logic        add_i,
     input  logic [ 3:0] add_level_i,
     input  logic [ 7:0] add_count_i,
-    // The level whose items are asked for.
+    // The level whose count is read.
     input  logic [ 3:0] level_i,
     output logic [15:0] items_o
 );

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parser: bytes in, what to write into Arrow buffers out. Everything but what is particular to a plan, which comes in by `match_*` and `map_*`.
+// A parser: takes bytes, makes write commands for Arrow buffers. It holds everything that does not
+// depend on the plan; the plan's part comes in by `match_*` and `map_*`.
 //
 //   feed → scan → (matchers look ahead, the beat waits) → route → convert → queue → writers
 //
-// The queue is what back-pressure of the writers meets first; steps are made only while there is room in it for all under way.
+// Back-pressure of the writers stops at the queue; steps are made only while it has room for all
+// steps in flight.
 //
 // Layer: json.
 module as_json_kernel
@@ -17,7 +19,7 @@ module as_json_kernel
     parameter int unsigned Window = 32,
     // Beats by which the matchers look ahead.
     parameter int unsigned Ahead = 2,
-    // Whether there are such columns.
+    // Whether the plan has such columns.
     parameter bit Floats = 1'b0,
     parameter bit Times = 1'b0,
     parameter bit Decimals = 1'b0,
@@ -59,7 +61,7 @@ module as_json_kernel
     input  logic [Nodes-1:0] map_slot_clears_i,
     input  logic [Nodes-1:0] map_slot_sets_i,
 
-    // All that was fed was taken by the writers, or the rest is given up.
+    // The writers took everything that was fed, or the rest is given up.
     output logic done_o,
     // Bytes, or room for values, were missing in this cycle.
     output logic starved_o,
@@ -79,7 +81,7 @@ module as_json_kernel
   // Scan, look-ahead, and the registers of the matchers.
   localparam int unsigned Stages = Ahead + 2;
   localparam int unsigned EndBits = as_stream_pkg::count_bits(Stages + 1);
-  // Holds all that may be under way in the converters.
+  // Holds all that may be in flight in the converters.
   localparam int unsigned QueueDepth = Floats || Times || Decimals ? 32 : 16;
   localparam int unsigned OpenBits = as_stream_pkg::count_bits(QueueDepth);
 
@@ -159,7 +161,7 @@ module as_json_kernel
       .unknown_refused_i,
       .record_bytes_max_i,
       .depth_max_i,
-      // A beat goes on only when the next one can follow.
+      // A beat advances only when the next one can follow.
       .beat_valid_i       (valid_q[Stages-1] && feed_valid_i && !halted_q),
       .advance_o          (advance),
       .data_i             (beat.data),
@@ -205,10 +207,10 @@ module as_json_kernel
       .rows_o             (route_rows)
   );
 
-  // The beat of the step that the route has just made, behind the bytes before it.
+  // The beat of the step that the route has just made, preceded by the bytes before it.
   logic [Window*8-1:0] history_q;
   logic [(Window+W)*8-1:0] bytes_q;
-  // What these bytes are.
+  // The classes of these bytes.
   logic [W*4-1:0] classes;
   logic [Window*4-1:0] past_q;
   logic [(Window+W)*4-1:0] classes_q;
@@ -300,13 +302,13 @@ module as_json_kernel
       .ready_i(op_ready_i),
       .data_o ({op_o, op_data_o})
   );
-  // Room for all that is under way was kept.
+  // Room for all that is in flight was reserved.
   logic unused;
   assign unused = queue_ready;
   // Two steps may have been made and not counted yet.
   assign room   = open_q < OpenBits'(QueueDepth - 3);
 
-  // The first fault of the converters belongs to the record of the route or to one before it.
+  // The first fault of the converters belongs to the route's record or to an earlier one.
   logic        late_q;
   fault_e      late_code_q;
   logic [31:0] late_rows_q;

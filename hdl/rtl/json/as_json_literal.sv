@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells `true`, `false`, `null` and the grammar of JSON's numbers apart from all other text. The text stands at the end of the window.
+// Distinguishes `true`, `false`, `null` and JSON numbers from all other text. The text is at the
+// end of the window.
 //
-// Latency: `LiteralLatency` cycles. Throughput: one a cycle. No stalls.
+// Latency: `LiteralLatency` cycles. Throughput: one per cycle. No stalls.
 //
 // Layer: json.
 module as_json_literal
@@ -12,7 +13,7 @@ module as_json_literal
 ) (
     input logic clk_i,
 
-    // What the bytes of the window are, and the last five of them.
+    // The classes of the window's bytes, and its last five bytes.
     input logic [Window*4-1:0] classes_i,
     input logic [        39:0] text_i,
 
@@ -20,13 +21,14 @@ module as_json_literal
     output logic false_o,
     output logic null_o,
     output logic number_o,
-    // It stands right behind a quote.
+    // It is right after a quote.
     output logic opened_o,
-    // Too long to say.
+    // Too long to decide.
     output logic long_o
 );
 
-  // Cycle 1: whether each byte may stand between its neighbours, in a number that begins behind what is no part of a text.
+  // Cycle 1: whether each byte may stand between its neighbours, in a number that begins after a
+  // byte that is not part of a text.
   logic [Window-1:0] token, quote, digit, zero, minus, plus, point, power, good;
   always_comb begin
     for (int unsigned i = 0; i < Window; i++) begin
@@ -42,7 +44,8 @@ module as_json_literal
       power[i] = c == ClassPower;
     end
   end
-  // Bit i of a mask shifted left is about the byte before byte i, shifted right about the one behind.
+  // In a mask shifted left, bit i describes the byte before byte i; shifted right, the byte after
+  // it.
   logic [Window-1:0] first, sign;
   always_comb begin
     first = token & ~(token << 1);
@@ -51,7 +54,7 @@ module as_json_literal
     good |= sign & (first & minus | power << 1) & digit >> 1;
     good |= point & digit << 1 & digit >> 1;
     good |= power & digit << 1 & (digit | sign) >> 1;
-    // No digit follows a zero that begins the number.
+    // No digit follows a leading zero.
     good &= ~(zero & (first | (first & minus) << 1) & digit >> 1);
   end
   logic [Window-1:0] token_q, bad_q, point_q, power_q, open_q;
@@ -68,7 +71,8 @@ module as_json_literal
     null_q  <= text_i[39:8] == {"l", "l", "u", "n"} && !token[Window-5];
   end
 
-  // Cycle 2: what of all this stands together at the end. Every byte needs all behind it; in as many steps as the window's size has bits.
+  // Cycle 2: the contiguous valid bytes at the end. Each byte depends on all later ones; computed
+  // in log2(window) steps.
   logic [Window-1:0] tokens;
   always_comb begin
     tokens = token_q;
@@ -89,7 +93,8 @@ module as_json_literal
     null_more_q  <= null_q;
   end
 
-  // Cycle 3: a point stands behind no point or letter, a letter behind no letter. A tree of halves, each put into the place of its first byte.
+  // Cycle 3: no point follows a point or a letter, and no letter follows a letter. A tree of
+  // halves, each put in place of its first byte.
   logic [Window-1:0] points, powers, twice;
   always_comb begin
     points = points_q;

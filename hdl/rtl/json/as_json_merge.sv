@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beats of several sources into one stream, in turns, with the number of the buffer that each is for.
+// Merges beats of several sources into one stream, round-robin, each with its buffer number.
 //
-// Latency: none. Throughput: a beat a cycle. What is offered may change until it is taken.
+// Latency: none. Throughput: one beat per cycle. An offered beat may change until it is taken.
 //
 // Layer: json.
 module as_json_merge #(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes a JSON number apart: sign, digits without the point, exponent of ten of the last digit. The text stands at the end of the
-// window, behind whatever stood before it.
+// Splits a JSON number: sign, digits without the point, power of ten of the last digit. The text is
+// at the end of the window, after unrelated bytes.
 //
-// That the text is a number of the grammar is for as_json_literal to say; what comes out for other text means nothing. An exponent
-// of more than three digits is not `ok_o`.
+// as_json_literal checks that the text is a number; for other text the outputs are undefined. For
+// an exponent of more than three digits `ok_o` is low.
 //
-// Latency: 3 cycles. Throughput: one a cycle. No stalls.
+// Latency: 3 cycles. Throughput: one per cycle. No stalls.
 //
 // Layer: json.
 module as_json_number #(
@@ -16,14 +16,14 @@ module as_json_number #(
 
     input logic [Window*8-1:0] text_i,
 
-    // By distance from the last; zero where there are none.
+    // Indexed by distance from the last digit; zero where there is none.
     output logic        [Digits*4-1:0] digits_o,
     output logic signed [        11:0] exponent_o,
     output logic                       minus_o,
     output logic                       ok_o
 );
 
-  // By distance from the end of the text.
+  // Indexed by distance from the end of the text.
   logic [Window-1:0] token, digit, point, letter, dash;
   logic [Window*4-1:0] nibbles;
   always_comb begin
@@ -43,7 +43,7 @@ module as_json_number #(
     end
   end
 
-  // The exponent: at most three digits and a sign behind the letter.
+  // The exponent: at most three digits and a sign after the letter.
   logic [Window-1:0] point_q;
   logic [Window*4-1:0] nibbles_q;
   logic [2:0] skip_q;
@@ -57,7 +57,7 @@ module as_json_number #(
     // The first byte of the text.
     minus_q   <= |(dash & token & ~(token >> 1));
     ok_q      <= letter[Window-1:5] == '0 && !(letter[4] && digit[3]);
-    // Text that is no number may have several letters.
+    // Text that is not a number may have several letters.
     if (letter[1]) skip_q <= 3'd2;
     else if (letter[2]) skip_q <= 3'd3;
     else if (letter[3]) skip_q <= 3'd4;
@@ -68,7 +68,7 @@ module as_json_number #(
                (|letter[2:1] ? '0 : 10'(nibbles[11:8]) * 10'd100);
   end
 
-  // What stands before the exponent, moved to the end.
+  // The part before the exponent, moved to the end.
   logic [Window-1:0] place_q;
   logic [Window*4-1:0] moved_q;
   logic signed [10:0] scale_q;
@@ -81,7 +81,7 @@ module as_json_number #(
     ok_moved_q    <= ok_q;
   end
 
-  // Digits before the point close up with those behind it.
+  // Digits before the point move up to those after it.
   logic [Window-1:0] behind;
   logic [Digits*4-1:0] closed;
   logic [5:0] fraction;

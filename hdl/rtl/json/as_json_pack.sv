@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs pieces for many buffers into full beats of each: one packer for all columns of a kind.
 //
-// A piece is up to PieceGranules granules for one buffer. What a buffer has that does not fill a beat waits in a RAM with a row a
-// buffer, so that another column costs a row and no logic. `flush_i` sends out what is left, padded with zeros, and counts
-// as granules all the same; no piece may come with it; `clr_i` forgets everything. With Lead, each buffer begins with a granule of zeros: the first offset.
+// A piece is up to PieceGranules granules for one buffer. The partial beat of each buffer waits in
+// a RAM with one row per buffer, so that another column costs a row and no logic. `flush_i` sends
+// out what is left, padded with zeros, and the padding counts as granules; no piece may come with
+// it; `clr_i` resets all state. With Lead, each buffer begins with a granule of zeros: the first
+// offset.
 //
-// Latency: 1 cycle. Throughput: a piece a cycle. `ready_o` depends on `ready_i` within the cycle.
+// Latency: 1 cycle. Throughput: one piece per cycle. `ready_o` depends on `ready_i` within the
+// cycle.
 //
 // Layer: json.
 module as_json_pack #(
@@ -26,7 +29,7 @@ module as_json_pack #(
     input  logic                                 valid_i,
     output logic                                 ready_o,
     input  logic [                          7:0] buffer_i,
-    // Zero behind the granules that count.
+    // Zero after the counted granules.
     input  logic [PieceGranules*GranuleBits-1:0] data_i,
     input  logic [                          7:0] count_i,
     // Level: high until idle_o.
@@ -55,7 +58,7 @@ module as_json_pack #(
   logic [FillBits+1:0] sum;
   logic step, flushing, take, emit, full;
 
-  // What `valid_i` hangs on is slow: nothing but `flush_i` says whose turn it is.
+  // `valid_i` arrives late in the cycle: only `flush_i` selects whose turn it is.
   assign flushing  = flush_i && flush_q != (BufferBits + 1)'(Buffers);
   assign buffer    = flush_i ? flush_q[BufferBits-1:0] : BufferBits'(buffer_i);
   assign part_now  = touched_q[buffer] ? part[buffer] : '0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that the JSON modules share: kinds of nodes of a plan, reasons to stop.
+// Shared by the JSON modules: kinds of a plan's nodes, reasons to stop.
 //
 // Layer: below json. Holds no logic.
 package as_json_pkg;
 
-  // What a node of the plan takes.
+  // The type of value a node of the plan takes.
   typedef enum logic [3:0] {
     KindStruct,
     KindList,
@@ -20,24 +20,25 @@ package as_json_pkg;
     KindSkip
   } kind_e;
 
-  // Why a record is handed back. The host reads the record again and says what is wrong, if anything is.
+  // Why a record is handed back. The host reads the record again and reports the error, if there is
+  // one.
   typedef enum logic [7:0] {
     FaultNone = 8'd0,
     // A byte that the grammar does not allow here.
     FaultSyntax = 8'd16,
     // A value of a type that the field does not take.
     FaultType = 8'd17,
-    // A number that does not fit its field, or no number of the grammar.
+    // A number that does not fit its field, or is malformed.
     FaultNumber = 8'd18,
     // A field that is not nullable is null or missing.
     FaultMissing = 8'd19,
-    // A key that comes twice.
+    // A duplicate key.
     FaultDuplicate = 8'd20,
-    // A key that the schema does not have, where that is refused.
+    // A key that is not in the schema, where unknown keys are refused.
     FaultUnknown = 8'd21,
-    // A list of another length than its type.
+    // A list whose length differs from its type's.
     FaultLength = 8'd22,
-    // Bytes in a string that JSON or UTF-8 do not allow, or a key with escapes.
+    // Bytes in a string that JSON or UTF-8 does not allow, or a key with escapes.
     FaultString = 8'd23,
     // Nested deeper than the limit.
     FaultDepth = 8'd24,
@@ -49,7 +50,7 @@ package as_json_pkg;
     FaultWindow = 8'd27
   } fault_e;
 
-  // What a byte is to the text of a number, and to what stands around it. Nothing in particular: it ends any text.
+  // The class of a byte within a number, or next to one. No class: the byte ends any text.
   typedef enum logic [1:0] {
     CoarseNone,
     CoarseMinus,
@@ -68,7 +69,7 @@ package as_json_pkg;
     ClassDigit = {CoarseDigit, 2'd0},
     ClassZero = {CoarseDigit, 2'd1}
   } class_e;
-  // As much of a byte as an integer needs.
+  // The bits of a byte that an integer needs.
   typedef struct packed {
     coarse_e    coarse;
     logic [3:0] nibble;
@@ -88,13 +89,14 @@ package as_json_pkg;
     return ClassOther;
   endfunction
 
-  // Cycles from a text to what it says: of integers and literals; of all values that come out with these; of the others.
+  // Cycles from a text to its result: of integers and literals; of all values that take as long; of
+  // the others.
   localparam int unsigned IntegerLatency = 6;
   localparam int unsigned LiteralLatency = 3;
   localparam int unsigned ShortLatency = IntegerLatency + 1;
   localparam int unsigned LongLatency = 13;
 
-  // Texts of dates and times: what they name.
+  // Date and time texts: what they denote.
   typedef enum logic [1:0] {
     TimeDate,
     TimeOfDay,
@@ -103,17 +105,17 @@ package as_json_pkg;
   } time_kind_e;
   typedef struct packed {
     time_kind_e kind;
-    // A text has to name its offset from UTC.
+    // The text must have an offset from UTC.
     logic       zoned;
     // Seconds, milliseconds, microseconds, nanoseconds.
     logic [1:0] unit;
   } time_form_t;
 
-  // What the route and the converters need to know of a node: a row of the plan's table.
+  // What the route and the converters need to know about a node: a row of the plan's table.
   typedef struct packed {
     kind_e       kind;
     logic        nullable;
-    // A list of integers, taken several a cycle; an item of one.
+    // A list of integers, taken several per cycle; an item of one.
     logic        bulk;
     // Takes text in quotes; takes numbers and literals.
     logic        quoted;
@@ -127,7 +129,7 @@ package as_json_pkg;
     logic [3:0]  level;
     // Fixed-size lists: how many items.
     logic [15:0] fixed;
-    // The text that is expected behind a value of this node, and its number.
+    // The text that is expected after a value of this node, and its number.
     logic        slot_valid;
     logic [7:0]  slot;
     // Values or bytes of strings: which data buffer, log2 of the bytes of an element.
@@ -137,7 +139,7 @@ package as_json_pkg;
     // Booleans: which bit buffer.
     logic        flag;
     logic [7:0]  flag_buffer;
-    // Validity of values; of the items, where they are taken several a cycle.
+    // Validity of values; of the items, if several are taken per cycle.
     logic        valid;
     logic [7:0]  valid_buffer;
     // Validity of a list or an object.
@@ -153,7 +155,7 @@ package as_json_pkg;
     logic [7:0]  form;
   } row_t;
 
-  // A prediction: the text that is expected behind a value, and where it leads.
+  // A prediction: the text expected after a value, and the node it leads to.
   typedef struct packed {
     logic       valid;
     logic [7:0] number;
@@ -164,12 +166,12 @@ package as_json_pkg;
     logic [3:0] level;
     // It ends a record.
     logic       newline;
-    // Validity of what it opens.
+    // Validity of the objects it opens.
     logic       outer;
     logic [7:0] outer_buffer;
   } slot_t;
 
-  // How the route reads.
+  // The route's states.
   typedef enum logic [3:0] {
     // Between records.
     ModeRecord,
@@ -179,14 +181,14 @@ package as_json_pkg;
     ModeRun,
     ModeScalar,
     ModeText,
-    // Behind a backslash in a string that is kept; behind an escape.
+    // After a backslash in a string that is kept; after an escape.
     ModeEscape,
     ModeEscaped,
     // Writes nulls for a node and all below.
     ModeFill
   } mode_e;
 
-  // What token may come.
+  // Which tokens are allowed next.
   typedef enum logic [2:0] {
     WalkKeyOrClose,
     WalkKey,
@@ -197,8 +199,8 @@ package as_json_pkg;
     WalkEnd
   } walk_e;
 
-  // Where the next step begins, when no text is jumped over: here, at the end of the region, behind it, behind an escape of four
-  // digits, behind the last value that was taken.
+  // Where the next step begins, if no text is jumped over: here, at the end of the region, after
+  // it, after an escape of four digits, after the last value taken.
   typedef enum logic [2:0] {
     MoveNone,
     MoveEnd,
@@ -207,10 +209,10 @@ package as_json_pkg;
     MoveValue
   } move_e;
 
-  // What stands at the end of the region.
+  // What is at the end of the region.
   typedef struct packed {logic object_begin, object_end, list_begin, list_end, comma, colon, quote, unicode, scalar, newline;} mark_t;
 
-  // What a token makes of the route.
+  // The effect of a token on the route.
   typedef struct packed {
     mode_e      mode;
     walk_e      walk;
@@ -225,9 +227,9 @@ package as_json_pkg;
     logic       push;
     logic       push_object;
     logic       pop;
-    // The list that is closed next has no item behind its last comma.
+    // The list that is closed next has no item after its last comma.
     logic       empty;
-    // An object ends: its fields are not seen any more; one that is missing is filled first.
+    // An object ends: its fields are no longer seen; a missing one is filled first.
     logic       forget;
     logic       fill;
     logic       record_end;
@@ -239,25 +241,25 @@ package as_json_pkg;
     logic       closes;
   } token_t;
 
-  // What the route asks of the writers in a step, besides where values are.
+  // The route's request to the writers in a step, besides the positions of values.
   typedef struct packed {
-    // Values of node `row`; none of them, when `fill` says that they are nulls or defaults.
+    // Values of node `row`; none, if `fill` marks them as nulls or defaults.
     logic        values;
     logic        fill;
-    // Bytes of a string, from lane `first`, which may lie before the beat: below zero.
+    // Bytes of a string, from lane `first`, which may be before the beat: negative.
     logic        text;
     logic [7:0]  first;
-    // The bytes are those of an escape that ends at the lane; one of four hexadecimal digits.
+    // The bytes of an escape that ends at the lane; of one with four hexadecimal digits.
     logic        escape;
     logic        unicode;
-    // The value stood in quotes.
+    // The value was in quotes.
     logic        quoted;
-    // How many: values, filled values, or bytes.
+    // The number of values, filled values, or bytes.
     logic [7:0]  count;
-    // Whether a validity bit goes with each value, and what it is.
+    // Whether a validity bit accompanies each value, and its state.
     logic        validity;
     logic        valid;
-    // Offsets: adds to a counter, and says that its list or string ends here, how many times.
+    // Offsets: adds to a counter; its list or string ends here, this many times.
     logic        adds;
     logic [7:0]  add;
     logic        closes;
@@ -268,11 +270,11 @@ package as_json_pkg;
     logic [7:0]  outer_count;
     logic [7:0]  outer_buffer;
     row_t        row;
-    // The record, modulo 256.
+    // The record number, modulo 256.
     logic [7:0]  record;
   } step_t;
 
-  // What the writers make of a step; its values, or bytes of strings, go beside it.
+  // A step as the writers get it; its values, or bytes of strings, travel alongside.
   typedef struct packed {
     logic       has_data;
     logic [7:0] data_buffer;
@@ -288,7 +290,7 @@ package as_json_pkg;
     logic       outer;
     logic [7:0] outer_buffer;
     logic [7:0] outer_count;
-    // Offsets: adds to a counter, and writes down what it then is.
+    // Offsets: adds to a counter, and writes its new value.
     logic       adds;
     logic       closes;
     logic [7:0] counter;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// One AXI4 port to memory, and the parsers that share it: their texts come in by it, their beats go out.
+// One AXI4 memory port and the parsers that share it: it reads their texts and writes their beats.
 //
-// A port moves a beat a cycle each way. Where that is less than the interface behind it, a device has several, each with parsers and
-// buffers of its own.
+// A port moves one beat per cycle each way. If that is less than the memory interface can move, a
+// device has several ports, each with its own parsers and buffers.
 //
 // Layer: json.
 module as_json_port #(
     parameter int unsigned W = 8,
     parameter int unsigned Bytes = 16,
     parameter int unsigned Parsers = 1,
-    // Sets of writers that these parsers have: one each, or one in all.
+    // Sets of writers for these parsers: one each, or one shared by all.
     parameter int unsigned Sets = 1,
-    // Beats of text that may wait, or be on the way, for each parser.
+    // Beats of text that may wait, or be in flight, for each parser.
     parameter int unsigned QueueBeats = 64,
     parameter int unsigned Buffers = 1,
     localparam int unsigned Sources = 5,
@@ -131,7 +131,7 @@ module as_json_port #(
         .advance_i(ready && work_i),
         .data_o   (data)
     );
-    // What a parser takes hangs on all that stands in its beat: it does not go on to the queues in the same cycle.
+    // What a parser takes depends on its full beat: registered before it goes on to the queues.
     as_skid_buffer #(
         .Width(W * 8 + 1)
     ) i_cut (
@@ -169,7 +169,8 @@ module as_json_port #(
         .beat_o  (number),
         .data_o  (data)
     );
-    // A set whose beat waits stands still, whatever comes next: where others have turns, its beats wait in a queue.
+    // A set whose beat waits is stalled, whatever comes next: where others have turns, its beats
+    // wait in a queue.
     if (Sets > 1) begin : gen_queue
       as_fifo #(
           .Width(Bytes * 8 + 40),

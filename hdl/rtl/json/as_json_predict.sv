@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prediction behind the value that the route reads: whether its text stands at the end of the region, and where it leads.
+// The prediction after the value that the route reads: whether its text is at the end of the
+// region, and the node it leads to.
 //
-// The prediction is a row of the plan's table that was read a cycle before: while one is followed, the table is asked for the next, that
-// behind the value it leads to, so that a jump finds its successor ready. After another change of node the row is late by a
-// cycle, and `fresh_o` low: the route waits, where it could use it.
+// The prediction is a row of the plan's table that was read a cycle before. While one is followed,
+// the row after the value it leads to is read, so that a jump finds its successor ready. After any
+// other change of node the row is a cycle late and `fresh_o` is low: the route waits if it could
+// use it.
 //
 // Latency: none from the beat, 1 cycle from a change of node other than by a jump.
 //
@@ -20,15 +22,15 @@ module as_json_predict
     input logic rst_ni,
     input logic clr_i,
 
-    // Where the route stands: between records, or at a node. It follows the prediction in this cycle.
+    // The route's position: between records, or at a node. It follows the prediction in this cycle.
     input logic       record_i,
     input logic [7:0] node_i,
     input logic       jump_i,
-    // Values that the schema does not have are not predicted.
+    // Values outside the schema are not predicted.
     input logic       skip_i,
 
-    // The plan's table: what is predicted behind a node, or at a record's begin; fields of the objects that it closes, fields that it
-    // enters.
+    // The plan's table: the text predicted after a node, or at a record's start; fields of the
+    // objects that it closes, fields that it enters.
     output logic             table_begin_o,
     output logic [      7:0] table_behind_o,
     input  slot_t            table_i,
@@ -51,17 +53,17 @@ module as_json_predict
 
     output logic             fresh_o,
     output slot_t            slot_o,
-    // The text stands there, and may; the fields that are seen behind it.
+    // The text is there and allowed; the fields seen after it.
     output logic             here_o,
     output logic [Nodes-1:0] seen_o,
-    // It leads out of the beat, or to where nothing is left to do in it.
+    // It leads out of the beat, or to a point where nothing is left to do in it.
     output logic             out_o,
     output logic             quiet_o
 );
 
   slot_t slot_q;
   logic [Nodes-1:0] clears_q, sets_q;
-  // What the row is for.
+  // What the row belongs to.
   logic known_q, begin_q;
   logic [7:0] behind_q;
   // From these lanes it leads out of the beat.
@@ -89,7 +91,7 @@ module as_json_predict
     end
   end
 
-  // Whether the predicted text stands at the end of the region, and may.
+  // Whether the predicted text is at the end of the region, and allowed.
   logic [W-1:0] starts;
   logic allowed;
   (* keep *) logic here;
@@ -102,7 +104,8 @@ module as_json_predict
   assign here    = allowed && (starts & end_i) != '0;
   assign here_o  = here;
 
-  // From which lanes on nothing ends, and nothing is wrong, in this beat: of a scalar, of a run, of a string.
+  // The first lane after which nothing ends and nothing is malformed in this beat: of a scalar, of
+  // a run, of a string.
   logic [W-1:0] quiet_scalar, quiet_run, quiet_text, quiet;
   always_comb begin
     for (int unsigned i = 0; i < W; i++) begin

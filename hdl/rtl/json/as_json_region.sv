@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The region that the route looks at: from its place in the beat to the first byte that ends what it reads, and what stands there.
+// The region that the route looks at: from its place in the beat to the first byte that ends what
+// it reads, and what is there.
 //
-// Latency: none. Bytes are compared before it is known where.
+// Latency: none. Bytes are compared before the position is known.
 //
 // Layer: json.
 module as_json_region
@@ -23,19 +24,20 @@ module as_json_region
     input logic [  W-1:0] escape_i,
     input logic [  W-1:0] stop_i,
 
-    // The bytes that are still to be read; the lane that ends the region, as a bit and as a number; those before it, all when there is
-    // none.
+    // The bytes still to be read; the lane that ends the region, as a bit and as a number; those
+    // before it, all if there is none.
     output logic  [W-1:0] rest_o,
     output logic  [W-1:0] end_o,
     output logic  [  7:0] stop_o,
     output logic  [W-1:0] below_o,
     output logic          found_o,
     output mark_t         mark_o,
-    // Where a key ends, should one be read.
+    // Where a key ends, if one is read.
     output logic  [W-1:0] key_o
 );
 
-  // What is kept is on the slowest path, and is not to be taken apart for the sake of area.
+  // `keep`: these signals are on the slowest path, and synthesis must not restructure them to save
+  // area.
   (* keep *) logic [W-1:0] end_lane, below;
   (* keep *) logic found;
   (* keep *) mark_t mark;

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the plan through the text: which field does what stands here belong to, and where does it end.
+// Follows the plan through the text: which field the text here belongs to, and where it ends.
 //
-// Two speeds. A value is a region of bytes whose end is found in one look at the beat; behind it the text that leads to the next
-// field of the plan is predicted (`],"braking":[`), and when it stands there, to the byte, the route jumps over it into the next
-// value. So a step is a value, or as many integers of a list as the beat has (at most L), and the way to the next. When the
-// prediction fails, the route walks: a token a cycle, any order of keys, white space, unknown keys, nulls, any nesting; until the
-// next value, where it is fast again.
+// It has two speeds. A value is a region of bytes whose end is found in one look at the beat. The
+// text after it that leads to the next field of the plan is predicted (`],"braking":[`); if it is
+// there, byte for byte, the route jumps over it into the next value. So a step is one value, or as
+// many integers of a list as the beat has (at most L), plus the way to the next value. If the
+// prediction fails, the route walks, one token per cycle, through any order of keys, white space,
+// unknown keys, nulls and nesting, until the next value, where it is fast again.
 //
-// What a record has that this module does not take (an error, mostly) stops it: `fault_o` holds, rows before it are complete. It
-// decides nothing about values: their text is checked where they are converted.
+// A record that this module does not take (mostly one with an error) stops it: `fault_o` holds, and
+// the rows before it are complete. It does not check values: the converters check their text.
 //
-// The plan comes in as tables: `row_*` for two nodes, `slot_*` for the prediction behind one, `map_*` for keys.
+// The plan comes in as tables: `row_*` for two nodes, `slot_*` for the prediction after one,
+// `map_*` for keys.
 //
-// What it decides is here; what it looks at and counts is in modules of their own: as_json_region finds the end of a value,
-// as_json_predict knows what should follow it, as_json_walk is the grammar, as_json_values counts the integers of a run, as_json_items those
-// of lists, as_json_fill nulls, as_json_account records.
+// This module decides; separate modules look and count: as_json_region finds the end of a value,
+// as_json_predict knows what should follow it, as_json_walk is the grammar, as_json_values counts
+// the integers of a run, as_json_items those of lists, as_json_fill nulls, as_json_account records.
 //
-// Latency: 1 cycle. Throughput: a step a cycle, while `room_i`. `advance_o` depends on `beat_valid_i` and `room_i` within the cycle.
+// Latency: 1 cycle. Throughput: one step per cycle while `room_i`. `advance_o` depends on
+// `beat_valid_i` and `room_i` within the cycle.
 //
 // Layer: json.
 module as_json_route
@@ -75,7 +78,8 @@ module as_json_route
     // The last node below a field that is missing.
     output logic [        7:0] missing_o,
     input  logic [        7:0] missing_last_i,
-    // The prediction behind a node, or at a record's begin; fields of the objects that it closes, fields that it enters.
+    // The text predicted after a node, or at a record's start; fields of the objects that it
+    // closes, fields that it enters.
     output logic               slot_begin_o,
     output logic [        7:0] slot_behind_o,
     input  slot_t              slot_i,
@@ -101,27 +105,28 @@ module as_json_route
   walk_e walk_q, walk_d;
   logic [7:0] node_q, node_d;
   logic [7:0] context_q, context_d;
-  // The next lane, which may be beats away.
+  // The next lane, which may be in a later beat.
   logic [8:0] at_q, at_d;
-  // The text in progress is a key; the value is one that the schema does not have.
+  // The text in progress is a key; the value is not in the schema.
   logic key_q, key_d;
   logic skip_q, skip_d;
   // The string in progress is one that a column keeps.
   logic kept_q, kept_d;
   // A scalar begins here.
   logic start_q, start_d;
-  // Inside of a value that is skipped: how deep, and which of what is around are objects.
+  // Inside a skipped value: the depth, and which of the enclosing values are objects.
   logic [DepthBits-1:0] depth_q, depth_d;
   logic [Depth-1:0] stack_q, stack_d;
   logic [Nodes-1:0] seen_q, seen_d;
-  // What is filled was missing: it is not the value that the route reads.
+  // A missing field is being filled: its value is not the one that the route reads.
   logic back_q, back_d;
   logic empty_q, empty_d;
   logic unicode_q, unicode_d;
-  // Bytes of the string in the beat before that are still to be taken.
+  // Bytes of the string in the previous beat that are still to be taken.
   logic [7:0] owed_q, owed_d;
   logic step_valid_q;
-  // What is kept is on the slowest path, and is not to be taken apart for the sake of area.
+  // `keep`: these signals are on the slowest path, and synthesis must not restructure them to save
+  // area.
   (* keep *) fault_e fault_d;
   (* keep *) move_e move;
   logic active;
@@ -220,7 +225,7 @@ module as_json_route
       .quiet_o       (slot_quiet)
   );
 
-  // The first field that is missing where an object closes.
+  // The first missing field when an object closes.
   logic [Nodes-1:0] missing, missing_first, key_bit;
   logic [7:0] missing_index;
   assign missing       = fields_i & ~seen_q;
@@ -320,7 +325,7 @@ module as_json_route
       .rows_o      (rows_o)
   );
 
-  // Where a prediction could be followed that is not there yet, the route waits for it.
+  // If the prediction that could be followed is not there yet, the route waits for it.
   logic waits;
   assign waits  = !fresh && (mode_q == ModeRecord || mode_q == ModeRun || mode_q == ModeScalar);
   assign active = beat_valid_i && room_i && !faulted && !waits;
@@ -382,7 +387,7 @@ module as_json_route
         ModeRun: begin
           step.values  = value_count != '0;
           step.count   = value_count;
-          // Where none ends, there is nothing to write.
+          // If no value ends, there is nothing to write.
           step.adds    = row_i.count && step.values;
           step.add     = value_count;
           items_add    = value_count;
@@ -413,7 +418,7 @@ module as_json_route
         ModeScalar: begin
           start_d = 1'b0;
           if (start_q && |(end_lane & ~(rest << 1))) begin
-            // White space, or what is no scalar, stands where the prediction led.
+            // White space, or text that is not a scalar, where the prediction led.
             mode_d = ModeWalk;
             walk_d = WalkValue;
           end else if (!found) advance = 1'b1;
@@ -486,7 +491,7 @@ module as_json_route
         end
 
         ModeEscape: begin
-          // What it says is taken once it lies behind.
+          // An escape is decoded once the step is past it.
           unicode_d = mark.unicode;
           move      = mark.unicode ? MoveUnicode : MoveBehind;
           mode_d    = ModeEscaped;
@@ -568,12 +573,12 @@ module as_json_route
       endcase
     end
 
-    // A value is complete: into the next by the predicted text, or token by token.
+    // A value is complete: go on to the next by the predicted text, or token by token.
     if (leave) begin
       if (slot_here) jump = 1'b1;
       else if (mode_q == ModeScalar && !skip_q && context_i.item == node_q && !context_i.bulk &&
                (context_i.kind == KindList || context_i.kind == KindFixed) && mark.comma) begin
-        // The next item, if it follows at once.
+        // The next item, if it follows immediately.
         move         = MoveBehind;
         start_d      = 1'b1;
         step.counter = context_i.counter;
@@ -597,7 +602,7 @@ module as_json_route
       start_d           = 1'b1;
       seen_d            = slot_seen;
       clear_items       = 1'b1;
-      // What opens is there, also behind a null.
+      // An opened object or list is valid, also after a null.
       step.outer        = slot.outer;
       step.outer_buffer = slot.outer_buffer;
       step.outer_valid  = 1'b1;
@@ -611,14 +616,14 @@ module as_json_route
         record_end = 1'b1;
       end
     end
-    // The beat is done with when nothing of it is left, or everything was looked at.
+    // The beat is finished when none of it is left, or all of it was looked at.
     target = 9'(stop) + 9'(slot.length);
     if (!here) at_d = at_q - 9'(W);
     else if (jump) begin
       advance = slot_out || slot_quiet;
       if (slot_out) at_d = target - 9'(W);
       else if (slot_quiet) begin
-        // Nothing to do for what is left of the beat: values are taken from the bytes before their end.
+        // The rest of the beat needs no work: values are taken from the bytes before their end.
         at_d    = '0;
         start_d = 1'b0;
         if (slot.kind == KindText || slot.kind == KindTime) owed_d = 8'(W) - target[7:0];

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says of each of the W bytes of a beat what it is: the classification that all that follows works on, one bit a byte and class.
+// Classifies each of the W bytes of a beat, one bit per byte and class. All later stages work on
+// these classes.
 //
-// Bytes are told apart with their neighbours: which quotes are escaped, where a number ends, whether a byte is in its place in a
-// run of integers (`[1, 2,-3]`), in an escape, in a UTF-8 sequence. What is needed of the beat before is a few bits of carry, so
-// that W bytes take one cycle whatever is in them.
+// A byte's class depends on its neighbours: which quotes are escaped, where a number ends, whether
+// a byte is allowed at its place in a run of integers (`[1, 2,-3]`), in an escape, in a UTF-8
+// sequence. Only a few bits are carried over from the previous beat, so W bytes take one cycle
+// whatever they are.
 //
-// No mask of strings is kept: the route that follows always knows whether it is inside one.
+// It keeps no mask of strings: the route always knows whether it is inside one.
 //
-// Latency: 1 cycle. Throughput: a beat a cycle, held while `advance_i` is low.
+// Latency: 1 cycle. Throughput: one beat per cycle, held while `advance_i` is low.
 //
 // Layer: json.
 module as_json_scan #(
@@ -24,34 +26,34 @@ module as_json_scan #(
     // Space, tab, carriage return.
     output logic [  W-1:0] space_o,
     output logic [  W-1:0] newline_o,
-    // A byte of a number, a literal, or of what is nothing.
+    // A byte of a number, of a literal, or of invalid text.
     output logic [  W-1:0] scalar_o,
     // A quote that no backslash escapes.
     output logic [  W-1:0] quote_o,
     // A backslash that begins an escape.
     output logic [  W-1:0] escape_o,
-    // Cannot stand inside a string: control characters, broken escapes.
+    // Not allowed inside a string: control characters, broken escapes.
     output logic [  W-1:0] bad_string_o,
-    // Breaks UTF-8.
+    // Invalid UTF-8.
     output logic [  W-1:0] bad_utf8_o,
-    // Ends a run of integers; ends it as it should; is wrong in it; ended an integer just before.
+    // Ends a run of integers; ends it correctly; is invalid in it; the byte after an integer.
     output logic [  W-1:0] stop_o,
     output logic [  W-1:0] stop_ok_o,
     output logic [  W-1:0] stop_value_o,
     output logic [  W-1:0] run_bad_o,
     output logic [  W-1:0] value_end_o,
-    // `null` ended just before.
+    // The byte after `null`.
     output logic [  W-1:0] null_end_o
 );
 
-  // What stood last, white space aside, as far as a run of integers cares.
+  // The last byte apart from white space, as its class in a run of integers.
   localparam logic [1:0] ClassOpen = 2'd0;
   localparam logic [1:0] ClassComma = 2'd1;
   localparam logic [1:0] ClassDigit = 2'd2;
   localparam logic [1:0] ClassOther = 2'd3;
   localparam int unsigned Back = 5;
 
-  // The bytes of this beat behind the last of the one before.
+  // This beat's bytes, preceded by the last bytes of the previous one.
   logic [(W+Back)*8-1:0] bytes;
   logic [Back*8-1:0]     back_q;
   assign bytes = {data_i, back_q};
@@ -103,7 +105,7 @@ module as_json_scan #(
 
     assign unicode[i+4] = escaped[i] && c == "u";
 
-    // Every byte of a sequence is held to those before it.
+    // Every byte of a sequence is checked against those before it.
     assign continues   = c[7:6] == 2'b10;
     assign due         = p1 >= 8'hc2 || p2 >= 8'he0 || p3 >= 8'hf0;
     assign bad_utf8[i] = continues != due || c == 8'hc0 || c == 8'hc1 || c >= 8'hf5 ||
@@ -118,7 +120,7 @@ module as_json_scan #(
     assign null_end[i] = !scalar[i] && alone && bytes[(i+1)*8+:32] == {"l", "l", "u", "n"};
   end
 
-  // What stood last before each byte, by doubling the reach.
+  // The last significant class before each byte, by doubling the distance.
   logic [    1:0] class_q;
   logic [    1:0] class_after;
   logic [W*2-1:0] class_before;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beats for many buffers to memory: writes each where its buffer goes on.
+// Writes beats for many buffers to memory, each at its buffer's write position.
 //
-// Where buffers begin and how much they hold is set by the host before a run. A beat behind the end of a buffer is not written and
-// raises `full_o`. Every beat is a burst of one: neighbours in time belong to different columns.
+// The host sets the buffers' addresses and capacities before a run. A beat past the end of a buffer
+// is not written and raises `full_o`. Every beat is a burst of one: successive beats belong to
+// different columns.
 //
-// Latency: 1 cycle. Throughput: a beat a cycle.
+// Latency: 1 cycle. Throughput: one beat per cycle.
 //
 // Layer: json.
 module as_json_store #(
@@ -69,7 +70,7 @@ module as_json_store #(
   assign b_ready_o  = 1'b1;
   assign idle_o     = !aw_valid_q && !w_valid_q && open_q == '0;
 
-  // Only the upper bit of an answer says that it is a refusal.
+  // Only the upper bit of a response signals an error.
   logic unused;
   assign unused = b_resp_i[0];
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a date, time of day or timestamp of ISO 8601 to a number of days or units: exact, or not `ok_o`. The text stands at the
-// end of the window, without its closing quote; the opening one has to be in the window too.
+// Converts the text of an ISO 8601 date, time of day or timestamp to a number of days or units:
+// exact, or `ok_o` is low. The text is at the end of the window, without its closing quote; the
+// opening one must be in the window too.
 //
-// Takes `YYYY-MM-DD`; a date, one of `T`, `t`, space, and a time; `HH:MM[:SS[.f]]` with up to nine digits of a fraction; behind the time of a
-// timestamp nothing, `Z`, `z` or `±HH:MM`. All else is not `ok_o`: what no such text is, what does not fit its unit or its column, and
-// the rarer offsets `±HH` and `±HHMM`.
+// Takes `YYYY-MM-DD`; a date, one of `T`, `t`, space, and a time; `HH:MM[:SS[.f]]` with up to nine
+// digits of a fraction; after the time of a timestamp nothing, `Z`, `z` or `±HH:MM`. For all else
+// `ok_o` is low: other text, values that do not fit the unit or the column, and the rarer offsets
+// `±HH` and `±HHMM`.
 //
-// Latency: `LongLatency` cycles. Throughput: one a cycle. No stalls.
+// Latency: `LongLatency` cycles. Throughput: one per cycle. No stalls.
 //
 // Layer: json.
 module as_json_time
@@ -40,7 +42,7 @@ module as_json_time
     return is_digit(pair[7:0]) && is_digit(pair[15:8]);
   endfunction
 
-  // What travels beside, by the cycle in which it is read.
+  // Side-band data, by the cycle that reads it.
   time_form_t form_q[Stages];
   logic ok_q[3:Stages-1];
   always_ff @(posedge clk_i) begin
@@ -49,7 +51,7 @@ module as_json_time
   end
   assign form_q[0] = form_i;
 
-  // Cycles 1, 2: the text to the begin of the window.
+  // Cycles 1, 2: the text, moved to the start of the window.
   logic [CountBits-1:0] lead, lead_q, count_q;
   logic [Window*8-1:0] text_q, from_q;
   logic quote_q, quote_moved_q;
@@ -91,7 +93,7 @@ module as_json_time
     endcase
   end
 
-  // Cycle 4: where the time of day ends, and its parts; the parts of the date.
+  // Cycle 4: the end of the time of day, and its parts; the parts of the date.
   logic seconds, fraction, clock_ok;
   logic [3:0] digits;
   logic [9:0] is_fraction;
@@ -143,7 +145,7 @@ module as_json_time
                 both(date_q[5*8+:16]) && date_q[7*8+:8] == "-" && both(date_q[8*8+:16])));
   end
 
-  // Cycle 5: the offset, and the day in a year that begins with March.
+  // Cycle 5: the offset, and the day in a year that starts in March.
   logic [47:0] zone;
   logic zone_none, zone_utc, zone_ok, leap, date_ok;
   logic [6:0] zone_hour, zone_minute;
@@ -221,7 +223,7 @@ module as_json_time
     clock_more_q[6] <= $signed({2'b00, clock_seconds_q}) - 19'(offset_q) * 19'sd60;
     clock_more_q[7] <= clock_more_q[6];
     parts_more_q    <= parts_q;
-    // From the first of March of year 0 to 1970.
+    // From March 1 of year 0 to 1970.
     if (form_q[6].kind == TimeOfDay) days_q[7] <= '0;
     else begin
       days_q[7] <= $signed(24'(years_more_q) * 24'd365 + 24'(years_more_q[13:2]) - 24'(hundreds_q) +
@@ -256,7 +258,7 @@ module as_json_time
     if (form_q[8].kind == TimeOfDay && seconds_q >= 41'sd86400) ok_q[9] <= 1'b0;
   end
 
-  // Cycle 11, and the wait for the others.
+  // Cycle 11, then delay to the common latency.
   logic [64:0] found_q;
   always_ff @(posedge clk_i) begin
     found_q <= form_q[10].kind == TimeDate ? {ok_q[10], 64'(days_q[10])} :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integers that end in the region of a run: the first L of them, and whether there are more. They are counted before the end of
-// the region is known.
+// The first L integers that end in the region of a run, and whether there are more. They are
+// counted before the end of the region is known.
 //
 // Latency: none.
 //
@@ -9,7 +9,7 @@ module as_json_values #(
     parameter int unsigned W = 8,
     parameter int unsigned L = 2
 ) (
-    // Where an integer has just ended; what is still to be read.
+    // The byte after an integer; what is still to be read.
     input logic [W-1:0] value_end_i,
     input logic [W-1:0] rest_i,
     // The lanes of the region.
@@ -31,7 +31,7 @@ module as_json_values #(
 
   always_comb begin
     ends = value_end_i & rest_i;
-    // How many end at a lane or before it, by doubling the reach.
+    // How many end at a lane or before it, by doubling the distance.
     for (int unsigned i = 0; i < W; i++) rank[i] = RankBits'(ends[i]);
     for (int unsigned reach = 1; reach < W; reach *= 2) begin
       for (int unsigned i = W - 1; i >= reach; i--) rank[i] += rank[i-reach];

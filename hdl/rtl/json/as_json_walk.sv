@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar, a token at a time: what the route does where nothing is predicted. Any order of keys, white space, unknown keys, nesting.
+// The grammar, one token per step: what the route does where nothing is predicted. Any order of
+// keys, white space, unknown keys, nesting.
 //
 // Latency: none.
 //
@@ -13,17 +14,17 @@ module as_json_walk
 
     input logic [7:0] node_i,
     input row_t       row_i,
-    // The object or list around it.
+    // The enclosing object or list.
     input logic [7:0] context_node_i,
     input row_t       context_i,
     // Items of that list so far.
     input logic [15:0] items_i,
     input logic        empty_i,
-    // Inside of a value that the schema does not have: in an object of it; as deep as may be.
+    // Inside a value that is not in the schema: in an object of it; at the depth limit.
     input logic skip_i,
     input logic in_object_i,
     input logic deepest_i,
-    // Fields of the object are missing; some may not be.
+    // Fields of the object are missing; some of them are not nullable.
     input logic missing_i,
     input logic missing_fault_i,
 
@@ -110,7 +111,7 @@ module as_json_walk
             end
           end else token_o.fault = FaultSyntax;
         end else if (mark_i.comma) begin
-          // In a list; those of integers have counted already.
+          // In a list; a list of integers has already counted its items.
           if (context_i.bulk) begin
             token_o.mode = ModeRun;
             token_o.node = context_node_i;

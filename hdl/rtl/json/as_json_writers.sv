@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of writers: what parsers want written → beats for Arrow buffers, a packer for each kind of them.
+// A set of writers: turns the parsers' write commands into beats for Arrow buffers, with a packer
+// for each kind of buffer.
 //
-// One parser's set is wired to it. Several parsers share a set in turns, a step of one of them a cycle: each has rows of its own in the packers'
-// RAMs, behind those of the parsers before it, and beats say their buffers by the numbers that they have anyway.
+// A single parser is wired to its set directly. Several parsers share a set round-robin, one step
+// of one parser per cycle: each has its own rows in the packers' RAMs, after those of the parsers
+// before it; the beats carry buffer numbers, which are unique already.
 //
-// Latency: of as_json_pack; a cycle more where several share. Throughput: a step a cycle, unless it ends more than one beat.
-// What parsers offer ends in a register where several share; the beats' `ready` goes through to there, or to the parser.
+// Latency: that of as_json_pack, plus a cycle if several parsers share. Throughput: one step per
+// cycle, unless it ends more than one beat. If several share, a register takes the parsers' steps;
+// the beats' `ready` reaches that register, or else the parser.
 //
 // Layer: json.
 module as_json_writers
@@ -14,13 +17,14 @@ module as_json_writers
     parameter int unsigned L = 2,
     parameter int unsigned Bytes = 16,
     parameter int unsigned Parsers = 1,
-    // Of one parser; of what there is none, there is no packer.
+    // Of one parser; a kind without buffers has no packer.
     parameter int unsigned DataBuffers = 1,
     parameter int unsigned Counters = 1,
     parameter int unsigned ValidBuffers = 1,
     parameter int unsigned OuterBuffers = 1,
     parameter int unsigned FlagBuffers = 1,
-    // Of each parser: the numbers of its first buffer of data, of offsets, of validity of values, of lists and objects, of flags.
+    // For each parser: the numbers of its first buffer of data, of offsets, of validity of values,
+    // of lists and objects, of flags.
     parameter logic [Parsers*5*8-1:0] First = '0,
     localparam int unsigned Sources = 5,
     localparam int unsigned PieceBits = L * 64
@@ -34,7 +38,7 @@ module as_json_writers
     input  op_t  [          Parsers-1:0] op_i,
     input  logic [Parsers*PieceBits-1:0] op_data_i,
 
-    // High from when all parsers are done on, until the packers are empty.
+    // High from when all parsers are done until the packers are empty.
     input  logic flush_i,
     output logic flushed_o,
 
@@ -58,7 +62,7 @@ module as_json_writers
     op_t picked, op_q;
     logic [PieceBits-1:0] picked_data, data_q;
 
-    // The rows of a parser lie behind those of the parsers before it.
+    // A parser's rows are after those of the parsers before it.
     function automatic op_t in_rows(input op_t one, input int unsigned parser);
       in_rows = one;
       in_rows.data_buffer  = one.data_buffer + 8'(parser * DataBuffers);

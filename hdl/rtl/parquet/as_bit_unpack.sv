@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes numbers of 0 to Width bits each, packed without gaps, lowest bit first → Lanes numbers of Width bits.
+// Unpacks Lanes numbers of 0 to Width bits each, packed without gaps, lowest bit first, to Lanes
+// numbers of Width bits.
 //
-// The upper half of the numbers is brought to its place first, then the upper quarter of each half, and so on: clog2(Lanes) shifts by
-// multiples of the width, with a register behind each, instead of a choice of Width places for every bit. `user_i` goes along.
+// The upper half of the numbers is moved to its place first, then the upper quarter of each half,
+// and so on: clog2(Lanes) shifts by multiples of the width, with a register after each, instead of
+// a choice of Width places for every bit. `user_i` travels along.
 //
-// Everything moves while `move_i` is high. Latency: clog2(Lanes) + 1 moves. Throughput: Lanes numbers a move.
+// The pipeline advances while `move_i` is high. Latency: clog2(Lanes) + 1 moves. Throughput: Lanes
+// numbers per move.
 //
 // Layer: parquet.
 module as_bit_unpack #(

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// One column chunk → the buffers of one Arrow array: all of the Parquet paper's pipeline (Fig. 2) for one column.
+// Converts one column chunk to the buffers of one Arrow array: the full pipeline of the Parquet
+// paper (Fig. 2) for one column.
 //
-// as_parquet_pages brings pages; levels become tokens, values go through the decoder of their encoding, as_parquet_expand brings both
-// together, the Arrow writers make beats. Streams to the write port: 0 validity, 1 values or offsets, 2 bytes of strings; those
-// that a column does not have stay silent.
+// as_parquet_pages brings pages; levels become tokens, values go through the decoder of their
+// encoding, as_parquet_expand combines both, the Arrow writers make beats. Streams to the write
+// port: 0 validity, 1 values or offsets, 2 bytes of strings; streams that a column does not have
+// stay idle.
 //
-// `Strings`: UTF-8 or binary with 32-bit offsets (Width is 32 then, for lengths), else numbers of Width bits. `Delta`, `Plain` and `Dictionary`
-// say which encodings it decodes. On a fault it gives up: `fault_o` with `position_o`, the offset of the page in the chunk; `done_o`
-// follows when nothing is on the way. A start is taken while `done_o` is high.
+// `Strings`: UTF-8 or binary with 32-bit offsets (Width is then 32, for lengths), else numbers of
+// Width bits. `Delta`, `Plain` and `Dictionary` select the encodings it decodes. On a fault it
+// stops: `fault_o` with `position_o`, the offset of the page in the chunk; `done_o` follows when no
+// access is in flight. A start is taken while `done_o` is high.
 //
-// Throughput: 64 bytes of numbers a cycle, 64 bytes of strings a cycle after 16 lengths a cycle.
+// Throughput: 64 bytes of numbers per cycle; 64 bytes of strings per cycle after 16 lengths per
+// cycle.
 //
 // Layer: parquet.
 module as_parquet_column #(
@@ -20,10 +24,10 @@ module as_parquet_column #(
     parameter bit          Delta        = 1'b1,
     parameter bit          Dictionary   = 1'b0,
     parameter bit          Snappy       = 1'b0,
-    // Entries, and bytes of strings, of a dictionary at most.
+    // Limits of a dictionary: entries, and bytes of strings.
     parameter int unsigned Entries      = 4096,
     parameter int unsigned EntryBytes   = 65536,
-    // Words of 64 levels of a page at most.
+    // Limit of a page: words of 64 levels.
     parameter int unsigned LevelWords   = 4096,
     parameter int unsigned HistoryBytes = 65536,
     localparam int unsigned Bytes       = 64
@@ -84,7 +88,7 @@ module as_parquet_column #(
   logic [31:0] count_q;
   logic        clear;
 
-  // Everything behind the memory is forgotten on a fault, until the next start.
+  // On a fault all state except that of memory accesses is reset until the next start.
   assign clear = state_q == Fault && !start_i;
 
   logic         pages_done, source_idle, source_starved, refused;
@@ -172,7 +176,7 @@ module as_parquet_column #(
         .token_o       (token)
     );
   end else begin : gen_no_levels
-    // A page of version 2 may have levels all the same: they say nothing.
+    // A page of version 2 may have levels even so: they carry no information.
     logic [31:0] skip_q;
     assign levels_idle  = skip_q == '0;
     assign levels_fault = FaultNone;
@@ -272,10 +276,10 @@ module as_parquet_column #(
       .last_o       (last_o[1:0])
   );
 
-  // A V1 page begins its levels with their length, a V2 page has it in the header.
+  // A V1 page's levels begin with their length; a V2 page has it in the header.
   logic levels_begin_q;
   logic size_bad;
-  // The length, a register away from the window.
+  // The length, registered after the window.
   logic size_seen_q;
   logic [31:0] size_q;
   assign size_bad     = left < 32'd4 || size_q > left - 32'd4;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the columns of a converter together, gathers what becomes of them, and stops all when one cannot go on.
+// Starts the columns of a converter together, collects their results, and stops all when one fails.
 //
-// The fault that is told is the first one; of those in one cycle, that of the lowest column, then the memory's, then the host's.
+// It reports the first fault; of those in one cycle, that of the lowest column, then the memory's,
+// then the host's.
 //
 // Layer: parquet.
 module as_parquet_control #(

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// DELTA_BINARY_PACKED: the delta decoder of the Parquet paper (Sect. III-C), with a parallel prefix sum.
+// DELTA_BINARY_PACKED: the delta decoder of the Parquet paper (Sect. III-C), with a parallel prefix
+// sum.
 //
-// After `start_i` it takes bytes of the window: the header, then blocks of a smallest difference, widths and miniblocks. Lanes values come
-// out a cycle, the first one of a page alone. Blocks are multiples of 128 values and have up to 8 miniblocks of multiples of 32. Values wrap
-// at Width bits, as in software.
+// After `start_i` it takes bytes of the window: the header, then blocks of a minimum delta, widths
+// and miniblocks. Lanes values come out per cycle, the first one of a page alone. Blocks are
+// multiples of 128 values and have up to 8 miniblocks of multiples of 32. Values wrap at Width
+// bits, as in software.
 //
-// The header of a block is seen ahead, with the group before the last one of the block before it, decoded with the last one, and taken with the first
-// group of its own: it costs no cycle where it can be seen that early (groups of up to 55 bytes, if memory keeps up), else two; a first group of
-// more than 46 bytes costs one. The header of a page takes 12 cycles. A value comes out 2 clog2(Lanes) + 5 cycles after its bytes were seen.
+// A block's header is looked at early, together with the group before the last one of the previous
+// block, decoded with the last group, and taken with the first group of its own block. It costs no
+// cycle if it can be seen that early (groups of up to 55 bytes, if memory keeps up), else two; a
+// first group of more than 46 bytes costs one. The header of a page takes 12 cycles. A value comes
+// out 2 clog2(Lanes) + 5 cycles after its bytes were seen.
 //
-// What is taken is known at the begin of a cycle (`take_o`), that it is taken, late (`move_o`): an as_stream_window wants it so.
+// `take_o`, the number of bytes taken, is known early in a cycle; `move_o`, whether they are taken,
+// is late: as_stream_window requires this.
 //
 // Layer: parquet.
 module as_parquet_delta #(
@@ -23,7 +28,7 @@ module as_parquet_delta #(
 
     input  logic        start_i,
     input  logic [31:0] count_i,
-    // All bytes were taken; values may still be on their way until `empty_o`.
+    // All bytes were taken; values may still be in flight until `empty_o`.
     output logic        idle_o,
     output logic        empty_o,
     output logic [ 7:0] fault_o,
@@ -33,7 +38,7 @@ module as_parquet_delta #(
     input  logic [ 31:0] left_i,
     output logic [  6:0] take_o,
     output logic         move_o,
-    // A block's header, `ahead_o` bytes behind the front of the window.
+    // A block's header, `ahead_o` bytes after the front of the window.
     output logic [  7:0] ahead_o,
     input  logic         ahead_ready_i,
     input  logic [143:0] ahead_i,
@@ -46,7 +51,7 @@ module as_parquet_delta #(
   import as_parquet_pkg::*;
 
   localparam int unsigned ShiftBits = as_stream_pkg::count_bits(Width);
-  // A group's bytes are this often its width in bits.
+  // Bytes per group: the width in bits times this.
   localparam int unsigned GroupShift = $clog2(Lanes / 8);
   localparam int unsigned UserBits = Width + CountBits + 1;
   // A varint of 10 bytes and 8 widths.
@@ -54,7 +59,7 @@ module as_parquet_delta #(
 
   typedef enum logic [2:0] {
     Idle,
-    See,     // look at a varint, and at what is behind it
+    See,     // look at a varint and the bytes after it
     Read,    // decode it
     Number,  // take it
     Block,   // take the header of a block, with its first values if they are here
@@ -62,7 +67,7 @@ module as_parquet_delta #(
   } state_e;
 
   state_e           state_q;
-  // Which varint: 0 block size, 1 miniblocks, 2 values, 3 first value, 4 smallest difference.
+  // Which varint: 0 block size, 1 miniblocks, 2 values, 3 first value, 4 minimum delta.
   logic [      2:0] step_q;
   logic [      7:0] fault_q;
   logic [    143:0] seen_q;
@@ -70,7 +75,7 @@ module as_parquet_delta #(
   // The next header was seen.
   logic             peeked_q;
   logic [     31:0] wanted_q;
-  // Values that are still to come.
+  // Values still to come.
   logic [     31:0] left_q;
   logic [     31:0] block_q;
   logic [      3:0] miniblocks_q;
@@ -89,7 +94,7 @@ module as_parquet_delta #(
   logic             short_q;
   logic             fits_q;
   logic [      4:0] header_bytes_q;
-  // Of the block in work.
+  // Of the current block.
   logic [Width-1:0] smallest_q;
   logic [     63:0] widths_q;
   logic [      3:0] miniblock_q;
@@ -105,7 +110,7 @@ module as_parquet_delta #(
     end
   endfunction
 
-  // Bytes of a group of numbers of so many bits.
+  // Bytes of a group of numbers of this width.
   function automatic logic [6:0] group_of(input logic [7:0] bits);
     group_of = 7'(bits << GroupShift);
   endfunction
@@ -150,7 +155,8 @@ module as_parquet_delta #(
   assign last_group  = group_q == '0;
   // The last group may end with its last value.
   assign short_group = left_i < 32'(take_q);
-  // Behind the last value its miniblock goes on, as long as it has bytes: a block may be declared far larger than its page.
+  // The miniblock of the last value may have more bytes, up to the end of the page: a block may be
+  // declared far larger than its page.
   assign rest_ends   = last_group || width == '0 || left_i <= 32'(take_q);
   assign block_ends  = last_group && miniblock_q == '0;
   assign move        = sum_ready || !added_valid_q;
@@ -165,15 +171,15 @@ module as_parquet_delta #(
   assign move_o  = act || (state_q == Number && !bad_q && (step_q != 3'd3 || move)) ||
                    (in_block && window_ready_i && !bad_q && !short_q && !fits_q);
 
-  // A register between the window and what is done with it. The first value travels as a group of its own, of full width and on a base of
-  // zero.
+  // A register between the window and the unpacker. The first value travels as a group of its own,
+  // of full width and with base zero.
   logic                 raw_valid_q;
   logic [        511:0] raw_q;
   logic [          4:0] raw_skip_q;
   logic [ShiftBits-1:0] raw_width_q;
   logic [ UserBits-1:0] raw_user_q;
 
-  // A group behind a header is no longer than what the header leaves.
+  // A group after a header is no longer than the bytes the header leaves.
   logic [511:0] raw;
   assign raw[511:(64-HeaderBytes)*8] = raw_q[511:(64-HeaderBytes)*8];
   as_funnel #(
@@ -206,7 +212,7 @@ module as_parquet_delta #(
       .empty_o(unpack_empty)
   );
 
-  // The smallest difference is added, then all are summed.
+  // The minimum delta is added, then all are summed.
   logic [Lanes*Width-1:0] added_q;
   logic [  CountBits-1:0] added_count_q;
   logic                   added_clear_q;
@@ -234,8 +240,8 @@ module as_parquet_delta #(
       .empty_o(sum_empty)
   );
 
-  // Whether a group that ends with the page has the bytes of its values is looked at a cycle later: values that came without are forgotten with
-  // the fault.
+  // Whether a group that ends with the page has all its bytes is checked a cycle later: values
+  // without bytes are discarded with the fault.
   logic        late_q;
   logic [ 9:0] late_bits_q;
   logic [11:0] late_need_q;
@@ -276,7 +282,7 @@ module as_parquet_delta #(
         end else begin
           state_q <= See;
           unique case (step_q)
-            // Multiples of 128, and not so large that anything overflows.
+            // Multiples of 128, and small enough that nothing overflows.
             3'd0: if (varint_q[6:0] != '0 || varint_q[63:31] != '0 || varint_q[30:0] == '0) fail(FaultDelta);
             3'd1: if (varint_q[63:4] != '0 || varint_q[3:0] == '0 || varint_q[3:0] > 4'd8 || bad_miniblock) fail(FaultDelta);
             3'd2: if (varint_q[63:32] != '0 || varint_q[31:0] != wanted_q) fail(FaultCount);
@@ -363,7 +369,8 @@ module as_parquet_delta #(
       end
       Groups:
       if (act) begin
-        // A miniblock has two groups or more: the one before the last of a block is in the same one as the last.
+        // A miniblock has two groups or more: the one before the last of a block is in the same one
+        // as the last.
         if (miniblock_q == '0 && group_q == 32'd1) begin
           peeked_q    <= ahead_ready_i;
           seen_q      <= ahead_i;

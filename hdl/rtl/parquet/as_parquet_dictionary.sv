@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// RLE_DICTIONARY: keeps a dictionary page, then turns indices (RLE and bit-packed runs) into its entries.
+// RLE_DICTIONARY: stores a dictionary page, then turns indices (RLE and bit-packed runs) into its
+// entries.
 //
-// `load_i` takes a page of `count_i` entries in PLAIN, `look_i` a page of `count_i` indices. Of numbers, up to 8 come out a cycle: the entries
-// are kept once for each of the 8. Of strings, one length a cycle and up to 64 of its bytes a cycle: bytes are kept in two banks of
-// lines, so that 64 bytes that begin anywhere are read at once. A dictionary that does not fit, a second one, indices without one or beyond it
-// are faults.
+// `load_i` takes a page of `count_i` entries in PLAIN, `look_i` a page of `count_i` indices. For
+// numbers, up to 8 come out per cycle: there is a copy of the entries for each of the 8. For
+// strings, one length per cycle and up to 64 of its bytes per cycle: the bytes are in two banks of
+// lines, so that 64 bytes at any position are read in one access. Faults: a dictionary that does
+// not fit, a second one, indices without one or beyond it.
 //
 // Latency: 9 cycles. Layer: parquet.
 module as_parquet_dictionary #(
@@ -19,7 +21,7 @@ module as_parquet_dictionary #(
     input logic rst_ni,
     input logic clr_i,
 
-    // A column chunk begins: there is no dictionary.
+    // A column chunk begins: there is no dictionary yet.
     input  logic        start_i,
     input  logic        load_i,
     input  logic        look_i,
@@ -31,7 +33,7 @@ module as_parquet_dictionary #(
     input  logic         window_ready_i,
     input  logic [511:0] window_i,
     input  logic [ 31:0] left_i,
-    // What is taken, known early, and whether it is, known late.
+    // How many bytes are taken, known early, and whether they are, known late.
     output logic [  6:0] take_o,
     output logic         move_o,
 
@@ -50,7 +52,7 @@ module as_parquet_dictionary #(
   // Indices in one step.
   localparam int unsigned Look = 8;
   localparam int unsigned IndexBits = $clog2(Entries);
-  // As wide as a writer makes indices of so many entries, in whole bytes.
+  // As wide as a writer makes indices of this many entries, in full bytes.
   localparam int unsigned Bits = IndexBits <= 16 ? 16 : 32;
 
   typedef enum logic [1:0] {
@@ -105,7 +107,7 @@ module as_parquet_dictionary #(
       .count_o(indices_count)
   );
 
-  // Indices that are in the dictionary, and whether one is not.
+  // The indices within the dictionary, and whether one is beyond it.
   logic                      look_valid_q;
   logic                      look_ready;
   logic [Look*IndexBits-1:0] look_q;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dictionary of numbers: entries in words as they come in a page of PLAIN, kept once for each of Look indices of a step.
+// A dictionary of numbers: entries in words as they come in a PLAIN page, with a copy for each of
+// the Look indices of a step.
 //
-// Latency: 2 cycles. Throughput: 64 bytes of entries a cycle in, Look numbers a cycle out.
+// Latency: 2 cycles. Throughput: 64 bytes of entries per cycle in, Look numbers per cycle out.
 //
 // Layer: parquet.
 module as_parquet_entries #(
@@ -28,7 +29,7 @@ module as_parquet_entries #(
     output logic [  6:0] take_o,
     output logic         move_o,
 
-    // Indices, all of them of entries that are there.
+    // Indices, all within the dictionary.
     input  logic                      look_valid_i,
     output logic                      look_ready_o,
     input  logic [Look*IndexBits-1:0] look_i,
@@ -41,10 +42,10 @@ module as_parquet_entries #(
     output logic [  CountBits-1:0] count_o
 );
 
-  // Entries that were taken, whole words of them.
+  // Entries taken, in full words.
   logic [31:0] loaded_q;
   logic        load_put;
-  // The dictionary as words of Lanes entries, as they come; one copy for each index of a step.
+  // The dictionary as words of Lanes entries, in page order; one copy for each index of a step.
   localparam int unsigned LaneBits = $clog2(Lanes);
   localparam int unsigned WordBits = IndexBits - LaneBits;
 
@@ -63,7 +64,7 @@ module as_parquet_entries #(
 
   assign load_left  = entries_i - loaded_q;
   assign load_bytes = load_left >= 32'(Lanes) ? 7'd64 : 7'(load_left << $clog2(Width / 8));
-  // Nothing is behind the entries of a page; whether they were all there is known a cycle later.
+  // The entries are the end of the page; whether all were there is known a cycle later.
   assign load_put = load_i && window_ready_i && !done_o;
   assign bad_o    = load_short_q;
   assign take_o   = 7'd64;

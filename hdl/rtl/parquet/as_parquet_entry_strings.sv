@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dictionary of strings: their bytes in two banks of lines, so that 64 of them that begin anywhere are read at once, and where each is and how long.
+// A dictionary of strings: their bytes in two banks of lines, so that 64 of them at any position
+// are read in one access, and the position and length of each.
 //
-// Latency: 3 cycles. Throughput: an entry a cycle in, a length and its first 64 bytes a cycle out, 64 bytes more each cycle.
+// Latency: 3 cycles. Throughput: one entry per cycle in; one length and its first 64 bytes per
+// cycle out, then 64 bytes per cycle.
 //
 // Layer: parquet.
 module as_parquet_entry_strings #(
@@ -26,7 +28,7 @@ module as_parquet_entry_strings #(
     output logic [  6:0] take_o,
     output logic         move_o,
 
-    // Indices, all of them of entries that are there.
+    // Indices, all within the dictionary.
     input  logic                      look_valid_i,
     output logic                      look_ready_o,
     input  logic [Look*IndexBits-1:0] look_i,
@@ -43,14 +45,14 @@ module as_parquet_entry_strings #(
     output logic [  6:0] bytes_count_o
 );
 
-  // Entries that were taken.
+  // Entries taken.
   logic [31:0] loaded_q;
   logic        load_put;
 
   localparam int unsigned AddressBits = $clog2(EntryBytes);
   localparam int unsigned LineBits = AddressBits - 6;
 
-  // Loading: lengths as they come, bytes packed to lines.
+  // Loading: lengths in page order, bytes packed to lines.
   logic [         31:0] load_left_q;
   logic                 load_first;
   logic [          6:0] load_bytes;
@@ -97,7 +99,7 @@ module as_parquet_entry_strings #(
       .last_o (pack_last)
   );
 
-  // Where an entry is and how long.
+  // The position and length of an entry.
   logic [AddressBits:0] begin_q;
   logic [AddressBits:0] length_q;
   logic [AddressBits:0] whole;
@@ -120,7 +122,7 @@ module as_parquet_entry_strings #(
       .read_data_o    (place)
   );
 
-  // One index after the other.
+  // One index at a time.
   logic [          2:0] turn_q;
   logic                 place_valid_q;
   logic                 place_move;
@@ -193,7 +195,7 @@ module as_parquet_entry_strings #(
   logic [          6:0] bytes_count_q;
   logic                 out_free;
 
-  // A length and its first bytes go out together, to each side when it takes them.
+  // A length and its first bytes go out together, to each consumer when it takes them.
   assign out_free      = (!length_valid_q || ready_i) && (!bytes_valid_q || bytes_ready_i);
   assign line_move     = !read_valid_q || out_free;
   assign empty_o       = !place_valid_q && !going_q && !read_valid_q && !length_valid_q && !bytes_valid_q && !pack_valid;

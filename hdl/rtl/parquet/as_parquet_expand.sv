@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values without nulls and tokens of levels → values at their places, zero where null, and the bits of validity.
+// Merges values without nulls and level tokens: puts values at their rows, zero where null, and
+// makes the validity bits.
 //
-// Both inputs are streams without pages: a token of no level ends them, `last_i` ends the values, and what was left of a word is
-// forgotten then. Lanes rows come out a cycle.
+// Both inputs are streams without page boundaries: a token of no level ends the tokens, `last_i`
+// ends the values, and the rest of a word is then discarded. Lanes rows come out per cycle.
 //
-// Latency: 5 cycles. Throughput: Lanes rows a cycle; a token of fewer rows takes a cycle too.
+// Latency: 5 cycles. Throughput: Lanes rows per cycle; a token of fewer rows takes a cycle too.
 //
 // Layer: parquet.
 module as_parquet_expand #(
@@ -34,7 +35,7 @@ module as_parquet_expand #(
     output logic [      Lanes-1:0] bits_o,
     output logic [  CountBits-1:0] count_o,
     output logic                   last_o,
-    // The token in work needs values that are not here.
+    // The current token needs values that are not here yet.
     output logic                   waits_o
 );
 
@@ -67,7 +68,7 @@ module as_parquet_expand #(
       .last_o (word_last)
   );
 
-  // The token in work.
+  // The current token.
   logic        busy_q;
   logic        run_q;
   logic [31:0] left_q;
@@ -76,7 +77,7 @@ module as_parquet_expand #(
 
   logic                   first_valid_q;
   logic                   second_valid_q;
-  // The last word is here: what comes behind it is another message's.
+  // The last word is here: what follows belongs to another message.
   logic                   last_in_q;
   logic                   word_in;
   logic [Lanes*Width-1:0] first_q;
@@ -112,7 +113,7 @@ module as_parquet_expand #(
   assign word_in       = word_valid && word_ready;
   assign token_ready_o = !busy_q || (work && left_q <= 32'(Lanes));
 
-  // Values in front of the offset, and what to do with them.
+  // Values before the offset, and what to do with them.
   logic [Lanes*Width-1:0] placed;
   as_funnel #(
       .Unit  (Width),
@@ -185,7 +186,7 @@ module as_parquet_expand #(
         offset_q       <= '0;
       end
       if (step) placed_valid_q <= work;
-      // A piece goes to both sides, to each when it takes it.
+      // A piece goes to both consumers, to each when it takes it.
       if (ready_i) valid_q <= 1'b0;
       if (bits_ready_i) bits_valid_q <= 1'b0;
       if (placed_valid_q && out_free) begin
@@ -226,7 +227,7 @@ module as_parquet_expand #(
     end
   end
 
-  // The value of a row that is not null: as many are before it as ones are below its bit.
+  // The value of a non-null row: its index is the number of ones below its bit.
   function automatic logic [Width-1:0] pick(input logic [Lanes*Width-1:0] values, input logic [Lanes-1:0] ones,
                                             input int unsigned lane);
     logic [CountBits-1:0] below;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metadata interpreter: a page header, Thrift compact protocol, a byte a cycle.
+// The metadata interpreter: parses a page header, Thrift compact protocol, one byte per cycle.
 //
-// After `start_i` it takes bytes until the header's end; `done_o` is high for one cycle, with `fault_o` if the header is malformed: a varint
-// of more than 5 bytes (10 in what is passed over), a list or a map, structures nested deeper than 4, sizes or counts missing or
-// negative. Statistics and unknown fields are passed over.
+// After `start_i` it takes bytes until the header's end; `done_o` is high for one cycle, with
+// `fault_o` if the header is malformed: a varint of more than 5 bytes (10 in skipped fields), a
+// list or a map, structures nested deeper than 4, sizes or counts missing or negative. Statistics
+// and unknown fields are skipped.
 //
-// Latency: 1 cycle after the last byte. Throughput: a byte a cycle.
+// Latency: 1 cycle after the last byte. Throughput: one byte per cycle.
 //
 // Layer: parquet.
 module as_parquet_header (
@@ -20,7 +21,7 @@ module as_parquet_header (
 
     output logic                  done_o,
     output logic                  fault_o,
-    // A kind of page that is to be passed over.
+    // A kind of page to be skipped.
     output logic                  other_o,
     output as_parquet_pkg::page_e kind_o,
     output logic [31:0]           encoding_o,
@@ -56,14 +57,14 @@ module as_parquet_header (
   state_e       state_q;
   logic         fault_q;
   logic [  2:0] depth_q;
-  // The field before, of the header and of the structure in it.
+  // The previous field id, of the header and of the structure in it.
   logic [ 15:0] outer_q;
   logic [ 15:0] inner_q;
   logic [  3:0] type_q;
   logic [ 34:0] value_q;
   logic [  3:0] length_q;
   logic [ 31:0] skip_q;
-  // Which structure we are in: field 5, 7 or 8 of the header; another is passed over.
+  // The current structure: field 5, 7 or 8 of the header; others are skipped.
   logic [  3:0] struct_q;
 
   logic         has_kind_q;
@@ -115,7 +116,7 @@ module as_parquet_header (
       fault_q <= 1'b0;
     end else begin
       unique case (state_q)
-        // What was read stays until the next start.
+        // These values stay until the next start.
         Idle, Done:
         if (start_i) begin
           state_q <= Field;
@@ -149,7 +150,7 @@ module as_parquet_header (
         if (valid_i) begin
           if (ends) begin
             state_q <= Field;
-            // 32 bits hold no more than 4 in the fifth byte.
+            // 32 bits have at most 4 in the fifth byte.
             if (type_q == TypeI32 && (length_q > 4'd4 || (length_q == 4'd4 && byte_i[6:4] != '0))) begin
               state_q <= Done;
               fault_q <= 1'b1;
@@ -235,7 +236,7 @@ module as_parquet_header (
     end
   end
 
-  // What begins with a field's header.
+  // Types that begin with a field's header.
   task automatic begin_field(input logic [3:0] kind, input logic [15:0] number);
     current_q <= number;
     if (depth_q == 3'd0) outer_q <= number;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last HistoryBytes bytes that were made, for copies: written and read up to 64 bytes at a time, anywhere.
+// The last HistoryBytes bytes of output, for copies: written and read up to 64 bytes at a time, at
+// any position.
 //
-// Lines of 64 bytes at even and at odd places are two RAMs, so that a piece that crosses a line is one access. What is read stands on `data_o` from the
-// next cycle on, until the next read; what is written in the cycle of a read is not in it.
+// Even and odd lines of 64 bytes are in two RAMs, so that a piece that crosses a line is one
+// access. Read data is on `data_o` from the next cycle until the next read; it does not include
+// what is written in the cycle of the read.
 //
 // Layer: parquet.
 module as_parquet_history #(

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices of a dictionary: RLE and bit-packed runs, Look of them in a step.
+// Decodes the indices of a dictionary: RLE and bit-packed runs, Look indices per step.
 //
-// After `start_i` it takes a page of `count_i` indices from the window; `idle_o` says that all its bytes were taken, `empty_o` that no index is on its
-// way. Steps move while `move_i` is high.
+// After `start_i` it takes a page of `count_i` indices from the window; `idle_o`: all its bytes
+// were taken; `empty_o`: no index is in flight. Steps advance while `move_i` is high.
 //
-// Latency: 5 moves. Throughput: a step a cycle; a run costs 4 cycles before its first.
+// Latency: 5 moves. Throughput: one step per cycle; a run costs 4 cycles before its first.
 //
 // Layer: parquet.
 module as_parquet_indices #(
     parameter int unsigned Look = 8,
-    // Bits of an index, at most, whole bytes of them; a page of wider ones does not fit.
+    // The largest width of an index, in full bytes; a page of wider ones does not fit.
     parameter int unsigned Bits = 16
 ) (
     input logic clk_i,
@@ -25,7 +25,7 @@ module as_parquet_indices #(
     input  logic               window_ready_i,
     input  logic [Look*Bits-1:0] window_i,
     input  logic [       31:0] left_i,
-    // What is taken, known early, and whether it is, known late.
+    // How many bytes are taken, known early, and whether they are, known late.
     output logic [  6:0] take_o,
     output logic         move_o,
 
@@ -54,11 +54,11 @@ module as_parquet_indices #(
   logic    [ 5:0] width_q;
   logic    [71:0] seen_q;
   logic    [31:0] seen_left_q;
-  // Indices that the run still has.
+  // Indices left in the run.
   logic    [31:0] run_q;
   logic [Bits-1:0] run_index_q;
 
-  // The head of a run, and the index of an RLE run behind it.
+  // The head of a run, and the index of an RLE run after it.
   logic [ 2:0] head_bytes;
   logic [34:0] head;
   logic [ 2:0] index_bytes;
@@ -83,20 +83,21 @@ module as_parquet_indices #(
                32'(head_bytes) + (head[0] ? '0 : 32'(index_bytes)) > seen_left_q;
   end
 
-  // The head, decoded, a register away from what it is made of.
+  // The decoded head, registered.
   logic [ 6:0] head_bytes_q;
   logic        head_packed_q;
   logic        head_bad_q;
 
-  // A step of up to 8 indices: how many, and whether the run and the page end with it, is known before it.
+  // A step of up to 8 indices: how many, and whether it ends the run and the page, is computed a
+  // cycle before.
   logic        put;
   logic [ 3:0] step_q;
   logic        run_ends_q;
   logic        page_ends_q;
   logic [31:0] run_behind;
   logic [31:0] left_behind;
-  // Whether a step has the bytes of its indices is looked at a cycle later: what came without is forgotten with the fault. The last bytes of a run
-  // may be missing if no index is in them.
+  // Whether a step has the bytes of its indices is checked a cycle later: indices without bytes are
+  // discarded with the fault. The last bytes of a run may be missing if no index is in them.
   logic        late_q;
   logic [ 9:0] late_bits_q;
   logic [ 9:0] late_need_q;
@@ -206,7 +207,7 @@ module as_parquet_indices #(
       Idle: left_q <= count_i;
       Width1: begin
         width_q       <= window_i[5:0];
-        // Indices of no bits are all 0, whatever follows.
+        // Indices of width 0 are all 0, whatever follows.
         run_q         <= '1;
         run_index_q   <= '0;
         head_bytes_q  <= '0;
@@ -233,7 +234,7 @@ module as_parquet_indices #(
     endcase
     late_bits_q <= {left_i < 32'd64 ? 7'(left_i) : 7'd64, 3'b000};
     late_need_q <= 10'(width_q) * 10'(step_q);
-    // Of the step behind this one, or of the first.
+    // Of the step after this one, or of the first.
     if (state_q == Take || put) begin
       step_q      <= run_behind >= 32'(Look) && left_behind >= 32'(Look) ? 4'(Look)
                      : run_behind < left_behind ? 4'(run_behind) : 4'(left_behind);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definition levels of one bit, RLE and bit-packed runs: what of a column is null.
+// Decodes definition levels of one bit, RLE and bit-packed runs: which rows of a column are null.
 //
-// After `start_i` it takes `bytes_i` bytes of the window and makes tokens of the first `count_i` levels: a run of equal ones, or up to 64
-// different ones. `valid_count_o` says how many are 1 when it is idle again. Bytes behind the last level are passed over.
+// After `start_i` it takes `bytes_i` bytes of the window and makes tokens of the first `count_i`
+// levels: a run of equal ones, or up to 64 different ones. When it is idle again, `valid_count_o`
+// is the number of ones. Bytes after the last level are skipped.
 //
-// Throughput: 64 levels a cycle, a run in 2.
+// Throughput: 64 levels per cycle, or a run in 2 cycles.
 //
 // Layer: parquet.
 module as_parquet_levels (
@@ -21,7 +22,7 @@ module as_parquet_levels (
 
     input  logic        window_ready_i,
     input  logic [63:0] window_i,
-    // What is taken, known early, and whether it is, known late.
+    // How many bytes are taken, known early, and whether they are, known late.
     output logic [ 6:0] take_o,
     output logic        move_o,
 
@@ -51,14 +52,14 @@ module as_parquet_levels (
   // Of an RLE run.
   logic  [31:0] run_count_q;
   logic         run_value_q;
-  // Levels of the bit-packed run.
+  // Levels left in the bit-packed run.
   logic  [31:0] packed_q;
 
   logic  [34:0] head;
   logic         head_bad;
   logic  [ 7:0] run_value;
   logic  [63:0] bits;
-  // What was put a cycle ago, to be counted.
+  // The token of the previous cycle, to be counted.
   logic         counted_q;
   logic  [31:0] counted_run_q;
   logic  [63:0] counted_bits_q;
@@ -78,12 +79,13 @@ module as_parquet_levels (
       if (3'(k) < head_bytes_q) head[k*7+:7] = seen_q[k*8+:7];
     end
     run_value = 8'(seen_q >> {head_bytes_q, 3'b000});
-    // A run of nothing would go on for ever.
+    // A run of length zero would never end.
     head_bad  = head_bytes_q == '0 || head[34:32] != '0 || head[31:1] == '0 ||
                 32'(head_bytes_q) + 32'(!head[0]) > bytes_q || (head[0] ? head[31:29] != '0 : run_value > 8'd1);
   end
 
-  // A step of bit-packed levels, known before it: how many levels, how many bytes, and whether the run and the page end with it.
+  // A step of bit-packed levels, computed a cycle before: how many levels, how many bytes, and
+  // whether it ends the run and the page.
   logic [31:0] packed_behind;
   logic [31:0] left_behind;
   logic [31:0] bytes_behind;
@@ -103,8 +105,8 @@ module as_parquet_levels (
     end
   end
 
-  // Whether a step has the bytes of its levels is looked at a cycle later: what came without is forgotten with the fault. The last bytes of a run
-  // may be missing if no level is in them.
+  // Whether a step has the bytes of its levels is checked a cycle later: levels without bytes are
+  // discarded with the fault. The last bytes of a run may be missing if no level is in them.
   logic short_q;
   logic put;
   assign put           = token_valid_o && token_ready_i;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a column chunk in memory to its pages: the ingester and the metadata interpreter.
+// Splits a column chunk in memory into its pages: the ingester and the metadata interpreter.
 //
-// For each page a descriptor comes out, and the beats that its bytes are in: `offset` of the descriptor says where the first one begins. A beat
-// that two pages share goes out for both, so that nothing is shifted here. If `Snappy`, a page is decompressed and begins with its first beat. Kinds of
-// pages that nobody knows are passed over. The end is when the data pages have the values that were asked for, or the chunk ends; `done_o`
-// holds then, with the fault if there is one.
+// For each page it outputs a descriptor and the beats that hold its bytes: the descriptor's
+// `offset` is the position of the first byte in the first beat. A beat shared by two pages goes out
+// for both, so no shifter is needed here. If `Snappy`, a page is decompressed and starts at the
+// beginning of a beat. Unknown kinds of pages are skipped. It ends when the data pages have the
+// requested number of values, or the chunk ends; then `done_o` holds, with the fault if there is
+// one.
 //
-// Latency: a header takes as many cycles as it has bytes, one more in every beat, and four; it overlaps with the decoding of the page before.
-// Throughput: a beat a cycle, less if Snappy.
+// Latency: a header takes one cycle per byte, one more in every beat, and four; it overlaps with
+// decoding the previous page. Throughput: one beat per cycle, less if Snappy.
 //
 // Layer: parquet.
 module as_parquet_pages #(
@@ -17,7 +19,7 @@ module as_parquet_pages #(
 ) (
     input logic clk_i,
     input logic rst_ni,
-    // Gives up: beats that are on the way are swallowed; `idle_o` says when.
+    // Gives up: beats in flight are discarded; `idle_o` is high once they have all arrived.
     input logic clr_i,
 
     input  logic        start_i,
@@ -61,7 +63,8 @@ module as_parquet_pages #(
   page_t              page_q;
   logic               page_valid_q;
 
-  // The place of the next byte in the beat that is offered, that of the one behind, and what the chunk has from there on.
+  // The position of the next byte in the offered beat, that of the byte after it, and the bytes of
+  // the chunk left from there.
   logic   [      5:0] at_q;
   logic   [      5:0] behind_q;
   logic   [     31:0] rest_q;
@@ -69,7 +72,7 @@ module as_parquet_pages #(
   logic   [     32:0] span;
   logic               pop;
   logic               swallow;
-  // A piece of a body: what of this beat is its.
+  // A piece of a body: its bytes within this beat.
   logic   [      6:0] here;
   logic   [      6:0] piece;
   logic               body_beat;
@@ -88,7 +91,7 @@ module as_parquet_pages #(
   page_e header_kind;
   logic [31:0] encoding, count, uncompressed, compressed, definition_bytes, repetition_bytes;
   logic header_byte;
-  // The next byte, a register away from its beat.
+  // The next byte, registered.
   logic       front_valid_q;
   logic [7:0] front_q;
   logic [7:0] front;
@@ -157,7 +160,7 @@ module as_parquet_pages #(
       .is_compressed_o   (header_compressed)
   );
 
-  // A body goes on as it is, or through the decompressor; a page that is passed over goes nowhere.
+  // A body goes out unchanged, or through the decompressor; a skipped page goes nowhere.
   logic        pass_q;
   logic [31:0] stored;
   logic        body_idle;
@@ -233,7 +236,7 @@ module as_parquet_pages #(
     assign unused = ^stored;
   end
 
-  // What is known of the page when its header has been read.
+  // The page's fields once its header has been read.
   logic [31:0] levels;
   logic        bad_size;
   logic        passed;
@@ -242,12 +245,12 @@ module as_parquet_pages #(
                     (header_kind == PageV2 && ({1'b0, definition_bytes} + {1'b0, repetition_bytes} > {1'b0, compressed} ||
                                                levels > uncompressed)) ||
                     (!(Snappy && (header_kind != PageV2 || header_compressed)) && compressed != uncompressed);
-  // Bytes of the body that are not compressed.
+  // Uncompressed bytes of the body.
   assign stored   = header_kind == PageV2 ? (header_compressed ? levels : compressed) : '0;
   assign passed   = header_other || (header_kind != PageDictionary && count == '0);
 
   fault_e check;
-  // A cycle later, when the page waits to go.
+  // A cycle later, when the page waits to go out.
   logic   checked_q;
   fault_e check_q;
   logic   passed_q;
@@ -335,7 +338,7 @@ module as_parquet_pages #(
         position_q <= '0;
       end
       Begin: position_q <= length_q - rest_q;
-      // The descriptor before may still wait.
+      // The previous descriptor may still wait.
       Check:
       if (goes) begin
         left_q                  <= compressed;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of faults and of encodings in the Parquet circuits; what arrowsmith-rtlgen and the drivers know by number.
+// Codes of faults and of encodings in the Parquet circuits; arrowsmith-rtlgen and the drivers use
+// the same numbers.
 //
 // Layer: parquet.
 package as_parquet_pkg;
@@ -8,11 +9,11 @@ package as_parquet_pkg;
     FaultNone       = 8'd0,
     FaultMemory     = 8'd1,   // the memory refused an access
     FaultCapacity   = 8'd2,   // a buffer is full
-    FaultOffsets    = 8'd3,   // offsets leave 31 bits
+    FaultOffsets    = 8'd3,   // offsets exceed 31 bits
     FaultAborted    = 8'd4,   // the host gave up
     FaultHeader     = 8'd64,  // a page header is malformed
     FaultPage       = 8'd65,  // a page is longer than its chunk, or its parts than the page
-    FaultEncoding   = 8'd66,  // an encoding or a kind of page that this circuit does not have
+    FaultEncoding   = 8'd66,  // an encoding or a kind of page that this circuit does not support
     FaultLevels     = 8'd67,  // levels are malformed or end early
     FaultLevelsMany = 8'd68,  // the levels of a page do not fit into this circuit
     FaultValues     = 8'd69,  // values end early

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values or lengths of a column → its validity, and its values or offsets: nulls and the Arrow writers.
+// Turns a column's values or lengths into its validity, and its values or offsets: nulls and the
+// Arrow writers.
 //
-// Pieces come dense, tokens say which rows are null; if not `Nullable` every row has a value. `ends_i` stays high at the end of the chunk, when the
-// piece with `last_i` was offered; `ended_o` says that the end of the levels is taken too. Streams out: 0 validity, 1 values or offsets.
+// Pieces come dense, tokens mark the null rows; if not `Nullable` every row has a value. `ends_i`
+// stays high at the end of the chunk, when the piece with `last_i` was offered; `ended_o`: the end
+// of the levels was taken too. Streams out: 0 validity, 1 values or offsets.
 //
-// Throughput: Lanes rows a cycle.
+// Throughput: Lanes rows per cycle.
 //
 // Layer: parquet.
 module as_parquet_rows #(
     parameter  int unsigned Width      = 64,
     parameter  bit          Strings    = 1'b0,
     parameter  bit          Nullable   = 1'b0,
-    // Words of 64 levels of a page at most.
+    // Limit of a page: words of 64 levels.
     parameter  int unsigned LevelWords = 4096,
     localparam int unsigned Bytes      = 64,
     localparam int unsigned Lanes      = 512 / Width,
@@ -33,10 +35,10 @@ module as_parquet_rows #(
     input  logic [96:0] token_i,
     input  logic        ends_i,
     output logic        ended_o,
-    // Levels of a page are on their way; and they do not fit.
+    // Levels of a page are in flight; they do not fit.
     input  logic        levels_i,
     output logic        full_o,
-    // Offsets leave 31 bits.
+    // Offsets exceed 31 bits.
     output logic        overflow_o,
 
     output logic [          1:0] valid_o,
@@ -118,7 +120,7 @@ module as_parquet_rows #(
         .waits_o      (values_missing)
     );
 
-    // Bits and rows come of one piece, but each may wait without the other.
+    // Validity bits and rows come from one piece, but each may wait without the other.
     as_arrow_values #(
         .ElementBits(1),
         .Lanes(Lanes),
@@ -139,8 +141,9 @@ module as_parquet_rows #(
         .last_o  (last_o[0])
     );
 
-    // The queue is full of a page's levels while rows wait for its values: they do not fit. Values of the page before
-    // that are still on their way come within so many cycles; memory that is slow to take rows does not count.
+    // The queue is full of one page's levels while rows wait for its values: the page does not fit.
+    // Values of the previous page that are still in flight arrive within this many cycles; cycles
+    // in which memory does not take rows are not counted.
     logic [7:0] missing_q;
     assign full_o  = levels_i && missing_q == '1;
     assign ended_o = end_sent_q || token_ready_o;

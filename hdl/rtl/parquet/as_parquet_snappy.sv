@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A streaming Snappy decompressor, in the decompressor's slot of the Parquet paper (Fig. 2).
+// A streaming Snappy decompressor: the decompressor of the Parquet paper (Fig. 2).
 //
-// A page of `left_i` bytes is taken from the window: first `stored_i` bytes that go on as they are (the levels of a V2 page, or all of a page
-// that is not compressed), then, if there are more, one Snappy block that must make exactly the rest of `bytes_i`. Beats that begin with the page
-// come out. Copies that reach back further than HistoryBytes, or before the page, are faults, as is everything malformed.
+// A page of `left_i` bytes is taken from the window: first `stored_i` bytes that are passed on
+// unchanged (the levels of a V2 page, or an uncompressed page), then, if there are more, one Snappy
+// block that must yield exactly the rest of `bytes_i`. The output is beats that begin with the
+// page. Copies that reach back further than HistoryBytes, or before the page, are faults, as is all
+// malformed data.
 //
-// Three stages: an element is taken with its bytes, while the window already shows the one behind it; a step of it is made, which reads the history; the step's
-// bytes are put, which writes the history. Throughput: an element a cycle, up to 64 bytes. A literal of more than 60 bytes takes 3 cycles and 64 bytes a
-// cycle. A copy of what is just being put waits a cycle; one that overlaps itself doubles its reach with every step, and one with the same offset behind it
-// begins with that reach.
+// Three stages. First an element is taken with its bytes, while the window already shows the next
+// one. Then a step of it is formed, which reads the history. Last the step's bytes are output,
+// which writes the history. Throughput: one element per cycle, up to 64 bytes. A literal of more
+// than 60 bytes takes 3 cycles plus one per 64 bytes. A copy from bytes that are just being output
+// waits a cycle. A copy that overlaps itself doubles its reach with every step, and a following
+// copy with the same offset begins with that reach.
 //
 // Layer: parquet.
 module as_parquet_snappy #(
@@ -52,7 +56,8 @@ module as_parquet_snappy #(
   // Bytes of the page that were not taken, or belong to elements that were.
   logic [31:0] left_q;
   logic [31:0] stored_q;
-  // Bytes that no element that was taken makes, and how many those of this block make.
+  // Bytes of the page that are not yet produced by any taken element, and the number produced by
+  // this block.
   logic [31:0] owed_q;
   logic [31:0] made_q;
   // The length before the block, or the head of the next element.
@@ -119,7 +124,7 @@ module as_parquet_snappy #(
               (!is_literal && (offset == '0 || offset > made_q || offset > 32'(HistoryBytes)));
   end
 
-  // What is taken of it from the window, and the head of the element behind that, if it can be seen.
+  // The bytes it takes of the window, and the head of the next element, if visible.
   logic [ 6:0] whole;
   logic [39:0] behind;
   logic        behind_seen;
@@ -138,14 +143,14 @@ module as_parquet_snappy #(
       .data_o(behind)
   );
 
-  // The element of which steps are made. One that is bad makes none.
+  // The element being executed. An invalid one makes no steps.
   logic         element_q;
   logic         bad_q;
   logic         literal_q;
   // Its bytes are still in the window.
   logic         long_q;
   logic [ 31:0] length_q;
-  // As it was read, and with the reach that it has by now; that of a copy stays until the next element.
+  // As read, and with the reach so far; the reach of a copy stays until the next element.
   logic [ 16:0] offset_q;
   logic [ 16:0] reach_q;
   logic [511:0] literal_data_q;
@@ -157,7 +162,7 @@ module as_parquet_snappy #(
   logic       step;
   logic       step_last;
 
-  // The step whose bytes are put.
+  // The step whose bytes are output.
   logic                   put_q;
   logic                   put_copy_q;
   logic                   put_keep_q;
@@ -175,7 +180,7 @@ module as_parquet_snappy #(
     count = length_q >= 32'd64 ? 7'd64 : 7'(length_q);
     if (!literal_q && reach_q < 17'(count)) count = 7'(reach_q);
   end
-  // It would copy what is being put in this cycle.
+  // It would copy bytes that are output in this cycle.
   assign meets     = !literal_q && put_q && reach_q < 17'(count) + 17'(put_count_q);
   assign step      = element_q && !bad_q && put_free && !meets && (!long_q || window_ready_i);
   assign step_last = step && length_q == 32'(count);
@@ -213,7 +218,7 @@ module as_parquet_snappy #(
       unique case (state_q)
         Idle: if (start_i) begin
           state_q <= stored_i != '0 ? Stored : left_i == '0 ? Close : SeeLength;
-          // A page of nothing may have nothing to decompress.
+          // An empty page may have no Snappy block.
           if (left_i == '0 && bytes_i != '0) fail();
         end
         Stored: if (stored_step && stored_q == 32'(stored)) begin
@@ -286,7 +291,7 @@ module as_parquet_snappy #(
       length_q       <= 32'(length);
       offset_q       <= 17'(offset);
       literal_data_q <= 512'(window_i[511:8]);
-      // Behind a copy with this offset, what that could reach repeats with it.
+      // After a copy with this offset, the bytes it could reach repeat with the same period.
       if (literal_q || offset_q != 17'(offset)) reach_q <= 17'(offset);
     end else if (step) begin
       element_q <= !step_last;
@@ -348,7 +353,7 @@ module as_parquet_snappy #(
       .count_o(packed_count),
       .last_o (packed_last)
   );
-  // A page of whole beats ends without one more.
+  // A page of full beats ends without one more.
   assign valid_o = packed_valid && packed_count != '0;
 
   logic unused;

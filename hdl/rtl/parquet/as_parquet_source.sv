@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a column chunk in memory to a window on one page after the other: reader, queues, as_parquet_pages, and the aligner of a page's bytes.
+// From a column chunk in memory to a window on one page at a time: reader, queues,
+// as_parquet_pages, and the aligner of a page's bytes.
 //
-// The header of the next page is read while the bytes of this one are taken. `clr_i` forgets all that is behind the memory; what was asked of it
-// is swallowed, and `idle_o` says when.
+// The header of the next page is read while the bytes of this one are taken. `clr_i` resets
+// everything except memory accesses; beats of reads in flight are discarded, and `idle_o` is high
+// once they have all arrived.
 //
-// Throughput: a beat a cycle.
+// Throughput: one beat per cycle.
 //
 // Layer: parquet.
 module as_parquet_source #(
@@ -20,7 +22,7 @@ module as_parquet_source #(
     input  logic [31:0] length_i,
     input  logic [63:0] values_i,
     output logic        idle_o,
-    // No page comes any more, and why if it is not the end.
+    // No more pages, and the fault if it is not the end.
     output logic        done_o,
     output logic [ 7:0] fault_o,
     output logic [31:0] position_o,
@@ -37,14 +39,14 @@ module as_parquet_source #(
     input  logic [511:0] r_data_i,
     input  logic [  1:0] r_resp_i,
 
-    // A page is taken with its window, when that is free: `begin_i` says that it may.
+    // A page is taken together with its window when that is free: `begin_i` permits it.
     input  logic                  begin_i,
     output logic                  page_begins_o,
     output logic                  page_valid_o,
     output as_parquet_pkg::page_t page_o,
     input  logic                  finish_i,
     output logic                  window_idle_o,
-    // Nothing of the page is waiting before its window.
+    // No part of the page waits before its window.
     output logic                  window_dry_o,
     output logic                  window_ready_o,
     output logic [         511:0] window_o,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a column of strings: those of PLAIN and of DELTA_LENGTH_BYTE_ARRAY from the window, those of a dictionary from there, to one buffer.
+// The bytes of a column of strings, to one buffer: those of PLAIN and of DELTA_LENGTH_BYTE_ARRAY
+// from the window, those of a dictionary from the dictionary.
 //
-// PLAIN goes one string a cycle: its length is put (`put_o`, with the window) and its first bytes; longer ones take more cycles. Of
-// DELTA_LENGTH_BYTE_ARRAY the lengths that are decoded are summed, and when all are here (`lengths_end_i`), so many bytes follow, 64 a cycle.
-// What is taken is known early, that it is taken, late.
+// PLAIN takes one string per cycle: its length is output (`put_o`, with the window) and its first
+// bytes; longer ones take more cycles. In DELTA_LENGTH_BYTE_ARRAY the decoded lengths are summed,
+// and when all are here (`lengths_end_i`), that many bytes follow, 64 per cycle. The number of
+// bytes taken is known early; whether they are taken, late.
 //
 // Layer: parquet.
 module as_parquet_strings #(
@@ -15,13 +17,13 @@ module as_parquet_strings #(
     input logic rst_ni,
     input logic clr_i,
 
-    // A page of `count_i` strings begins; those of PLAIN are taken at once.
+    // A page of `count_i` strings begins; in PLAIN they are taken immediately.
     input  logic        begin_i,
     input  logic        plain_i,
     input  logic [31:0] count_i,
     input  logic        values_i,
     output logic [ 7:0] fault_o,
-    // Something of the page is still to be taken; and it is from here that the window is moved.
+    // Part of the page is still to be taken; the window is moved from here.
     output logic        busy_o,
     output logic        takes_o,
 
@@ -44,7 +46,7 @@ module as_parquet_strings #(
     input  logic [511:0] bytes_i,
     input  logic [  6:0] bytes_count_i,
 
-    // The chunk ends; and that was taken.
+    // The chunk ends; the end was taken.
     input  logic ends_i,
     output logic ended_o,
 
@@ -79,7 +81,7 @@ module as_parquet_strings #(
   assign count = first ? (window_i[31:0] >= 32'd60 ? 7'd60 : 7'(window_i[5:0]))
                        : (string_left_q >= 32'd64 ? 7'd64 : 7'(string_left_q));
 
-  // The sum of a page's lengths: a tree with a register behind each level, and one that gathers.
+  // The sum of a page's lengths: a tree with a register after each level, and an accumulator.
   logic [            Levels:0] sum_valid_q;
   logic [   Lanes*SumBits-1:0] sum_q     [Levels+1];
   logic [         SumBits-1:0] lengths_q;
@@ -130,7 +132,7 @@ module as_parquet_strings #(
   assign busy_o  = (plain_run_q && strings_q != '0) || (lengths_end_i && !chars_run_q) || (chars_run_q && chars_left_q != '0);
   assign takes_o = plain_run_q || chars_run_q;
 
-  // Nothing is behind the bytes of a page.
+  // The strings' bytes are the end of the page.
   assign take_o = chars_run_q ? 7'd64 : first ? count + 7'd4 : count;
   assign move_o = chars_run_q ? chars_put && bytes_ready_o : put;
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoders of a column's values, one of which is at work: PLAIN numbers, which are the window itself, DELTA_BINARY_PACKED, dictionaries, strings.
+// The decoders of a column's values, one active at a time: PLAIN numbers, which are the window
+// itself, DELTA_BINARY_PACKED, dictionaries, strings.
 //
-// `begin_i` is high for the cycle before a page's values; `known_o` says then whether there is a decoder for it. While `values_i` is high the
-// window is theirs, until `busy_o` is low. Values, or lengths of strings, come out as pieces; bytes of strings as beats of their buffer. At the end of the
-// chunk, `ends_i`, both are closed.
+// `begin_i` is high for the cycle before a page's values; `known_o` then tells whether there is a
+// decoder for it. While `values_i` is high the decoders own the window, until `busy_o` is low.
+// Values, or lengths of strings, come out as pieces; bytes of strings as beats of their buffer. At
+// the end of the chunk, `ends_i`, both are closed.
 //
-// Throughput: 64 bytes of numbers a cycle, 64 bytes of strings a cycle after 16 lengths a cycle.
+// Throughput: 64 bytes of numbers per cycle; 64 bytes of strings per cycle after 16 lengths per
+// cycle.
 //
 // Layer: parquet.
 module as_parquet_values #(
@@ -61,7 +64,7 @@ module as_parquet_values #(
 );
   import as_parquet_pkg::*;
 
-  // Which decoder a page wants.
+  // The decoder of a page.
   logic is_plain, is_delta, is_dictionary, is_load;
   assign is_load       = page_i.kind == PageDictionary;
   assign is_plain      = Plain && !is_load && page_i.encoding == EncodingPlain;
@@ -77,12 +80,12 @@ module as_parquet_values #(
   logic [          6:0] plain_bytes;
   logic                 plain_head;
   logic                 plain_put;
-  // Known a cycle late: what is put without its bytes is forgotten with the fault.
+  // Known a cycle late: values without bytes are discarded with the fault.
   logic                 plain_short_q;
 
   assign plain_count = plain_left_q >= 32'(Lanes) ? CountBits'(Lanes) : CountBits'(plain_left_q);
   assign plain_bytes = 7'(plain_count) * 7'(Width / 8);
-  // A page that ended in a fault leaves its counts behind: nothing is put outside of Values.
+  // A page that ended in a fault leaves its counts: no value is output outside of Values.
   assign plain_head  = values_i && plain_run_q && window_ready_i && plain_left_q != '0;
   assign plain_put   = plain_head;
 
@@ -194,7 +197,7 @@ module as_parquet_values #(
     assign unused = ^{dict_load, dict_look, dict_ready, dict_bytes_ready, start_i};
   end
 
-  // One piece a cycle of values or lengths, from the decoder that is at work.
+  // One piece per cycle of values or lengths, from the active decoder.
   logic                   last_sent_q;
   // A length of a string in PLAIN.
   logic                   string_put;
@@ -300,7 +303,7 @@ module as_parquet_values #(
       take_o = strings_take;
       move_o = strings_move;
     end else if (plain_run_q) begin
-      // Nothing is behind the numbers of a page.
+      // The numbers are the end of the page.
       take_o = 7'd64;
       move_o = plain_put && piece_ready_i;
     end else if (is_delta) begin

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A first-in first-out queue of Depth payloads in distributed RAM.
 //
-// Latency: 1 cycle from an empty queue. Throughput: one transfer a cycle, in and out, also when full or empty.
-// `ready_o` and `valid_o` come from registers alone; `data_o` is read from the RAM without a register.
-// Streams follow as_stream_pkg. Depth is a power of two.
+// Latency: 1 cycle from an empty queue. Throughput: one transfer in and one out per cycle, also
+// when full or empty. `ready_o` and `valid_o` come from registers only; `data_o` is read from the
+// RAM without a register. Streams follow as_stream_pkg. Depth is a power of two.
 //
 // Layer: prim.
 module as_fifo #(
@@ -24,7 +24,7 @@ module as_fifo #(
   localparam int unsigned AddressBits = as_stream_pkg::index_bits(Depth);
 
   logic [Width-1:0] memory[Depth];
-  // One bit more than an address tells a full queue from an empty one.
+  // One bit more than an address distinguishes a full queue from an empty one.
   logic [AddressBits:0] write_q;
   logic [AddressBits:0] read_q;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first-in first-out queue of Depth payloads in block RAM: for what waits by the thousand.
+// A first-in first-out queue of Depth payloads in block RAM, for depths in the thousands.
 //
-// Latency: 2 cycles from an empty queue. Throughput: one transfer a cycle, in and out. All outputs come from registers.
-// Streams follow as_stream_pkg. Depth is a power of two; one payload more fits into the output register.
+// Latency: 2 cycles from an empty queue. Throughput: one transfer in and one out per cycle. All
+// outputs come from registers. Streams follow as_stream_pkg. Depth is a power of two; one payload
+// more fits into the output register.
 //
 // Layer: prim.
 module as_fifo_block #(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One write port and one read port with a registered output: a block RAM.
 //
-// Latency: 1 cycle from `read_i` to `read_data_o`, which holds while `read_i` is low. A read of the address that is written
-// in the same cycle gives the old word.
+// Latency: 1 cycle from `read_i` to `read_data_o`, which holds while `read_i` is low. A read of the
+// address that is written in the same cycle returns the old word.
 //
 // Layer: prim.
 module as_ram #(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block RAM of words of Bytes bytes that are written each for itself.
+// A block RAM of words of Bytes bytes with byte write enables.
 //
-// Latency: 1 cycle from `read_i` to `read_data_o`, which holds while `read_i` is low. A read of the address that is written
-// in the same cycle gives the old bytes.
+// Latency: 1 cycle from `read_i` to `read_data_o`, which holds while `read_i` is low. A read of the
+// address that is written in the same cycle returns the old bytes.
 //
 // Layer: prim.
 module as_ram_bytes #(

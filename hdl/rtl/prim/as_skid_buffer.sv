@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts every combinational path of a stream: payload, valid and ready.
 //
-// Latency: 1 cycle. Throughput: one transfer a cycle. Holds two payloads, so that `ready_o` is a register.
-// Streams follow as_stream_pkg.
+// Latency: 1 cycle. Throughput: one transfer per cycle. Holds two payloads, so that `ready_o` is a
+// register. Streams follow as_stream_pkg.
 //
 // Layer: prim.
 module as_skid_buffer #(
@@ -36,7 +36,7 @@ module as_skid_buffer #(
       full_q        <= 1'b0;
       spare_valid_q <= 1'b0;
     end else if (!full_q || ready_i) begin
-      // The front is free after this cycle: what waits goes first.
+      // The front is free after this cycle: the waiting payload goes first.
       full_q        <= spare_valid_q || valid_i;
       spare_valid_q <= 1'b0;
     end else if (valid_i && ready_o) begin
@@ -44,7 +44,7 @@ module as_skid_buffer #(
     end
   end
 
-  // Payloads need no reset: nobody looks at them while their valid bit is low.
+  // Payloads need no reset: they are ignored while their valid bit is low.
   always_ff @(posedge clk_i) begin
     if (!full_q || ready_i) data_q <= spare_valid_q ? spare_q : data_i;
     if (ready_o) spare_q <= data_i;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Out units of a row of In, from unit `at_i` on: the shift of every aligner, written so that it maps to few look-up tables.
+// Selects Out of In units, from unit `at_i` on: the shift of every aligner, written so that it maps
+// to few look-up tables.
 //
-// The coarsest step comes first, four ways a step (a table of six inputs a bit): what no later step can reach is gone before the finer steps,
-// where a shift operator is mapped finest first and carries all bits to the end. Units past the row are zero.
+// The coarsest step comes first, a choice of four per step (a six-input table per bit): units that
+// no later step can reach are dropped before the finer steps. A shift operator is mapped finest
+// first and carries all bits to the end. Units past the row are zero.
 //
 // Combinational: ceil(AtBits / 2) tables deep.
 //
@@ -19,11 +21,11 @@ module as_funnel #(
 );
 
   localparam int unsigned Steps = (AtBits + 1) / 2;
-  // What the widest step may read.
+  // The units that the widest step may read.
   localparam int unsigned Row = Out + (1 << (2 * Steps));
 
   for (genvar s = 0; s < Steps; s++) begin : gen_step
-    // Bits of the place below those of this step, of which the last may have one.
+    // Bits of `at_i` below those of this step; the last step may have only one.
     localparam int unsigned Below = AtBits > 2 * (s + 1) ? AtBits - 2 * (s + 1) : 0;
     localparam int unsigned Here = AtBits - 2 * s > 1 ? 2 : 1;
     // Units that later steps can reach.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running sums over a stream of up to Lanes numbers a transfer: offsets from lengths, values from differences.
+// Running sums over a stream of up to Lanes numbers per transfer: offsets from lengths, values from
+// differences.
 //
-// Lane i of the output is the sum of all numbers since the last transfer with `clear_i`, that transfer included, up to and with lane
-// i of this one. Sums wrap at Width bits. Lanes from `count_i` on are not summed and come out unspecified.
+// Lane i of the output is the sum of all numbers since the last transfer with `clear_i`, inclusive,
+// up to and including lane i of this one. Sums wrap at Width bits. Lanes from `count_i` on are not
+// summed and are unspecified on output.
 //
-// The sum over lanes is a Kogge-Stone network with a register behind every level; only the last addition, to the base, is in a
-// loop. No combinational path is longer than one addition. Latency: clog2(Lanes) + 2. Throughput: a transfer a cycle.
+// The sum over lanes is a Kogge-Stone network with a register after every level; only the last
+// addition, to the base, is in a loop. No combinational path is longer than one addition. Latency:
+// clog2(Lanes) + 2. Throughput: one transfer per cycle.
 //
 // Layer: stream.
 module as_prefix_sum #(
@@ -29,7 +32,7 @@ module as_prefix_sum #(
     output logic [Lanes*Width-1:0] data_o,
     output logic [  CountBits-1:0] count_o,
     output logic                   last_o,
-    // Nothing is inside.
+    // The pipeline is empty.
     output logic                   empty_o
 );
 
@@ -48,7 +51,8 @@ module as_prefix_sum #(
   logic [      Width-1:0] base_q;
   logic [      Width-1:0] base;
 
-  // A stage moves when it is empty or the one behind it moves: when one behind it is empty, or the end is taken.
+  // A stage advances when it is empty or the next one advances: when a later stage is empty, or the
+  // end is taken.
   logic [Levels+1:0] move;
   assign move[Levels+1] = !out_valid_q || ready_i;
   for (genvar k = 0; k <= Levels; k++) begin : gen_move

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs pieces of a few granules each into full beats, without gaps: what a writer to memory wants.
+// Packs pieces of a few granules each into full beats, without gaps, as a memory writer needs them.
 //
-// A piece brings `count_i` granules of GranuleBytes, from lane 0; lanes behind are zero. Before it come `skip_i` granules of
-// zeros; both together are at most a beat. `last_i` closes the sequence: what is left goes out as a beat whose strobes
-// say how much of it counts.
+// A piece brings `count_i` granules of GranuleBytes, from lane 0; lanes beyond are zero. `skip_i`
+// granules of zeros come before it; both together are at most a beat. `last_i` closes the sequence:
+// the rest goes out as a beat whose strobes mark its bytes.
 //
-// Latency: 1 cycle. Throughput: a piece a cycle (a last piece that overflows takes two). `ready_o` depends on
-// `ready_i` within the cycle.
+// Latency: 1 cycle. Throughput: one piece per cycle (a last piece that overflows takes two).
+// `ready_o` depends on `ready_i` within the cycle.
 //
 // Layer: stream.
 module as_stream_packer #(

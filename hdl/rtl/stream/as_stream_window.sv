@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unaligned access to a message that arrives in aligned beats: the stream reader of the object-structure paper, Sect. 5.3.5,
-// as wide as a beat instead of 4 bytes.
+// Unaligned access to a message that arrives in aligned beats: the stream reader of the
+// object-structure paper, Sect. 5.3.5, as wide as a beat instead of 4 bytes.
 //
-// After `start` the window shows the next Bytes bytes of the message, lane 0 first. Each cycle the user takes any number of
-// them, 0 to Bytes, with `take_i` while `ready_o` and `move_i` are high; the window moves on by that much in the
-// next cycle, to the end of the message at most. Bytes past the end are unspecified. `move_i` may be known late in the cycle, `take_i` should not.
-// `finish_i` gives up what is left: the remaining beats are swallowed, and the window becomes `idle_o`, free for the next message.
+// After `start` the window shows the next Bytes bytes of the message, lane 0 first. Each cycle the
+// user takes 0 to Bytes of them, with `take_i` while `ready_o` and `move_i` are high; the window
+// advances by that number in the next cycle, at most to the end of the message. Bytes past the end
+// are unspecified. `move_i` may come late in the cycle, `take_i` should not. `finish_i` gives up
+// the rest: the remaining beats are discarded, and the window becomes `idle_o`, free for the next
+// message.
 //
-// `ahead_o` shows bytes that are `ahead_i` further on, at most two windows, and with the help of the beat that is offered; `ahead_ready_o` says that all of them
-// that the message has are here.
+// `ahead_o` shows bytes that are `ahead_i` further on, at most two windows, using the offered beat;
+// `ahead_ready_o`: all of these bytes that the message has are here.
 //
-// Latency: the first beat of a message can be seen two cycles after it was accepted, others one. Throughput: Bytes bytes a cycle. `beat_ready_o` depends on
-// `take_i` within the cycle; put an as_fifo before it.
+// Latency: the first beat of a message is visible two cycles after it was accepted, others one.
+// Throughput: Bytes bytes per cycle. `beat_ready_o` depends on `take_i` within the cycle; put an
+// as_fifo before it.
 //
 // Layer: stream.
 module as_stream_window #(
@@ -23,7 +26,7 @@ module as_stream_window #(
 ) (
     input logic clk_i,
     input logic rst_ni,
-    // Forgets everything, for users that own the beats too.
+    // Resets all state, for users that own the beats too.
     input logic clr_i = 1'b0,
 
     input  logic                  start_i,
@@ -63,14 +66,15 @@ module as_stream_window #(
 
   logic [OffsetBits+1:0] sum;
   logic                  shift;
-  // Beats come in behind and go to the front from there, also the first of a message: the front has one source.
+  // Beats enter at the back and move to the front from there, also the first of a message: the
+  // front has a single source.
   logic                  pull;
   logic                  accept;
   logic [LengthBits:0]   span;
 
   assign idle_o   = !active_q;
   assign left_o   = left_q;
-  // All that the message still has, or more than a window of it, is here, and at its place.
+  // All that the message still has, or more than a window of it, is here and in place.
   assign ready_o  = active_q && !finish_q && (first_valid_q ? second_valid_q || all_here_q : all_here_q && !second_valid_q);
 
   as_funnel #(
@@ -105,7 +109,7 @@ module as_stream_window #(
   );
   assign ahead_ready_o = ready_o && (all_here_q || 32'(ahead_at) <= (beat_valid_i ? 3 : 2) * Bytes - AheadBytes);
 
-  // A message ends in a whole beat.
+  // A message ends in a full beat.
   logic unused;
   assign unused = ^span[OffsetBits-1:0];
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Class layout → circuit: the deserializer of MSR-TR-2009-126, Sect. 5.3, generated as its Sect. 7 outlines.
+//! Class layout → circuit: the deserializer of MSR-TR-2009-126, Sect. 5.3, generated as its Sect. 7
+//! outlines.
 //!
-//! `plan` cuts every class into steps, the unit of work of `as_graph_fill`; `map` writes them down as the *map*, a
-//! module without state, and the top that wires it to `as_graph_device`. What the circuit accepts, makes and refuses is
-//! docs/design/0004-object-graphs.md. Strings and vectors are refused here, by name.
+//! `plan` cuts every class into steps, the unit of work of `as_graph_fill`; `map` writes them as
+//! the *map*, a combinational module, and the top that wires it to `as_graph_device`.
+//! docs/design/0004-object-graphs.md defines what the circuit accepts, makes and refuses. Strings
+//! and vectors are refused here, by name.
 
 mod map;
 mod plan;
@@ -18,15 +20,16 @@ use arrowsmith_graph::Layout;
 
 pub use plan::{Check, Class, Piece, Plan, Read};
 
-/// How wide the circuit is, and how much it holds.
+/// The width and the capacity of a circuit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Prefix of the generated modules, a SystemVerilog identifier.
     pub name: String,
-    /// Bytes of a beat of memory, and at most of a step: 16, 32 or 64. Absent: as many as the largest class
-    /// needs to be one step, so that one object a cycle is made.
+    /// Bytes of a memory beat, and maximum bytes of a step: 16, 32 or 64. If absent, as many as
+    /// make the largest class a single step, so that one object per cycle is made.
     pub beat_bytes: Option<u32>,
-    /// Objects in a message, at most: a power of two from 64 to 65,536. Their table is in block RAM.
+    /// Maximum number of objects in a message: a power of two from 64 to 65,536. Their table is in
+    /// block RAM.
     pub objects_max: u32,
 }
 
@@ -36,12 +39,12 @@ impl Default for Options {
     }
 }
 
-/// A class or an option that cannot be done in hardware.
+/// A class or an option that the hardware does not support.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// `Class::member`, a class, or the option.
     pub path: String,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
@@ -62,11 +65,12 @@ impl std::error::Error for Refusal {}
 /// A generated circuit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Design {
-    /// The module at the top; its ports are those of `as_graph_device` without the map.
+    /// The top module; its ports are those of `as_graph_device` without the map.
     pub top: String,
-    /// What was decided: widths, steps.
+    /// The decisions of the plan: widths, steps.
     pub plan: Plan,
-    /// Name and text of the generated files, users behind what they use. They need [`crate::LIBRARY`] before them.
+    /// Name and text of the generated files, dependencies first. They need [`crate::LIBRARY`]
+    /// before them.
     pub files: Vec<(String, String)>,
 }
 
@@ -74,7 +78,8 @@ pub struct Design {
 ///
 /// # Errors
 ///
-/// Strings, vectors, and members whose order in memory and on the wire differ by more than a step; options out of range.
+/// Strings, vectors, and members whose order in memory differs from the wire order by more than a
+/// step; options out of range.
 pub fn generate(layout: &Layout, options: &Options) -> Result<Design, Refusal> {
     let plan = Plan::new(layout, options)?;
     let top = format!("{}_top", options.name);

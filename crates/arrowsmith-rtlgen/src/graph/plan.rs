@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cuts classes into steps: which bytes of the message a step looks at, and which bytes of the object it makes.
+//! Cuts classes into steps: the bytes of the message that a step reads, and the bytes of the object
+//! that it makes.
 //!
-//! The members of a class are first cut where everything before the cut lies in memory before everything behind it, at a
-//! whole granule. What lies between two cuts is a *group*: its bytes on the wire are looked at in one window, so members in another
-//! order than in memory are no trouble within it. Neighbours are joined while they fit one step. A group makes one
-//! *piece* of memory a cycle; the step of its last piece passes over its bytes of the message.
+//! The members of a class are first cut at granule boundaries where everything before the cut is
+//! also before everything after it in memory. The part between two cuts is a *group*: its bytes on
+//! the wire are read in one window, so within a group the wire order may differ from memory order.
+//! Adjacent groups are joined while they fit one step. A group makes one *piece* of memory per
+//! cycle; the step of its last piece consumes its bytes of the message.
 
 use arrowsmith_graph::Layout;
 use arrowsmith_graph::layout::{Bits, Integer, Kind, Member, Reference};
 
 use super::{Options, Refusal};
 
-/// References that a step should have at most: each costs a copy of the object table.
+/// Preferred maximum of references per step: each costs a copy of the object table.
 const REFS_GOAL: usize = 2;
 
-/// References that a step can have at all.
+/// Hard maximum of references per step.
 const REFS_MAX: usize = 4;
 
-/// Steps of all classes together, at most.
+/// Maximum number of steps of all classes together.
 const STEPS_MAX: usize = 4_096;
 
-/// Everything the map and the top are written from.
+/// All inputs of the map and the top.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Bytes of a beat.
     pub beat_bytes: u32,
-    /// Bytes of the message that a step looks at, at most.
+    /// Maximum bytes of the message that a step reads.
     pub step_bytes: u32,
     /// The unit in which objects are placed, in bytes.
     pub granule_bytes: u32,
-    /// References in a step, at most; at least 1.
+    /// Maximum references in a step; at least 1.
     pub refs: u32,
-    /// Objects in a message, at most.
+    /// Maximum objects in a message.
     pub objects_max: u32,
-    /// Granules between the end of an object and the next one's begin, at most.
+    /// Maximum granules between the end of an object and the start of the next one.
     pub skip_max: u32,
     /// The classes, by type id.
     pub classes: Vec<Class>,
@@ -53,17 +55,18 @@ pub struct Class {
 pub struct Piece {
     /// First byte of the object that it makes.
     pub begin: u32,
-    /// The byte behind its last.
+    /// One past its last byte.
     pub end: u32,
-    /// Slot and offset in the object of a vtable pointer that it holds, wholly or in part.
+    /// Slot and offset in the object of a vtable pointer that it contains, fully or in part.
     pub vptr: Option<(u32, u32)>,
-    /// Bytes of the message that must be there.
+    /// Bytes of the message that must be present.
     pub need: u32,
-    /// Bytes of the message that it passes over: all it needs, or none where further pieces look at the same.
+    /// Bytes of the message that it consumes: all that it needs, or none if further pieces read the
+    /// same bytes.
     pub take: u32,
-    /// What of the message it puts into the piece, wholly or in part.
+    /// The values of the message that it puts into the piece, fully or in part.
     pub reads: Vec<Read>,
-    /// What must hold, in the order of the message; none where an earlier piece has looked.
+    /// The checks, in message order; none if an earlier piece has made them.
     pub checks: Vec<Check>,
 }
 
@@ -72,17 +75,17 @@ pub struct Piece {
 pub struct Read {
     /// Path of the member; elements of arrays with their index.
     pub name: String,
-    /// Where it is in the step's window, in bytes.
+    /// Its offset in the step's window, in bytes.
     pub wire_at: u32,
-    /// Where it lies in the object, in bytes.
+    /// Its offset in the object, in bytes.
     pub at: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Its number among the references of the step, if it is one.
+    /// Its index among the references of the step, if it is one.
     pub reference: Option<u32>,
 }
 
-/// A value that has to be there, and to be one of its values.
+/// A value that must be present, and be valid.
 pub type Check = Read;
 
 impl Plan {
@@ -90,7 +93,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// What [`super::generate`] says.
+    /// As [`super::generate`].
     pub fn new(layout: &Layout, options: &Options) -> Result<Self, Refusal> {
         check_options(options)?;
         let widths: &[u32] = match options.beat_bytes {
@@ -100,7 +103,7 @@ impl Plan {
             Some(_) => return Err(Refusal::new("width", "can be 16, 32 or 64 bytes")),
             None => &[16, 32, 64],
         };
-        // The least width at which every class is one step; where there is none, the greatest that is possible at all.
+        // The smallest width at which every class is one step, or else the largest supported.
         let mut best = None;
         for &beat_bytes in widths {
             let planned = plan(layout, options.objects_max, beat_bytes);
@@ -140,7 +143,7 @@ fn plan(layout: &Layout, objects_max: u32, beat_bytes: u32) -> Result<Plan, Refu
     let step_of_sizes = sizes.fold(0_u32, |all, size| all | size);
     let common = 1 << step_of_sizes.trailing_zeros().min(31);
     let least = layout.classes.iter().map(|class| class.align).min().unwrap_or(1);
-    // Where all sizes are multiples of the greatest alignment no object ever needs a gap before it.
+    // If all sizes are multiples of the largest alignment, no object needs padding before it.
     let gapless = common >= region_align;
     let granule_bytes = if gapless { common } else { least }.min(beat_bytes);
     if region_align > beat_bytes {
@@ -176,7 +179,7 @@ fn plan(layout: &Layout, objects_max: u32, beat_bytes: u32) -> Result<Plan, Refu
     Ok(made)
 }
 
-/// A single value of a class, arrays spread out.
+/// A single value of a class, with arrays expanded.
 struct Value {
     name: String,
     at: u32,
@@ -235,7 +238,7 @@ fn pieces(
     widths: &Plan,
 ) -> Result<Vec<Piece>, Refusal> {
     let values = values(class, layout.target.pointer_bytes)?;
-    // The first piece of an object may have to share its beat with a gap before the object.
+    // The first piece of an object may have to share its beat with padding before the object.
     let first_bytes = widths.beat_bytes - widths.skip_max * widths.granule_bytes;
     let mut groups: Vec<Group> = Vec::new();
     for group in cut(&values, class.size, widths.granule_bytes) {
@@ -289,7 +292,7 @@ fn pieces(
     Ok(pieces)
 }
 
-/// Where a piece ends, so that it holds one vtable pointer at most.
+/// The end of a piece, such that it contains at most one vtable pointer.
 fn piece_end(
     class: &arrowsmith_graph::layout::Class,
     begin: u32,
@@ -329,9 +332,9 @@ fn reads(values: &[Value]) -> Vec<Read> {
         .collect()
 }
 
-/// Cuts values into the smallest groups that lie one behind the other in memory.
+/// Cuts values into the smallest groups that are consecutive in memory.
 fn cut(values: &[Value], size: u32, granule_bytes: u32) -> Vec<Group> {
-    // What lies lowest from each value on.
+    // The lowest offset of each value and all later ones.
     let mut lowest = vec![size; values.len() + 1];
     for index in (0..values.len()).rev() {
         lowest[index] = lowest[index + 1].min(values[index].at);
@@ -343,9 +346,9 @@ fn cut(values: &[Value], size: u32, granule_bytes: u32) -> Vec<Group> {
     for index in 0..values.len() {
         highest = highest.max(values[index].end);
         let border = lowest[index + 1] / granule_bytes * granule_bytes;
-        let behind = index + 1 == values.len();
-        if behind || (border >= highest && border > begin) {
-            let end = if behind { size } else { border };
+        let is_last = index + 1 == values.len();
+        if is_last || (border >= highest && border > begin) {
+            let end = if is_last { size } else { border };
             let wire_bytes = values[start..=index].iter().map(|value| value.wire_bytes).sum();
             let refs =
                 values[start..=index].iter().filter(|v| matches!(v.kind, Kind::Pointer(_))).count();
@@ -369,7 +372,8 @@ impl Read {
         }
     }
 
-    /// The values it may have, whether they are signed, and its width on the wire; `None` if there is nothing to look at.
+    /// The valid values, whether they are signed, and the width on the wire; `None` if there is
+    /// nothing to check.
     pub fn range(&self) -> Option<([i64; 2], bool, u32)> {
         match &self.kind {
             Kind::Integer(Integer { range: Some(range), signed, wire_bytes, .. }) => {

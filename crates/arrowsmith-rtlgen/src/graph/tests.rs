@@ -70,7 +70,7 @@ fn what_cannot_be_done_is_refused_by_name() {
     assert_eq!(named(Options { name: "Expr".into(), ..Options::default() }), "name");
 }
 
-/// The example that is checked in; ARROWSMITH_UPDATE_SNAPSHOTS=1 writes it anew.
+/// The committed example; ARROWSMITH_UPDATE_SNAPSHOTS=1 rewrites it.
 #[test]
 fn the_example_is_fresh() {
     let options = Options { name: "expression".into(), ..Options::default() };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bench that lies beside a circuit: records by chance, the buffers that must come of them, and how to run both.
+//! The self-checking bench of a circuit: random records, the expected buffers, and a Makefile to
+//! run both.
 //!
-//! Text and buffers are made together, value by value, so that what is expected is nobody's reading of the text. Most records are as a compact writer writes them;
-//! some have their keys in another order, white space, a key that the schema does not have, or lack what may be null.
+//! Text and buffers are generated together, value by value, so that the expected values do not
+//! depend on a parser. Most records are as a compact writer writes them; some have their keys in
+//! another order, white space, a key that is not in the schema, or lack a nullable field.
 
 use std::fmt::Write as _;
 
@@ -12,13 +14,13 @@ use super::Design;
 use super::kind::{Kind, TimeForm, is_outer};
 use super::layout::{Layout, is_plain};
 
-/// Spreads small seeds over all bits: 2^64 over the golden ratio.
+/// Golden-ratio constant, 2^64 / φ: spreads small seeds over all bits.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Records for each parser.
 const RECORDS: usize = 48;
 /// Fixed-size lists of more items would make the sample large.
 const FIXED_MAX: u16 = 64;
-/// Days, and their numbers since 1970.
+/// Dates, and their day numbers since 1970.
 const DAYS: [(&str, i64); 5] = [
     ("1970-01-01", 0),
     ("1969-12-31", -1),
@@ -27,7 +29,7 @@ const DAYS: [(&str, i64); 5] = [
     ("2100-03-01", 47_541),
 ];
 
-/// The files of the bench; none where the circuit cannot take what the schema wants to be there always.
+/// The files of the bench; none if the circuit cannot take a value that the schema requires.
 pub(super) fn files(design: &Design) -> Vec<(String, String)> {
     let (mut sample, mut expected) = (String::new(), String::new());
     for parser in 0..design.shape.parsers {
@@ -97,9 +99,9 @@ struct Sample<'a> {
     layout: &'a Layout,
     random: u64,
     text: String,
-    /// By class and number, as [`Layout::counts`] has them.
+    /// By class and number, as in [`Layout::counts`].
     buffers: [Vec<Buffer>; 5],
-    /// What a counter of offsets has come to.
+    /// The current values of the offset counters.
     sums: Vec<u32>,
     impossible: bool,
 }
@@ -208,7 +210,7 @@ impl<'a> Sample<'a> {
     }
 
     fn string(&mut self, node: usize) {
-        /// As it is written, and what it means.
+        /// Its text, and its value.
         const PARTS: [(&str, &str); 7] = [
             ("a", "a"),
             ("Arrow ", "Arrow "),
@@ -231,7 +233,7 @@ impl<'a> Sample<'a> {
     }
 
     fn integer(&mut self, node: usize, signed: bool, bits: u8) {
-        // As many bits as chance says, so that there are short and long ones.
+        // A random number of bits, so that there are short and long values.
         let kept = self.below(u64::from(bits)) + 1;
         let any = self.bits() >> (64 - kept);
         let bytes = usize::from(bits / 8);
@@ -248,7 +250,7 @@ impl<'a> Sample<'a> {
 
     fn decimal(&mut self, node: usize, precision: u8, scale: i8) {
         let places = usize::from(scale.unsigned_abs());
-        // Longer ones than the circuit takes are left to the host.
+        // Values longer than the circuit takes are left to the host.
         let end = if places > 20 { 1 } else { 10_u64.pow(u32::from(precision.min(9))) };
         let value = i128::from(self.below(end)) * if self.below(2) == 0 { 1 } else { -1 };
         if scale > 0 && value != 0 {
@@ -323,7 +325,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// An end behind so many items or bytes more; the first one is behind a zero.
+    /// An end offset after this many more items or bytes; the first one follows a zero.
     fn offset(&mut self, node: usize, more: u64) {
         let Some(number) = self.layout.rows[node].offsets else { return };
         let bytes = &mut self.buffers[1][number].bytes;

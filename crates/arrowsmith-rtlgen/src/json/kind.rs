@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a node of the plan takes, as far as circuits tell types apart; and which types they do not take.
+//! The kind of value that a plan's node takes, as far as circuits distinguish types; and the types
+//! they do not take.
 
 use arrow_schema::{DataType, TimeUnit};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::plan::{FloatWidth, IntWidth, Node, Op};
 
-/// What a node takes; the names of `as_json_pkg::kind_e`.
+/// The kind of value a node takes; the names of `as_json_pkg::kind_e`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An object.
     Struct,
     /// A list of any length.
     List,
-    /// A list of so many items.
+    /// A list of this many items.
     Fixed(u16),
     /// An integer: signed or not, bits.
     Int(bool, u8),
     /// A floating-point number: bits.
     Float(u8),
-    /// A decimal of 128 bits: precision and scale.
+    /// A 128-bit decimal: precision and scale.
     Decimal(u8, i8),
     /// A date or a time.
     Time(TimeForm),
@@ -30,21 +31,21 @@ pub enum Kind {
     Null,
 }
 
-/// What texts of dates and times name, and what they become.
+/// What the text of a date or time denotes, and the type of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeForm {
     /// The name in `as_json_pkg::time_kind_e`.
     pub kind: &'static str,
-    /// Whether a text has to name its offset from UTC.
+    /// Whether a text must have an offset from UTC.
     pub zoned: bool,
-    /// Of the numbers; of dates, without meaning.
+    /// Unit of the numbers; unused for dates.
     pub unit: TimeUnit,
-    /// Of the numbers: 32 or 64.
+    /// Bits of the numbers: 32 or 64.
     pub bits: u8,
 }
 
 impl Kind {
-    /// Bytes of one of its elements, for those that have some of a fixed size.
+    /// Bytes of an element, for kinds with fixed-size elements.
     pub fn element_bytes(self) -> Option<u8> {
         match self {
             Self::Int(_, bits) | Self::Float(bits) => Some(bits / 8),
@@ -54,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// What a node of a plan takes.
+    /// The kind of value a plan's node takes.
     ///
     /// # Errors
     /// [`Error::Schema`] names the field that circuits cannot decode.
@@ -118,7 +119,7 @@ impl Kind {
     }
 }
 
-/// Whether validity of this kind is of lists and objects.
+/// Whether validity of this kind belongs to lists and objects.
 pub fn is_outer(kind: Kind) -> bool {
     matches!(kind, Kind::Struct | Kind::List | Kind::Fixed(_))
 }

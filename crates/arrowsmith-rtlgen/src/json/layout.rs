@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A plan as the circuit sees it: numbered nodes, the buffers that each writes, and the texts that are predicted.
+//! A plan as the circuit sees it: numbered nodes, the buffers that each writes, and the predicted
+//! texts.
 //!
-//! Nodes are numbered depth first, the record is 0, so that a subtree is a range. Buffers are numbered within their kind (data,
-//! offsets, validity of values, validity of lists and objects, flags): there is one packer a kind.
+//! Nodes are numbered depth first, the record is 0, so that a subtree is a range. Buffers are
+//! numbered within their kind (data, offsets, validity of values, validity of lists and objects,
+//! flags): there is one packer per kind.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +16,7 @@ use arrowsmith_plan::plan::{Node, Op};
 use super::Shape;
 use super::kind::{Kind, is_outer};
 
-/// Nodes that a circuit can have: their numbers are bytes.
+/// Maximum number of nodes of a circuit: node numbers are bytes.
 const NODES_MAX: usize = 250;
 /// Longest predicted text, in bytes.
 const SLOT_BYTES_MAX: usize = 200;
@@ -26,46 +28,46 @@ pub struct Row {
     pub path: String,
     /// The key, for a field.
     pub key: Option<String>,
-    /// What it takes.
+    /// The kind of value it takes.
     pub kind: Kind,
     /// Its Arrow type.
     pub data_type: DataType,
     /// Whether `null` is allowed.
     pub nullable: bool,
-    /// A list of integers, or an item of one: taken several a cycle.
+    /// A list of integers, or an item of one: several are taken per cycle.
     pub bulk: bool,
-    /// The node around it.
+    /// The parent node.
     pub parent: usize,
     /// The last node of its subtree.
     pub last: usize,
-    /// How many lists are around it.
+    /// The number of enclosing lists.
     pub level: usize,
     /// Children: fields of an object, the item of a list.
     pub children: Vec<usize>,
     /// Number of its data buffer: elements, or bytes of strings.
     pub data: Option<usize>,
-    /// Number of its offsets buffer, and of the counter behind it.
+    /// Number of its offsets buffer, and of the counter for it.
     pub offsets: Option<usize>,
     /// Number of its validity buffer: among those of values, or of lists and objects.
     pub validity: Option<usize>,
     /// Number of its buffer of booleans.
     pub flags: Option<usize>,
-    /// The prediction behind its values.
+    /// The prediction after its values.
     pub slot: Option<usize>,
 }
 
 /// A predicted text.
 #[derive(Debug, Clone, Default)]
 pub struct Slot {
-    /// From the end of a value to the begin of the next.
+    /// From the end of a value to the start of the next.
     pub text: Vec<u8>,
-    /// The node that is next.
+    /// The node of the next value.
     pub next: usize,
     /// Fields of the objects that it closes.
     pub clears: BTreeSet<usize>,
     /// Fields that it enters.
     pub sets: BTreeSet<usize>,
-    /// Validity buffer of what it opens.
+    /// Validity buffer of the object it opens.
     pub outer: Option<usize>,
     /// Whether a record ends in it.
     pub newline: bool,
@@ -76,13 +78,13 @@ pub struct Slot {
 pub struct Layout {
     /// Nodes by number.
     pub rows: Vec<Row>,
-    /// Predicted texts by number; the first is that of a record's begin, if there is one.
+    /// Predicted texts by number; the first is that of a record's start, if there is one.
     pub slots: Vec<Slot>,
-    /// The prediction at the begin of a record.
+    /// The prediction at the start of a record.
     pub first_slot: Option<usize>,
-    /// Texts of keys, each once.
+    /// Texts of keys, without duplicates.
     pub keys: Vec<String>,
-    /// How many buffers there are: data, offsets, validity of values, of lists and objects, flags.
+    /// The number of buffers: data, offsets, validity of values, of lists and objects, flags.
     pub counts: [usize; 5],
 }
 
@@ -115,12 +117,13 @@ impl Layout {
         self.rows.iter().map(|row| row.level).max().unwrap_or(0) + 1
     }
 
-    /// Buffers of a circuit. One without columns has a buffer all the same at each port: of none there is no table.
+    /// Buffers of a circuit. A circuit without columns still has a buffer at each port: the table
+    /// cannot be empty.
     pub fn buffers(&self, shape: Shape) -> usize {
         (self.counts.iter().sum::<usize>() * shape.parsers).max(shape.ports)
     }
 
-    /// 1 where a column is of such a kind, else 0.
+    /// 1 if a column is of such a kind, else 0.
     pub(super) fn has(&self, kind: impl Fn(Kind) -> bool) -> usize {
         usize::from(self.rows.iter().any(|row| kind(row.kind)))
     }
@@ -205,37 +208,40 @@ impl Layout {
     }
 }
 
-/// Whether a key stands in JSON as it is.
+/// Whether a key needs no escapes in JSON.
 pub(super) fn is_plain(key: &str) -> bool {
     key.len() < SLOT_BYTES_MAX && !key.bytes().any(|b| b == b'"' || b == b'\\' || b < 0x20)
 }
 
-/// Goes over the plan in the order of a record that is written without white space, and notes what stands between values.
+/// Walks the plan in the order of a record written without white space, and records the text
+/// between values.
 struct Predict<'a> {
     layout: &'a mut Layout,
     slot: Slot,
-    /// Something is in the way that is not predicted, or more opens than a step can say.
+    /// Text that cannot be predicted is in the way, or more values open than a step can encode.
     broken: bool,
-    /// The value that the text is behind.
-    behind: Option<usize>,
+    /// The value that precedes the text.
+    previous: Option<usize>,
 }
 
 impl<'a> Predict<'a> {
     fn run(layout: &'a mut Layout) {
-        let mut this = Self { layout, slot: Slot::default(), broken: false, behind: None };
+        let mut this = Self { layout, slot: Slot::default(), broken: false, previous: None };
         this.object(0);
         this.slot.text.push(b'\n');
         this.slot.newline = true;
-        // Behind the last value the next record begins.
+        // The next record begins after the last value.
         let first = this.layout.first_slot.map(|slot| this.layout.slots[slot].clone());
-        let (Some(first), Some(behind), false) = (first, this.behind, this.broken) else { return };
+        let (Some(first), Some(previous), false) = (first, this.previous, this.broken) else {
+            return;
+        };
         this.slot.text.extend(&first.text);
         this.slot.sets.extend(&first.sets);
         if this.slot.outer.is_none() {
             this.slot.outer = first.outer;
             this.slot.next = first.next;
             let slot = std::mem::take(&mut this.slot);
-            this.keep(slot, Some(behind));
+            this.keep(slot, Some(previous));
         }
     }
 
@@ -265,18 +271,21 @@ impl<'a> Predict<'a> {
             self.broken |= self.slot.outer.replace(buffer).is_some();
         }
         match kind {
-            Kind::Int(..) | Kind::Float(_) | Kind::Decimal(..) | Kind::Bool => self.hole(node, b""),
+            Kind::Int(..) | Kind::Float(_) | Kind::Decimal(..) | Kind::Bool => {
+                self.end_of_value(node, b"")
+            }
             Kind::Text | Kind::Time(_) => {
                 self.slot.text.push(b'"');
-                self.hole(node, b"\"");
+                self.end_of_value(node, b"\"");
             }
             Kind::List | Kind::Fixed(_) if bulk => {
                 self.slot.text.push(b'[');
-                self.hole(node, b"]");
+                self.end_of_value(node, b"]");
             }
             Kind::Struct => self.object(node),
             Kind::List | Kind::Fixed(_) | Kind::Null => {
-                // Items come and go token by token; inside of one that is an object, fields are predicted.
+                // Items are walked token by token; in an item that is an object, fields are
+                // predicted.
                 self.broken = true;
                 if let Some(item) = item {
                     self.value(item);
@@ -286,25 +295,25 @@ impl<'a> Predict<'a> {
         }
     }
 
-    /// A value stands here; what follows it begins with `close`.
-    fn hole(&mut self, node: usize, close: &[u8]) {
+    /// A value is here; the text after it begins with `close`.
+    fn end_of_value(&mut self, node: usize, close: &[u8]) {
         let next = Slot { text: close.to_vec(), ..Slot::default() };
         let mut slot = std::mem::replace(&mut self.slot, next);
         slot.next = node;
         if !self.broken {
-            self.keep(slot, self.behind);
+            self.keep(slot, self.previous);
         }
         self.broken = false;
-        self.behind = Some(node);
+        self.previous = Some(node);
     }
 
-    fn keep(&mut self, slot: Slot, behind: Option<usize>) {
+    fn keep(&mut self, slot: Slot, previous: Option<usize>) {
         if slot.text.len() > SLOT_BYTES_MAX {
             return;
         }
         let number = self.layout.slots.len();
         self.layout.slots.push(slot);
-        match behind {
+        match previous {
             Some(node) => self.layout.rows[node].slot = Some(number),
             None => self.layout.first_slot = Some(number),
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The JSON parser: a plan → a circuit for its records, one a line.
+//! The JSON parser: a plan → a circuit for its records, one per line.
 //!
-//! The library's modules are the parser; what is generated is what the plan knows: the texts that are predicted and the keys
-//! (`matcher`), a table of nodes (`map`), and the wires of parser and top.
+//! The parser is modules of the library; generated are the parts that depend on the plan: the
+//! predicted texts and the keys (`matcher`), a table of nodes (`map`), and the wires of parser and
+//! top.
 
 mod bench;
 mod kind;
@@ -25,16 +26,17 @@ pub use project::project;
 use writers::Choice;
 pub use writers::Writers;
 
-/// What a circuit is made like.
+/// The parameters of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Bytes a cycle that a parser takes: 8, 16, 32 or 64.
+    /// Bytes per cycle that a parser takes: 8, 16, 32 or 64.
     pub width: usize,
     /// Parsers side by side.
     pub parsers: usize,
     /// AXI4 ports to memory, which the parsers share evenly.
     pub ports: usize,
-    /// Cycles of a read from memory that parsers read ahead for: latency times bandwidth is what their queues hold.
+    /// Read latency of memory, in cycles, that the parsers' queues cover: latency times bandwidth
+    /// is their size.
     pub read_ahead: usize,
     /// Whether the parsers of a port share a set of writers.
     pub writers: Writers,
@@ -52,8 +54,8 @@ impl Shape {
         self.width * 2
     }
 
-    /// Beats that a parser's queue of text holds: what comes in while a read is on its way, and a segment that waits for room
-    /// before and behind it (16 beats, as `as_json_fetch` has it).
+    /// Beats in a parser's text queue: those that arrive during a read's latency, plus a segment
+    /// that waits for room before and after it (16 beats, as in `as_json_fetch`).
     pub fn queue_beats(&self) -> usize {
         let flight = (self.read_ahead * self.width).div_ceil(self.beat_bytes());
         (flight + 2 * SEGMENT_BEATS).next_power_of_two()
@@ -64,24 +66,26 @@ impl Shape {
         self.parsers / self.ports
     }
 
-    /// Bytes that a parser may make of what lies behind the end of its text, before it is known that the last record is bad: buffers of strings need room for them.
+    /// Bytes of strings that a parser may make from data past the end of its text, before the last
+    /// record is found to be invalid: buffers of strings need room for them.
     pub fn overrun_bytes(&self) -> usize {
         self.width * OVERRUN_CYCLES
     }
 
-    /// Integers of a list that a step takes, at most.
+    /// Maximum integers of a list that a step takes.
     pub fn lanes(&self) -> usize {
         (self.width / 4).max(2)
     }
 }
 
-/// More than a step of `as_json_convert` takes, and the queue behind it.
+/// More steps than `as_json_convert` and the queue after it hold.
 const OVERRUN_CYCLES: usize = 32;
-/// Beats that `as_json_fetch` asks for at once.
+/// Beats that `as_json_fetch` requests at once.
 const SEGMENT_BEATS: usize = 16;
-/// Ports to memory, at most: as many as memory in an FPGA's package has (HBM of UltraScale+).
+/// Maximum number of memory ports: as many as in-package memory of an FPGA has (HBM of
+/// UltraScale+).
 const PORTS_MAX: usize = 32;
-/// Cycles that can be read ahead, at most: as far as the queues are worth their area.
+/// Maximum cycles of read-ahead: beyond this the queues are not worth their area.
 const READ_AHEAD_MAX: usize = 4096;
 
 /// A generated circuit.
@@ -91,17 +95,17 @@ pub struct Design {
     pub top: String,
     /// The module of a parser.
     pub parser: String,
-    /// Generated files: name and text, users behind what they use.
+    /// Generated files: name and text, dependencies first.
     pub files: Vec<(String, String)>,
-    /// What the circuit decodes and where it puts it.
+    /// The fields it decodes and the buffers they go to.
     pub layout: Layout,
     /// Its width and number of parsers.
     pub shape: Shape,
-    /// Who shares writers, and why.
+    /// Which parsers share writers, and why.
     choice: Choice,
     /// Its registers.
     pub registers: RegisterMap,
-    /// The number that the circuit answers with when it is asked what it is.
+    /// The value of the circuit's `schema_hash` register.
     pub hash: u64,
 }
 
@@ -111,8 +115,8 @@ pub const WINDOW_BYTES: usize = 32;
 /// Generates the circuit of a plan.
 ///
 /// # Errors
-/// [`Error::Schema`] names the first field that the circuit cannot decode, [`Error::Config`] a width or number of parsers or ports
-/// that there is not.
+/// [`Error::Schema`] names the first field that the circuit cannot decode, [`Error::Config`] an
+/// unsupported width, number of parsers or number of ports.
 pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
     if ![8, 16, 32, 64].contains(&shape.width) {
         return Err(Error::Config(format!("width {}: there are 8, 16, 32 and 64", shape.width)));
@@ -158,7 +162,8 @@ pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
     Ok(Design { top, parser, files, layout, shape, choice, registers, hash: plan.hash() })
 }
 
-/// What each buffer of a circuit is, parser by parser. Of no columns there is one all the same, for nothing.
+/// The content of each buffer of a circuit, parser by parser. A circuit without columns has one
+/// unused buffer.
 fn buffer_names(layout: &Layout, shape: Shape) -> Vec<String> {
     let of_one = buffers_of_parser(layout);
     let named = (0..shape.parsers)
@@ -168,7 +173,7 @@ fn buffer_names(layout: &Layout, shape: Shape) -> Vec<String> {
     named
 }
 
-/// A name that SystemVerilog takes.
+/// A valid SystemVerilog identifier.
 fn identifier(name: &str) -> String {
     let mut out: String = name
         .chars()
@@ -180,7 +185,7 @@ fn identifier(name: &str) -> String {
     out
 }
 
-/// A text as a comment may hold it.
+/// A text made safe for a line comment.
 fn comment(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '.' } else { c }).collect()
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is generated for the schemas of the paper is kept in `hdl/examples`; what cannot be done is refused by name.
+//! The generated circuits for the paper's schemas are kept in `hdl/examples`; unsupported schemas
+//! are refused by name.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the parsers of a port share a set of writers: a model of how many steps a cycle they make, and of the look-up tables that a set takes.
+//! Whether the parsers of a port share a set of writers: a model of the steps they make per cycle,
+//! and of the look-up tables of a set.
 //!
-//! A parser makes a step a cycle at most, and so takes a set of writers. Where keys and strings are long, parsers make far fewer: then several of
-//! them have room in one set, which takes as many rows of its RAMs as they have columns and hardly more logic. Nothing here is exact; both
-//! choices give the same buffers, and who knows the data better says which.
+//! A parser makes at most one step per cycle, which a set of writers can take. With long keys and
+//! strings, parsers make far fewer: then several can share one set, which needs more rows in its
+//! RAMs, one per parser and column, but hardly more logic. The model is approximate; both choices
+//! give the same buffers, and a user who knows the data better can override it.
 
 use super::Shape;
 use super::kind::Kind;
 use super::layout::Layout;
 
-/// Who has a set of writers.
+/// The assignment of writers to parsers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Writers {
-    /// As the model says: shared where that is smaller and costs no time.
+    /// By the model: shared if that is smaller and costs no time.
     #[default]
     Auto,
     /// Each parser has its own.
@@ -21,10 +23,11 @@ pub enum Writers {
     Shared,
 }
 
-/// Of the cycles of a shared set, how many may be taken: beyond that, parsers would wait for their turns.
+/// The usable share of a shared set's cycles: beyond that, parsers would wait for their turns.
 const FULL: f64 = 0.9;
 
-/// What texts are taken to be like, where the plan does not say. Short: the shorter values are, the more steps there are in a byte.
+/// Assumed text lengths, if the plan does not define them. Short, because shorter values mean more
+/// steps per byte.
 #[derive(Debug, Clone, Copy)]
 struct Typical {
     digits: f64,
@@ -34,19 +37,19 @@ struct Typical {
 
 const TYPICAL: Typical = Typical { digits: 4.0, items: 8.0, string: 16.0 };
 
-/// What was chosen, and the figures behind it.
+/// The choice, and the figures of the model.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
     shared: bool,
-    /// Steps a cycle of the parsers of a port with sets of their own.
+    /// Steps per cycle of the parsers of a port with sets of their own.
     steps: f64,
-    /// Look-up tables that sets of their own take more, over all ports.
+    /// Additional look-up tables for sets of their own, over all ports.
     luts: f64,
 }
 
 impl Choice {
     pub(super) fn new(layout: &Layout, shape: Shape) -> Self {
-        let steps = Load::of_record(layout, shape, TYPICAL).steps_a_cycle(shape);
+        let steps = Load::of_record(layout, shape, TYPICAL).steps_per_cycle(shape);
         let luts = (own_luts(layout, shape) - shared_luts(layout, shape)) * many(shape.ports);
         let shared = match shape.writers {
             Writers::Auto => steps <= FULL && luts > 0.0,
@@ -56,12 +59,12 @@ impl Choice {
         Self { shared: shared && shape.parsers_at_port() > 1, steps, luts }
     }
 
-    /// How many sets of writers there are.
+    /// The number of sets of writers.
     pub(super) fn sets(self, shape: Shape) -> usize {
         if self.shared { shape.ports } else { shape.parsers }
     }
 
-    /// For the reader of the circuit, where there was something to choose.
+    /// A sentence for the README, if there was a choice.
     pub(super) fn describe(self, shape: Shape) -> Option<String> {
         let at_port = shape.parsers_at_port();
         let who = if self.shared {
@@ -71,7 +74,7 @@ impl Choice {
         };
         (at_port > 1).then(|| {
             format!(
-                "Writers: {who}. By the model of the generator, {at_port} parsers make {:.2} steps a cycle if nothing stops them, and a shared set takes \
+                "Writers: {who}. By the model of the generator, {at_port} parsers make {:.2} steps per cycle without stalls, and a shared set takes \
                  one; sets of their own take about {:.0} look-up tables more in all. `--writers own` and `--writers shared` choose otherwise.",
                 self.steps,
                 (self.luts / 100.0).round() * 100.0
@@ -80,14 +83,14 @@ impl Choice {
     }
 }
 
-/// What records, as a compact writer writes them, ask of a circuit.
+/// The load of records as a compact writer writes them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
-    /// Of text.
+    /// Bytes of text.
     bytes: f64,
-    /// Of a parser: each gives its writers something to do.
+    /// Steps of a parser: each gives its writers a command.
     steps: f64,
-    /// Of Arrow buffers.
+    /// Bytes of Arrow buffers.
     written: f64,
 }
 
@@ -123,7 +126,7 @@ impl Load {
                 let item = row.children[0];
                 if row.bulk {
                     let text = digits(layout.rows[item].kind, typical) + 1.0;
-                    // As many as end in a transfer, if that is not more than there are lanes.
+                    // As many as end in a transfer, at most the number of lanes.
                     let of_item = (text / width).min(1.0).max(1.0 / many(shape.lanes()));
                     let element = layout.rows[item].kind.element_bytes().unwrap_or(0);
                     (1.0 + items * text, 0.5 + items * of_item, 4.0 + items * f64::from(element))
@@ -148,9 +151,10 @@ impl Load {
         self.written += times * written;
     }
 
-    /// Of the parsers of a port, each with writers of its own, on an ideal memory: bounded by a transfer and a step a cycle of each, and by a beat a cycle
-    /// of the port, in and out.
-    fn steps_a_cycle(&self, shape: Shape) -> f64 {
+    /// Throughput of a port's parsers, each with writers of its own, on an ideal memory: bounded by
+    /// one transfer and one step per cycle of each parser, and by one beat per cycle of the port,
+    /// in and out.
+    fn steps_per_cycle(&self, shape: Shape) -> f64 {
         let parser = self.bytes / (self.bytes / many(shape.width)).max(self.steps);
         let beat = many(shape.beat_bytes());
         let port = beat * (self.bytes / self.written.max(1.0)).min(1.0);
@@ -162,7 +166,7 @@ impl Load {
 /// Bytes of a scalar's text, without quotes.
 fn digits(kind: Kind, typical: Typical) -> f64 {
     match kind {
-        // As many as the type holds, at most.
+        // At most as many as the type holds.
         Kind::Int(_, bits) => typical.digits.min((f64::from(bits) * 2f64.log10()).ceil()),
         Kind::Float(_) | Kind::Decimal(..) => 2.0 * typical.digits,
         Kind::Time(form) if form.kind == "TimeStamp" => 20.0,
@@ -171,8 +175,9 @@ fn digits(kind: Kind, typical: Typical) -> f64 {
     }
 }
 
-/// Look-up tables of a packer for a kind of buffers, as [`Layout::counts`] has them, with so many rows of state: what mappings of `as_json_pack` for
-/// UltraScale+ by Yosys show, at beats of 16 and 64 bytes, within a quarter. The shift of a piece, and what it takes to hold more than one row.
+/// Look-up tables of a packer for a kind of buffer, as in [`Layout::counts`], with this many rows
+/// of state. Fitted to mappings of `as_json_pack` for UltraScale+ by Yosys at beats of 16 and 64
+/// bytes, within 25 %: the rotation of a piece, and the logic for more than one row.
 fn pack_luts(kind: usize, shape: Shape, rows: usize) -> f64 {
     if rows == 0 {
         return 0.0;
@@ -187,22 +192,23 @@ fn pack_luts(kind: usize, shape: Shape, rows: usize) -> f64 {
     bits * (of_bit + of_rows)
 }
 
-/// Of a set with rows for so many parsers.
+/// Of a set with rows for this many parsers.
 fn set_luts(layout: &Layout, shape: Shape, parsers: usize) -> f64 {
     let kinds = layout.counts.iter().enumerate();
     kinds.map(|(kind, count)| pack_luts(kind, shape, count * parsers)).sum()
 }
 
-/// Of the writers of a port, where each of several parsers has a set, and a queue of 32 beats behind it.
+/// Of the writers of a port, if each of several parsers has a set with a queue of 32 beats after
+/// it.
 fn own_luts(layout: &Layout, shape: Shape) -> f64 {
     // Distributed RAM has 14 bits of 32 rows in 8 tables.
     let queue = many(shape.beat_bytes() * 8 + 40) * 8.0 / 14.0;
     many(shape.parsers_at_port()) * (set_luts(layout, shape, 1) + queue)
 }
 
-/// The same, where they share one: a table picks a bit of three parsers.
+/// The same, if they share one: a table selects one bit among three parsers.
 fn shared_luts(layout: &Layout, shape: Shape) -> f64 {
-    /// Of `as_json_pkg::op_t`.
+    /// Bits of `as_json_pkg::op_t`.
     const OP_BITS: usize = 81;
     let parsers = shape.parsers_at_port();
     let picks = (shape.lanes() * 64 + OP_BITS) * parsers.div_ceil(3);
@@ -249,7 +255,7 @@ mod tests {
         let choice = Choice::new(&wide(), TWO);
         assert!(choice.shared && choice.steps < 0.9 && choice.luts > 1000.0, "{choice:?}");
         assert_eq!(choice.sets(TWO), 2);
-        // Three make more steps than one set takes.
+        // Three parsers make more steps than one set takes.
         let three = Shape { parsers: 3, ports: 1, width: 16, ..TWO };
         assert!(!Choice::new(&wide(), three).shared);
     }
@@ -257,9 +263,9 @@ mod tests {
     #[test]
     fn long_numbers_make_few_steps() {
         let battery = layout(Workload::BatteryU64.schema());
-        let steps = |typical| Load::of_record(&battery, TWO, typical).steps_a_cycle(TWO);
+        let steps = |typical| Load::of_record(&battery, TWO, typical).steps_per_cycle(TWO);
         let long = steps(Typical { digits: 20.0, ..TYPICAL });
-        // A number and its comma are 21 bytes, two parsers of eight bytes take 16 a cycle.
+        // A number and its comma are 21 bytes; two parsers of eight bytes take 16 per cycle.
         assert!((0.7..0.85).contains(&long), "{long}");
         assert!(steps(TYPICAL) > 1.0);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of a Parquet file → circuit: a converter of column chunks to Arrow buffers, as in the Parquet paper (Fig. 2) with a column
-//! decoder for every column.
+//! Columns of a Parquet file → circuit: a converter of column chunks to Arrow buffers, as in the
+//! Parquet paper (Fig. 2) with a column decoder for every column.
 //!
-//! What is generated is the top: a decoder for each column with what that column needs, the ports to memory that they share, and the
-//! registers. The decoders are `hdl/rtl/parquet`. Columns that repeat, and types that the circuit does not have, are refused by
-//! name. The file's footer is software's business.
+//! It generates the top: a decoder for each column with the features that the column needs, the
+//! shared memory ports, and the registers. The decoders are `hdl/rtl/parquet`. Repeated columns,
+//! and unsupported types, are refused by name. Software reads the file's footer.
 
 mod project;
 mod schema;
@@ -59,26 +59,26 @@ pub const LIBRARY: &[(&str, &str)] = &[
     hdl!("parquet/as_parquet_control.sv"),
 ];
 
-/// Columns of one circuit, at most: 3 buffers each, and the inputs of the register map.
+/// Maximum columns of one circuit: 3 buffers each, and the inputs of the register map.
 pub const COLUMNS_MAX: usize = 32;
 
-/// What a column's values are.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// 32 bits as stored: INT32, FLOAT.
     Bits32,
     /// 64 bits as stored: INT64, DOUBLE.
     Bits64,
-    /// BYTE_ARRAY, with 32-bit offsets. That text is UTF-8 is for software to check.
+    /// BYTE_ARRAY, with 32-bit offsets. Software checks that text is UTF-8.
     Bytes,
 }
 
-/// A column, and what its decoder can do.
+/// A column, and the features of its decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// Its path in the schema, dotted.
     pub path: String,
-    /// What its values are.
+    /// The type of its values.
     pub kind: Kind,
     /// Whether it has definition levels 0 and 1.
     pub nullable: bool,
@@ -93,7 +93,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column whose decoder can do all of it but compression.
+    /// A column whose decoder supports all encodings but no compression.
     pub fn new(path: impl Into<String>, kind: Kind, nullable: bool) -> Self {
         let path = path.into();
         Self { path, kind, nullable, plain: true, delta: true, dictionary: true, snappy: false }
@@ -113,18 +113,19 @@ impl Column {
     }
 }
 
-/// How much a circuit holds.
+/// The capacity of a circuit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Prefix of the generated modules, a SystemVerilog identifier.
     pub name: String,
-    /// Entries of a dictionary, at most: a power of two of 512 or more.
+    /// Maximum entries of a dictionary: a power of two of 512 or more.
     pub entries: u32,
-    /// Bytes of a dictionary of strings, at most: a power of two of 8,192 or more.
+    /// Maximum bytes of a dictionary of strings: a power of two of 8,192 or more.
     pub entry_bytes: u32,
-    /// Words of 64 levels of a page, at most: a power of two.
+    /// Maximum words of 64 levels of a page: a power of two.
     pub level_words: u32,
-    /// How far back Snappy may reach: a power of two of 8,192 or more. Encoders work in blocks of 65,536.
+    /// The history of Snappy, in bytes: a power of two of 8,192 or more. Encoders work in blocks of
+    /// 65,536.
     pub history_bytes: u32,
 }
 
@@ -143,17 +144,17 @@ impl Default for Options {
 /// A generated circuit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Design {
-    /// The module at the top.
+    /// The top module.
     pub top: String,
-    /// Name and text of the generated files, users behind what they use. They need [`LIBRARY`] before them.
+    /// Name and text of the generated files, dependencies first. They need [`LIBRARY`] before them.
     pub files: Vec<(String, String)>,
     /// Its registers.
     pub registers: RegisterMap,
-    /// The columns, an input each.
+    /// The columns, one input each.
     pub columns: Vec<Column>,
-    /// How much it holds.
+    /// Its capacity.
     pub options: Options,
-    /// What `schema_hash` reads as.
+    /// The value of the register `schema_hash`.
     pub schema_hash: u64,
 }
 
@@ -161,7 +162,8 @@ pub struct Design {
 ///
 /// # Errors
 ///
-/// No column, too many, one without an encoding; a name that is no identifier; a number that is out of range.
+/// No column, too many, one without an encoding; a name that is not an identifier; a number out of
+/// range.
 pub fn generate(columns: &[Column], options: &Options) -> Result<Design, Refusal> {
     check(columns, options)?;
     let schema_hash = hash(columns, options);
@@ -218,7 +220,7 @@ fn check(columns: &[Column], options: &Options) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// 64-bit FNV-1a of what the circuit is made of.
+/// 64-bit FNV-1a of the circuit's parameters.
 fn hash(columns: &[Column], options: &Options) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in format!("{columns:?}{options:?}").bytes() {
@@ -227,7 +229,7 @@ fn hash(columns: &[Column], options: &Options) -> u64 {
     hash
 }
 
-/// What its decoder can do, in words.
+/// The features of its decoder, in words.
 impl fmt::Display for Column {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

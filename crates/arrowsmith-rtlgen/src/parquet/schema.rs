@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An Arrow schema → the columns of a circuit for files that are written of it, whichever encodings their pages have.
+//! An Arrow schema → the columns of a circuit for files written with that schema, in any encoding.
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::{Column, Kind, Refusal};
 
-/// The columns of a circuit that reads every encoding it can, of chunks that are compressed with Snappy or not.
+/// The columns of a circuit that reads every encoding it supports, of chunks with Snappy
+/// compression or without.
 ///
 /// # Errors
 ///
-/// A field of a type that is stored in another way than Arrow has it, or that no circuit decodes: by its name.
+/// A field of a type whose stored form differs from Arrow's, or that no circuit decodes, with its
+/// name.
 pub fn columns_of_schema(schema: &Schema, snappy: bool) -> Result<Vec<Column>, Refusal> {
     let column = |field: &Field| -> Result<Column, Refusal> {
         let kind = kind(field.data_type())
@@ -19,7 +21,7 @@ pub fn columns_of_schema(schema: &Schema, snappy: bool) -> Result<Vec<Column>, R
     schema.fields().iter().map(|field| column(field)).collect()
 }
 
-/// What the values of a type are in a file, where they are the same bits as in Arrow.
+/// The kind of a type's values in a file, if they have the same bits as in Arrow.
 fn kind(data_type: &DataType) -> Result<Kind, String> {
     Ok(match data_type {
         DataType::Int32 | DataType::UInt32 | DataType::Float32 | DataType::Date32 => Kind::Bits32,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is generated, and what is refused; the example in `hdl/examples`.
+//! Generated text, refusals, and the example in `hdl/examples`.
 
 use std::path::Path;
 
@@ -105,7 +105,7 @@ fn a_project_has_what_tools_expect() {
     assert!(shell.1.contains("output logic [63:0] m_axi_gmem_awaddr"), "{}", shell.1);
 }
 
-/// The table of faults is that of the package.
+/// The table of faults matches the package.
 #[test]
 fn faults_are_those_of_the_circuit() {
     let package = LIBRARY.iter().find(|(path, _)| path.ends_with("as_parquet_pkg.sv")).unwrap().1;

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The registers of a JSON circuit.
 //!
-//! What the host sets can be written only, and buffers are kept by the circuit, in RAM: their words would be most of the registers otherwise.
+//! The host's settings are write-only, and the circuit keeps buffer words in RAM: both would
+//! otherwise be most of the registers.
 
 use super::{Access, BUFFER_BASE, INPUT_BASE, Register, RegisterMap, Shape, identity, one};
 
-/// 1 was a map that was written by hand.
+/// Version 1 was a hand-written map.
 const VERSION: u64 = 2;
 
 pub(super) fn map(shape: &Shape) -> RegisterMap {
-    let commands = vec![("start", "begin, with the inputs and buffers as they are set")];
+    let commands = vec![("start", "start, with the inputs and buffers as set")];
     let flags = vec![
-        ("busy", "works"),
-        ("done", "has ended since the last start, and every write is answered"),
-        ("error", "ended with an error; what is in the buffers is worth nothing"),
+        ("busy", "running"),
+        ("done", "has ended since the last start, and every write has its response"),
+        ("error", "ended with an error; the content of the buffers is invalid"),
     ];
     let mut registers = identity(shape, VERSION);
     registers.extend([
         one("control", 0x18, 32, Access::Command(commands), "commands"),
-        one("status", 0x1c, 32, Access::Flags(flags), "where it stands"),
+        one("status", 0x1c, 32, Access::Flags(flags), "the state"),
         one(
             "error_code",
             0x20,
@@ -40,28 +41,28 @@ pub(super) fn map(shape: &Shape) -> RegisterMap {
             0x60,
             32,
             Access::Setting(1),
-            "bit 0: a key that the schema does not have is a fault",
+            "bit 0: a key that is not in the schema is a fault",
         ),
-        one("record_bytes_max", 0x64, 32, Access::Setting(32), "longest record"),
+        one("record_bytes_max", 0x64, 32, Access::Setting(32), "maximum bytes of a record"),
         one(
             "depth_max",
             0x68,
             32,
             Access::Setting(16),
-            "deepest nesting inside values that are skipped, to 63",
+            "maximum nesting depth inside skipped values, up to 63",
         ),
     ]);
     let (inputs, buffers) = (shape.inputs.len(), shape.buffers.len());
     for (name, offset, bits, count, access, doc) in [
-        ("input_address", INPUT_BASE, 64, inputs, Access::Setting(64), "where the text is"),
-        ("input_length", INPUT_BASE + 0x08, 32, inputs, Access::Setting(32), "its bytes"),
+        ("input_address", INPUT_BASE, 64, inputs, Access::Setting(64), "address of the text"),
+        ("input_length", INPUT_BASE + 0x08, 32, inputs, Access::Setting(32), "bytes of the text"),
         (
             "input_fault",
             INPUT_BASE + 0x0c,
             32,
             inputs,
             Access::Status(8),
-            "0, or why a record was not taken: see the table of faults",
+            "0, or the fault of the record that was not taken: see the table of faults",
         ),
         (
             "input_position",
@@ -69,7 +70,7 @@ pub(super) fn map(shape: &Shape) -> RegisterMap {
             64,
             inputs,
             Access::Status(64),
-            "where it stopped: byte of the text, counted from the beat that it begins in",
+            "where it stopped: byte offset, counted from the first beat of the text",
         ),
         (
             "input_rows",
@@ -85,7 +86,7 @@ pub(super) fn map(shape: &Shape) -> RegisterMap {
             64,
             buffers,
             Access::Window,
-            "where the buffer is, at a whole beat",
+            "address of the buffer, beat-aligned",
         ),
         (
             "buffer_capacity",
@@ -93,7 +94,7 @@ pub(super) fn map(shape: &Shape) -> RegisterMap {
             32,
             buffers,
             Access::Window,
-            "its bytes, whole beats",
+            "bytes of the buffer, full beats",
         ),
     ] {
         registers.push(Register { name, offset, bits, count, access, doc });

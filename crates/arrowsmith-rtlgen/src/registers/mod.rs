@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The registers of a circuit, described once: what the circuit, its drivers and its document are written from.
+//! The registers of a circuit, described once: the source of the circuit's module, its drivers and
+//! its document.
 //!
-//! Registers are words of 32 bits at byte addresses of 16 bits; a value of 64 bits is two of them, the low one first. Inputs and buffers
-//! have blocks of their own, one behind the other. The C++ driver of the simulation reads the same addresses
-//! (`cpp/as_converter_registers.hpp` and `cpp/as_json_registers.hpp` of `arrowsmith-engine-rtl`, which a test keeps equal to [`RegisterMap::c_header`]). It
-//! holds no state and touches no device.
+//! Registers are 32-bit words at 16-bit byte addresses; a 64-bit value is two of them, the low one
+//! first. Inputs and buffers have blocks of their own, one after another. The C++ driver of the
+//! simulation reads the same addresses (`cpp/as_converter_registers.hpp` and
+//! `cpp/as_json_registers.hpp` of `arrowsmith-engine-rtl`, which a test keeps equal to
+//! [`RegisterMap::c_header`]). It holds no state and accesses no device.
 
 mod json;
 mod software;
@@ -14,37 +16,37 @@ mod tests;
 
 /// Bits of an address.
 pub const ADDRESS_BITS: u32 = 16;
-/// "ARSM", what a converter says it is.
+/// "ARSM", the identity of a converter.
 pub const IDENTITY: u32 = 0x4d53_5241;
-/// Where the blocks of the inputs begin.
+/// Address of the inputs' first block.
 pub const INPUT_BASE: u32 = 0x1000;
-/// Where the blocks of the buffers begin.
+/// Address of the buffers' first block.
 pub const BUFFER_BASE: u32 = 0x2000;
 /// Bytes of a block.
 pub const BLOCK_BYTES: u32 = 0x20;
-/// Inputs that fit, at most.
+/// Maximum number of inputs.
 pub const INPUTS_MAX: usize = 128;
-/// Buffers that fit, at most.
+/// Maximum number of buffers.
 pub const BUFFERS_MAX: usize = 1024;
 
-/// What a register is to both sides.
+/// How host and circuit access a register.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// The host reads what is fixed.
+    /// The host reads a constant.
     Constant(u64),
     /// Each bit that the host writes as one is a pulse of one cycle: name and meaning.
     Command(Vec<(&'static str, &'static str)>),
-    /// Each bit is a line of the circuit: name and meaning.
+    /// Each bit is a signal of the circuit: name and meaning.
     Flags(Vec<(&'static str, &'static str)>),
-    /// The host writes and reads it, the circuit sees it.
+    /// The host writes and reads it, the circuit reads it.
     Control,
-    /// The host writes it, the circuit sees so many bits of it. Not known until it was written.
+    /// The host writes it, the circuit reads this many bits of it. Undefined until it is written.
     Setting(u32),
-    /// Words of a buffer's block that the circuit keeps itself: writes are handed on as they come.
+    /// Words of a buffer's block that the circuit keeps itself: writes are passed on immediately.
     Window,
-    /// The circuit says it, in so many bits, the host reads it.
+    /// The circuit sets it, with this many bits, the host reads it.
     Status(u32),
-    /// Cycles since the last start in which a line of the circuit was high.
+    /// Cycles since the last start in which a signal of the circuit was high.
     Counter,
 }
 
@@ -53,15 +55,15 @@ pub enum Access {
 pub struct Register {
     /// Its name, in snake case; ports and constants are named after it.
     pub name: &'static str,
-    /// Byte address; of the first one where there are several.
+    /// Byte address; of the first one if there are several.
     pub offset: u32,
     /// 32 or 64.
     pub bits: u32,
-    /// How many there are, `BLOCK_BYTES` apart.
+    /// The number of them, `BLOCK_BYTES` apart.
     pub count: usize,
-    /// What it is to both sides.
+    /// How host and circuit access it.
     pub access: Access,
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
 }
 
@@ -70,39 +72,39 @@ pub struct Register {
 pub struct RegisterMap {
     /// Prefix of the generated module and of the constants: an identifier in lower case.
     pub name: String,
-    /// What each input is.
+    /// The content of each input.
     pub inputs: Vec<String>,
-    /// What each buffer is: the column's path and which of its buffers.
+    /// The content of each buffer: the column's path and which of its buffers.
     pub buffers: Vec<String>,
     /// All registers, by address.
     pub registers: Vec<Register>,
 }
 
-/// What the registers of a converter depend on.
+/// The parameters of a converter's registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     /// Prefix of the generated modules.
     pub name: String,
-    /// Hash of the schema, of what the circuit can do.
+    /// Hash of the schema and of the circuit's features.
     pub schema_hash: u64,
-    /// Parsers or columns that work side by side.
+    /// Parallel parsers or columns.
     pub units: u8,
     /// Bytes of a beat of memory.
     pub beat_bytes: u8,
     /// 1 JSON, 2 Parquet.
     pub format: u8,
-    /// What each input is.
+    /// The content of each input.
     pub inputs: Vec<String>,
-    /// What each buffer is.
+    /// The content of each buffer.
     pub buffers: Vec<String>,
 }
 
-/// A register of which there is one.
+/// A single register.
 fn one(name: &'static str, offset: u32, bits: u32, access: Access, doc: &'static str) -> Register {
     Register { name, offset, bits, count: 1, access, doc }
 }
 
-/// What every circuit says of itself.
+/// The registers that identify a circuit.
 fn identity(shape: &Shape, version: u64) -> Vec<Register> {
     let of_shape =
         u64::from(shape.units) | u64::from(shape.beat_bytes) << 8 | u64::from(shape.format) << 16;
@@ -123,26 +125,26 @@ fn identity(shape: &Shape, version: u64) -> Vec<Register> {
 }
 
 impl RegisterMap {
-    /// The registers of a converter. More than [`INPUTS_MAX`] inputs or [`BUFFERS_MAX`] buffers do not fit and are
-    /// for the caller to refuse.
+    /// The registers of a converter. The caller must refuse more than [`INPUTS_MAX`] inputs or
+    /// [`BUFFERS_MAX`] buffers.
     pub fn converter(shape: &Shape) -> Self {
         let commands = vec![
-            ("start", "begin, with the inputs and buffers as they are set"),
+            ("start", "start, with the inputs and buffers as set"),
             ("abort", "give up: no further write begins, and `done` follows"),
         ];
         let flags = vec![
-            ("busy", "works"),
-            ("done", "has ended since the last start, and every write is answered"),
+            ("busy", "running"),
+            ("done", "has ended since the last start, and every write has its response"),
             ("error", "ended with an error"),
         ];
         let mut registers = identity(shape, 1);
         registers.extend([
             one("control", 0x18, 32, Access::Command(commands), "commands"),
-            one("status", 0x1c, 32, Access::Flags(flags), "where it stands"),
+            one("status", 0x1c, 32, Access::Flags(flags), "the state"),
             one("error_code", 0x20, 32, Access::Status(8), "0 none; see the table of codes"),
-            one("error_unit", 0x24, 32, Access::Status(16), "parser or column that it is of"),
+            one("error_unit", 0x24, 32, Access::Status(16), "parser or column of the error"),
             one("error_position", 0x28, 64, Access::Status(64), "byte of that unit's input"),
-            one("rows", 0x40, 64, Access::Status(64), "rows that were converted"),
+            one("rows", 0x40, 64, Access::Status(64), "rows converted"),
             one("cycles", 0x48, 64, Access::Counter, "cycles of work"),
             one("stall_input", 0x50, 64, Access::Counter, "of them, waiting for input"),
             one(
@@ -154,23 +156,23 @@ impl RegisterMap {
             ),
         ]);
         let blocks = [
-            ("input_address", INPUT_BASE, Access::Control, "where the input is"),
-            ("input_length", INPUT_BASE + 8, Access::Control, "its bytes"),
+            ("input_address", INPUT_BASE, Access::Control, "address of the input"),
+            ("input_length", INPUT_BASE + 8, Access::Control, "bytes of the input"),
             (
                 "input_items",
                 INPUT_BASE + 16,
                 Access::Control,
-                "rows or values it has; 0: not known",
+                "rows or values of the input; 0: unknown",
             ),
-            ("input_rows", INPUT_BASE + 24, Access::Status(64), "rows that came of it"),
+            ("input_rows", INPUT_BASE + 24, Access::Status(64), "rows of the input converted"),
+            ("buffer_address", BUFFER_BASE, Access::Control, "address of the buffer, beat-aligned"),
             (
-                "buffer_address",
-                BUFFER_BASE,
+                "buffer_capacity",
+                BUFFER_BASE + 8,
                 Access::Control,
-                "where the buffer is, at a whole beat",
+                "bytes of the buffer, full beats",
             ),
-            ("buffer_capacity", BUFFER_BASE + 8, Access::Control, "its bytes, whole beats"),
-            ("buffer_length", BUFFER_BASE + 16, Access::Status(64), "bytes that were written"),
+            ("buffer_length", BUFFER_BASE + 16, Access::Status(64), "bytes written"),
         ];
         for (name, offset, access, doc) in blocks {
             let many = if offset < BUFFER_BASE { &shape.inputs } else { &shape.buffers };
@@ -184,7 +186,8 @@ impl RegisterMap {
         }
     }
 
-    /// The registers of a JSON circuit: an input is a parser's text. Bounds are those of [`RegisterMap::converter`].
+    /// The registers of a JSON circuit: an input is a parser's text. The bounds are those of
+    /// [`RegisterMap::converter`].
     pub fn json(shape: &Shape) -> Self {
         json::map(shape)
     }
@@ -204,7 +207,7 @@ impl RegisterMap {
         software::c_header(self)
     }
 
-    /// The document.
+    /// The document, in Markdown.
     pub fn markdown(&self) -> String {
         software::markdown(self)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the texts say of the registers agrees.
+//! The generated texts agree on the registers.
 
 use super::{Access, RegisterMap, Shape};
 
@@ -41,7 +41,7 @@ fn all_texts_have_all_registers() {
             assert!(rust.contains(&format!("pub const {name}: u32 = {offset};")), "{name}");
             assert!(c.contains(&format!("#define TRIP_{name} {offset}u")), "{name}");
             assert!(md.contains(&format!("| {} |", register.name)), "{name}");
-            // A window is one range, by its begin.
+            // A window is one range, given by its start.
             let window = register.access == Access::Window;
             assert!(window || sv.contains(&format!("16'h{:04x}", register.offset)), "{name}");
         }
@@ -53,6 +53,6 @@ fn all_texts_have_all_registers() {
     assert!(json.contains("16'h1024: input_address_q[96+:32] <= write_data;"));
     assert!(json.contains("16'h102c: read_data_q <= 32'(input_fault_i[8+:8]);"));
     assert!(json.contains("assign buffer_set_o   = write && write_address >= 16'h2000;"));
-    // What is set is not read back, what the circuit keeps has no register.
+    // Settings are not read back; words that the circuit keeps have no register.
     assert!(!json.contains("read_data_q <= input_address") && !json.contains("buffer_address"));
 }
