@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of a converter, over any Bus that reads and writes its registers: what a board would use, and what the simulation uses.
+// The driver of a converter, over any Bus that reads and writes its registers: for a board and for
+// the simulation.
 //
-// A Bus has `void write(uint32_t address, uint32_t value)` and `uint32_t read(uint32_t address)`. Addresses are those of the generated
-// header. It owns no memory, waits for nothing and throws nothing.
+// A Bus has `void write(uint32_t address, uint32_t value)` and `uint32_t read(uint32_t address)`.
+// Addresses are those of the generated header. It owns no memory, never waits and never throws.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte addresses of the registers that all converters have, in words of 32 bits; a value of 64 bits is two of them, the low one first. What
-// they mean is in the generated document of a circuit. A test keeps these equal to what the generator writes.
+// Byte addresses of the registers that all converters have, in 32-bit words; a 64-bit value is two
+// of them, the low one first. The generated document of a circuit describes them. A test keeps
+// these equal to the generator's output.
 #pragma once
 
 #define AS_CONVERTER_BLOCK_BYTES 0x20u

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is a converter's circuit: runs on standard input, outcomes on standard output, in the form of converter.rs.
+// A process that runs a converter's circuit: reads runs from standard input, writes outcomes to
+// standard output, in the form of converter.rs.
 //
-// Arguments: the fields of MemoryProfile, in order. A breach of AXI, a stray access or a circuit that hangs ends the process with a line on
-// standard error and status 3; the other side going away ends it quietly.
+// Arguments: the fields of MemoryProfile, in order. An AXI violation, a stray access or a hanging
+// circuit ends the process with a line on standard error and status 3; a closed pipe ends it
+// silently.
 #include <cstdio>
 #include <vector>
 
@@ -13,15 +15,15 @@ using namespace arrowsmith;
 
 namespace {
 
-// Cycles without a transfer to or from memory after which the circuit is held to hang.
+// Cycles without a memory transfer after which the circuit is considered hung.
 constexpr uint64_t kPatience = 100'000;
 
 using Driver = ConverterDriver<MemoryModel>;
 
-// Windows lie far apart, each with this much of the address space to itself.
+// Windows are far apart in the address space, each with this much for itself.
 constexpr uint32_t kWindowBits = 40;
 
-// One run; false if the other side went away.
+// One run; false if the pipe was closed.
 bool run(MemoryModel& model, Driver& driver, uint32_t inputs) {
     model.take_back_all();
     uint64_t windows = 0;
@@ -61,7 +63,7 @@ bool run(MemoryModel& model, Driver& driver, uint32_t inputs) {
     for (uint32_t i = 0; i < inputs; i++) give(driver.input_rows(i));
     for (uint32_t b = 0; b < buffers; b++) {
         const uint64_t length = driver.buffer_length(b);
-        if (length > buffer[b].size()) fail("says more bytes than the buffer has");
+        if (length > buffer[b].size()) fail("reports more bytes than the buffer has");
         give(length);
         std::fwrite(buffer[b].data(), 1, length, stdout);
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side of the object-graph circuit: what to write to its registers and what to read from them.
+// The host's side of the object-graph circuit: writes requests to its registers and reads answers
+// from them.
 //
-// A Bus has `void write(uint32_t address, uint32_t value)` and `uint32_t read(uint32_t address)` for the registers' 4 KiB: a mapped
-// PCIe window on a board, a simulated AXI4-Lite port in as_memory_model.hpp. The driver knows registers only: memory for
-// messages and regions is the caller's, addresses are those that the circuit sees.
+// A Bus has `void write(uint32_t address, uint32_t value)` and `uint32_t read(uint32_t address)`
+// for the registers' 4 KiB: a mapped PCIe window on a board, a simulated AXI4-Lite port in
+// as_memory_model.hpp. The driver knows registers only: the caller owns the memory of messages and
+// regions; addresses are those that the circuit sees.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,7 @@
 
 namespace arrowsmith {
 
-// Registers, by byte address; what they mean is in hdl/rtl/graph/as_graph_regs.sv.
+// Registers, by byte address; documented in hdl/rtl/graph/as_graph_regs.sv.
 enum GraphRegister : uint32_t {
     kIdentity = 0x000,
     kVersion = 0x004,
@@ -42,17 +44,18 @@ enum GraphRegister : uint32_t {
 
 constexpr uint32_t kGraphIdentity = 0x52475341;  // "ASGR"
 
-// What the circuit is asked: make objects of a message, in a region. The region begins at a multiple of a beat.
+// A request: make objects from a message, in a region. The region begins at a multiple of a beat.
 struct GraphRequest {
     uint64_t message = 0;  // address
     uint32_t length = 0;   // bytes
     bool header = false;   // the message begins with a header
     uint64_t region = 0;   // address
     uint32_t capacity = 0; // bytes
-    uint32_t tag = 0;      // comes back with the answer
+    uint32_t tag = 0;      // returned with the answer
 };
 
-// What it answers. The codes are those of docs/design/0004-object-graphs.md; 0 is good, 15 a refusal of the memory.
+// The answer. The codes are those of docs/design/0004-object-graphs.md; 0 is success, 15 a memory
+// error.
 struct GraphAnswer {
     uint32_t tag;
     uint32_t code;
@@ -67,21 +70,21 @@ class GraphDriver {
 public:
     explicit GraphDriver(Bus& bus) : bus_(bus) {}
 
-    // Whether the circuit is there and was generated for this layout.
+    // Whether the circuit is present and was generated for this layout.
     bool identify(uint64_t layout_hash) {
         uint64_t hash = bus_.read(kLayoutHashHigh);
         hash = hash << 32 | bus_.read(kLayoutHashLow);
         return bus_.read(kIdentity) == kGraphIdentity && bus_.read(kVersion) == 1 && hash == layout_hash;
     }
 
-    // Tells the circuit what objects of a class hold in a vtable pointer: once, before the first request.
+    // Sets the vtable pointer of a class's objects: once, before the first request.
     void set_vtable(uint32_t slot, uint64_t value) {
         bus_.write(kVtableSlot, slot);
         bus_.write(kVtableLow, static_cast<uint32_t>(value));
         bus_.write(kVtableHigh, static_cast<uint32_t>(value >> 32));
     }
 
-    // Queues a request, or says that there is no room: take an answer first.
+    // Queues a request, or returns false if the queue is full: take an answer first.
     bool submit(const GraphRequest& request) {
         if (bus_.read(kStatus) & 2) return false;
         bus_.write(kMessageLow, static_cast<uint32_t>(request.message));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is the circuit: requests on standard input, answers on standard output, in the form of graph/process.rs.
+// A process that runs the circuit: reads requests from standard input, writes answers to standard
+// output, in the form of graph/process.rs.
 //
-// Arguments: the fields of MemoryProfile, in order. Regions are filled with a pattern before each request, and
-// what lies behind the objects must still hold it afterwards. A breach of AXI, a stray access or a changed byte ends the process
-// with a line on standard error and status 3; the other side going away ends it quietly.
+// Arguments: the fields of MemoryProfile, in order. Regions are filled with a pattern before each
+// request, and the bytes after the objects must be unchanged afterwards. An AXI violation, a stray
+// access or a changed byte ends the process with a line on standard error and status 3; a closed
+// pipe ends it silently.
 #include <cstdio>
 #include <vector>
 
@@ -15,7 +17,7 @@ using namespace arrowsmith;
 namespace {
 
 constexpr uint8_t kPattern = 0xcd;
-// Cycles without an answer after which the circuit is held to hang.
+// Cycles without an answer after which the circuit is considered hung.
 constexpr uint64_t kPatience = 20'000'000;
 
 struct Job {
@@ -25,7 +27,7 @@ struct Job {
 };
 
 bool take_job(Job& job, uint32_t index) {
-    // Messages lie far apart in the circuit's address space, each at the alignment that was asked for.
+    // Messages are far apart in the circuit's address space, each at the requested alignment.
     uint32_t header = 0, misalignment = 0;
     auto& request = job.request;
     if (!take(request.length) || !take(header) || !take(misalignment) || !take(request.region) || !take(request.capacity)) {
@@ -85,9 +87,9 @@ int main(int argc, char** argv) {
             if (answer.tag != i) fail("answers in another order");
             const uint32_t bytes = answer.code == 0 ? answer.bytes : 0;
             const auto& region = jobs[i].region;
-            if (bytes > region.size()) fail("says more bytes than the region has");
+            if (bytes > region.size()) fail("reports more bytes than the region has");
             for (size_t at = bytes; at < region.size() && answer.code == 0; at++) {
-                if (region[at] != kPattern) fail("wrote behind the objects");
+                if (region[at] != kPattern) fail("wrote past the objects");
             }
             give(answer);
             std::fwrite(region.data(), 1, bytes, stdout);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bench of a generated JSON circuit: runs the records of sample.jsonl through it and compares what it writes with expected.txt, on an ideal memory, on
-// one that is slow and stalls by chance, and with a record that is none at the end.
+// The bench of a generated JSON circuit: runs the records of sample.jsonl through it and compares
+// its output with expected.txt, on an ideal memory, on a slow one with random stalls, and with an
+// invalid record at the end.
 //
-// Takes the folder of these files (`make` says it). expected.txt has for each parser a line with its bytes of the sample and its rows, and behind it a line for each of its
-// buffers: the bytes that must stand at its begin, in hexadecimal. Ends with status 1 at the first difference.
+// The argument is the folder of these files (set by `make`). expected.txt has for each parser a
+// line with its bytes of the sample and its rows, followed by a line for each of its buffers: the
+// expected first bytes, in hexadecimal. Ends with status 1 at the first difference.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -50,11 +52,11 @@ std::vector<Part> read_parts(const std::string& path, uint32_t buffers) {
     return parts;
 }
 
-// Windows lie far apart: the text's is the first, those of the buffers follow.
+// Windows are far apart: first the text's, then those of the buffers.
 constexpr uint64_t kText = uint64_t{1} << 40;
 constexpr uint64_t buffer_address(uint32_t buffer) { return uint64_t{2 + buffer} << 40; }
 
-// With `broken`, the last parser's records are followed by something else.
+// With `broken`, an invalid record follows the last parser's records.
 void run(const char* name, const MemoryProfile& profile, std::string text, std::vector<Part> parts, bool broken) {
     MemoryModel model(profile);
     JsonDriver driver(model);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side of a JSON circuit: what to write to its registers and what to read from them.
+// The host's side of a JSON circuit: writes its settings and reads its results.
 //
-// A Bus has `void write(uint32_t address, uint32_t value)` and `uint32_t read(uint32_t address)` for the registers' 64 KiB: a mapped PCIe
-// window on a board, a simulated AXI4-Lite port in as_memory_model.hpp. The driver knows registers only: memory for texts and
-// buffers is the caller's, addresses are those that the circuit sees.
+// A Bus has `void write(uint32_t address, uint32_t value)` and `uint32_t read(uint32_t address)`
+// for the registers' 64 KiB: a mapped PCIe window on a board, a simulated AXI4-Lite port in
+// as_memory_model.hpp. The driver knows registers only: the caller owns the memory of texts and
+// buffers; addresses are those that the circuit sees.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class JsonDriver {
 public:
     explicit JsonDriver(Bus& bus) : bus_(bus) {}
 
-    // Whether the circuit is there and was generated for this schema.
+    // Whether the circuit is present and was generated for this schema.
     bool identify(uint64_t schema_hash) {
         return bus_.read(AS_JSON_IDENTITY) == AS_JSON_IDENTITY_VALUE && bus_.read(AS_JSON_VERSION) == AS_JSON_VERSION_VALUE &&
                read64(AS_JSON_SCHEMA_HASH) == schema_hash;
@@ -36,7 +37,7 @@ public:
         bus_.write(AS_JSON_RECORD_BYTES_MAX, record_bytes_max);
         bus_.write(AS_JSON_DEPTH_MAX, depth_max);
     }
-    // A text for a parser: anywhere, whole records.
+    // A text for a parser: any address, complete records.
     void set_input(uint32_t parser, uint64_t address, uint32_t bytes) {
         const uint32_t block = parser * AS_JSON_BLOCK_BYTES;
         write64(AS_JSON_INPUT_ADDRESS + block, address);
@@ -50,7 +51,7 @@ public:
     }
     void start() { bus_.write(AS_JSON_CONTROL, AS_JSON_CONTROL_START); }
     bool done() { return bus_.read(AS_JSON_STATUS) & AS_JSON_STATUS_DONE; }
-    // 0: memory did what it should; 1: it refused something; 2: a buffer was too small.
+    // 0: success; 1: memory refused an access; 2: a buffer was too small.
     uint32_t error() { return bus_.read(AS_JSON_ERROR_CODE); }
     uint64_t cycles() { return read64(AS_JSON_CYCLES); }
     uint64_t starved() { return read64(AS_JSON_STARVED); }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is a JSON circuit: texts on standard input, buffers on standard output, in the form of json/process.rs.
+// A process that runs a JSON circuit: reads texts from standard input, writes buffers to standard
+// output, in the form of json/process.rs.
 //
-// Arguments: the fields of MemoryProfile, in order. A breach of AXI, a stray access or a circuit that hangs ends the process with a line
-// on standard error and status 3; the other side going away ends it quietly.
+// Arguments: the fields of MemoryProfile, in order. An AXI violation, a stray access or a hanging
+// circuit ends the process with a line on standard error and status 3; a closed pipe ends it
+// silently.
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -15,7 +17,7 @@ using namespace arrowsmith;
 
 namespace {
 
-// Memory that is taken as it is written.
+// Memory that is committed on first write.
 class Lazy {
 public:
     uint8_t* reserve(uint64_t bytes) {
@@ -34,7 +36,7 @@ private:
     uint64_t bytes_ = 0;
 };
 
-// Windows lie far apart: the text's is the first, those of the buffers follow.
+// Windows are far apart: first the text's, then those of the buffers.
 constexpr uint64_t kText = uint64_t{1} << 40;
 constexpr uint64_t buffer_address(uint32_t buffer) { return uint64_t{2 + buffer} << 40; }
 
@@ -72,7 +74,7 @@ int main(int argc, char** argv) {
         for (uint32_t p = 0; p < parsers; p++) {
             uint32_t begin = 0, size = 0;
             if (!take(begin) || !take(size)) return 0;
-            if (uint64_t{begin} + size > text.size()) fail("was asked to read what is not there");
+            if (uint64_t{begin} + size > text.size()) fail("was asked to read past the text");
             driver.set_input(p, kText + begin, size);
             bytes += size;
         }
@@ -83,7 +85,7 @@ int main(int argc, char** argv) {
             driver.set_buffer(b, buffer_address(b), capacity);
         }
         driver.start();
-        // A byte a hundred cycles is slower than anything.
+        // A timeout: every circuit takes more than a byte per hundred cycles.
         const uint64_t patience = model.cycles() + 100 * bytes + 1'000'000;
         for (uint32_t wait = 8; !driver.done(); wait = wait < 512 ? wait * 2 : wait) {
             for (uint32_t i = 0; i < wait; i++) model.tick();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A generated circuit under Verilator, with a memory behind it: cycle by cycle, strict about AXI4, fast enough for megabytes.
+// A generated circuit under Verilator, connected to a memory model: cycle by cycle, strict about
+// AXI4, fast enough for megabytes.
 //
-// Memory is what the user lends: windows of the circuit's address space, each over host memory. An access outside of them is
-// refused and remembered in `stray()`; nothing else of this process is ever touched. Latency, bandwidth and bursts on the way are
-// those of a profile; random stalls on every channel come from a seed. Breaches of AXI (a payload that changes while it is offered, a
-// burst over a 4 KiB border, a wrong `last`) are collected in `breaches()`.
+// The user lends memory: windows of the circuit's address space, each over host memory. An access
+// outside of them is refused and recorded in `stray()`; no other memory of this process is
+// accessed. Latency, bandwidth and outstanding bursts come from a profile; random stalls on every
+// channel come from a seed. AXI violations (an offered payload that changes, a burst over a 4 KiB
+// boundary, a wrong `last`) are collected in `breaches()`.
 //
-// A Bus for the drivers: reading and writing registers lets the clock run.
+// A Bus for the drivers: register accesses advance the clock.
 #pragma once
 
 #include <algorithm>
@@ -30,17 +32,17 @@
 
 namespace arrowsmith {
 
-// How the memory behaves: what memory.rs says, in its order.
+// The memory profile: the fields of memory.rs, in that order.
 struct MemoryProfile {
     uint64_t read_latency = 2;   // cycles from the address to the first beat
-    uint64_t write_latency = 2;  // cycles from the last beat to the answer
-    uint64_t read_rate = 0;      // bytes in 1000 cycles, 0 as many as the port takes
+    uint64_t write_latency = 2;  // cycles from the last beat to the response
+    uint64_t read_rate = 0;      // bytes per 1000 cycles, 0 for no limit
     uint64_t write_rate = 0;
-    uint64_t outstanding = 64;   // bursts each way of a port
-    uint64_t stall_percent = 0;  // of the cycles in which a channel pauses, each by chance
+    uint64_t outstanding = 64;   // outstanding bursts per direction and port
+    uint64_t stall_percent = 0;  // percentage of cycles in which a channel pauses, at random
     uint64_t seed = 1;
 
-    // From the arguments of a program; false if they are not seven.
+    // From the arguments of a program; false if there are not seven.
     bool parse(int argc, char** argv) {
         uint64_t* const fields[] = {&read_latency, &write_latency, &read_rate, &write_rate, &outstanding, &stall_percent, &seed};
         if (argc != 1 + static_cast<int>(std::size(fields))) return false;
@@ -49,7 +51,7 @@ struct MemoryProfile {
     }
 };
 
-// Ports to memory of the circuit, side by side in its signals. They share the bandwidth.
+// Memory ports of the circuit, concatenated in its signals. They share the bandwidth.
 #ifndef ARROWSMITH_PORTS
 #define ARROWSMITH_PORTS 1
 #endif
@@ -74,7 +76,8 @@ public:
     MemoryModel(const MemoryModel&) = delete;
     MemoryModel& operator=(const MemoryModel&) = delete;
 
-    // Writes which lines of the circuit ran so far, if it was compiled to count them: whoever started the process may end it at any time.
+    // Writes the line coverage of the circuit so far, if it was compiled with it: the parent may
+    // end the process at any time.
     void keep_coverage() const {
 #if VM_COVERAGE
         if (const char* const folder = std::getenv("ARROWSMITH_RTL_COVERAGE")) {
@@ -83,20 +86,21 @@ public:
 #endif
     }
 
-    // Lends the circuit `bytes` at `host`, as `address`. Windows must not overlap; one of no bytes is none.
+    // Lends the circuit `bytes` at `host`, as `address`. Windows must not overlap; an empty one is
+    // ignored.
     void lend(uint64_t address, void* host, uint64_t bytes, bool writable) {
         if (bytes == 0) return;
-        windows_.insert(behind(address), {address, static_cast<uint8_t*>(host), bytes, 0, writable});
+        windows_.insert(window_after(address), {address, static_cast<uint8_t*>(host), bytes, 0, writable});
     }
     void take_back_all() { windows_.clear(); }
-    // Bytes from the begin of the window at `address` to the end of the last byte that was written.
+    // Bytes from the start of the window at `address` to the end of the last byte written.
     uint64_t written(uint64_t address) {
-        const auto window = behind(address);
+        const auto window = window_after(address);
         return window == windows_.end() || window->address != address ? 0 : window->written;
     }
 
     uint64_t cycles() const { return cycles_; }
-    // The cycle of the last transfer on any channel of memory.
+    // The cycle of the last memory transfer on any channel.
     uint64_t last_transfer() const { return last_transfer_; }
     const std::string& stray() const { return stray_; }
     const std::vector<std::string>& breaches() const { return breaches_; }
@@ -184,14 +188,14 @@ private:
         bool set(uint32_t byte) const { return strobe[byte / 8] >> (byte % 8) & 1; }
         bool operator==(const Beat& other) const { return data == other.data && strobe == other.strobe && last == other.last; }
     };
-    // What was offered in the cycle before and not taken, and so must still be there.
+    // The payload offered in the previous cycle and not taken, which must not change.
     template <class Payload>
     struct Offered {
         bool held = false;
         Payload payload{};
     };
     using Place = typename std::vector<Window>::iterator;
-    // A port, and what is on its way there.
+    // A port and its outstanding bursts.
     struct Port {
         std::deque<Burst> reads;
         std::deque<Burst> writes;
@@ -218,9 +222,10 @@ private:
         return (z ^ (z >> 31)) % 100 < percent;
     }
 
-    // Bandwidth is a bucket of thousandths of bytes that fills every cycle and holds at most one burst; a rate of 0 has none.
+    // Bandwidth is a bucket of thousandths of bytes that is filled every cycle and holds at most
+    // one burst; a rate of 0 has none.
     static void fill(uint64_t& bucket, uint64_t rate) { bucket = std::min(bucket + rate, uint64_t{4096} * 1000); }
-    // Takes a beat out of it, if there is one.
+    // Takes a beat out of it, if it holds one.
     static bool spend(uint64_t& bucket, uint64_t rate) {
         if (rate == 0) return true;
         if (bucket < uint64_t{kBeatBytes} * 1000) return false;
@@ -228,7 +233,7 @@ private:
         return true;
     }
 
-    // A field of a port in a signal that holds those of all ports, the first one lowest.
+    // A field of a port in a signal that concatenates all ports, the first one lowest.
     template <class Field, class Signal>
     static Field get(const Signal& signal, uint32_t port) {
         Field field;
@@ -245,17 +250,18 @@ private:
         signal = static_cast<Signal>((signal & ~mask) | uint64_t{value} << (port * bits));
     }
 
-    // The first window that ends behind an address: they are in order.
-    Place behind(uint64_t address) {
+    // The first window that ends after an address: they are sorted.
+    Place window_after(uint64_t address) {
         return std::upper_bound(windows_.begin(), windows_.end(), address,
                                 [](uint64_t at, const Window& window) { return at < window.end(); });
     }
 
-    // The memory's outputs of this cycle, which depend on nothing that the circuit does in it.
+    // The memory's outputs of this cycle, which do not depend on the circuit's signals of this
+    // cycle.
     void drive() {
         fill(read_bucket_, profile_.read_rate);
         fill(write_bucket_, profile_.write_rate);
-        // The port behind the last one that had of the bandwidth comes first to it.
+        // The port after the last one served is first to get bandwidth.
         for (uint32_t i = 0, first = read_turn_; i < kPorts; i++) drive((first + i) % kPorts);
     }
 
@@ -266,7 +272,7 @@ private:
         set(top_->mem_aw_ready_i, number, 1,
             port.writes.size() + port.answers.size() < profile_.outstanding && !chance(pause));
         set(top_->mem_w_ready_i, number, 1, port.beats.size() < kBeatsMax && !chance(pause));
-        // An answer that is offered stays.
+        // An offered response stays.
         if (!port.read_offered) {
             port.read_offered = !port.reads.empty() && port.reads.front().due <= cycles_ && !chance(pause) &&
                                 spend(read_bucket_, profile_.read_rate);
@@ -287,13 +293,14 @@ private:
         std::array<uint8_t, kBeatBytes> beat;
         beat.fill(0xa5);
         bool any = false;
-        for (Place from = behind(address); from != windows_.end() && from->address < address + kBeatBytes; ++from) {
+        for (Place from = window_after(address); from != windows_.end() && from->address < address + kBeatBytes; ++from) {
             const uint64_t begin = std::max(address, from->address);
             const uint64_t end = std::min(address + kBeatBytes, from->end());
             std::memcpy(beat.data() + (begin - address), from->host + (begin - from->address), end - begin);
             any = true;
         }
-        // A beat of which nothing was lent is a stray; bytes around an input that is not aligned are not.
+        // A beat entirely outside the windows is a stray access; the bytes around an unaligned
+        // input are not.
         if (!any) stray("reads", address);
         std::memcpy(reinterpret_cast<uint8_t*>(&top_->mem_r_data_i) + number * kBeatBytes, beat.data(), kBeatBytes);
         set(top_->mem_r_resp_i, number, 2, any ? 0 : 2);
@@ -302,7 +309,7 @@ private:
     void sample() {
         if (!top_->rst_ni) return;
         for (uint32_t number = 0; number < kPorts; number++) sample(number);
-        // A beat of each port in turn: no port waits while another one has more than its share.
+        // One beat of each port in turn: no port waits while another has more than its share.
         for (bool any = true; any;) {
             any = false;
             for (uint32_t i = 0, first = write_turn_; i < kPorts; i++) any |= drain((first + i) % kPorts);
@@ -342,7 +349,8 @@ private:
         return beat;
     }
 
-    // Writes a beat, if there is one. Beats may come before the address of their burst; both are needed, and bandwidth.
+    // Writes a beat, if there is one. Beats may come before the address of their burst; both are
+    // needed, and bandwidth.
     bool drain(uint32_t number) {
         Port& port = ports_[number];
         if (port.beats.empty() || port.writes.empty() || !spend(write_bucket_, profile_.write_rate)) return false;
@@ -363,7 +371,7 @@ private:
     }
 
     bool store(uint64_t address, const Beat& beat) {
-        Place to = behind(address);
+        Place to = window_after(address);
         for (uint32_t i = 0; i < kBeatBytes; i++) {
             if (!beat.set(i)) continue;
             while (to != windows_.end() && to->end() <= address + i) ++to;
@@ -385,7 +393,8 @@ private:
         return {at.address, beats, due};
     }
 
-    // Whether a channel's payload is taken now. Payloads are looked at only where they have to stay.
+    // Whether a channel's payload is taken now. Payloads are checked only where they must not
+    // change.
     template <class Payload, class Look>
     bool hold(Offered<Payload>& offered, bool valid, bool ready, Look&& look, const char* channel) {
         if (offered.held && (!valid || !(look() == offered.payload))) breach(std::string(channel) + ": what was offered changed");

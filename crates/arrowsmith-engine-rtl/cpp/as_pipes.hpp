@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every process that is a circuit needs: numbers and bytes from standard input and to standard output, and a way to stop that says
-// why on standard error, with status 3. What they mean is said in the Rust module that speaks to the process.
+// Shared by every process that runs a circuit: numbers and bytes from standard input and to
+// standard output, and a function that stops with the reason on standard error and status 3. The
+// Rust module at the other end of the pipe documents the protocol.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace arrowsmith {
 
 inline bool take(void* to, size_t bytes) { return std::fread(to, 1, bytes, stdin) == bytes; }
 
-// False if the other side went away.
+// False if the pipe was closed.
 template <class T>
 bool take(T& value) {
     return take(&value, sizeof value);
@@ -30,7 +31,7 @@ void give(const T& value) {
     std::exit(3);
 }
 
-// Stops if the circuit broke a rule of AXI, or used memory that it was not lent.
+// Stops if the circuit violated AXI, or accessed memory that it was not lent.
 inline void check(const MemoryModel& model) {
     model.keep_coverage();
     if (!model.breaches().empty()) fail(model.breaches().front());

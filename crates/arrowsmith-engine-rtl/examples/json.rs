@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs a workload through its circuit, compares with the host's engine, and says how many bytes it took a cycle.
+//! Runs a workload through its circuit, compares with the host's engine, and prints the bytes per
+//! cycle.
 //!
-//!     cargo run --release -p arrowsmith-engine-rtl --example json -- WORKLOAD WIDTH [MAX_VALUES [BYTES [PARSERS]]]
+//!     cargo run --release -p arrowsmith-engine-rtl --example json -- WORKLOAD WIDTH [MAX_VALUES
+//!     [BYTES [PARSERS]]]
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The long suites of JSON circuits: random schemas with random and broken texts, the conformance suite, JSONTestSuite through the
-//! skipper, the numbers of `numbers-fxx`. Each is compared with the engine `cpu` or with what is expected.
+//! The long suites of JSON circuits: random schemas with random and broken texts, the conformance
+//! suite, JSONTestSuite through the skipper, the numbers of `numbers-fxx`. Each is compared with
+//! the engine `cpu` or with the expected result.
 //!
 //!     cargo run --release -p arrowsmith-engine-rtl --example json_schemas -- schemas COUNT
 //!     cargo run --release -p arrowsmith-engine-rtl --example json_schemas -- conformance [BEGIN]
 //!     cargo run --release -p arrowsmith-engine-rtl --example json_schemas -- corpora FOLDER
 //!
-//! Every schema is a circuit that is compiled; 20 of them take some minutes, the conformance suite has about fifty.
+//! Every schema is a circuit to compile; 20 of them take some minutes, the conformance suite has
+//! about fifty.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +29,7 @@ fn engine() -> RtlEngine {
     RtlEngine::new(Arc::new(CpuEngine::default()))
 }
 
-/// Whether the engines agree on a text; `false` where the circuit cannot be had with these options.
+/// Whether the engines agree on a text; `false` if the circuit does not support these options.
 fn same(
     rtl: &RtlEngine,
     plan: &Arc<Plan>,
@@ -37,7 +39,7 @@ fn same(
     let input = Input::split(&[text], Framing::Lines, Padding::None);
     let found = match observe(rtl, plan, options, &input) {
         Ok(found) => found,
-        // The schema alone is deeper than this limit, which a circuit does not take.
+        // The schema alone is deeper than this limit, which a circuit does not accept.
         Err(Error::Config(what)) if what.contains("depth_max") => return Ok(false),
         Err(error) => return Err(error.into()),
     };
@@ -48,7 +50,7 @@ fn same(
     }
 }
 
-/// Random schemas that circuits can have, each with the texts of its seed.
+/// Random schemas that circuits support, each with the texts of its seed.
 fn schemas(wanted: usize) -> Result<(), Failure> {
     let (mut done, mut seed, mut failed) = (0, 0_u64, 0);
     while done < wanted {
@@ -83,7 +85,8 @@ fn schemas(wanted: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every case of the conformance suite whose schema a circuit can have, or those whose names begin so. Each is told as it ends: all take an hour.
+/// Every case of the conformance suite whose schema a circuit supports, or those whose names have
+/// this prefix. Each is printed as it ends: all take an hour.
 fn conformance(begin: &str) -> Result<(), Failure> {
     let rtl = engine();
     let (mut passed, mut refused, mut failed, mut runs) = (0, 0, 0, 0);
@@ -112,7 +115,8 @@ fn conformance(begin: &str) -> Result<(), Failure> {
     }
 }
 
-/// Documents of JSONTestSuite as the value of a key that the schema does not have: the skipper reads them.
+/// Documents of JSONTestSuite as the value of a key that is not in the schema: the skipper reads
+/// them.
 fn documents(corpora: &Path) -> Result<(), Failure> {
     let schema = parse_schema("id: int64 not null")?;
     let plan = Arc::new(Plan::new(Arc::new(schema))?);
@@ -135,7 +139,8 @@ fn documents(corpora: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Numbers of `numbers-fxx`, as singles and doubles: the bits of the engine `cpu`, which has those of the vectors.
+/// Numbers of `numbers-fxx`, as singles and doubles, compared bit by bit with the engine `cpu`,
+/// which agrees with the test vectors.
 fn numbers(corpora: &Path) -> Result<(), Failure> {
     let schema = parse_schema("f: float32, d: float64")?;
     let plan = Arc::new(Plan::new(Arc::new(schema))?);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads a Parquet file through a generated circuit, row group by row group, and says what it took:
+//! Reads a Parquet file through a generated circuit, row group by row group, and prints the cycles:
 //!
-//!     cargo run --release -p arrowsmith-engine-rtl --example row_groups -- FILE [ideal|pcie3|opencapi3|pcie5] [MHz]
+//!     cargo run --release -p arrowsmith-engine-rtl --example row_groups -- FILE
+//!     [ideal|pcie3|opencapi3|pcie5] [MHz]
 //!
-//! Prints a line of JSON for each row group. `ARROWSMITH_VERILATOR` names a Verilator (`tools/hdl verilator`).
+//! Prints a line of JSON for each row group. `ARROWSMITH_VERILATOR` names a Verilator (`tools/hdl
+//! verilator`).
 
 use arrowsmith_engine_rtl::Verilator;
 use arrowsmith_engine_rtl::parquet::Engine;

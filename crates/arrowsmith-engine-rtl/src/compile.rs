@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sources → program, by Verilator and the C++ compiler, once for equal sources.
+//! Compiles sources to a program, by Verilator and the C++ compiler, once for equal sources.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,39 +9,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::RtlError;
 
-/// Programs that this process has begun to make: each has a folder of its own.
-static MADE: AtomicU64 = AtomicU64::new(0);
+/// Programs whose compilation this process has begun: each has a folder of its own.
+static STARTED: AtomicU64 = AtomicU64::new(0);
 
-/// A Verilator, and the folder that remembers what it made.
+/// A Verilator, and the cache folder of its programs.
 #[derive(Debug, Clone)]
 pub struct Verilator {
     program: PathBuf,
     cache: PathBuf,
-    /// Whether programs count which lines of a circuit run: they write them to the folder that this variable names.
+    /// Line coverage: if set, circuits are compiled with counters, and write them to the folder
+    /// that this variable names.
     coverage: bool,
     /// How much the C++ compiler optimizes, 0 to 3.
     optimize: u8,
 }
 
-/// Names the folder for what circuits covered.
+/// Names the folder for coverage data.
 const COVERAGE: &str = "ARROWSMITH_RTL_COVERAGE";
-/// How much the C++ compiler optimizes, 0 to 3: what runs short texts through many circuits is done earlier with less.
+/// How much the C++ compiler optimizes, 0 to 3: for short texts through many circuits, less is
+/// faster overall.
 const OPTIMIZE: &str = "ARROWSMITH_RTL_OPTIMIZE";
 
-/// What is compiled: named texts; SystemVerilog in order, packages first.
+/// The sources: named texts; SystemVerilog in order, packages first.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Sources {
     pub top: String,
     pub rtl: Vec<(String, String)>,
-    /// C++, headers and what is compiled.
+    /// C++: headers and sources.
     pub cpp: Vec<(String, String)>,
-    /// For the C++ compiler and its linker.
+    /// Flags of the C++ compiler and its linker.
     pub flags: Vec<String>,
-    /// Modules that are there many times: each is compiled once, and not anew for every place where it is.
+    /// Modules with many instances: each is compiled once, not once per instance.
     pub blocks: Vec<String>,
 }
 
-/// Where programs and other results of tools are kept: `ARROWSMITH_RTL_CACHE`, or else the user's cache folder.
+/// The folder of compiled programs and other results of tools: `ARROWSMITH_RTL_CACHE`, or else the
+/// user's cache folder.
 pub fn cache_folder() -> PathBuf {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     folder("ARROWSMITH_RTL_CACHE")
@@ -51,23 +54,23 @@ pub fn cache_folder() -> PathBuf {
 }
 
 impl Verilator {
-    /// The one that the variable `ARROWSMITH_VERILATOR` names, or else the one in the path. Programs are kept in
-    /// [`cache_folder`].
+    /// The Verilator that the variable `ARROWSMITH_VERILATOR` names, or else the one in the path.
+    /// Programs are kept in [`cache_folder`].
     ///
     /// # Errors
     ///
-    /// None that answers.
+    /// No working Verilator.
     pub fn find() -> Result<Self, RtlError> {
         let named = std::env::var_os("ARROWSMITH_VERILATOR");
         let program = PathBuf::from(named.unwrap_or_else(|| "verilator".into()));
         Self::at(program, cache_folder())
     }
 
-    /// The program at a path, keeping what it makes in a folder.
+    /// The Verilator at a path, with its programs kept in a folder.
     ///
     /// # Errors
     ///
-    /// It does not answer.
+    /// It does not run.
     pub fn at(program: PathBuf, cache: PathBuf) -> Result<Self, RtlError> {
         let coverage = std::env::var_os(COVERAGE).is_some();
         let optimize = match std::env::var(OPTIMIZE).as_deref() {
@@ -91,7 +94,7 @@ impl Verilator {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        // One that was unpacked rather than installed does not know where its own files are.
+        // An unpacked Verilator that is not installed does not find its own files.
         let root = self.program.parent().and_then(Path::parent);
         if let Some(root) = root.filter(|root| root.join("include/verilated.h").exists()) {
             command.env("VERILATOR_ROOT", root);
@@ -99,7 +102,7 @@ impl Verilator {
         command
     }
 
-    /// The program made of the sources, from the cache if it is there.
+    /// The program compiled from the sources, from the cache if it is there.
     pub(crate) fn compile(&self, sources: &Sources) -> Result<PathBuf, RtlError> {
         let counting = if self.coverage { "-coverage" } else { "" };
         let name = format!("{}-{:016x}-o{}{counting}", sources.top, sources.hash(), self.optimize);
@@ -108,11 +111,12 @@ impl Verilator {
         if program.exists() {
             return Ok(program);
         }
-        // Made aside and moved into place whole, so that others who compile the same are not disturbed.
+        // Compiled in a temporary folder and then renamed, so that others who compile the same
+        // sources are not disturbed.
         let name = format!(
             "making-{}-{}-{:016x}",
             std::process::id(),
-            MADE.fetch_add(1, Ordering::Relaxed),
+            STARTED.fetch_add(1, Ordering::Relaxed),
             sources.hash()
         );
         let aside = self.cache.join(name);
@@ -142,7 +146,8 @@ impl Verilator {
         command
             .current_dir(folder)
             .args(["--cc", "--exe", "--build", "-j", "2", "-O3", "--prefix", "Vobjects"])
-            // One file: the precompiled header that several would share does not work with every compiler.
+            // One file: the precompiled header that several would share does not work with every
+            // compiler.
             .args(["--output-split", "0"])
             .args(self.coverage.then_some("--coverage-line"))
             .args(["--top-module", &sources.top, "--Mdir", "obj", "-o", "run", "-CFLAGS"])
@@ -158,7 +163,8 @@ impl Verilator {
             .args(sources.rtl.iter().map(|(name, _)| name))
             .args(sources.cpp.iter().map(|(name, _)| name).filter(|name| name.ends_with(".cpp")));
         if !sources.blocks.is_empty() {
-            // Ready and valid of a block meet outside of it: what looks like a loop from there is none.
+            // Ready and valid of a block meet outside of it: this looks like a combinational loop
+            // and is none.
             command.args(["--hierarchical", "blocks.vlt", "-Wno-UNOPTFLAT"]);
         }
         if !sources.flags.is_empty() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Any converter with the common registers, compiled and run: inputs in, buffers out, cycles counted.
+//! Any converter with the common registers, compiled and run: inputs in, buffers out, cycles
+//! counted.
 //!
-//! The process that is the circuit is spoken to over pipes; all numbers are little-endian.
+//! It communicates with the circuit's process over pipes; all numbers are little-endian.
 //!
 //! | to it | bytes |
 //! |---|---|
@@ -37,20 +38,20 @@ pub struct Converter {
     schema_hash: u64,
 }
 
-/// A converter under power.
+/// A running converter.
 #[derive(Debug)]
 pub struct Session {
     process: Process,
 }
 
-/// What one unit reads.
+/// The input of one unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Rows or values in them, 0 if not known.
+    /// Rows or values in them, 0 if unknown.
     pub items: u64,
-    /// Low bits of the address where they lie, below 4096.
+    /// Low bits of their address, below 4096.
     pub misalignment: u32,
 }
 
@@ -65,12 +66,12 @@ pub struct Fault {
     pub position: u64,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The error, if there was one.
     pub fault: Option<Fault>,
-    /// Rows in all.
+    /// Rows in total.
     pub rows: u64,
     /// Cycles from start to done.
     pub cycles: u64,
@@ -80,16 +81,17 @@ pub struct Outcome {
     pub stall_output: u64,
     /// Rows of each input.
     pub input_rows: Vec<u64>,
-    /// What was written, each buffer to the last byte that was.
+    /// The bytes written to each buffer, up to the last one written.
     pub buffers: Vec<Vec<u8>>,
 }
 
 impl Converter {
-    /// Compiles a design, or takes it from the cache: `files` in order, packages first, the hardware library included.
+    /// Compiles a design, or takes it from the cache: `files` in order, packages first, including
+    /// the hardware library.
     ///
     /// # Errors
     ///
-    /// What Verilator or the C++ compiler refuses.
+    /// Errors of Verilator or the C++ compiler.
     pub fn compile(
         verilator: &Verilator,
         top: &str,
@@ -114,7 +116,7 @@ impl Converter {
     pub fn start(&self, memory: &MemoryProfile) -> Result<Session, RtlError> {
         let mut process = Process::start(&self.program, memory)?;
         let sent = process.to.write_all(&self.schema_hash.to_le_bytes());
-        sent.map_err(|_| process.last_words())?;
+        sent.map_err(|_| process.last_error())?;
         Ok(Session { process })
     }
 }
@@ -124,14 +126,14 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// A circuit that broke a rule or stopped; an error in the data is an [`Outcome`].
+    /// A circuit that violated AXI or stopped; an error in the data is an [`Outcome`].
     pub fn run(&mut self, inputs: &[Input<'_>], capacities: &[u64]) -> Result<Outcome, RtlError> {
         let wrong = inputs.iter().position(|input| input.misalignment > 4095);
         if let Some(index) = wrong {
-            return Err(RtlError::Request(index, "lies wrongly"));
+            return Err(RtlError::Request(index, "is misaligned"));
         }
         let done = self.send(inputs, capacities).and_then(|()| self.receive(inputs, capacities));
-        done.map_err(|_| self.process.last_words())
+        done.map_err(|_| self.process.last_error())
     }
 
     fn send(&mut self, inputs: &[Input<'_>], capacities: &[u64]) -> std::io::Result<()> {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs what `arrowsmith-rtlgen` generates: compiled by Verilator into a process of its own, cached, and spoken to
-//! over pipes.
+//! Runs what `arrowsmith-rtlgen` generates: compiled by Verilator into a process of its own,
+//! cached, and spoken to over pipes.
 //!
-//! A circuit under simulation reads and writes real memory of that process through a strict AXI model, under the
-//! driver code a board would use (`cpp/`), so that hardware is tested by the tests of the software. This crate needs a
-//! `verilator` when it is used ([`Verilator::find`]), not when it is built. It never decodes anything itself.
+//! A circuit under simulation reads and writes real memory of that process through a strict AXI
+//! model, under the driver code a board would use (`cpp/`), so that hardware is tested by the tests
+//! of the software. This crate needs a `verilator` when it is used ([`Verilator::find`]), not when
+//! it is built. It never decodes anything itself.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 pub use compile::{Verilator, cache_folder};
 pub use memory::{Interface, MemoryProfile};
 
-/// The C++ that is compiled with every circuit: its memory, and the pipes of a process that is one.
+/// The C++ that is compiled with every circuit: its memory model, and the pipes of its process.
 const MEMORY_MODEL: (&str, &str) =
     ("as_memory_model.hpp", include_str!("../cpp/as_memory_model.hpp"));
 const PIPES: (&str, &str) = ("as_pipes.hpp", include_str!("../cpp/as_pipes.hpp"));
@@ -31,15 +32,15 @@ const PIPES: (&str, &str) = ("as_pipes.hpp", include_str!("../cpp/as_pipes.hpp")
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RtlError {
-    /// There is no Verilator that works.
+    /// There is no working Verilator.
     NoVerilator(String),
-    /// Verilator or the C++ compiler refused; the end of what they said.
+    /// Verilator or the C++ compiler failed; the end of its output.
     Compile(String),
-    /// A file or the process could not be used.
+    /// A file or the process failed.
     Io(PathBuf, std::io::Error),
-    /// The circuit broke a rule: of AXI, of the memory it was lent, or of time. What the process said.
+    /// The circuit violated AXI, accessed memory it was not lent, or hung. The process's message.
     Broken(String),
-    /// A request that cannot be made: which, and why.
+    /// An invalid request: its index, and the reason.
     Request(usize, &'static str),
 }
 

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How the simulated memory behaves: latency, bandwidth and pauses, or those of the interfaces that the papers name. Ports of a circuit
-//! share the bandwidth.
+//! The simulated memory: latency, bandwidth and pauses, also of the interfaces in the papers. Ports
+//! of a circuit share the bandwidth.
 //!
-//! A profile is a model, not a measurement: rates are those of the link less its framing, latencies are typical of the link.
+//! A profile is a model, not a measurement: rates are those of the link less its framing, latencies
+//! are typical of the link.
 
-/// The memory behind a circuit, at its clock.
+/// The memory of a circuit, in its clock cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryProfile {
     /// Cycles from an address to its first beat.
     pub read_latency: u32,
-    /// Cycles from a last beat to the answer.
+    /// Cycles from a last beat to the response.
     pub write_latency: u32,
-    /// Bytes that can be read in 1000 cycles; 0: as many as the port takes.
+    /// Bytes that can be read per 1000 cycles; 0 for no limit.
     pub read_rate: u32,
-    /// Bytes that can be written in 1000 cycles; 0: as many as the port takes.
+    /// Bytes that can be written per 1000 cycles; 0 for no limit.
     pub write_rate: u32,
-    /// Bursts on the way, each way of a port.
+    /// Outstanding bursts per direction and port.
     pub outstanding: u32,
-    /// Of the cycles in which a channel pauses, each by chance.
+    /// Percentage of cycles in which a channel pauses, at random.
     pub stall_percent: u32,
-    /// Where chance begins.
+    /// Seed of the random pauses.
     pub seed: u64,
 }
 
@@ -28,11 +29,11 @@ pub struct MemoryProfile {
 pub struct Interface {
     /// Its name.
     pub name: &'static str,
-    /// Bytes of payload that it moves each way, in millions a second.
+    /// Payload rate per direction, in millions of bytes per second.
     pub megabytes_per_second: u32,
-    /// Nanoseconds of a read.
+    /// Read latency, nanoseconds.
     pub read_nanoseconds: u32,
-    /// Nanoseconds of a write that is answered.
+    /// Write latency up to the response, nanoseconds.
     pub write_nanoseconds: u32,
 }
 
@@ -61,14 +62,14 @@ impl Interface {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::PCIE3_X8, Self::OPENCAPI3, Self::PCIE5_X16];
 
-    /// GB a second of reading that it lets through, where so much is written for what is read.
+    /// GB per second of reading that it sustains, for this ratio of bytes written to bytes read.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a figure to be shown")]
     pub fn gb_per_s(&self, read: u64, written: u64) -> f64 {
         f64::from(self.megabytes_per_second) / 1e3 * (read as f64 / written.max(1) as f64).min(1.0)
     }
 
-    /// The memory behind it, at a clock in MHz.
+    /// The memory profile of the link at a clock in MHz.
     pub fn at(&self, megahertz: u32) -> MemoryProfile {
         let megahertz = megahertz.max(1);
         let cycles = |nanoseconds: u32| nanoseconds * megahertz / 1000;
@@ -86,7 +87,7 @@ impl Interface {
 }
 
 impl MemoryProfile {
-    /// A memory that takes and gives a beat a cycle, as near as block RAM: two cycles away.
+    /// A memory that takes and delivers a beat per cycle, with block RAM's latency: two cycles.
     pub const IDEAL: Self = Self {
         read_latency: 2,
         write_latency: 2,
@@ -97,12 +98,12 @@ impl MemoryProfile {
         seed: 1,
     };
 
-    /// One that pauses by chance: for tests.
+    /// A memory with random pauses, for tests.
     pub fn stalling(percent: u32, seed: u64) -> Self {
         Self { stall_percent: percent, seed, ..Self::IDEAL }
     }
 
-    /// As `as_memory_model.hpp` takes it.
+    /// The arguments of `as_memory_model.hpp`.
     pub(crate) fn arguments(&self) -> [String; 7] {
         [
             u64::from(self.read_latency),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet column chunks through a generated circuit: a row group in, a record batch out, with the cycles it took.
+//! Parquet column chunks through a generated circuit: a row group in, a record batch out, with the
+//! cycles it took.
 //!
-//! Software reads the footer and says what is decoded ([`columns`]); the circuit reads page headers, levels and values and writes Arrow's
-//! buffers; software puts arrays around them and checks that text is UTF-8. The same rows and errors as engine `cpu`, for the columns
-//! that a circuit has: others are refused by name, before anything is compiled.
+//! Software reads the footer and says what is decoded ([`columns`]); the circuit reads page
+//! headers, levels and values and writes Arrow's buffers; software puts arrays around them and
+//! checks that text is UTF-8. The same rows and errors as engine `cpu`, for the columns that a
+//! circuit has: others are refused by name, before anything is compiled.
 
 mod columns;
 mod each;
@@ -25,30 +27,31 @@ pub use each::{ColumnEngine, Counts};
 use crate::converter::{Converter, Fault, Input, Outcome, Session};
 use crate::{MemoryProfile, RtlError, Verilator};
 
-/// Bytes of all buffers of a row group, at most: a footer can promise any number of rows, and a dictionary can expand to any length.
+/// Bytes of all buffers of a row group, at most: a footer can promise any number of rows, and a
+/// dictionary can expand to any length.
 const CAPACITY_MAX: u64 = 1 << 31;
 
 /// What a circuit calls a full buffer.
 const CODE_CAPACITY: u32 = 2;
 
-/// Why a row group was not read.
+/// The reason a row group was not read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ParquetError {
-    /// The circuit cannot be made for these columns.
+    /// A circuit cannot be generated for these columns.
     Refused(Refusal),
-    /// The column chunk is not sound: what the circuit found, and in which column.
+    /// The column chunk is invalid: the circuit's fault, and the column.
     Data {
         /// The column's path.
         column: String,
         /// The row group.
         row_group: usize,
-        /// What, and where in the chunk.
+        /// The fault, and its offset in the chunk.
         fault: Fault,
     },
-    /// Text that is not UTF-8, or offsets that are not sound: what Arrow says.
+    /// Text that is not UTF-8, or invalid offsets: Arrow's message.
     Array(String, ArrowError),
-    /// The file's metadata is not sound.
+    /// The file's metadata is invalid.
     File(arrowsmith_core::Error),
     /// The circuit does not run.
     Rtl(RtlError),
@@ -91,12 +94,12 @@ impl From<arrowsmith_core::Error> for ParquetError {
     }
 }
 
-/// What a code of the register `error_code` means.
+/// The meaning of a code of the register `error_code`.
 pub fn meaning(code: u32) -> &'static str {
     arrowsmith_rtlgen::parquet::fault(code).unwrap_or("an unknown code")
 }
 
-/// What a row group took.
+/// The cost of a row group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Measured {
     /// Rows.
@@ -114,7 +117,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Counts what another run took, behind this one.
+    /// Adds the counts of another run, made after this one.
     pub fn add(&mut self, other: &Self) {
         self.rows += other.rows;
         self.input_bytes += other.input_bytes;
@@ -124,12 +127,12 @@ impl Measured {
         self.stall_output += other.stall_output;
     }
 
-    /// Bytes of column chunks a cycle.
+    /// Bytes of column chunks per cycle.
     pub fn input_bytes_a_cycle(&self) -> f64 {
         self.input_bytes as f64 / self.cycles.max(1) as f64
     }
 
-    /// Bytes of Arrow buffers a cycle.
+    /// Bytes of Arrow buffers per cycle.
     pub fn output_bytes_a_cycle(&self) -> f64 {
         self.output_bytes as f64 / self.cycles.max(1) as f64
     }
@@ -144,7 +147,7 @@ pub struct Engine {
     schema: SchemaRef,
 }
 
-/// An engine under power.
+/// A running circuit.
 #[derive(Debug)]
 pub struct Reader<'a> {
     engine: &'a Engine,
@@ -152,11 +155,11 @@ pub struct Reader<'a> {
 }
 
 impl Engine {
-    /// Generates and compiles the circuit for what a plan reads of a file.
+    /// Generates and compiles the circuit for the columns that a plan reads of a file.
     ///
     /// # Errors
     ///
-    /// Columns that a circuit does not have; what Verilator says.
+    /// Columns that a circuit does not support; errors of Verilator.
     pub fn new(
         verilator: &Verilator,
         file: &File,
@@ -171,7 +174,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// What Verilator says; a plan of other columns.
+    /// Errors of Verilator; a plan of other columns.
     pub fn of_design(
         verilator: &Verilator,
         design: Design,
@@ -187,12 +190,12 @@ impl Engine {
         Ok(Self { converter, design, leaves, schema: plan.schema.clone() })
     }
 
-    /// Generates and compiles the circuit for one column of a file, with all encodings, so that it serves every column of its kind; or
-    /// takes it from the cache.
+    /// Generates and compiles the circuit for one column of a file, with all encodings, so that it
+    /// serves every column of its kind; or takes it from the cache.
     ///
     /// # Errors
     ///
-    /// A column that a circuit does not have; what Verilator says.
+    /// A column that a circuit does not support; errors of Verilator.
     pub fn of_column(
         verilator: &Verilator,
         file: &File,
@@ -227,7 +230,7 @@ impl Engine {
     }
 }
 
-/// The library and the generated files, for a compiler.
+/// The library and the generated files, as a compiler's sources.
 pub fn sources(design: &Design) -> Vec<(String, String)> {
     let library = LIBRARY.iter().map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
     library.chain(design.files.iter().cloned()).collect()
@@ -238,7 +241,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     ///
-    /// Data that is not sound, a circuit that does not run.
+    /// Invalid data, a circuit that does not run.
     pub fn read(
         &mut self,
         file: &File,
@@ -258,7 +261,7 @@ impl Reader<'_> {
             .map(|(index, chunk)| Input {
                 bytes: chunk,
                 items: rows as u64,
-                // As in the file: chunks begin anywhere.
+                // As in the file: chunks begin at any address.
                 misalignment: u32::try_from(index * 1236 % 4096).unwrap_or(0),
             })
             .collect();
@@ -284,7 +287,8 @@ impl Reader<'_> {
             .map_err(|error| ParquetError::Array("of the batch".into(), error))
     }
 
-    /// Runs the circuit, with more room as long as a dictionary makes more bytes than the pages had.
+    /// Runs the circuit, with larger buffers while a dictionary makes more bytes than the pages
+    /// had.
     fn convert(
         &mut self,
         inputs: &[Input<'_>],
@@ -336,7 +340,7 @@ impl Reader<'_> {
             if column.kind == Kind::Bytes {
                 data = data.add_buffer(next());
             }
-            // Everything is checked, UTF-8 too; words need not lie as Arrow wants them.
+            // All invariants are checked, including UTF-8; words may be unaligned for Arrow.
             let data = data.align_buffers(true).build();
             let data = data.map_err(|error| ParquetError::Array(leaf.path.clone(), error))?;
             arrays.push(Arc::clone(&make_array(data)));

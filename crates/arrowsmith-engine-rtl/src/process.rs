@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process that is a circuit under power: started on a memory, spoken to over pipes, killed when it is dropped.
+//! The process of a running circuit: started on a memory, reached over pipes, killed when dropped.
 //!
-//! It knows numbers and bytes; what they mean is said where each kind of circuit is. Numbers are little-endian.
+//! It transfers numbers and bytes; the module of each kind of circuit documents its protocol.
+//! Numbers are little-endian.
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -13,9 +14,9 @@ use crate::{MemoryProfile, RtlError};
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
-    /// What it reads.
+    /// Its standard input.
     pub to: BufWriter<ChildStdin>,
-    /// What it answers.
+    /// Its standard output.
     pub from: BufReader<ChildStdout>,
 }
 
@@ -53,8 +54,8 @@ impl Process {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// What it said before it stopped.
-    pub fn last_words(&mut self) -> RtlError {
+    /// Its last message on standard error.
+    pub fn last_error(&mut self) -> RtlError {
         let _ = self.child.kill();
         let mut said = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {

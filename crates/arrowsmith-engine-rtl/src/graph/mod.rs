@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The object-graph circuit as a decoder: messages in, regions or errors out, with the cycles it took.
+//! The object-graph circuit as a decoder: messages in, regions or errors out, with the number of
+//! cycles.
 //!
-//! The same messages give the same regions and the same errors as the software readers; that is what
-//! docs/design/0004-object-graphs.md asks of all of them.
+//! The same messages give the same regions and the same errors as in the software readers, as
+//! docs/design/0004-object-graphs.md requires.
 
 mod process;
 
@@ -17,7 +18,7 @@ use crate::{MEMORY_MODEL, PIPES, RtlError, Verilator};
 
 pub use process::{Circuit, Session};
 
-/// The C++ of the simulation: for programs that link the model themselves.
+/// The C++ of the simulation, for programs that link the model themselves.
 pub const HEADERS: [(&str, &str); 2] =
     [("as_graph_driver.hpp", include_str!("../../cpp/as_graph_driver.hpp")), MEMORY_MODEL];
 
@@ -33,49 +34,51 @@ pub struct Request<'a> {
     pub header: bool,
     /// The message's address, modulo a beat: 0 to 63.
     pub misalignment: u32,
-    /// The region's address, for which pointers are made. The circuit wants a multiple of a beat.
+    /// The region's address, which pointers are made for: a multiple of a beat.
     pub region: u64,
-    /// The region's capacity in bytes; 256 MiB at most. Regions of one run must not overlap.
+    /// The region's capacity in bytes; at most 256 MiB. Regions of one run must not overlap.
     pub capacity: u32,
 }
 
-/// What the circuit made of a request.
+/// The circuit's answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The objects, as they are to lie at the region's address; or why not.
+    /// The objects, as they would be at the region's address; or the error.
     pub region: Result<Vec<u8>, WireError>,
-    /// How many objects the message has, as far as it was understood.
+    /// The number of objects in the message, as far as it was read.
     pub objects: u32,
-    /// Cycles from taking up the request to the answer of the last write.
+    /// Cycles from accepting the request to the response of the last write.
     pub cycles: u32,
 }
 
-/// What came of requests that were submitted back to back.
+/// The result of requests that were submitted back to back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// Answers, in the order of the requests.
     pub answers: Vec<Answer>,
-    /// Cycles of it all, from writing the first request's registers to reading the last answer's.
+    /// Total cycles, from writing the first request's registers to reading the last answer's.
     pub cycles: u64,
 }
 
 impl Verilator {
-    /// Compiles a design into a circuit that can be started; at once if that was done before.
+    /// Compiles a design into a circuit that can be started; returns immediately if it is in the
+    /// cache.
     ///
     /// # Errors
     ///
-    /// What Verilator, the C++ compiler or the file system say.
+    /// Errors of Verilator, the C++ compiler or the file system.
     pub fn circuit(&self, design: &Design, layout: &Layout) -> Result<Circuit, RtlError> {
         let program = self.program(design, &SERVE, &[])?;
         Ok(Circuit::new(program, layout))
     }
 
-    /// Compiles a program of the caller's that has the circuit in it, on a memory as `as_memory_model.hpp` has it: C++ files by name and
-    /// text, one of them with a `main`; flags for compiler and linker.
+    /// Compiles a program of the caller's that contains the circuit and the memory of
+    /// `as_memory_model.hpp`: C++ files by name and text, one of them with a `main`; flags for
+    /// compiler and linker.
     ///
     /// # Errors
     ///
-    /// What Verilator, the C++ compiler or the file system say.
+    /// Errors of Verilator, the C++ compiler or the file system.
     pub fn program(
         &self,
         design: &Design,

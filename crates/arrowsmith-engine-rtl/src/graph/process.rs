@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process that is the circuit, and what is said to it over pipes. All numbers are little-endian.
+//! The circuit's process, and its protocol over pipes. All numbers are little-endian.
 //!
 //! | to it | bytes |
 //! |---|---|
@@ -21,10 +21,11 @@ use super::{Answer, Request, Run};
 use crate::process::Process;
 use crate::{MemoryProfile, RtlError};
 
-/// Bytes that a region may have, at most.
+/// Maximum bytes of a region.
 const CAPACITY_MAX: u32 = 256 << 20;
 
-/// Requests that are sent in one go: what they are answered with is read before more is sent, so that no pipe fills up.
+/// Requests sent in one batch: their answers are read before more are sent, so that no pipe fills
+/// up.
 const REQUESTS_MAX: usize = 4_096;
 
 /// A compiled circuit.
@@ -35,7 +36,7 @@ pub struct Circuit {
     slots: usize,
 }
 
-/// A circuit under power: vtable pointers are set.
+/// A running circuit with its vtable pointers set.
 #[derive(Debug)]
 pub struct Session {
     process: Process,
@@ -46,7 +47,8 @@ impl Circuit {
         Self { program, layout_hash: layout.wire_hash(), slots: layout.slots() }
     }
 
-    /// Starts the circuit on a memory, with the vtable pointers of the program that will use the objects, one a slot.
+    /// Starts the circuit on a memory, with the vtable pointers of the program that will use the
+    /// objects, one per slot.
     ///
     /// # Errors
     ///
@@ -63,7 +65,7 @@ impl Circuit {
         hello.extend(u32::try_from(vtables.len()).unwrap_or(u32::MAX).to_le_bytes());
         hello.extend(vtables.iter().flat_map(|value| value.to_le_bytes()));
         let sent = process.to.write_all(&hello).and_then(|()| process.to.flush());
-        sent.map_err(|_| process.last_words())?;
+        sent.map_err(|_| process.last_error())?;
         Ok(Session { process })
     }
 }
@@ -73,7 +75,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// A request that cannot be made; a circuit that broke a rule or stopped.
+    /// An invalid request; a circuit that violated AXI or stopped.
     pub fn run(&mut self, requests: &[Request<'_>]) -> Result<Run, RtlError> {
         let mut run = Run { answers: Vec::with_capacity(requests.len()), cycles: 0 };
         for (index, request) in requests.iter().enumerate() {
@@ -83,13 +85,13 @@ impl Session {
             if u32::try_from(request.message.len()).is_err() || request.misalignment > 63 {
                 return Err(RtlError::Request(
                     index,
-                    "has a message that is too long or lies wrongly",
+                    "has a message that is too long or misaligned",
                 ));
             }
         }
         for some in requests.chunks(REQUESTS_MAX) {
             let done = self.send(some).and_then(|()| self.receive(some, &mut run));
-            done.map_err(|_| self.process.last_words())?;
+            done.map_err(|_| self.process.last_error())?;
         }
         Ok(run)
     }

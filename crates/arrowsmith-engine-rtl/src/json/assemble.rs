@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The circuit's buffers as Arrow arrays: cuts them to the rows that are complete, and checks what Arrow wants to be true.
+//! The circuit's buffers as Arrow arrays: truncates them to the complete rows, and checks Arrow's
+//! invariants.
 //!
-//! Nothing is decoded here. Buffers are used as they are; only types that differ from what the circuit writes in the width of
-//! offsets (large strings and lists) or in their arrangement (views) are rewritten.
+//! It decodes nothing. Buffers are used as they are; only types that differ from the circuit's
+//! output in the width of offsets (large strings and lists) or in their layout (views) are
+//! rewritten.
 
 use std::sync::Arc;
 
@@ -17,14 +19,14 @@ use arrow_schema::{DataType, FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_rtlgen::json::{Kind, Layout, Row, is_outer};
 
-/// Buffers of one parser, and what they mean.
+/// Buffers of one parser, and their layout.
 pub(super) struct Assemble<'a> {
     layout: &'a Layout,
     buffers: &'a [Buffer],
 }
 
 impl<'a> Assemble<'a> {
-    /// `buffers` are those of one parser, in the order of their numbers.
+    /// `buffers` are those of one parser, in order of their numbers.
     pub(super) fn new(layout: &'a Layout, buffers: &'a [Buffer]) -> Self {
         Self { layout, buffers }
     }
@@ -36,13 +38,13 @@ impl<'a> Assemble<'a> {
         Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
     }
 
-    /// A buffer of a class, of at least so many bytes.
+    /// A buffer of a class, of at least this many bytes.
     fn buffer(&self, class: usize, number: Option<usize>, bytes: usize) -> Result<Buffer> {
         let before: usize = self.layout.counts[..class].iter().sum();
         let buffer = number.and_then(|number| self.buffers.get(before + number));
         match buffer.filter(|buffer| buffer.len() >= bytes) {
             Some(buffer) => Ok(buffer.slice_with_length(0, bytes)),
-            None => Err(broken("wrote less than it said")),
+            None => Err(broken("wrote less than it reported")),
         }
     }
 
@@ -159,7 +161,7 @@ fn wide(offsets: &OffsetBuffer<i32>) -> OffsetBuffer<i64> {
     OffsetBuffer::new(offsets.iter().map(|&offset| i64::from(offset)).collect())
 }
 
-/// The circuit is not what it should be.
+/// The circuit is broken.
 pub(super) fn broken(what: &str) -> Error {
     std::io::Error::other(format!("the circuit {what}")).into()
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Chunks through a circuit: what it takes becomes a batch, the record it does not take goes to the host's engine, and on.
+//! Decodes chunks by a circuit: what it takes becomes a batch; a record that it does not take goes
+//! to the host's engine, and the circuit continues after it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,11 +17,12 @@ use super::assemble::{Assemble, broken};
 use super::process::{Limits, Session};
 use super::{Counts, Statistics};
 
-/// Bytes of text in one run, about: buffers are sized for it. For each parser that may be more than its share of it.
+/// Approximate bytes of text in one run: buffers are sized for it. A parser may get more than its
+/// share.
 const RUN_BYTES: usize = 4 << 20;
 const PARSER_BYTES: usize = 1 << 20;
 
-/// Deepest nesting that the circuit's skipper can hold.
+/// The deepest nesting that the circuit's skipper supports.
 const SKIP_DEPTH: usize = 63;
 
 pub(super) struct RtlDecoder {
@@ -34,7 +36,7 @@ pub(super) struct RtlDecoder {
     rows: usize,
 }
 
-/// A text in the circuit's memory: lines, whole, and where they stand in their source.
+/// A text in the circuit's memory: complete lines, and their offsets in the source.
 struct Lines<'a> {
     text: &'a [u8],
     position: Position,
@@ -78,7 +80,7 @@ impl RtlDecoder {
         self.done.push(batch);
     }
 
-    /// Decodes lines, the last of which may lack its end.
+    /// Decodes lines, the last of which may lack its line feed.
     fn lines(&mut self, lines: &Lines<'_>, report: &mut Report) -> Result<()> {
         let text = lines.text;
         let end: &[u8] = if text.ends_with(b"\n") { b"" } else { b"\n" };
@@ -87,7 +89,7 @@ impl RtlDecoder {
             .map_err(|_| Error::Config("a record of more than 4 GiB".to_owned()))?;
         let mut fresh = Some(&pieces[..]);
         let mut parts = split(text, 0..all, self.session.parsers);
-        // Parts one after the other; what the parsers behind a fault made is right all the same.
+        // Parts in order; the output of the parsers after a fault is valid too.
         while parts.iter().any(|part| !part.is_empty()) {
             let capacities = self.capacities(&parts);
             let run = self.session.run(fresh.take(), self.limits, &parts, &capacities);
@@ -122,7 +124,7 @@ impl RtlDecoder {
                 } else {
                     // The record that it did not take.
                     let line = skip_lines(text, part.start as usize..part.end as usize, rows);
-                    self.hand_back(lines, line.clone(), report)?;
+                    self.decode_line_on_host(lines, line.clone(), report)?;
                     u32::try_from(line.end + 1).unwrap_or(u32::MAX).min(all)
                 };
                 self.statistics.add(Counts {
@@ -131,7 +133,8 @@ impl RtlDecoder {
                     ..Counts::default()
                 });
                 if answer.fault != 0 && taken < all {
-                    // What follows is cut anew; parts behind are repeated, so that rows stay in order.
+                    // The text after it is split again; later parts are repeated, so that rows stay
+                    // in order.
                     again = Some(taken..all);
                     break;
                 }
@@ -145,7 +148,7 @@ impl RtlDecoder {
     }
 
     /// Reads a record with the host's engine.
-    fn hand_back(
+    fn decode_line_on_host(
         &mut self,
         lines: &Lines<'_>,
         line: Range<usize>,
@@ -162,31 +165,32 @@ impl RtlDecoder {
         let end = (line.end + 1).min(text.len());
         let bytes = &text[line.start..end];
         let chunk = Chunk { bytes, len: bytes.len(), framing: Framing::Lines, position };
-        self.host_reads(&chunk, report)
+        self.decode_on_host(&chunk, report)
     }
 
-    fn host_reads(&mut self, chunk: &Chunk<'_>, report: &mut Report) -> Result<()> {
-        let said = self.host.decode(chunk);
+    fn decode_on_host(&mut self, chunk: &Chunk<'_>, report: &mut Report) -> Result<()> {
+        let decoded = self.host.decode(chunk);
         if let Some(batch) = self.host.flush()? {
             self.keep(batch);
         }
-        let said = said?;
-        report.records += said.records;
-        report.rejects.extend(said.rejects);
+        let decoded = decoded?;
+        report.records += decoded.records;
+        report.rejects.extend(decoded.rejects);
         Ok(())
     }
 
-    /// Reads a whole chunk with the host's engine: of records that do not stand one a line, which the circuit cannot tell apart.
-    fn by_host(&mut self, chunk: &Chunk<'_>, report: &mut Report) -> Result<()> {
+    /// Reads a complete chunk with the host's engine: records that are not one per line, which the
+    /// circuit cannot separate.
+    fn decode_chunk_on_host(&mut self, chunk: &Chunk<'_>, report: &mut Report) -> Result<()> {
         let rows = self.rows;
-        let said = self.host_reads(chunk, report);
-        // Of a record that ends the call no row is left.
-        let read = report.records.max((self.rows - rows) as u64 + u64::from(said.is_err()));
+        let decoded = self.decode_on_host(chunk, report);
+        // A record that ends the call leaves no row.
+        let read = report.records.max((self.rows - rows) as u64 + u64::from(decoded.is_err()));
         self.statistics.add(Counts { handed_back: read, ..Counts::default() });
-        said
+        decoded
     }
 
-    /// What each buffer may need for its part: as many values as there could be in so many bytes.
+    /// The capacity of each buffer for its part: the most values that this many bytes can have.
     fn capacities(&self, parts: &[Range<u32>]) -> Vec<u32> {
         let layout = &self.design.layout;
         let beat = self.design.shape.beat_bytes() as u64;
@@ -232,7 +236,7 @@ impl RtlDecoder {
             let rounded = sizes.into_iter().map(|size| (size.div_ceil(beat) + 1) * beat);
             out.extend(rounded.map(|size| u32::try_from(size).unwrap_or(u32::MAX / 4096 * 4096)));
         }
-        // A circuit without columns has a buffer all the same, and waits to be told its size.
+        // A circuit without columns still has a buffer, and waits for its size.
         out.resize(self.session.buffers, 4096);
         out
     }
@@ -243,7 +247,7 @@ impl Decoder for RtlDecoder {
         let data = chunk.data();
         let mut report = Report { lines: newlines(data), ..Report::default() };
         if chunk.framing != Framing::Lines {
-            return self.by_host(chunk, &mut report).map(|()| report);
+            return self.decode_chunk_on_host(chunk, &mut report).map(|()| report);
         }
         let mark = b"\xEF\xBB\xBF";
         let mut at =
@@ -256,10 +260,10 @@ impl Decoder for RtlDecoder {
             let end = if most == data.len() {
                 most
             } else {
-                // At the end of a line; of a longer one, if there is none.
+                // At the end of a line, or of a longer one if there is none.
                 let before = memchr::memrchr(b'\n', &data[at..most]).map(|end| at + end + 1);
-                let behind = || memchr::memchr(b'\n', &data[most..]).map(|end| most + end + 1);
-                before.or_else(behind).unwrap_or(data.len())
+                let after = || memchr::memchr(b'\n', &data[most..]).map(|end| most + end + 1);
+                before.or_else(after).unwrap_or(data.len())
             };
             let lines = Lines {
                 text: &data[at..end],
@@ -297,7 +301,7 @@ impl Decoder for RtlDecoder {
     }
 }
 
-/// Cuts a range of lines for several parsers, at ends of lines; the last parts may be empty.
+/// Splits a range of lines for several parsers, at ends of lines; the last parts may be empty.
 fn split(text: &[u8], range: Range<u32>, parts: usize) -> Vec<Range<u32>> {
     let mut out = Vec::with_capacity(parts);
     let mut at = range.start;
@@ -315,7 +319,7 @@ fn split(text: &[u8], range: Range<u32>, parts: usize) -> Vec<Range<u32>> {
     out
 }
 
-/// The line of a range behind so many that are not blank: from its first byte to its line feed.
+/// The line of a range after this many non-blank ones: from its first byte to its line feed.
 fn skip_lines(text: &[u8], range: Range<usize>, lines: usize) -> Range<usize> {
     let mut left = lines;
     let mut at = range.start;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine `rtl`: a plan's circuit, generated, compiled and run on the very bytes, as a decoder like any other.
+//! The engine `rtl`: a plan's circuit, generated, compiled and simulated on the actual bytes, as a
+//! decoder.
 //!
-//! The circuit decodes records. At the first one that it does not take it stops: an error, or one of the few valid things that it
-//! leaves to software (escaped and repeated keys, text beyond its window, numbers of more than 19 digits). The driver then reads that one record with the host's
-//! engine, which gives the row or the error that every engine gives, policy for bad records included, and lets the circuit go on behind it.
-//! Records that do not stand one a line are the host's engine's from the start: a circuit finds records by their line feeds.
-//! [`Statistics`] say how many records that were, so that nobody takes software's work for the circuit's.
+//! The circuit decodes records and stops at the first one that it does not take: an error, or one
+//! of the few valid forms that it leaves to software (escaped and repeated keys, text beyond its
+//! window, numbers of more than 19 digits). The driver then reads that record with the host's
+//! engine, which returns the row or the error that every engine returns, including the policy for
+//! bad records, and lets the circuit continue after it. The host's engine reads all records that
+//! are not one per line: a circuit finds records by their line feeds. [`Statistics`] counts the
+//! host's records, so that software's work is not taken for the circuit's.
 
 mod assemble;
 mod decoder;
@@ -34,7 +37,7 @@ pub const HEADERS: [(&str, &str); 3] = [
 const SERVE: [(&str, &str); 2] =
     [PIPES, ("as_json_serve.cpp", include_str!("../../cpp/as_json_serve.cpp"))];
 
-/// What circuits did, over all decoders of an engine.
+/// Counters of the circuits, over all decoders of an engine.
 #[derive(Debug, Default)]
 pub struct Statistics {
     cycles: AtomicU64,
@@ -47,14 +50,14 @@ pub struct Statistics {
     handed_back: AtomicU64,
 }
 
-/// The same, as it stands at one time.
+/// A snapshot of the counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Clock cycles, over all runs.
     pub cycles: u64,
     /// Bytes of JSON in these runs that the circuits took.
     pub bytes: u64,
-    /// Bytes of Arrow buffers that they wrote, whole beats.
+    /// Bytes of Arrow buffers that they wrote, in full beats.
     pub written: u64,
     /// Cycles in which a parser had no input.
     pub starved: u64,
@@ -62,9 +65,9 @@ pub struct Counts {
     pub blocked: u64,
     /// Rows that the circuits made.
     pub rows: u64,
-    /// Times that a circuit was started.
+    /// Number of runs.
     pub runs: u64,
-    /// Records that were read by the host's engine instead.
+    /// Records read by the host's engine instead.
     pub handed_back: u64,
 }
 
@@ -124,7 +127,8 @@ pub struct RtlEngine {
 }
 
 impl RtlEngine {
-    /// Circuits of the default shape on an ideal memory. `host` reads the records that a circuit hands back.
+    /// Circuits of the default shape on an ideal memory. `host` reads the records that a circuit
+    /// hands back.
     pub fn new(host: Arc<dyn Engine>) -> Self {
         Self {
             host,
@@ -167,8 +171,8 @@ impl Engine for RtlEngine {
     }
 
     /// # Errors
-    /// [`Error::Schema`] names the field that circuits do not decode; [`Error::Config`] says that there is no Verilator, or
-    /// that the limit on depth is less than the schema's own.
+    /// [`Error::Schema`] names the field that circuits do not decode; [`Error::Config`] says that
+    /// there is no Verilator, or that the limit on depth is less than the schema's own.
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
         plan.check(&options.limits)?;
         let design = generate(plan, "records", self.shape)?;
@@ -190,7 +194,7 @@ impl Verilator {
     ///
     /// # Errors
     ///
-    /// What Verilator, the C++ compiler or the file system say.
+    /// Errors of Verilator, the C++ compiler or the file system.
     pub fn json(&self, design: &Design) -> Result<std::path::PathBuf, RtlError> {
         let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
         let library = LIBRARY_JSON.iter();
@@ -200,7 +204,7 @@ impl Verilator {
             rtl: library.chain(design.files.clone()).collect(),
             cpp: HEADERS.into_iter().chain(SERVE).map(owned).collect(),
             flags: vec![format!("-DARROWSMITH_PORTS={}", design.shape.ports)],
-            // For a few, one program of all of it is faster than what it saves.
+            // For few modules, one translation unit is faster than what splitting saves.
             blocks: if design.shape.parsers > 3 { vec![design.parser.clone()] } else { Vec::new() },
         })
     }

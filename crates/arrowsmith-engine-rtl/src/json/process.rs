@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process that is the circuit, and what is said to it over pipes. All numbers are little-endian.
+//! The circuit's process, and its protocol over pipes. All numbers are little-endian.
 //!
 //! | to it | bytes |
 //! |---|---|
@@ -24,10 +24,10 @@ use arrow_buffer::{Buffer, MutableBuffer};
 use crate::process::Process;
 use crate::{MemoryProfile, RtlError};
 
-/// Bytes that one buffer may bring back.
+/// Maximum bytes read back of one buffer.
 const BUFFER_BYTES_MAX: u64 = 1 << 33;
 
-/// A circuit under power.
+/// A running circuit.
 #[derive(Debug)]
 pub(super) struct Session {
     process: Process,
@@ -37,7 +37,7 @@ pub(super) struct Session {
     pub buffers: usize,
 }
 
-/// What a run is to obey.
+/// The limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub refuse_unknown: bool,
@@ -45,16 +45,16 @@ pub(super) struct Limits {
     pub depth_max: u32,
 }
 
-/// What a parser says about its part.
+/// A parser's result for its part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answer {
-    /// 0, or why it stopped.
+    /// 0, or the code of the reason why it stopped.
     pub fault: u32,
-    /// Rows that are complete.
+    /// Complete rows.
     pub rows: u32,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub error: u32,
@@ -75,7 +75,7 @@ impl Session {
         let mut session = Self { process, parsers: 0, buffers: 0 };
         match session.hello(hash) {
             Ok(()) => Ok(session),
-            Err(_) => Err(session.process.last_words()),
+            Err(_) => Err(session.process.last_error()),
         }
     }
 
@@ -87,7 +87,8 @@ impl Session {
         Ok(())
     }
 
-    /// Lets the circuit run over parts of a text, one a parser; without a text, over parts of the last one.
+    /// Runs the circuit over parts of a text, one per parser; without a text, over parts of the
+    /// previous one.
     pub(super) fn run(
         &mut self,
         text: Option<&[&[u8]]>,
@@ -96,7 +97,7 @@ impl Session {
         capacities: &[u32],
     ) -> Result<Outcome, RtlError> {
         let sent = self.send(text, limits, parts, capacities);
-        sent.and_then(|()| self.receive()).map_err(|_| self.process.last_words())
+        sent.and_then(|()| self.receive()).map_err(|_| self.process.last_error())
     }
 
     fn send(

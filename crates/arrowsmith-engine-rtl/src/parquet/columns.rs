@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What of a plan a circuit can decode: the plan's columns and the chunks' codecs and encodings → the generator's columns.
+//! The columns of a plan that a circuit can decode: the plan's columns and the chunks' codecs and
+//! encodings → the generator's columns.
 
 use arrow_schema::DataType;
 use arrowsmith_parquet::{Column, Conversion, File, Leaf, Physical, ReadPlan};
@@ -7,12 +8,13 @@ use arrowsmith_rtlgen::graph::Refusal;
 use arrowsmith_rtlgen::parquet as rtl;
 use parquet::basic::{Compression, Encoding};
 
-/// The columns of a circuit for all row groups of a file, each with the encodings and the codec that its chunks have.
+/// The columns of a circuit for all row groups of a file, each with the encodings and the codec of
+/// its chunks.
 ///
 /// # Errors
 ///
-/// A column that repeats or is part of a structure that can be null, a type or a conversion that a circuit does not have, a codec
-/// that is not Snappy, an encoding that it does not have: with the column's path.
+/// A column that repeats or is part of a nullable structure, an unsupported type or conversion, a
+/// codec other than Snappy, an unsupported encoding: with the column's path.
 pub fn columns(file: &File, plan: &ReadPlan) -> Result<Vec<rtl::Column>, Refusal> {
     plan.fields.iter().map(|field| column(file, field)).collect()
 }
@@ -21,7 +23,7 @@ pub fn columns(file: &File, plan: &ReadPlan) -> Result<Vec<rtl::Column>, Refusal
 ///
 /// # Errors
 ///
-/// As of all.
+/// As [`columns`].
 pub fn column(file: &File, field: &Column) -> Result<rtl::Column, Refusal> {
     match field {
         Column::Leaf(leaf) => of_leaf(file, leaf),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns one by one, for a pipeline that also reads what no circuit takes: a circuit a column, columns that are stored alike share one.
+//! Decodes columns one by one, for a pipeline that also reads columns that no circuit takes: one
+//! circuit per column; columns that are stored alike share one.
 //!
-//! What a circuit refuses, and every chunk in which it finds anything that is not sound, is left to the caller's own decoder: so errors
-//! are that decoder's. Circuits are compiled when they are needed first.
+//! Columns that a circuit refuses, and every chunk in which it finds an error, are left to the
+//! caller's own decoder, so that errors are that decoder's. Circuits are compiled on first use.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,14 +19,14 @@ use arrowsmith_rtlgen::parquet::Options;
 use super::{Engine, Measured, ParquetError, column};
 use crate::{MemoryProfile, RtlError, Verilator};
 
-/// What circuits did so far.
+/// Counters of the circuits so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Column chunks that a circuit decoded.
     pub chunks: u64,
     /// Column chunks that a circuit gave back.
     pub given_back: u64,
-    /// What all of them took, one after the other.
+    /// The cost of all of them together.
     pub took: Measured,
 }
 
@@ -35,13 +36,13 @@ pub struct ColumnEngine {
     verilator: Verilator,
     options: Options,
     memory: MemoryProfile,
-    /// A compilation at a time: two of one circuit would do the same twice.
+    /// One compilation at a time: two of the same circuit would do the work twice.
     compiles: Mutex<()>,
     counts: Mutex<Counts>,
 }
 
 impl ColumnEngine {
-    /// With circuits of these sizes, on this memory.
+    /// With circuits of this capacity, on this memory.
     pub fn new(verilator: Verilator, options: Options, memory: MemoryProfile) -> Self {
         let (compiles, counts) = (Mutex::default(), Mutex::default());
         Self { verilator, options, memory, compiles, counts }
@@ -57,12 +58,12 @@ impl ColumnEngine {
         Ok(Self::new(verilator, Options::default(), MemoryProfile::IDEAL))
     }
 
-    /// What was done so far.
+    /// The counters so far.
     pub fn counts(&self) -> Counts {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why no circuit takes a column of a file, if none does.
+    /// Why no circuit takes a column of a file.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl ColumnEngine {
         column(file, field).map(|_| ()).map_err(|refusal| refusal.reason)
     }
 
-    /// All rows of a column chunk; none if no circuit takes it, or if it is not sound.
+    /// All rows of a column chunk; `None` if no circuit takes it, or if it is invalid.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl ColumnEngine {
         }
     }
 
-    /// All rows of a column chunk, and what they took.
+    /// All rows of a column chunk, and their cost.
     ///
     /// # Errors
     ///
@@ -145,10 +146,10 @@ impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
     }
 }
 
-/// The wanted rows of a column chunk that is decoded.
+/// The requested rows of a decoded column chunk.
 struct Whole {
     array: ArrayRef,
-    /// What is still to come, counted in the array.
+    /// Rows still to come, as indices into the array.
     ranges: VecDeque<Range<usize>>,
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Circuits against the contract: the paper's tree, layouts that are hard, hostile messages, memory that stalls.
+//! Circuits against the contract: the paper's tree, difficult layouts, hostile messages, memory
+//! that stalls.
 
 #![allow(clippy::cast_possible_truncation, reason = "a test; what is cut is small or random")]
 
@@ -89,7 +90,8 @@ fn the_papers_largest_structure_takes_less_than_a_third_of_its_cycles() {
         let layout = layout(path);
         let mut session =
             circuit(&layout, None).start(&vtables(&layout), &MemoryProfile::IDEAL).unwrap();
-        // Twice, so that the second one's message is there before it begins, as in the paper's input memory.
+        // Twice, so that the second message is already there when it begins, as in the paper's
+        // input memory.
         let mut second = request(&message, 8_160);
         second.region += 0x10_0000;
         let run = session.run(&[request(&message, 8_160), second]).unwrap();
@@ -118,7 +120,7 @@ fn as_many_objects_as_the_table_holds_and_not_one_more() {
     assert_eq!(run.answers[1].region, Err(WireError::new(Code::TooManyObjects, 0)));
 }
 
-/// Good and bad messages by chance, many in a row, against the oracle.
+/// Random valid and invalid messages, many in a row, against the oracle.
 fn compare(layout: &Layout, beat_bytes: Option<u32>, stall_percent: u32, requests: u64) {
     let vtables = vtables(layout);
     let compiled = circuit(layout, beat_bytes);
@@ -144,7 +146,7 @@ fn compare(layout: &Layout, beat_bytes: Option<u32>, stall_percent: u32, request
             spoil(&mut bytes, &mut random);
         }
         let fits = oracle.read(&bytes, header, 0, u32::MAX >> 1).map_or(5_000, |made| made.len());
-        // Enough, exactly enough, or too little.
+        // More than enough, exactly enough, or too little.
         let capacity = match random.below(4) {
             0 => random.below(fits as u64 + 1),
             1 => fits as u64,
@@ -175,7 +177,7 @@ fn compare(layout: &Layout, beat_bytes: Option<u32>, stall_percent: u32, request
     assert!(good * 10 > requests.len() && good < requests.len(), "{good} good");
 }
 
-/// How many requests a comparison makes; ARROWSMITH_SEEDS asks for more.
+/// The number of requests of a comparison; ARROWSMITH_SEEDS requests more.
 fn requests() -> u64 {
     scale::number("ARROWSMITH_SEEDS", 200, 20_000)
 }
@@ -209,7 +211,8 @@ fn a_layout_that_is_hard_in_several_widths() {
     }
 }
 
-/// The C++ program that uses what the circuit made; the last but one word of each line is left out of the comparison.
+/// The C++ program that uses the circuit's objects; the last but one word of each line is left out
+/// of the comparison.
 fn use_trees(path: &str, flags: &[&str]) {
     let layout = layout(path);
     let design = generate(&layout, &Options::default()).unwrap();
@@ -242,10 +245,10 @@ fn and_in_a_32_bit_program_as_in_the_paper() {
     if !there() {
         return;
     }
-    // Debian's g++ makes 32-bit programs where g++-multilib is installed.
+    // Debian's g++ makes 32-bit programs if g++-multilib is installed.
     let mut probe = Command::new("sh");
     if tools::answers(probe.args(["-c", "echo 'int main(){}' | c++ -m32 -x c++ - -o /dev/null"])) {
-        // Where the compiler has 32-bit libraries but no headers of the kernel's for them, the others do.
+        // If the compiler has 32-bit libraries but no 32-bit kernel headers, use the 64-bit ones.
         use_trees(I386, &["-m32", "-idirafter", "/usr/include/x86_64-linux-gnu"]);
     } else {
         tools::absent("C++ of 32 bits (c++ -m32), the paper's word size,", tools::SETUP);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Circuits of JSON parsers against the engine `cpu`: rows, errors, rejects, to the bit, over a memory that pauses.
+//! Circuits of JSON parsers against the engine `cpu`: rows, errors, rejects, to the bit, over a
+//! memory that pauses.
 //!
-//! A schema costs a compilation, so that one with everything in it carries most of this: `kitchen`. Without a Verilator the
-//! tests are not run.
+//! Each schema costs a compilation, so one schema with every feature carries most of the tests:
+//! `kitchen`. Without a Verilator the tests are skipped.
 
 use std::sync::Arc;
 
@@ -26,9 +27,9 @@ const KITCHEN: &str = "id: uint64 not null, name: utf8, small: int8, flag: bool,
      points: list<struct<a: uint8, b: utf8 not null, c: list<int64>>>, grid: fixed_size_list<fixed_size_list<bool, 2>, 2>, \
      rows: list<list<uint32>>, last: utf8_view not null";
 
-/// A value for the field, mostly; spelled in one of many ways.
+/// Mostly a valid value for the field; spelled in one of many ways.
 fn value(rng: &mut Rng, kind: &str, out: &mut String) {
-    // A mark says that null is an error.
+    // A mark that null is an error.
     let (kind, sure) = kind.strip_suffix('!').map_or((kind, false), |kind| (kind, true));
     if rng.one_in(if sure { 400 } else { 12 }) {
         out.push_str("null");
@@ -235,7 +236,7 @@ fn options(rng: &mut Rng) -> DecodeOptions {
     options
 }
 
-/// How many random texts: `ARROWSMITH_SEEDS` has another number.
+/// Number of random texts; `ARROWSMITH_SEEDS` overrides it.
 fn seeds() -> u64 {
     scale::number("ARROWSMITH_SEEDS", 150, 5_000)
 }
@@ -263,13 +264,14 @@ fn everything_at_once() {
         }
         check(&engines[rng.below(3)], &plan, &options, &text, &format!("seed {seed}"));
     }
-    // What is behind a cut escape is taken for the string, until the escape is known to be bad.
+    // Bytes after a truncated escape are taken as the string until the escape is known to be
+    // invalid.
     for text in ["{\"id\":1,\"name\":\"\\u12", "{\"id\":1,\"name\":\"\\ud83d\\u"] {
         check(&engines[0], &plan, &DecodeOptions::default(), text.as_bytes(), "a cut escape");
     }
     let counts = engines.iter().map(|engine| engine.statistics().counts());
     let (rows, back) = counts.fold((0, 0), |(rows, back), c| (rows + c.rows, back + c.handed_back));
-    // Most records are the circuit's, or this test tests software.
+    // Most records must be the circuit's, or this test tests software.
     assert!(rows > back, "{rows} rows, {back} handed back");
 }
 
@@ -288,7 +290,7 @@ fn workloads() {
             let counts = rtl.statistics().counts();
             assert_eq!(counts.handed_back, 0);
             if memory == MemoryProfile::IDEAL {
-                // A figure of cycles, not of time: the goals of the JSON circuits at 8 bytes.
+                // A count of cycles, not of time: the goals of the JSON circuits at 8 bytes.
                 assert!(counts.bytes * 10 >= counts.cycles * 75, "{workload}: {counts}");
             }
         }
@@ -316,13 +318,15 @@ fn several_parsers_keep_the_order() {
     assert_eq!(rtl.statistics().counts().handed_back, 4);
 }
 
-/// Two parsers at each of two ports take turns at the writers; some stop at a record before the others are at their end.
+/// Two parsers at each of two ports share the writers; some stop at a record before the others are
+/// at their end.
 #[test]
 fn parsers_that_share_writers() {
     if !there() {
         return;
     }
-    // Some of the kitchen's keys: a buffer of each kind for each parser, and rows of them in one RAM.
+    // Some of the kitchen's keys: a buffer of each kind for each parser, and rows of them in one
+    // RAM.
     let plan = plan(
         "id: uint64 not null, name: utf8, flag: bool, tags: list<utf8>, counts: list<int32 not null> not null, holes: list<uint16>, \
          where: struct<x: int64 not null, y: int64>, last: utf8 not null",
@@ -354,7 +358,7 @@ fn parsers_that_share_writers() {
     assert!(rows > back && back > 0, "{rows} rows, {back} handed back");
 }
 
-/// Its circuit has a buffer that no column is behind; it hung.
+/// Regression: its circuit has a buffer without a column, and it hung.
 #[test]
 fn no_columns() {
     if !there() {
@@ -375,7 +379,8 @@ fn what_cannot_be_done_is_refused_by_name() {
     }
 }
 
-/// The commonest schema of the conformance suite; the others are for the example `json_schemas`, because each is a compilation.
+/// The most common schema of the conformance suite; the example `json_schemas` covers the others,
+/// because each is a compilation.
 #[test]
 fn conformance_suite() {
     if !there() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bench that is generated with a JSON circuit: it passes where it lies, with nothing but what lies there and Verilator, and it fails where a
-//! buffer differs. Without a Verilator the test is not run.
+//! The bench that is generated with a JSON circuit: it passes in its folder, with only the files
+//! there and Verilator, and it fails where a buffer differs. Without a Verilator the test is
+//! skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ fn run(bench: &Path) -> (bool, String) {
     let verilator = std::env::var_os("ARROWSMITH_VERILATOR").unwrap_or_else(|| "verilator".into());
     let program = PathBuf::from(verilator);
     let mut make = Command::new("make");
-    // One that was unpacked rather than installed does not know where its own files are.
+    // An unpacked Verilator that is not installed does not find its own files.
     let root = program.parent().and_then(Path::parent);
     if let Some(root) = root.filter(|root| root.join("include/verilated.h").exists()) {
         make.env("VERILATOR_ROOT", root);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scalars of JSON circuits against the engine `cpu`, to the bit, at their edges and at random; and most of them by the circuit.
+//! Scalars of JSON circuits against the engine `cpu`, bit by bit, at their edges and at random; the
+//! circuit must take most of them.
 //!
-//! One schema, hence one compilation. Without a Verilator the tests are not run.
+//! One schema, hence one compilation. Without a Verilator the tests are skipped.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ const SCHEMA: &str = "x: float64, y: float32, xs: list<float64 not null>, \
      z: timestamp(ms, \"+01:00\"), t: time32(s), k: time32(ms), o: time64(us), w: time64(ns), \
      i: int8, v: struct<j: int8>";
 
-/// Compares both engines on texts; what is wrong becomes a null. Gives what the circuits did.
+/// Compares both engines on texts; invalid values become nulls. Returns the circuits' counters.
 fn compare(texts: &[String], stalls: u32, about: &str) -> Counts {
     let rtl = RtlEngine::new(Arc::new(CpuEngine::default())).with_memory(memory(stalls, 5));
     let mut options = DecodeOptions::default();
@@ -30,7 +31,8 @@ fn compare(texts: &[String], stalls: u32, about: &str) -> Counts {
     rtl.statistics().counts()
 }
 
-/// Edges of floats: signs of zero, subnormals, ties and what lies beside them, the largest, what overflows.
+/// Edge cases of floats: signs of zero, subnormals, ties and their neighbours, the largest,
+/// overflow.
 const FLOATS: &str = "0 -0 0.0 -0.000 0e0 -0e999 0e-999 1 -1 1.0 10 1e0 1E+0 1e-0 1e1 123456789012345678 9007199254740991 9007199254740992 \
      9007199254740993 9007199254740994 9007199254740995 -9007199254740993 9007199254740993.0 900719925474099300e-2 90071992547409935e-1 \
      4503599627370496.5 4503599627370497.5 4503599627370497.25 16777216 16777217 16777218 16777219 8388608.5 8388609.5 1.17549435e-38 \
@@ -42,7 +44,7 @@ const FLOATS: &str = "0 -0 0.0 -0.000 0e0 -0e999 0e-999 1 -1 1.0 10 1e0 1E+0 1e-
      0.0000000000000000000000000001 1.00000000000000011102 9999999999999999999 0.9999999999999999999 5e-20 67e+14 985e+15 7693e-42 \
      55895e-16 996622e-44 7038531e-32 60419369e-46 702990899e-20 1.448997445238699 1e300 1e-300 123e-7 0.5 0.25 2e00";
 
-/// Errors, and numbers that are for software alone.
+/// Errors, and numbers that are left to software.
 const FLOAT_FAULTS: &str = "1e309 -1e309 1.7976931348623159e308 1e999 1e1000 3.4028236e38 01 1. .5 - +1 1e 1e+ 1.e1 --1 1- 0x1 NaN Infinity true \
      \"1\" [] {} 1.5.5 1e5e5 1e5.5 1.000000000000000111022302462515654 9007199254740993.00000000000000000001 12345678901234567890 1e00001 \
      0.1000000000000000055511151231257827021181583404541015625";
@@ -52,7 +54,7 @@ fn float(rng: &mut Rng) -> String {
     let double = f64::from_bits(rng.bits());
     let single = f32::from_bits(u32::try_from(rng.bits() >> 32).unwrap());
     match rng.below(9) {
-        // Any double and any single, shortest and with more digits than that.
+        // Any double and any single, shortest and with more digits.
         0 if double.is_finite() => format!("{double:e}"),
         1 if double.is_finite() => format!("{double:.17e}"),
         2 if single.is_finite() => format!("{single:e}"),
@@ -72,7 +74,8 @@ fn float(rng: &mut Rng) -> String {
     }
 }
 
-/// Records for a number: as double, single and in a list; the single is left out where it has no such number.
+/// Records for a number: as double, single and in a list; the single is omitted if it has no such
+/// number.
 fn float_records(number: &str) -> String {
     match number.parse::<f32>() {
         Ok(single) if single.is_infinite() => {
@@ -92,7 +95,7 @@ fn floats(rng: &mut Rng) {
     assert!(counts.handed_back < 100, "{counts}");
 }
 
-/// Dates and times at their edges, and what is none.
+/// Edge cases of dates and times, and invalid texts.
 const TIMES: &str = "1970-01-01|1969-12-31|0001-01-01|9999-12-31|0000-01-01|2000-02-29|1900-02-29|2100-02-29|2024-02-29|2023-02-29|2024-02-30|\
      2024-04-31|2024-12-31|2024-13-01|2024-00-01|2024-01-00|2024-01-32|2024-1-01|24-01-01|2024/01/01|2024-01-01T|2024-01-01T00:00|\
      2024-01-01T00:00Z|2024-01-01T12:34:56|2024-01-01t12:34:56z|2024-01-01 12:34:56|2024-01-01_12:34:56|2024-01-01T23:59:60|\
@@ -106,7 +109,7 @@ const TIMES: &str = "1970-01-01|1969-12-31|0001-01-01|9999-12-31|0000-01-01|2000
      12:34:5|1:23:45|12:34:|12:3x|| |1970-01-01 | 1970-01-01|x|-|1|1e3|P1D|\
      2024-01-01T12:34:56.123456+01:00 and something that is longer than the window of the circuit";
 
-/// What is no string, or a broken one.
+/// Other types, and broken strings.
 const NO_TIMES: &str = "0 -1 19000 86399 86400 86400000 2147483647 2147483648 -2147483648 -2147483649 9223372036854775807 9223372036854775808 \
      -9223372036854775808 1.5 1e3 true null [] {} \"2024-01-01T00\\u003a00\" \"1970-01-01 \"1970-01-01\"1 1\"";
 
@@ -155,7 +158,8 @@ fn dates_and_times(rng: &mut Rng) {
     compare(&texts, 30, "times");
 }
 
-/// Signs, points, exponents, zeros in front and behind; too many digits; in quotes, and what else may stand there.
+/// Signs, points, exponents, leading and trailing zeros; too many digits; in quotes, and other
+/// texts there.
 const DECIMALS: &str = "0|-0|0.00|0e99|1|-1|999.99|-999.99|1000|1000.00|0.001|0.010|0.0100000000|12e-1|1.20|1e2|1e3|99999e-2|\
      9999999999999999999999999999|-9999999999999999999999999999|10000000000000000000000000000|1e27|1e28|1e-10|1e-11|10e-11|\
      999999999999999999|1000000000000000000|1e999|1e1000|0e1000|1e-999|0.1234567890|0.12345678901|123456789012345678.123456789|\
@@ -191,8 +195,8 @@ fn decimals(rng: &mut Rng) {
     compare(&texts, 30, "decimals");
 }
 
-/// A record with all columns in the order of the schema, which is followed by prediction; sometimes with a null right before an
-/// object that may be null and is not.
+/// A record with all columns in the schema's order, which is parsed by prediction; sometimes with a
+/// null right before a nullable object that is not null.
 fn whole_record(rng: &mut Rng) -> String {
     let number = format!("{}.{:02}", rng.range(-999, 999), rng.range(0, 99));
     let day = (rng.range(1, 12), rng.range(1, 28));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests of JSON circuits share: the engine on a memory that pauses, and the comparison with the engine `cpu`.
+//! Shared by the tests of JSON circuits: the engine on a memory that pauses, and the comparison
+//! with the engine `cpu`.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use arrowsmith_plan::text::parse_schema;
 use arrowsmith_testkit::random::Rng;
 use arrowsmith_testkit::run::{Input, Padding, difference, observe};
 
-/// A memory that is some cycles away and pauses by chance.
+/// A memory with a latency of some cycles and random pauses.
 pub fn memory(stalls: u32, seed: u64) -> MemoryProfile {
     MemoryProfile { read_latency: 7, write_latency: 3, ..MemoryProfile::stalling(stalls, seed) }
 }
@@ -26,7 +27,7 @@ pub fn check(rtl: &RtlEngine, plan: &Arc<Plan>, options: &DecodeOptions, text: &
     let input = Input::split(&[text], Framing::Lines, Padding::None);
     let found = match observe(rtl, plan, options, &input) {
         Ok(found) => found,
-        // The schema alone is deeper than this limit, which a circuit does not take.
+        // The schema alone is deeper than this limit, which a circuit does not accept.
         Err(error) if error.to_string().contains("depth_max") => return,
         Err(error) => panic!("{about}: {error}"),
     };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Row groups through a circuit: the batches of engine `cpu`; pages that are not sound are errors, never hangs.
+//! Row groups through a circuit: the batches of engine `cpu`; invalid pages are errors, never
+//! hangs.
 //!
-//! Two circuits serve all of it, since compiling one takes longer than running it: one column of 64-bit numbers, and three columns that have
-//! every kind, encoding and codec among them. Needs a Verilator (`tools/hdl verilator` prints one for `ARROWSMITH_VERILATOR`).
-//! `ARROWSMITH_RTL_ROUNDS` is how many pages are broken of each file (60); `ARROWSMITH_RTL_FILES` names a folder of files that are read as
-//! well, each by a circuit of its own.
+//! Two circuits serve all tests, since compiling one takes longer than running it: one column of
+//! 64-bit numbers, and three columns that cover every kind, encoding and codec. Needs a Verilator
+//! (`tools/hdl verilator` prints one for `ARROWSMITH_VERILATOR`). `ARROWSMITH_RTL_ROUNDS` is the
+//! number of corrupted pages per file (60); `ARROWSMITH_RTL_FILES` names a folder of additional
+//! files, each read by a circuit of its own.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -26,7 +28,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use crate::parquet_support::{Case, check, first_difference};
 use crate::support::{there, verilator};
 
-/// A file of one column of numbers that are not null.
+/// A file of one column of non-null numbers.
 fn numbers(
     values: Vec<i64>,
     encoding: Encoding,
@@ -80,7 +82,7 @@ fn wide() -> Design {
     generate(&columns, &Options::default()).unwrap()
 }
 
-/// Tests that run beside each other compile a design once.
+/// Parallel tests compile a design once.
 fn engine(case: &Case, design: Design) -> Engine {
     static COMPILES: Mutex<()> = Mutex::new(());
     let _one = COMPILES.lock();
@@ -104,19 +106,19 @@ fn agree(bytes: Bytes, design: Design) {
     }
 }
 
-/// How a column of `table` is encoded.
+/// The encodings of a column of `table`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Plain,
     Delta,
     Dictionary,
-    /// A dictionary that soon has enough entries, PLAIN behind it.
+    /// A dictionary that soon has enough entries, followed by PLAIN.
     Both,
 }
 
 const FORMS: [Form; 4] = [Form::Plain, Form::Delta, Form::Dictionary, Form::Both];
 
-/// 32-bit numbers and text that may be null, compressed, and 64-bit numbers that are neither.
+/// 32-bit numbers and nullable text, compressed, and 64-bit numbers, non-null and uncompressed.
 fn table(rows: usize, null_percent: u64, form: Form, version: WriterVersion) -> Bytes {
     let schema = Arc::new(Schema::new(vec![
         Field::new("a", DataType::Int32, true),
@@ -132,7 +134,7 @@ fn table(rows: usize, null_percent: u64, form: Form, version: WriterVersion) -> 
         .set_data_page_row_count_limit(300)
         .set_write_batch_size(50)
         .set_max_row_group_row_count(Some(1_000));
-    // Of version 2.0 the writer's own choice behind a dictionary would be DELTA_BYTE_ARRAY.
+    // In version 2.0 the writer's own choice after a dictionary would be DELTA_BYTE_ARRAY.
     let (numbers, text) = match form {
         Form::Delta => (Encoding::DELTA_BINARY_PACKED, Encoding::DELTA_LENGTH_BYTE_ARRAY),
         Form::Plain | Form::Dictionary | Form::Both => (Encoding::PLAIN, Encoding::PLAIN),
@@ -212,7 +214,8 @@ fn nulls_text_dictionaries_and_snappy_are_those_of_engine_cpu() {
     }
 }
 
-/// More columns than four, of types that are stored as the bits that Arrow has, in the circuit that the file asks for.
+/// More than four columns, of types whose stored bits are Arrow's, in the circuit made for the
+/// file.
 #[test]
 fn types_that_are_bits_are_those_of_engine_cpu() {
     if !there() {
@@ -250,7 +253,7 @@ fn types_that_are_bits_are_those_of_engine_cpu() {
     }
 }
 
-/// What is sound and does not fit is an error that says so.
+/// Valid data that does not fit is an error that says so.
 #[test]
 fn a_dictionary_that_is_too_large_is_refused() {
     if !there() {
@@ -283,8 +286,8 @@ fn a_dictionary_that_is_too_large_is_refused() {
     assert_eq!((column.as_str(), fault.code), ("a", 72));
 }
 
-/// Bytes of pages changed at random: what engine `cpu` reads, the circuit reads as the same, it always ends, and what it refused leaves
-/// nothing behind. How many were refused.
+/// Random corruptions of pages: the circuit reads the same as engine `cpu` does, always ends, and a
+/// refused page leaves no state. Returns the number of refused pages.
 fn break_pages(sound: &Bytes, design: Design) -> usize {
     let rounds = scale::number("ARROWSMITH_RTL_ROUNDS", 60, 600);
     let whole = Case::open(sound.clone()).unwrap();
@@ -312,7 +315,8 @@ fn break_pages(sound: &Bytes, design: Design) -> usize {
         let Ok(case) = Case::open(bytes.into()) else { continue };
         let reader = &mut readers[usize::from(round % 4 == 3)];
         match reader.read(&case.file, 0) {
-            // A circuit may take what software refuses (a checksum, a count of bytes that nobody needs), but never read otherwise.
+            // A circuit may accept data that software refuses (a checksum, an unused byte count),
+            // but never read different values.
             Ok((batch, _)) => {
                 if let Ok(expected) = case.expected(0) {
                     assert!(batch == expected, "{}", first_difference(&batch, &expected));

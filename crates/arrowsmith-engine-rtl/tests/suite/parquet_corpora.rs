@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of the public corpora through circuits: the arrays of engine `cpu`, and an end for everything that is broken.
+//! Columns of the public corpora through circuits: the arrays of engine `cpu`, and termination on
+//! every broken file.
 //!
-//! A circuit a column; columns that are stored alike share one. Without more, only columns of 64-bit numbers in PLAIN that are neither
-//! null nor compressed are read, for one circuit takes half a minute to compile; `ARROWSMITH_FULL=1` and
-//! `ARROWSMITH_RTL_CORPORA=all` read every column that a circuit takes. Needs a Verilator (`tools/hdl verilator` prints one for `ARROWSMITH_VERILATOR`), and the corpora, which are not
-//! part of the repository.
+//! One circuit per column; columns that are stored alike share one. By default only columns of
+//! 64-bit numbers in PLAIN that are neither nullable nor compressed are read, for one circuit takes
+//! half a minute to compile; `ARROWSMITH_FULL=1` and `ARROWSMITH_RTL_CORPORA=all` read every column
+//! that a circuit takes. Needs a Verilator (`tools/hdl verilator` prints one for
+//! `ARROWSMITH_VERILATOR`), and the corpora, which are not part of the repository.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +18,8 @@ use arrowsmith_testkit::{corpus, full, tools};
 use crate::parquet_support::Case;
 use crate::support::{there, verilator};
 
-/// Rows of a row group, at most: a cycle is simulated in ten microseconds. Where not all columns are read, a part of it.
+/// Maximum rows of a row group: simulating a cycle takes ten microseconds. If not all columns are
+/// read, a part of it.
 const ROWS_MAX: usize = 1_000_000;
 
 #[test]
@@ -29,10 +32,10 @@ fn columns_of_the_corpora_are_those_of_engine_cpu() {
     let rows_max = if all { ROWS_MAX } else { ROWS_MAX / 20 };
     let few = Column { dictionary: false, delta: false, ..Column::new("", Kind::Bits64, false) };
     let engine = ColumnEngine::new(verilator(), Options::default(), MemoryProfile::IDEAL);
-    // Chunks that agree, by what they are.
+    // Chunks that agree, by kind.
     let mut same: BTreeMap<String, usize> = BTreeMap::new();
     let (mut files, mut both_refuse) = (0, 0);
-    // Columns that no circuit takes, by why.
+    // Columns that no circuit takes, by reason.
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let mut given_back: BTreeMap<String, usize> = BTreeMap::new();
     let mut differ = Vec::new();
@@ -69,8 +72,8 @@ fn columns_of_the_corpora_are_those_of_engine_cpu() {
                         *same.entry(what.to_string()).or_default() += 1;
                     }
                     (Ok(_), Ok(_)) => differ.push(format!("{place}: differs")),
-                    // Of no consequence to the values: a checksum, bytes that nothing depends on.
-                    (Ok(_), Err(why)) => println!("{place}: read, and engine cpu says: {why}"),
+                    // Irrelevant to the values: a checksum, unused bytes.
+                    (Ok(_), Err(why)) => println!("{place}: read, and engine cpu reports: {why}"),
                     (Err(ParquetError::Rtl(error)), _) => differ.push(format!("{place}: {error}")),
                     (Err(_), Err(_)) => both_refuse += 1,
                     (Err(error), Ok(_)) => {

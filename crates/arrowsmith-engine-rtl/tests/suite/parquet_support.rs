@@ -26,14 +26,14 @@ impl Case {
         Ok(Self { file, plan })
     }
 
-    /// What engine `cpu` makes of a row group.
+    /// A row group as read by engine `cpu`.
     pub fn expected(&self, row_group: usize) -> Result<RecordBatch, String> {
         let arrays = self.plan.fields.iter().map(|field| self.expected_field(row_group, field));
         let arrays = arrays.collect::<Result<Vec<ArrayRef>, String>>()?;
         RecordBatch::try_new(self.plan.schema.clone(), arrays).map_err(|error| error.to_string())
     }
 
-    /// What engine `cpu` makes of one column of it.
+    /// One column of it as read by engine `cpu`.
     pub fn expected_field(&self, row_group: usize, field: &Column) -> Result<ArrayRef, String> {
         let decode = || {
             let rows = self.file.row_group_rows(row_group)?;
@@ -48,7 +48,7 @@ pub fn engine(verilator: &Verilator, case: &Case) -> Result<Engine, ParquetError
     Engine::new(verilator, &case.file, &case.plan, &Options::default())
 }
 
-/// All row groups, equal to engine `cpu`'s; what they took.
+/// All row groups, equal to engine `cpu`'s; their cost.
 pub fn check(verilator: &Verilator, case: &Case, memory: &MemoryProfile) -> Result<String, String> {
     let engine = engine(verilator, case).map_err(|error| error.to_string())?;
     let mut reader = engine.start(memory).map_err(|error| error.to_string())?;
@@ -67,7 +67,7 @@ pub fn check(verilator: &Verilator, case: &Case, memory: &MemoryProfile) -> Resu
             }
             (Err(ParquetError::Data { .. } | ParquetError::Array(..)), Err(_)) => {}
             (Err(error), _) => return Err(error.to_string()),
-            (Ok(_), Err(why)) => return Err(format!("is read, and engine cpu says: {why}")),
+            (Ok(_), Err(why)) => return Err(format!("is read, and engine cpu reports: {why}")),
         }
     }
     Ok(format!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The addresses that the C++ drivers have are those that the generator writes.
+//! The addresses in the C++ drivers are those that the generator writes.
 
 use arrowsmith_rtlgen::registers::{RegisterMap, Shape};
 
@@ -15,7 +15,7 @@ fn shape(name: &str) -> Shape {
     }
 }
 
-/// What a header defines, but for what is particular to one circuit.
+/// The definitions of a header, without those specific to one circuit.
 fn defines(header: &str) -> Vec<&str> {
     let particular = [
         "_SCHEMA_HASH_VALUE",

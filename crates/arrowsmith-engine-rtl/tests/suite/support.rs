@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests of circuits share: a compiler, an oracle straight from docs/design/0004-object-graphs.md, and messages.
+//! Shared by the tests of circuits: a compiler, an oracle that follows
+//! docs/design/0004-object-graphs.md literally, and messages.
 
 #![allow(clippy::cast_possible_truncation, reason = "a test; what is cut is small or random")]
 
@@ -18,7 +19,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Whether circuits can be compiled here; if not, Verilator is absent.
+/// Whether circuits can be compiled here; if not, Verilator is missing.
 pub fn there() -> bool {
     match Verilator::find() {
         Ok(_) => true,
@@ -30,7 +31,7 @@ pub fn there() -> bool {
     }
 }
 
-/// What [`there`] found.
+/// The result of [`there`].
 pub fn verilator() -> Verilator {
     Verilator::find().unwrap()
 }
@@ -66,7 +67,7 @@ impl Random {
     }
 }
 
-/// Reads a message, slowly, as the contract says it: the oracle.
+/// Reads a message, slowly, as the contract defines it: the oracle.
 pub struct Oracle<'a> {
     pub layout: &'a Layout,
     pub vtables: &'a [u64],
@@ -240,7 +241,7 @@ impl Cursor<'_> {
     }
 }
 
-/// A good message of `count` objects, values by chance.
+/// A valid message of `count` objects with random values.
 pub fn message(layout: &Layout, count: u64, random: &mut Random) -> Vec<u8> {
     let mut types: Vec<u32> =
         (0..count).map(|_| random.below(layout.classes.len() as u64) as u32).collect();
@@ -267,7 +268,7 @@ fn value(kind: &Kind, types: &[u32], random: &mut Random) -> u64 {
     };
     match kind {
         Kind::Pointer(reference) => {
-            // A few tries for an object of a class that may stand there.
+            // A few tries for an object of a class that is valid there.
             for _ in 0..64 {
                 let id = random.below(types.len() as u64);
                 let class = types[id as usize];
@@ -290,7 +291,7 @@ fn value(kind: &Kind, types: &[u32], random: &mut Random) -> u64 {
     }
 }
 
-/// Puts the header of a layout before a message.
+/// Prepends the header of a layout to a message.
 pub fn with_header(layout: &Layout, message: &[u8]) -> Vec<u8> {
     let mut bytes = b"ASOG\x01\x00\x14\x00".to_vec();
     bytes.extend(layout.wire_hash().to_le_bytes());
@@ -299,7 +300,7 @@ pub fn with_header(layout: &Layout, message: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Makes a message bad, or not, by chance.
+/// Makes a message invalid, or not, at random.
 pub fn spoil(message: &mut Vec<u8>, random: &mut Random) {
     match random.below(6) {
         0 => message.truncate(random.below(message.len() as u64 + 1) as usize),
@@ -315,7 +316,7 @@ pub fn spoil(message: &mut Vec<u8>, random: &mut Random) {
             message[at] ^= 1 << random.below(8);
         }
         4 => {
-            // A number of four bytes that is a little more or less than it was.
+            // A four-byte number, slightly changed.
             let at = random.below(message.len() as u64 / 4) as usize * 4;
             if let Some(four) = message.get_mut(at..at + 4) {
                 let old = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);

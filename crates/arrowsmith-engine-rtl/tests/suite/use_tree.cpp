@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses the objects that the circuit made: it reads the message from this process's memory and writes the tree to where the
-// region really is, and then this program calls virtual functions on it. Prints one line per tree; 0 if all is as it has to be.
+// Uses the objects that the circuit made: the circuit reads the message from this process's memory
+// and writes the tree to the region's actual address, and then this program calls virtual functions
+// on it. Prints one line per tree; returns 0 on success.
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr uint32_t kCapacity = 64 * 1024;
 
-// What an object's first word holds: its vtable pointer.
+// The first word of an object: its vtable pointer.
 template <class T>
 uint64_t vtable_of(const T& object) {
     uintptr_t value = 0;
@@ -55,7 +56,7 @@ struct Message {
     }
 };
 
-// 1 + (2 - (3 + (4 - … n))): and its value, the slow way.
+// 1 + (2 - (3 + (4 - … n))), computed by recursion.
 Message tree(int operations, int& value) {
     Message message;
     for (int i = 1; i <= operations; i++) {
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
     driver.set_vtable(0, vtable_of(Literal(0)));
     driver.set_vtable(1, vtable_of(Operation(Operation::eAddition, nullptr, nullptr)));
 
-    // An address chosen beforehand, as the paper's preallocated region: mapped there or not at all.
+    // A fixed address, as the paper's preallocated region: mapped there, or failure.
     void* const wanted = reinterpret_cast<void*>(uintptr_t{0x20000000});
     void* const region = mmap(wanted, kCapacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (region != wanted) return 4;
