@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kernel file starts from: the types, scans over a block, and the classes of bytes.
+// Included by every kernel file: the types, scans over a block, and the classes of bytes.
 //
-// The same text is compiled three ways: by nvcc (ahead of time, in checks), by NVRTC (at run time) and by a
-// C++ compiler against `shim/shim.h`, which runs blocks, warps and barriers on the CPU. It includes nothing
-// of CUDA's headers, so that NVRTC needs no folder of them. It never allocates and never traps: what a
-// kernel is not sure of, it leaves to the CPU engine.
+// The same text is compiled three ways: by nvcc (ahead of time, in checks), by NVRTC (at run time)
+// and by a C++ compiler against `shim/shim.h`, which runs blocks, warps and barriers on the CPU. It
+// includes none of CUDA's headers, so that NVRTC needs no include folder. It never allocates and
+// never traps: a kernel leaves doubtful input to the CPU engine.
 #ifndef ARROWSMITH_COMMON_CUH
 #define ARROWSMITH_COMMON_CUH
 
@@ -20,7 +20,8 @@ typedef int i32;
 typedef long long i64;
 typedef unsigned __int128 u128;
 
-// Threads of a block, in every kernel. On the CPU, where each costs, two warps are enough for a proof.
+// Threads of a block, in every kernel. On the CPU, where each thread is expensive, two warps are
+// enough for tests.
 #ifndef BLOCK
 #ifdef ARROWSMITH_SHIM
 #define BLOCK 64
@@ -30,7 +31,7 @@ typedef unsigned __int128 u128;
 #endif
 #define WARP 32
 #define FULL 0xFFFFFFFFu
-// A value that is null, or not there.
+// A value that is null, or absent.
 #define NONE 0xFFFFFFFFu
 
 // A kernel takes one structure, all of whose fields are eight bytes wide.
@@ -43,7 +44,7 @@ struct Sum {
     static __device__ __forceinline__ u64 join(u64 a, u64 b) { return a + b; }
 };
 
-// Joins the values of the lanes of a warp up to and with this one, in their order.
+// Inclusive scan over the lanes of a warp, in lane order.
 template <class Op> __device__ __forceinline__ u64 warp_scan(u64 value) {
     const u32 lane = threadIdx.x % WARP;
     for (u32 step = 1; step < WARP; step *= 2) {
@@ -53,15 +54,15 @@ template <class Op> __device__ __forceinline__ u64 warp_scan(u64 value) {
     return value;
 }
 
-// Joins the values of the threads of a block before this one, and says what all of them make. `Op` need not
-// commute. Every thread of the block calls it.
+// Exclusive scan over the threads of a block; also returns the total. `Op` need not commute. Every
+// thread of the block must call it.
 template <class Op> __device__ u64 block_scan(u64 value, u64 *total) {
     __shared__ u64 warps[BLOCK / WARP];
     const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const u64 inclusive = warp_scan<Op>(value);
     u64 exclusive = __shfl_up_sync(FULL, inclusive, 1);
     if (lane == 0) exclusive = Op::identity();
-    // What the scan before left here may still be read.
+    // The previous scan's results here may still be read.
     __syncthreads();
     if (lane == WARP - 1) warps[warp] = inclusive;
     __syncthreads();
@@ -74,8 +75,8 @@ template <class Op> __device__ u64 block_scan(u64 value, u64 *total) {
     return Op::join(before, exclusive);
 }
 
-// Scans an array in one block, tile after tile: each place gets what the places before it make; the last
-// one, behind the array, the whole.
+// Exclusive scan of an array by one block, tile after tile; the last place, after the array, gets
+// the total.
 template <class Op> __device__ void scan_array(u64 *values, u64 count) {
     u64 carry = Op::identity();
     for (u64 tile = 0; tile < count; tile += BLOCK) {
@@ -94,7 +95,7 @@ __device__ __forceinline__ bool is_operator(u8 c) {
     return c == '{' || c == '}' || c == '[' || c == ']' || c == ',' || c == ':';
 }
 __device__ __forceinline__ bool is_digit(u8 c) { return (u8)(c - '0') < 10; }
-// What may stand directly behind a number or a literal; anything else is part of the same word.
+// Bytes that may directly follow a number or a literal; any other byte is part of the same word.
 __device__ __forceinline__ bool ends_word(u8 c) { return is_space(c) || is_operator(c) || c == '"'; }
 
 #endif

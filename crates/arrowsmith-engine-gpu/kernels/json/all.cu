@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel in one text, as the checks compile it ahead of time.
+// All kernels in one file, for ahead-of-time compilation in checks.
 #include "scan.cu"
 #include "index.cu"
 #include "walk.cu"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convert: a thread a value, from the place of its text to its bits, in its final place.
+// Convert: one thread per value, from the position of its text to its bits, in its final place.
 //
-// A warp makes the 32 bits of validity that its values have. A value that is not plainly right marks its
-// record; its own bits are 0 then. What kind of value it is says the host, the same for all of a column.
+// A warp makes the 32 validity bits of its values. A value that is not clearly valid marks its
+// record, and its bits are 0. The host passes the kind of value, which is the same for a column.
 #include "plan.cuh"
 #include "number.cuh"
 #include "time.cuh"
@@ -12,9 +12,9 @@ struct ConvertArgs {
     const u32 *places;
     u64 count;
     u64 kind;
-    // Bits of a number; precision of a decimal; units in a second of times.
+    // Bits of a number; precision of a decimal; units per second of times.
     u64 width;
-    // Signed integers; scale of a decimal; whether text without offset means what `local` says.
+    // Signed integers; scale of a decimal; whether `local` applies to text without offset.
     i64 option;
     i64 local;
     u64 allow_nan;
@@ -27,7 +27,7 @@ struct ConvertArgs {
     const Power *powers;
 };
 
-// Bytes between the quotes of a string of ASCII without escapes; NONE for any other.
+// Bytes between the quotes of an ASCII string without escapes; NONE for any other.
 __device__ __forceinline__ u32 plain_bytes(const u8 *text) {
     u32 len = 0;
     for (;; len++) {
@@ -177,7 +177,7 @@ KERNEL(convert_fixed, ConvertArgs) {
 }
 
 struct PackArgs {
-    // A byte a value, or NONE among places, to a bit a value.
+    // Packs a byte per value, or NONE among positions, to a bit per value.
     const u8 *bytes;
     u64 count;
     u32 *valid;
@@ -207,11 +207,11 @@ KERNEL(widen_offsets, WidenArgs) {
 }
 
 struct SlotArgs {
-    // `slots` arrays of `count` numbers, one behind the other.
+    // `slots` arrays of `count` numbers, one after another.
     u64 *values;
     u64 count;
     u64 blocks;
-    // Of each array `blocks` + 1 sums.
+    // `blocks` + 1 sums for each array.
     u64 *sums;
     u64 *totals;
 };

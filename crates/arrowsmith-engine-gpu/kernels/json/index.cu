@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index: the masks of `scan` to a list of tokens, and the tokens to records.
+// Index: from the masks of `scan` to a list of tokens, and from tokens to records.
 //
-// A record is a line, or, in the other framings, what begins where no bracket is open. The kernels only say
-// where records begin; that each is sound, and that nothing but what belongs there stands between them, is
-// for `walk` to find. They trust no byte.
+// A record is a line, or, in the other framings, begins where no bracket is open. These kernels
+// only find where records begin; `walk` checks that each is valid, and that only allowed bytes are
+// between them. They rely on no property of the input.
 #include "../common.cuh"
 
 struct IndexArgs {
@@ -33,9 +33,9 @@ struct FrameArgs {
     u64 tokens;
     // 0 lines, 1 concatenated, 2 array.
     u64 framing;
-    // Of each block: how many brackets it leaves open; then how many are open before it.
+    // For each block: how many brackets it leaves open; then how many are open before it.
     u64 *depths;
-    // Of each block: records that begin in it; then before it.
+    // For each block: records that begin in it; then before it.
     u64 *counts;
     // First token of each record.
     u32 *starts;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers: text to integers, binary floats and decimals, exactly, by one thread.
 //
-// Floats by Eisel and Lemire (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021), as the crate
-// arrowsmith-number has it, with the same table of powers of five. A number of more than nineteen digits
-// whose first nineteen do not decide is left to the CPU engine; nothing is ever rounded twice.
+// Floats by Eisel and Lemire (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021), as in
+// the crate arrowsmith-number, with the same table of powers of five. A number of more than
+// nineteen digits whose first nineteen do not determine the result is left to the CPU engine; no
+// value is rounded twice.
 #ifndef ARROWSMITH_NUMBER_CUH
 #define ARROWSMITH_NUMBER_CUH
 #include "text.cuh"
@@ -38,7 +39,7 @@ __device__ __forceinline__ bool signed_at(const u8 *text, i64 *value, u32 *end) 
     return true;
 }
 
-// The exponent behind the mantissa of a number, capped far beyond every float.
+// The exponent after the mantissa of a number, capped far beyond every float.
 __device__ __forceinline__ i64 exponent_of(const u8 *text, const Number &n) {
     if (!n.exponent) return 0;
     u32 i = n.mantissa_end + 1;
@@ -59,7 +60,7 @@ struct Power {
     u64 high, low;
 };
 
-// The bits of the float nearest to w × 10^q without sign; false where that is infinite.
+// The bits of the float nearest to w × 10^q, without sign; false if it is infinite.
 __device__ __forceinline__ bool nearest(const Power *powers, const Format &f, u64 w, i64 q, u64 *bits) {
     *bits = 0;
     if (w == 0 || q < -342) return true;
@@ -91,8 +92,8 @@ __device__ __forceinline__ bool nearest(const Power *powers, const Format &f, u6
     return (*bits >> f.mantissa_bits) < (u64)f.infinite;
 }
 
-// The bits of a number as a float of 32 or 64 bits, without sign; false where this cannot say, or it is
-// infinite.
+// The bits of a number as a 32-bit or 64-bit float, without sign; false if it is infinite or cannot
+// be determined here.
 __device__ __forceinline__ bool float_bits(const u8 *text, const Number &n, const Power *powers, u32 width, u64 *bits) {
     const Format f = width == 64 ? Format{52, 1023, 0x7FF, -4, 23} : Format{23, 127, 0xFF, -17, 10};
     u64 mantissa = 0;
@@ -120,8 +121,8 @@ __device__ __forceinline__ bool float_bits(const u8 *text, const Number &n, cons
     return nearest(powers, f, mantissa + 1, exponent, &above) && above == *bits;
 }
 
-// The bits of a number as a float of 16 bits: all of them, and what lies half-way between two, are whole
-// multiples of 10^-25 below 2^16, so that 128 bits hold them exactly.
+// The bits of a number as a 16-bit float: all 16-bit floats, and the midpoints between two, are
+// multiples of 10^-25 below 2^16, so 128 bits hold them exactly.
 __device__ __forceinline__ bool half_bits(const u8 *text, const Number &n, u64 *bits) {
     const i64 exponent = exponent_of(text, n);
     u32 integer_digits = 0;
@@ -159,7 +160,7 @@ struct Wide {
     u64 limb[4];
 };
 
-// × 10 + digit; false where that is beyond 256 bits.
+// × 10 + digit; false on overflow of 256 bits.
 __device__ __forceinline__ bool append_digit(Wide *wide, u32 digit) {
     u128 carry = digit;
     for (u32 i = 0; i < 4; i++) {

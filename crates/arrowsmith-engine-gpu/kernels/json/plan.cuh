@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan as the kernels read it: nodes in one array, children of a node next to one another. The host
-// lays it out (src/json/program.rs); both sides name the same numbers.
+// The plan as the kernels read it: nodes in one array, children of a node contiguous. The host lays
+// it out (src/json/program.rs); both sides use the same numbers.
 #ifndef ARROWSMITH_PLAN_CUH
 #define ARROWSMITH_PLAN_CUH
 #include "../common.cuh"
@@ -14,15 +14,15 @@ struct Node {
     u32 kind, nullable;
     // First child; number of fields of a struct, of items of a fixed-size list.
     u32 first, count;
-    // Which counter a list or map has; which words of seen fields a struct has.
+    // The counter of a list or map; the words of seen fields of a struct.
     u32 slot;
     // Struct: its first key, its hash table, and the table's size less one.
     u32 keys, table, table_mask;
-    // What else becomes null with it: first entry and number.
+    // Nodes that become null with it: first entry and number.
     u32 under, unders;
 };
 
-// A node that becomes null with one above it: `times` values for each of that.
+// A node that becomes null with an ancestor: `times` values for each value of the ancestor.
 struct Under {
     u32 node, times;
 };
@@ -31,9 +31,9 @@ struct Key {
     u32 at, len;
 };
 
-// The arrays of a node: of a leaf, the place of each value's text (and of kept JSON text, where it ends); of
-// a list or map, where each ends in its child, behind a first 0; of nested ones, a byte that says it is
-// there.
+// The arrays of a node. Of a leaf: the position of each value's text (and its end for kept JSON
+// text). Of a list or map: the end offset of each value in its child, after a first 0. Of nested
+// nodes: a byte that marks presence.
 struct Column {
     u32 *places;
     u8 *valid;
@@ -43,7 +43,7 @@ struct Column {
 __device__ __forceinline__ u32 hash_step(u32 hash, u8 c) { return (hash ^ c) * 16777619u; }
 #define HASH_START 2166136261u
 
-// From a value to the one around it: lists by their ends, fixed-size lists by division.
+// From a value to the parent value: lists by their ends, fixed-size lists by division.
 struct Hop {
     const u32 *ends;
     u64 count;
@@ -57,7 +57,7 @@ __device__ __forceinline__ u64 record_of(const Hop *hops, u64 count, u64 index) 
             index /= hop.size;
             continue;
         }
-        // The last list that begins at or before the value and is not empty.
+        // The last non-empty list that begins at or before the value.
         u64 low = 0, high = hop.count;
         while (high - low > 1) {
             const u64 middle = (low + high) / 2;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan: bytes to the places where something begins. A thread looks at 64 bytes as bit masks.
+// Scan: from bytes to the positions where tokens begin. A thread looks at 64 bytes as bit masks.
 //
-// Whether a quote is escaped, and whether a byte is inside a string, depends on all bytes before it. What 64
-// bytes do to that state is a function of four values, six bits long, and functions are joined by
-// composition, which a scan does in parallel (the idea of ParPaRaw: Stehle and Jacobsen 2020):
-//   scan_states   what each block of text does to the state        (reads the text once)
+// Whether a quote is escaped, and whether a byte is inside a string, depends on all bytes before
+// it. The effect of 64 bytes on that state is a function of four values, six bits long; functions
+// are combined by composition, which a parallel scan does (the idea of ParPaRaw: Stehle and
+// Jacobsen 2020):
+//   scan_states   the effect of each block of text on the state    (reads the text once)
 //   scan_join     the state at the start of each block             (one block)
-//   scan_masks    the masks, now that the state is known           (reads the text again)
-// A *token* is a bracket, comma or colon outside strings, the quote that opens a string, the first byte of
-// any other word, and, where records are lines, a line feed. White space that is no token separates words,
-// so that nobody has to look at it again.
+//   scan_masks    the masks, now that the state is known           (reads the text again) A *token*
+//   is a bracket, comma or colon outside strings, the quote that opens a string, the first byte of
+//   any other word, and, where records are lines, a line feed. White space that is not a token only
+//   separates words, and is not looked at again.
 #include "../common.cuh"
 
-// What follows from a piece of text, for each of the two ways in which it can begin: not escaped (bits 0 to
-// 2) and escaped (3 to 5). Bit 0: the next byte is escaped. Bit 1: an odd number of quotes, since the last
-// line feed if there was one. Bit 2: there was a line feed that ends any string.
+// The effect of a piece of text, for each of its two possible start states: not escaped (bits 0 to
+// 2) and escaped (3 to 5). Bit 0: the next byte is escaped. Bit 1: an odd number of quotes, since
+// the last line feed if there was one. Bit 2: there was a line feed that ends any string.
 struct State {
     static __device__ __forceinline__ u64 identity() { return 8; }
     static __device__ __forceinline__ u64 join(u64 a, u64 b) {
@@ -56,8 +57,8 @@ __device__ Masks classify(const u8 *text, u64 from, u64 len, bool lines) {
     return m;
 }
 
-// The bytes that a backslash escapes; `carry` is whether the first one is, and then whether the next one is
-// (simdjson's way: Langdale and Lemire 2019, section 3.1.1).
+// The bytes that a backslash escapes; `carry` is whether the first one is, and on return whether
+// the next one is (simdjson's method: Langdale and Lemire 2019, section 3.1.1).
 __device__ __forceinline__ u64 escaped(u64 backslash, u64 *carry) {
     const u64 even = 0x5555555555555555ull;
     backslash &= ~*carry;
@@ -77,7 +78,7 @@ struct ScanArgs {
     const u8 *text;
     u64 len;
     u64 lines;
-    // A state a block, then the state at the start of each.
+    // One state per block, then the state at the start of each.
     u64 *states;
     u64 *tokens;
     // Tokens in the lower half, line feeds in the upper one, of each block.
@@ -114,7 +115,7 @@ struct JoinArgs {
 
 KERNEL(scan_join, JoinArgs) { scan_array<State>(a.values, a.count); }
 
-// Any array of numbers, by one block: each place gets the sum before it, the place behind the last the sum of all.
+// Exclusive prefix sum of an array by one block; the place after the last gets the total.
 KERNEL(sum_join, JoinArgs) { scan_array<Sum>(a.values, a.count); }
 
 KERNEL(scan_masks, ScanArgs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings, kept JSON text and binary: first how many bytes each value has, with all that can be wrong with
-// it; then, after a scan of these, the bytes themselves.
+// Strings, kept JSON text and binary: first the number of bytes of each value, with all validity
+// checks; then, after a scan of these, the bytes themselves.
 #include "plan.cuh"
 #include "text.cuh"
 
@@ -14,10 +14,10 @@ struct StringArgs {
     // Binary: whether it is hex. Fixed-size binary: its size.
     u64 hex;
     u64 size;
-    // Bytes of each value; then where it begins, and behind the last one the sum.
+    // Bytes of each value; then its start, and after the last one the total.
     u64 *offsets;
     u8 *bytes;
-    // The offsets as Arrow has them, where 32 bits do.
+    // The offsets in Arrow's form, if 32 bits are enough.
     u32 *narrow;
     u32 *valid;
     u32 *nulls;
@@ -28,7 +28,7 @@ struct StringArgs {
 
 #define BAD (~(u64)0)
 
-// Bytes of a string behind its quote, without escapes.
+// Bytes of a string after its quote, without escapes.
 __device__ u64 utf8_len(const u8 *text) {
     u64 len = 0;
     const u8 *p = text + 1;
@@ -144,7 +144,7 @@ KERNEL(string_lens, StringArgs) {
         if (len == BAD) {
             len = 0;
             a.suspect[record_of(a.hops, a.hop_count, index)] = 1;
-            // Nothing to copy; the row is the CPU engine's.
+            // No bytes to copy; the row is the CPU engine's.
             if (a.kind == K_FIXED_BINARY) ((u32 *)a.places)[index] = NONE;
         }
     }

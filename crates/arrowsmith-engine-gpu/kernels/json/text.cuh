@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The grammar of single JSON words, by one thread: strings, numbers, literals.
 //
-// The text ends in line feeds beyond its last byte (the host sees to that), which no word goes past, so that
-// nothing here compares with an end. A function says yes only if the contract (docs/design/0002) does.
+// The host pads the text with line feeds past its last byte, which no word goes past, so that no
+// bounds checks are needed here. A function returns true only if the contract (docs/design/0002)
+// allows the text.
 #ifndef ARROWSMITH_TEXT_CUH
 #define ARROWSMITH_TEXT_CUH
 #include "../common.cuh"
@@ -43,8 +44,8 @@ __device__ __forceinline__ u8 escape_of(u8 c) {
     }
 }
 
-// Bytes of the string behind the quote at `text`, quotes included, if its escapes are of the grammar and it
-// holds no control character; else 0. Surrogates and UTF-8 are not looked at.
+// Bytes of the string after the quote at `text`, quotes included, if its escapes are valid and it
+// holds no control character; else 0. Surrogates and UTF-8 are not checked.
 __device__ __forceinline__ u64 string_bytes(const u8 *text) {
     u64 i = 1;
     for (;;) {
@@ -66,7 +67,7 @@ __device__ __forceinline__ u64 string_bytes(const u8 *text) {
 
 struct Number {
     bool ok, negative, fraction, exponent;
-    // Where integer digits begin, where all digits of the mantissa end, where the number ends.
+    // The start of the integer digits, the end of the mantissa's digits, the end of the number.
     u32 digits, mantissa_end, end;
 };
 
@@ -97,7 +98,7 @@ __device__ __forceinline__ Number number_at(const u8 *text) {
     return n;
 }
 
-// Whether a whole word that is no bracket and no punctuation is of the grammar.
+// Whether a word other than brackets and punctuation is of the grammar.
 __device__ __forceinline__ bool is_scalar(const u8 *text) {
     switch (text[0]) {
     case '"': return string_bytes(text) != 0;
@@ -111,7 +112,7 @@ __device__ __forceinline__ bool is_scalar(const u8 *text) {
     }
 }
 
-// Bytes of the character of UTF-8 at `text`, 0 if there is none.
+// Bytes of the UTF-8 character at `text`, 0 if it is invalid.
 __device__ __forceinline__ u32 utf8_bytes(const u8 *text) {
     const u8 a = text[0];
     if (a < 0x80) return 1;
@@ -128,8 +129,8 @@ __device__ __forceinline__ u32 utf8_bytes(const u8 *text) {
     return 4;
 }
 
-// What an escape at `text` (its backslash) becomes: bytes read, bytes of UTF-8 and the bytes themselves.
-// `read` is 0 for a broken escape or half of a pair.
+// The decoded escape at `text` (its backslash): bytes read, bytes of UTF-8 and the bytes
+// themselves. `read` is 0 for a broken escape or half of a pair.
 struct Escape {
     u32 read, len;
     u32 bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dates, times, timestamps and durations of ISO 8601 text, by one thread; the forms are those of
-// docs/design/0002, rule 12. Text with escapes, and whatever is not plainly right, is left to the CPU engine.
+// docs/design/0002, rule 12. Text with escapes, and text that is not clearly valid, is left to the
+// CPU engine.
 #ifndef ARROWSMITH_TIME_CUH
 #define ARROWSMITH_TIME_CUH
 #include "text.cuh"
@@ -29,7 +30,8 @@ __device__ __forceinline__ bool date_at(const u8 *text, i64 *days) {
     return true;
 }
 
-// Digits of a fraction in units of 1 / per_second; false for none, or for digits that would be lost.
+// Digits of a fraction in units of 1 / per_second; false if there are none, or if digits would be
+// lost.
 __device__ __forceinline__ bool fraction_at(const u8 *text, u32 *at, i64 per_second, i64 *units) {
     i64 weight = per_second;
     u32 i = *at;
@@ -70,7 +72,7 @@ __device__ __forceinline__ bool clock_at(const u8 *text, u32 *at, i64 per_second
     return true;
 }
 
-// seconds × per_second + units, if 64 bits hold it.
+// seconds × per_second + units, if it fits 64 bits.
 __device__ __forceinline__ bool scale_seconds(i64 seconds, i64 units, i64 per_second, i64 *value) {
     const __int128 wide = (__int128)seconds * per_second + units;
     *value = (i64)wide;
@@ -85,7 +87,7 @@ __device__ __forceinline__ bool time_of_day(const u8 *text, u32 len, i64 per_sec
     return true;
 }
 
-// A date, or a date and a time of day with an offset or none. `local` is what to subtract from a text
+// A date, or a date and a time of day with an optional offset. `local` is subtracted from a text
 // without offset, if `local_known`.
 __device__ __forceinline__ bool timestamp(const u8 *text, u32 len, i64 per_second, bool local_known, i64 local, i64 *value) {
     i64 days;
@@ -171,7 +173,7 @@ __device__ __forceinline__ bool duration(const u8 *text, u32 len, i64 per_second
         seconds = (i64)sum;
         if ((__int128)seconds != sum) return false;
     }
-    // `PT` alone was refused above; a bare `T` counts as none.
+    // `PT` alone was refused above; a lone `T` counts as none.
     if (order == 0 || i != len) return false;
     return negative ? scale_seconds(-seconds, -units, per_second, value) : scale_seconds(seconds, units, per_second, value);
 }

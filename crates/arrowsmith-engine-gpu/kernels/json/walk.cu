@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walk: a thread goes over the tokens of a record and the plan at once, as data.
+// Walk: a thread walks the tokens of a record and the plan in parallel; the plan is data.
 //
-// Twice: `walk_count` holds the record's structure to grammar and plan and counts what each list holds;
-// after a scan of the counts `walk_write` goes the same way and notes for each value of each column where
-// its text is. Which key comes next is predicted: the field after the last one. A record in which anything
-// is not as it should be, or is rare (keys with escapes, repeated keys), is marked and counts as a row of
-// nulls that the host replaces by what the CPU engine says.
-// Values of columns are not looked at here, but for `null`: `convert` does that, a thread a value.
+// Two passes: `walk_count` checks the record's structure against grammar and plan and counts the
+// items of each list; after a scan of the counts `walk_write` repeats the walk and records the
+// position of each value's text. The next key is predicted: the field after the last one. A record
+// with an error or a rare form (keys with escapes, repeated keys) is marked and counts as a row of
+// nulls, which the host replaces with the CPU engine's result.
+// Values of columns are not looked at here, except for `null`: `convert` does that, one thread per
+// value.
 #include "plan.cuh"
 #include "text.cuh"
 
-// Containers of the plan inside one another; deeper plans stay with the CPU engine.
+// Maximum nesting depth of the plan; deeper plans stay with the CPU engine.
 #define FRAMES 34
-// Containers inside skipped values.
+// Maximum nesting depth inside skipped values.
 #define SKIP_DEPTH 128
 
 struct WalkArgs {
@@ -23,14 +24,14 @@ struct WalkArgs {
     u64 tokens;
     const u32 *starts;
     u64 records;
-    // 0 lines, 1 concatenated, 2 array, 3 array of which more follows.
+    // 0 lines, 1 concatenated, 2 array, 3 array that continues in the next piece.
     u64 framing;
     const Node *nodes;
     const Under *unders;
     const Key *keys;
     const u8 *key_text;
     const u32 *tables;
-    // Counter of slot s and record r at s × records + r: first how many, then where they begin.
+    // The counter of slot s and record r is at s × records + r: first the count, then the start.
     u64 *counts;
     u64 *seen;
     u8 *suspect;
@@ -57,7 +58,7 @@ template <bool WRITE> struct Walker {
     __device__ const u8 *text(u32 token) const { return a.text + a.places[token]; }
     __device__ u64 &counter(u32 slot) const { return a.counts[slot * a.records + record]; }
 
-    // Makes a value null, with all that is null because of it.
+    // Makes a value null, with all values that are null because of it.
     __device__ void put_null(u32 id, u32 index) const {
         if (!WRITE) return;
         const Node &node = a.nodes[id];
@@ -79,13 +80,13 @@ template <bool WRITE> struct Walker {
         }
     }
 
-    // Goes over a value of any kind, around which `outside` containers are open; the grammar is checked in
-    // the first pass only.
+    // Walks a value of any kind, with `outside` containers open around it; the grammar is checked
+    // in the first pass only.
     __device__ bool skip(u64 outside) {
         u64 objects[SKIP_DEPTH / 64] = {0, 0};
         u32 depth = 0;
         for (;;) {
-            // A value is due.
+            // A value is expected.
             const u8 c = at(t);
             if (c == '{' || c == '[') {
                 if (depth == SKIP_DEPTH || outside + depth + 1 > a.depth_max) return false;
@@ -130,8 +131,8 @@ template <bool WRITE> struct Walker {
         return true;
     }
 
-    // The field whose key is at the token: its number, `count` for a key that is none of them, NONE for one
-    // that is not plain.
+    // The field whose key is at the token: its number, `count` for an unknown key, NONE for a key
+    // with escapes.
     __device__ u32 field_of(const Node &node, u32 due) const {
         const u8 *key = text(t) + 1;
         if (due < node.count) {
@@ -165,7 +166,7 @@ template <bool WRITE> struct Walker {
         Frame frames[FRAMES];
         u32 open = 0;
         u32 id = 0, index = (u32)record;
-        // What to do next.
+        // The next action.
         enum { VALUE, AFTER, KEY, ELEMENT, CLOSE } next = VALUE;
         for (;;) {
             if (next == VALUE) {
@@ -193,7 +194,8 @@ template <bool WRITE> struct Walker {
                     if (!skip(open)) return false;
                     if (WRITE) {
                         a.columns[id].places[index] = a.places[from];
-                        // The last token: its end is known for a bracket, and found by `convert` for others.
+                        // The last token: its end is known for a bracket; `convert` finds it for
+                        // others.
                         ((u32 *)a.columns[id].valid)[index] = a.places[t - 1];
                     }
                 } else {
@@ -275,7 +277,7 @@ template <bool WRITE> struct Walker {
         }
     }
 
-    // Makes the fields null that an object does not have.
+    // Makes the fields null that are missing from an object.
     __device__ bool fill(const Node &node, u32 index) const {
         for (u32 field = 0; field < node.count; field++) {
             if (a.seen[(node.slot + field / 64) * a.records + record] >> (field % 64) & 1) continue;
@@ -285,7 +287,7 @@ template <bool WRITE> struct Walker {
         return true;
     }
 
-    // Whether nothing follows the record that does not belong there.
+    // Whether only allowed bytes follow the record.
     __device__ bool is_end() const {
         if (a.framing == 0) return t >= end || a.bytes[t] == '\n';
         if (a.framing == 1 || (a.framing == 2 && record + 1 == a.records)) return t == end;
@@ -298,7 +300,7 @@ KERNEL(walk_count, WalkArgs) {
     if (record >= a.records) return;
     const u32 from = a.starts[record];
     const u32 end = record + 1 < a.records ? a.starts[record + 1] : (u32)a.tokens;
-    // With what stands behind it: a record near the limit is for the CPU engine to measure.
+    // Including the bytes after it: a record near the limit is left to the CPU engine to measure.
     const u64 upto = end < a.tokens ? a.places[end] : a.len;
     const u64 bytes = upto - a.places[from];
     bool good = end - from <= a.record_tokens_max && bytes <= a.record_bytes_max;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel of Parquet in one text, as the checks compile it ahead of time.
+// All Parquet kernels in one file, for ahead-of-time compilation in checks.
 #include "levels.cu"
 #include "values.cu"
 #include "snappy.cu"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of Parquet columns share: pages as the host lays them out, and the packed forms.
+// Shared by the kernels of Parquet columns: pages as the host lays them out, and the packed forms.
 //
-// Every page lies decompressed in device memory, with sixteen bytes behind it that may be read. What is not
-// sound marks the column; the CPU engine then decodes it anew, and says what is wrong.
+// Every page is stored decompressed in device memory, followed by sixteen readable bytes. Invalid
+// data marks the column; the CPU engine then decodes it again, and reports the error.
 #ifndef ARROWSMITH_COLUMN_CUH
 #define ARROWSMITH_COLUMN_CUH
 #include "../common.cuh"
@@ -14,20 +14,20 @@ enum PageEncoding : u64 {
 struct PageDesc {
     const u8 *values;
     u64 values_len;
-    // Definition levels in runs; none: every value is there.
+    // Definition levels in runs; if none, every value is present.
     const u8 *levels;
     u64 levels_len;
-    // Repetition levels, in lists.
+    // Repetition levels, for lists.
     const u8 *reps;
     u64 reps_len;
     // Entries, nulls included, and those before the page.
     u64 count, first;
     u64 encoding;
-    // Values that are there before the page, and in it: the device finds out.
+    // Non-null values before the page, and in it: computed on the device.
     u64 value_first, value_count;
 };
 
-// An unsigned number of seven bits a byte; false if it is not whole.
+// An unsigned varint (seven bits per byte); false if it is truncated.
 __device__ __forceinline__ bool varint(const u8 *p, u64 len, u64 *at, u64 *value) {
     u64 result = 0;
     for (u32 shift = 0; shift < 64; shift += 7) {
@@ -45,7 +45,7 @@ __device__ __forceinline__ bool varint(const u8 *p, u64 len, u64 *at, u64 *value
 
 __device__ __forceinline__ u64 unzigzag(u64 value) { return value >> 1 ^ (0 - (value & 1)); }
 
-// `width` bits, 64 at most, from bit `at` on.
+// `width` bits, at most 64, from bit `at`.
 __device__ __forceinline__ u64 unpack(const u8 *p, u64 at, u32 width) {
     if (width == 0) return 0;
     const u8 *byte = p + at / 8;
@@ -56,8 +56,8 @@ __device__ __forceinline__ u64 unpack(const u8 *p, u64 at, u32 width) {
     return (u64)word & (width == 64 ? ~(u64)0 : ((u64)1 << width) - 1);
 }
 
-// Runs and packed groups: `put(k, value)` for each k below `count`, by the threads of a block. They read the
-// heads of runs all together, so that none waits for another.
+// Runs and packed groups: `put(k, value)` for each k below `count`, by the threads of a block. All
+// threads read the heads of runs, so that none waits for another.
 template <class Put> __device__ bool hybrid(const u8 *p, u64 len, u32 width, u64 count, Put put) {
     u64 at = 0, done = 0;
     while (done < count) {
@@ -86,7 +86,8 @@ template <class Put> __device__ bool hybrid(const u8 *p, u64 len, u32 width, u64
     return true;
 }
 
-// DELTA_BINARY_PACKED, which must hold `count` numbers: into `out`, by a block. `end` gets where it ends.
+// DELTA_BINARY_PACKED, which must hold `count` numbers: decoded to `out` by a block. `end` is set
+// to the end of the data.
 __device__ inline bool delta(const u8 *p, u64 len, u64 count, u64 *out, u64 *end) {
     u64 at = 0, block, minis, total, first;
     if (!varint(p, len, &at, &block) || !varint(p, len, &at, &minis) || !varint(p, len, &at, &total) ||
@@ -127,7 +128,7 @@ __device__ inline bool delta(const u8 *p, u64 len, u64 count, u64 *out, u64 *end
     return true;
 }
 
-// The page that holds an entry.
+// The page that contains an entry.
 __device__ __forceinline__ const PageDesc &page_of(const PageDesc *pages, u64 count, u64 entry) {
     u64 low = 0, high = count;
     while (high - low > 1) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels: which entries of a column are there, how many values come before each page, and what the lists and
-// structures around the values are: their validity, and where the elements of each list begin.
+// Levels: which entries of a column are non-null, how many values come before each page, and the
+// enclosing lists and structures: their validity, and where the elements of each list begin.
 #include "column.cuh"
 
 struct LevelArgs {
     PageDesc *pages;
     u64 page_count;
-    // A byte an entry; repetition levels only where there are any.
+    // One byte per entry; repetition levels only if the column has them.
     u8 *def;
     u8 *rep;
-    // Whether there is a value; then, after a scan, how many come before each, and behind the last one the sum.
+    // Whether there is a value; then, after a scan, how many come before each, and after the last
+    // one the total.
     u8 *valid;
     u64 *before;
     u64 entries;
@@ -21,7 +22,7 @@ struct LevelArgs {
 // Bits of a level.
 __device__ __forceinline__ u32 level_width(u64 most) { return 64 - (u32)__clzll((i64)most); }
 
-// A block a page.
+// One block per page.
 KERNEL(page_levels, LevelArgs) {
     const PageDesc page = a.pages[blockIdx.x];
     bool sound = true;
@@ -46,7 +47,7 @@ KERNEL(page_levels, LevelArgs) {
     }
     if (a.rep_max) good = hybrid(page.reps, page.reps_len, level_width(a.rep_max), page.count, repeat) && good;
     if (!good) {
-        // So that what follows has numbers to go by.
+        // Valid numbers for the kernels that follow.
         for (u64 k = threadIdx.x; k < page.count; k += BLOCK) {
             const u64 i = page.first + k;
             a.def[i] = 0, a.valid[i] = 0, a.before[i] = 0;
@@ -69,14 +70,15 @@ struct SlotsArgs {
     const u8 *def;
     const u8 *rep;
     u64 entries;
-    // The greatest repetition level and the least definition level of a slot.
+    // The maximum repetition level and the minimum definition level of a slot.
     u64 rep_most;
     u64 def_least;
     // Definition level from which it is not null.
     u64 def_valid;
     // Whether an entry is a slot; after a scan, how many come before it.
     u64 *marks;
-    // Of a list: how many elements come before each entry; and where those of each slot begin.
+    // Of a list: how many elements come before each entry; and the start of the elements of each
+    // slot.
     const u64 *elements;
     u32 *starts;
     u8 *valid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snappy pages, a block a page. Where an element begins is known only from the one before it: so every thread looks
-// at one byte as if an element began there, and which do is found by following them all at once, in steps that
-// double.
+// Snappy pages, one block per page. The start of an element is known only from the previous one: so
+// every thread looks at one byte as if an element began there, and the true starts are found by
+// following all links at once, by pointer doubling.
 #include "unpack.cuh"
 
 struct Latest {
@@ -10,7 +10,7 @@ struct Latest {
 };
 
 struct SnappyElement {
-    // Bytes in the input and in the output; 0 for what is none.
+    // Bytes in the input and in the output; 0 if invalid.
     u64 in, out;
     u32 back;
     const u8 *bytes;
@@ -64,7 +64,7 @@ KERNEL(unpack_snappy, UnpackArgs) {
         }
         SnappyElement element = {0, 0, 0, 0};
         if (mine < task.from_len) element = snappy_element(task.from + mine, task.from_len - mine);
-        // What the batch before left here may still be read.
+        // The previous batch's results here may still be read.
         __syncthreads();
         const u64 to = threadIdx.x + (element.in ? element.in : BLOCK);
         hop[threadIdx.x] = to < BLOCK ? (u32)to : BLOCK;
@@ -87,7 +87,7 @@ KERNEL(unpack_snappy, UnpackArgs) {
         const u64 start = done + before;
         if (is && (!sound || element.back > start)) atomicOr(&fault, 1);
         if (is) {
-            // Less than 2^31 where the batch fits.
+            // Less than 2^31 if the batch fits.
             batch.start[index] = (u32)start;
             batch.back[index] = element.back;
             batch.from[index] = (u64)element.bytes;
@@ -99,7 +99,7 @@ KERNEL(unpack_snappy, UnpackArgs) {
         __syncthreads();
         good = !fault && made <= task.to_len - done;
         if (!good) break;
-        // Copies from as far back that follow one another are one.
+        // Consecutive copies with the same distance are one copy.
         const u32 k = threadIdx.x;
         const bool copies = k < count && batch.back[k];
         const bool head = copies && (k == 0 || batch.back[k - 1] != batch.back[k]);
@@ -114,7 +114,7 @@ KERNEL(unpack_snappy, UnpackArgs) {
     if (!good || at != task.from_len) *a.bad = 1;
 }
 
-// Where levels and values begin in the pages of version 1 that were unpacked: a thread a page.
+// Where levels and values begin in the decompressed pages of version 1: one thread per page.
 KERNEL(cut_pages, UnpackArgs) {
     const u64 i = thread_index();
     if (i >= a.task_count) return;

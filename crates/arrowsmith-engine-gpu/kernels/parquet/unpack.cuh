@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the decompressors share: pages as they are stored, and how a block makes bytes of literals and copies.
+// Shared by the decompressors: pages as they are stored, and how a block makes bytes of literals
+// and copies.
 //
-// A decompressor cuts its input into elements, as many at once as a block has threads: bytes that are there, or
-// a copy of what was made before. `emit` then makes all their bytes side by side; none waits for another.
-// Everything is held against its bounds: what is not sound marks the column, and the CPU engine decodes it anew.
+// A decompressor splits its input into elements, at most as many at once as a block has threads:
+// literal bytes, or a copy of earlier output. `emit` then makes all their bytes in parallel; none
+// waits for another. Everything is bounds-checked: invalid data marks the column, and the CPU
+// engine decodes it again.
 #ifndef ARROWSMITH_UNPACK_CUH
 #define ARROWSMITH_UNPACK_CUH
 #include "column.cuh"
 
-// Parts of a page of version 1 that its bytes begin with.
+// Parts at the start of a page of version 1.
 enum Cuts : u64 { CUT_REPS = 1, CUT_LEVELS = 2 };
 
 struct UnpackTask {
     const u8 *from;
     u64 from_len;
-    // Less than 2^31 bytes, and as many as the page's header says.
+    // Less than 2^31 bytes, the number in the page's header.
     u8 *to;
     u64 to_len;
-    // For what a block keeps aside: the literals of Zstandard.
+    // Scratch memory of a block: the literals of Zstandard.
     u8 *aside;
     u64 cuts;
-    // The page of which these are the bytes; none: of the dictionary.
+    // The page that these bytes belong to; if none, the dictionary.
     PageDesc *page;
 };
 
@@ -30,17 +32,19 @@ struct UnpackArgs {
     u32 *bad;
 };
 
-// Elements, of which a block makes bytes. Those of `k` begin at `start[k]` in the output.
+// Elements, of which a block makes bytes. The output of element `k` begins at `start[k]`.
 struct Batch {
     u32 start[BLOCK + 1];
-    // How far back a copy lies; 0 for bytes that are there.
+    // The distance of a copy; 0 for literal bytes.
     u32 back[BLOCK];
-    // Where the bytes are; of a copy, where the first of the copies began that follow one another from this far back.
+    // Where the bytes are; of a copy, where the first of consecutive copies with this distance
+    // began.
     u64 from[BLOCK];
 };
 
-// Writes the bytes of the first `count` elements. A byte of a copy is looked for where it comes from, until that is
-// before the batch or among bytes that are there. Every thread of the block calls it, after the batch is whole.
+// Writes the bytes of the first `count` elements. A byte of a copy is traced to its source, until
+// that is before the batch or among literal bytes. Every thread of the block must call it, after
+// the batch is complete.
 __device__ inline void emit(const Batch &batch, u32 count, u8 *out) {
     const u32 first = batch.start[0], end = batch.start[count];
     for (u32 at = first + threadIdx.x; at < end; at += BLOCK) {
@@ -63,15 +67,15 @@ __device__ inline void emit(const Batch &batch, u32 count, u8 *out) {
                 out[at] = out[p];
                 break;
             }
-            // Before the root, which is this element or one before it.
+            // Before the root, which is this element or an earlier one.
             high = low;
         }
     }
-    // So that the next batch finds these bytes, and may take the place of this one.
+    // So that the next batch sees these bytes, and may reuse the memory of this one.
     __syncthreads();
 }
 
-// Levels of a page of version 1: behind their length in four bytes.
+// Levels of a page of version 1: after their length in four bytes.
 __device__ inline bool cut(const u8 **p, u64 *len, const u8 **levels, u64 *levels_len) {
     if (*len < 4) return false;
     u64 bytes = 0;

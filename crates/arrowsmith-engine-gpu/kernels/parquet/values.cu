@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values: what has to be taken apart page by page, a block a page, into one word a value that is there; and
-// then, a thread a row, every value into its final place.
+// Values: first decoded page by page, one block per page, into one word per non-null value; then,
+// one thread per row, each value into its final place.
 #include "column.cuh"
 #include "../json/text.cuh"
 
 struct ValueArgs {
     const PageDesc *pages;
     u64 page_count;
-    // A word a value: its number, or where in memory its text begins; and for text its length, or, for now,
-    // that of the part it shares with the value before it.
+    // One word per value: its number, or the address of its text; and for text its length, or, at
+    // first, the length of the prefix shared with the previous value.
     u64 *words;
     u64 *lens;
     u64 dictionary_count;
-    // Bytes of text that a page of shared beginnings makes; and where they go.
+    // Bytes of text that a page of shared prefixes makes; and their destination.
     u64 *totals;
     u8 *text;
     u32 *bad;
@@ -78,8 +78,8 @@ KERNEL(page_values, ValueArgs) {
     if (threadIdx.x == 0 && page.encoding == E_DELTA_STRINGS) a.totals[blockIdx.x] = made;
 }
 
-// Pages of strings one behind the other with their lengths: one thread a page, for each tells where the next
-// one is. `pages` may be the dictionary as a page.
+// Pages of strings stored one after another, each after its length: one thread per page, because
+// each length gives the position of the next. `pages` may be the dictionary as a page.
 KERNEL(page_strings, ValueArgs) {
     const u64 i = thread_index();
     if (i >= a.page_count) return;
@@ -102,12 +102,12 @@ KERNEL(page_strings, ValueArgs) {
     }
 }
 
-// Pages whose values begin as the one before them: one after another, each by a whole block.
+// Pages whose values share prefixes with the previous value: one at a time, each by a full block.
 KERNEL(page_joins, ValueArgs) {
     const PageDesc page = a.pages[blockIdx.x];
     if (page.encoding != E_DELTA_STRINGS) return;
     u64 *words = a.words + page.value_first, *lens = a.lens + page.value_first;
-    // The suffixes are what the page ends with.
+    // The suffixes are at the end of the page.
     u64 suffixes = 0;
     for (u64 k = 0; k < page.value_count; k++) suffixes += lens[k];
     const u8 *from = page.values + page.values_len - suffixes;
@@ -116,7 +116,7 @@ KERNEL(page_joins, ValueArgs) {
     u64 last_len = 0;
     for (u64 k = 0; k < page.value_count; k++) {
         const u64 shared = words[k], own = lens[k];
-        // All have read the lengths, and the value before is whole.
+        // All have read the lengths, and the previous value is complete.
         __syncthreads();
         const bool good = shared <= last_len;
         if (!good && threadIdx.x == 0) *a.bad = 1;
@@ -142,7 +142,7 @@ enum Turn : u64 { T_COPY, T_LOW, T_EXTEND, T_MULTIPLY, T_DIVIDE, T_BIG, T_INT96,
 struct GatherArgs {
     const PageDesc *pages;
     u64 page_count;
-    // Rows that come out, and the entry of each, where not all entries are rows.
+    // Output rows, and the entry of each, if not all entries are rows.
     u64 rows;
     const u64 *entry_of;
     const u8 *valid;
@@ -152,13 +152,13 @@ struct GatherArgs {
     const u8 *dictionary;
     const u64 *dictionary_words;
     const u64 *dictionary_lens;
-    // Bytes of a stored value, 0 for bits; bytes of one that comes out.
+    // Bytes of a stored value, 0 for bits; bytes of an output value.
     u64 stored;
     u64 width;
     u64 turn;
     i64 factor;
     u8 *out;
-    // Of text: bytes of each row, then where they begin.
+    // Of text: bytes of each row, then their start.
     u64 *offsets;
     u32 *narrow;
     u64 utf8;
@@ -167,7 +167,8 @@ struct GatherArgs {
 
 __device__ __forceinline__ u64 entry_at(const GatherArgs &a, u64 row) { return a.entry_of ? a.entry_of[row] : row; }
 
-// A big-endian number in two's complement into `width` little-endian bytes; whether it fits.
+// Converts a big-endian two's complement number to `width` little-endian bytes; returns whether it
+// fits.
 __device__ bool big_endian(const u8 *from, u64 stride, u64 len, u8 *out, u64 width) {
     const u8 sign = from[0] & 0x80 ? 0xFF : 0;
     bool fits = true;
@@ -227,7 +228,7 @@ KERNEL(gather_fixed, GatherArgs) {
         for (u64 b = 0; from && b < 4; b++) day |= (u64)from[(8 + b) * stride] << (8 * b);
         const __int128 all = ((__int128)day - JULIAN_DAY) * DAY_NANOSECONDS + nanoseconds;
         const __int128 quotient = all / a.factor - (all % a.factor < 0 ? 1 : 0);
-        // What is not a time of day, or does not fit, is for the CPU engine to judge.
+        // Invalid times of day, and values that do not fit, are left to the CPU engine.
         if (!from || nanoseconds >= DAY_NANOSECONDS || (__int128)(i64)quotient != quotient) *a.bad = 1;
         for (u64 b = 0; b < 8; b++) out[b] = (u8)((u64)quotient >> (8 * b));
         return;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zstandard pages (RFC 8878), a block a page: one thread makes tables and reads sequences, four read literals, all make
-// the bytes. A page is one frame without a dictionary and without a checksum; the host decompresses others.
+// Zstandard pages (RFC 8878), one block per page: one thread builds tables and reads sequences,
+// four read literals, all make the bytes. A page is one frame without a dictionary and without a
+// checksum; the host decompresses others.
 #include "zstd.cuh"
 
-// Lengths of literals and of matches, by code: the least, and how many bits more.
+// Lengths of literals and of matches, by code: the base, and the number of extra bits.
 __constant__ u32 LENGTH_LEAST[36] = {0,  1,  2,  3,  4,  5,  6,  7,  8,   9,   10,  11,   12,   13,   14,   15,    16,    18,
                                      20, 22, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
 __constant__ u8 LENGTH_BITS[36] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0,  0,  1,  1,
@@ -14,7 +15,7 @@ __constant__ u32 MATCH_LEAST[53] = {3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 
 __constant__ u8 MATCH_BITS[53] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0,  0,  0,
                                   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,  1,  1,  1,
                                   2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-// Shares of the symbols where a block does not tell them.
+// The default distributions of symbols, for blocks without their own.
 __constant__ signed char LENGTH_SHARES[36] = {4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1,  1,  2,  2,
                                               2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1};
 __constant__ signed char OFFSET_SHARES[29] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1,
@@ -35,7 +36,7 @@ struct Zstd {
     Batch batch;
     // The last three offsets.
     u64 last[3];
-    // What the first thread tells the others.
+    // Written by the first thread for the others.
     u64 told;
     u32 count;
     bool more;
@@ -49,7 +50,7 @@ struct Sequences {
     u64 left;
 };
 
-// What the first thread says, to all.
+// The first thread's result, broadcast to all.
 __device__ inline u64 tell(Zstd &z, u64 word) {
     __syncthreads();
     if (threadIdx.x == 0) z.told = word;
@@ -63,7 +64,7 @@ __device__ inline u64 little(const u8 *p, u32 bytes) {
     return word;
 }
 
-// The header of a frame: where its blocks begin, and what is the most that one of them makes.
+// The header of a frame: the start of its blocks, and the maximum size of a block's output.
 __device__ inline bool zstd_frame(const UnpackTask &task, u64 *at, u64 *block_most) {
     const u8 *p = task.from;
     if (task.from_len < 6 || little(p, 4) != 0xFD2FB528) return false;
@@ -89,7 +90,7 @@ __device__ inline bool zstd_frame(const UnpackTask &task, u64 *at, u64 *block_mo
     return true;
 }
 
-// The table of one kind of code, as its mode says. `*at` moves behind what tells it.
+// The table of one kind of code, by its mode. `*at` is advanced past its description.
 __device__ inline bool zstd_table(Zstd &z, u32 kind, u32 mode, const u8 *p, u64 len, u64 *at) {
     FseEntry *table = kind == OF_LENGTHS ? z.lengths : kind == OF_OFFSETS ? z.offsets : z.matches;
     const u32 most = kind == OF_LENGTHS ? 35 : kind == OF_OFFSETS ? 31 : 52;
@@ -116,7 +117,7 @@ __device__ inline bool zstd_table(Zstd &z, u32 kind, u32 mode, const u8 *p, u64 
     return fse_table(z.shop.shares, symbols, z.logs[kind], table, z.shop.next);
 }
 
-// The head of a block's sequences.
+// The header of a block's sequences.
 __device__ inline bool zstd_sequences(Zstd &z, const u8 *p, u64 len, Sequences &sequences) {
     sequences.left = 0;
     if (len == 0) return false;
@@ -138,7 +139,7 @@ __device__ inline bool zstd_sequences(Zstd &z, const u8 *p, u64 len, Sequences &
     return sequences.bits.left >= 0;
 }
 
-// The offset that a value stands for: a new one, or one of the last three; 0 for none.
+// The offset that a value encodes: a new one, or one of the last three; 0 if invalid.
 __device__ inline u64 zstd_offset(u64 *last, u64 value, bool no_literals) {
     u64 offset;
     if (value > 3) {
@@ -159,8 +160,8 @@ __device__ inline u64 zstd_offset(u64 *last, u64 value, bool no_literals) {
     return offset;
 }
 
-// A batch of elements, by the first thread: of the next sequences, and in the end of the literals that are left. `*made`
-// is where they go, `most` where they must have ended.
+// A batch of elements, by the first thread: of the next sequences, and at the end of the remaining
+// literals. `*made` is the output position, `most` the limit.
 __device__ inline bool zstd_batch(Zstd &z, Sequences &sequences, const u8 **literals, u64 *count, u64 *made, u64 most) {
     Batch &batch = z.batch;
     Backward &bits = sequences.bits;
@@ -184,7 +185,7 @@ __device__ inline bool zstd_batch(Zstd &z, Sequences &sequences, const u8 **lite
             batch.start[n] = (u32)*made, batch.back[n] = 0, batch.from[n++] = (u64)*literals;
             *made += length, *literals += length, *count -= length;
         }
-        // A copy from as far back as the one right before it is a part of that.
+        // A copy with the same distance as the one right before it is merged into it.
         if (length || n == 0 || batch.back[n - 1] != offset)
             batch.start[n] = (u32)*made, batch.back[n] = (u32)offset, batch.from[n++] = *made;
         *made += match;
@@ -200,7 +201,8 @@ __device__ inline bool zstd_batch(Zstd &z, Sequences &sequences, const u8 **lite
     return true;
 }
 
-// Literals: where they are and how many, and how many bytes of the block they take; 0 bytes for none that are sound.
+// Literals: their position and number, and how many bytes of the block they take; 0 bytes if
+// invalid.
 __device__ inline u64 zstd_literals(Zstd &z, const UnpackTask &task, const u8 *p, u64 len, u64 most, const u8 **literals,
                                     u64 *count) {
     const u32 kind = p[0] & 3, format = p[0] >> 2 & 3;
@@ -231,7 +233,7 @@ __device__ inline u64 zstd_literals(Zstd &z, const UnpackTask &task, const u8 *p
         tree = tell(z, has_tree ? tree : ~(u64)0);
         if (tree > stored) return 0;
         p += head + tree;
-        // One stream, or four behind the lengths of the first three: each thread finds its own.
+        // One stream, or four after the lengths of the first three: each thread finds its own.
         const u32 streams = format == 0 ? 1 : 4;
         const u64 left = stored - tree, each = format == 0 ? *count : (*count + 3) / 4;
         if (format == 0 ? *count == 0 : *count < 6 || left < 10) return 0;
@@ -254,7 +256,7 @@ __device__ inline u64 zstd_literals(Zstd &z, const UnpackTask &task, const u8 *p
     return head + stored;
 }
 
-// A compressed block: makes its bytes from `*done` on, `most` of them at most.
+// A compressed block: writes its bytes from `*done`, at most `most` of them.
 __device__ inline bool zstd_block(Zstd &z, const UnpackTask &task, const u8 *p, u64 len, u64 most, u64 *done) {
     if (len < 2) return false;
     if (most > task.to_len - *done) most = task.to_len - *done;
@@ -270,7 +272,7 @@ __device__ inline bool zstd_block(Zstd &z, const UnpackTask &task, const u8 *p, 
     u64 made = *done;
     for (bool more = true; more;) {
         if (threadIdx.x == 0) good = zstd_batch(z, sequences, &literals, &count, &made, most);
-        // Every bit must have been for something.
+        // Every bit must have been used.
         if (threadIdx.x == 0 && good && !z.more && any) good = sequences.bits.left == 0;
         if (!tell(z, good)) return false;
         more = z.more;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Zstandard (RFC 8878) codes by: bits read backward, tables of finite-state entropy (FSE), Huffman trees.
+// The entropy coding of Zstandard (RFC 8878): bits read backward, tables of finite-state entropy
+// (FSE), Huffman trees.
 //
-// Nothing here knows of blocks or threads: it is what one thread does. Whatever the format forbids is refused, for the
-// library on the host would refuse it too; what only looks odd is refused as well, and decoded there.
+// This code runs in one thread and knows no blocks. All data that the format forbids is refused,
+// for the library on the host would refuse it too; unusual data is refused as well, and decoded on
+// the host.
 #ifndef ARROWSMITH_ZSTD_CUH
 #define ARROWSMITH_ZSTD_CUH
 #include "unpack.cuh"
@@ -14,12 +16,12 @@
 #define OFFSETS_LOG 8
 #define WEIGHTS_LOG 6
 
-// A stream of bits that is read from its end, where the highest bit that is set closes it.
+// A bit stream that is read from its end, where the highest set bit terminates it.
 struct Backward {
     const u8 *p;
-    // Bits that are left; what is read beyond them is 0.
+    // Bits left; bits beyond them read as 0.
     i64 left;
-    // Sixty-four bits of it, from bit `low` on.
+    // Sixty-four bits of it, from bit `low`.
     u64 word;
     i64 low;
 
@@ -30,7 +32,7 @@ struct Backward {
         return true;
     }
 
-    // The next `count` bits, 32 at most.
+    // The next `count` bits, at most 32.
     __device__ u32 peek(u32 count) {
         if (count == 0 || left <= 0) return 0;
         const i64 from = left - count;
@@ -50,13 +52,14 @@ struct Backward {
     }
 };
 
-// An entry of a table: what it stands for, and the state after it.
+// An entry of a table: its symbol, and the next state.
 struct FseEntry {
     u8 symbol, bits;
     u16 base;
 };
 
-// Shares of symbols, as a table of FSE is told: `most` is the last symbol there may be. Says how many bytes they take, or 0.
+// The distribution of symbols in an FSE table description: `most` is the last allowed symbol.
+// Returns the number of bytes, or 0.
 __device__ inline u64 fse_shares(const u8 *p, u64 len, u32 most, u32 log_most, short *shares, u32 *symbols, u32 *log) {
     u64 bit = 0;
     const u64 end = len * 8;
@@ -106,7 +109,7 @@ __device__ inline u64 fse_shares(const u8 *p, u64 len, u32 most, u32 log_most, s
     return (bit + 7) / 8;
 }
 
-// The table that shares give. `next` is room for as many numbers as there are symbols.
+// The table of a distribution. `next` is scratch for one number per symbol.
 __device__ inline bool fse_table(const short *shares, u32 symbols, u32 log, FseEntry *table, u16 *next) {
     const u32 size = 1 << log, mask = size - 1, step = (size >> 1) + (size >> 3) + 3;
     u32 high = size;
@@ -135,13 +138,14 @@ __device__ inline bool fse_table(const short *shares, u32 symbols, u32 log, FseE
     return true;
 }
 
-// A Huffman tree: for every `log` bits the symbol (low byte) and how many of them are its own (high byte).
+// A Huffman tree: for every `log` bits the symbol (low byte) and the length of its code (high
+// byte).
 struct Huffman {
     u16 entries[1 << HUFFMAN_BITS];
     u32 log;
 };
 
-// Room for what a table is made of.
+// Scratch for building a table.
 struct Workshop {
     u8 weights[256];
     short shares[256];
@@ -149,7 +153,7 @@ struct Workshop {
     FseEntry table[1 << WEIGHTS_LOG];
 };
 
-// Weights that are coded by FSE: two states take turns. How many there are, or 0.
+// Weights that are coded by FSE, with two alternating states. Returns their number, or 0.
 __device__ inline u32 huffman_weights(const u8 *p, u64 len, Workshop &shop) {
     u32 symbols, log;
     const u64 head = fse_shares(p, len, 255, WEIGHTS_LOG, shop.shares, &symbols, &log);
@@ -161,7 +165,7 @@ __device__ inline u32 huffman_weights(const u8 *p, u64 len, Workshop &shop) {
     for (u32 count = 0; count < 254;) {
         const FseEntry entry = shop.table[state[count % 2]];
         shop.weights[count++] = entry.symbol;
-        // The last bits: each state says what it is, and no more.
+        // The last bits: each state yields its symbol, without an update.
         if (bits.left < entry.bits) {
             shop.weights[count] = shop.table[state[count % 2]].symbol;
             return count + 1;
@@ -171,7 +175,7 @@ __device__ inline u32 huffman_weights(const u8 *p, u64 len, Workshop &shop) {
     return 0;
 }
 
-// The tree that literals are coded by. Says how many bytes it takes, or 0.
+// The Huffman tree of literals. Returns the number of bytes of its description, or 0.
 __device__ inline u64 huffman_tree(const u8 *p, u64 len, Huffman &tree, Workshop &shop) {
     if (len == 0) return 0;
     const u32 head = p[0];
@@ -194,7 +198,7 @@ __device__ inline u64 huffman_tree(const u8 *p, u64 len, Huffman &tree, Workshop
         if (shop.weights[s]) sum += 1 << (shop.weights[s] - 1);
     }
     if (sum == 0) return 0;
-    // The last weight is what makes the whole a power of two.
+    // The last weight completes the sum to a power of two.
     const u32 log = 64 - (u32)__clzll(sum), rest = (1 << log) - sum;
     if (log > HUFFMAN_BITS || rest & (rest - 1)) return 0;
     shop.weights[symbols++] = (u8)(64 - __clzll(rest));
@@ -208,7 +212,7 @@ __device__ inline u64 huffman_tree(const u8 *p, u64 len, Huffman &tree, Workshop
         }
     }
     tree.log = log;
-    // Two leaves at least hang lowest.
+    // The deepest level must have at least two leaves.
     return least >= 2 && least % 2 == 0 ? bytes : 0;
 }
 

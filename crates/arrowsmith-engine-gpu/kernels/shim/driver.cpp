@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver of CUDA (libcuda.so.1) whose device is the CPU, for tests of what calls the driver: as much of its interface as the
-// engine uses, with `shim.cpp` for the kernels.
+// A CUDA driver (libcuda.so.1) whose device is the CPU, for tests of the driver calls: the part of
+// its interface that the engine uses, with `shim.cpp` for the kernels.
 //
-// It is as strict and as late as a driver may be. What is queued on a stream is done when somebody waits for it, so that
-// memory of the host that is used again too early shows. Places and lengths are held to what was allocated, memory of the
-// host has to be pinned, a thread has to have a context, a kernel to be in the module that was loaded, with as many bytes
-// of parameters as there. It takes PTX and looks for the kernels' names in it; it never reads their code.
+// It is as strict and as lazy as a driver may be. Work queued on a stream is done only when it is
+// waited for, which exposes host memory that is reused too early. Addresses and lengths are checked
+// against allocations, host memory has to be pinned, a thread needs a context, a kernel must be in
+// the loaded module and take the right number of parameter bytes. It takes PTX and looks for the
+// kernels' names in it; it never reads their code.
 //
-//   arrowsmith_driver_bytes(n) so many bytes of memory are on the device from now on
-//   arrowsmith_driver_fail(n)  the n-th call from now on, and all after it, fail as after a fault of a kernel; 0: none
-//   arrowsmith_driver_live()   what was taken and not given back: memory, streams, events, modules, contexts
+//   arrowsmith_driver_bytes(n) sets the device memory from now on, in bytes
+//   arrowsmith_driver_fail(n)  the n-th call from now on, and all after it, fail as after a kernel
+//   fault; 0: none
+//   arrowsmith_driver_live()   resources not yet released: memory, streams, events, modules,
+//   contexts
 #include "shim.cpp"
 
 #include <stdio.h>
@@ -39,7 +42,7 @@ struct Stream {
 
 struct Event {
     Stream *stream = nullptr;
-    // Work of the stream that comes before it.
+    // Earlier work of the stream.
     size_t before = 0;
 };
 
@@ -63,7 +66,7 @@ std::map<Module *, bool> modules;
 int context;
 thread_local void *current = nullptr;
 
-// What every call begins with.
+// The start of every call.
 int begin(bool needs_context = true) {
     if (!started) return NOT_INITIALIZED;
     if (calls_left > 0 && --calls_left == 0) fault = LAUNCH_FAILED;
@@ -78,7 +81,7 @@ bool within(const std::map<uint64_t, size_t> &ranges, uint64_t at, size_t bytes)
     return bytes <= next->second && at - next->first <= next->second - bytes;
 }
 
-// Does the first `count` things of a stream.
+// Runs the first `count` operations of a stream.
 int run(Stream *stream, size_t count) {
     for (size_t i = 0; i < count && !fault; i++) fault = stream->queue[i]();
     stream->queue.erase(stream->queue.begin(), stream->queue.begin() + (long)count);
@@ -92,7 +95,7 @@ int run_all() {
     return fault;
 }
 
-// Bytes of the parameters of a kernel, by its PTX; 0 where it is not there.
+// Bytes of a kernel's parameters, from its PTX; 0 if it is missing.
 size_t parameter_bytes(const std::string &text, const std::string &name) {
     const size_t at = text.find(".entry " + name + "(");
     if (at == std::string::npos) return 0;
@@ -122,7 +125,7 @@ CALL cuGetErrorName(int error, const char **name) {
 
 CALL cuGetErrorString(int error, const char **text) { return cuGetErrorName(error, text); }
 
-// NVRTC asks for what is not documented, and goes on without.
+// NVRTC calls undocumented functions, and continues without them.
 CALL cuGetExportTable(const void **table, const void *) {
     *table = nullptr;
     return driver::NOT_FOUND;
@@ -181,7 +184,7 @@ CALL cuCtxGetCurrent(void **context) {
     return driver::started ? driver::SUCCESS : driver::NOT_INITIALIZED;
 }
 
-// After a fault too: what was taken has still to be given back.
+// Also after a failure: resources must still be released.
 CALL cuCtxSetCurrent(void *context) {
     std::lock_guard<std::recursive_mutex> held(driver::lock);
     if (context && (context != &driver::context || driver::contexts == 0)) return driver::INVALID_CONTEXT;
@@ -309,7 +312,7 @@ CALL cuEventDestroy_v2(driver::Event *event) {
     return driver::SUCCESS;
 }
 
-// A copy between two places, each of them looked at when it is asked for and when it is done.
+// A copy between two addresses, each checked when it is queued and when it is done.
 static int copy(uint64_t to, bool to_host, uint64_t from, bool from_host, size_t bytes, driver::Stream *stream) {
     BEGIN();
     if (!driver::streams.count(stream)) return driver::INVALID_HANDLE;

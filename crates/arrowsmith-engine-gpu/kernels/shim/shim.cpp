@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the kernels on the CPU: a grid is a loop over blocks, a block is threads as fibers.
 //
-// Blocks and threads take their turns in an order that a seed decides, anew after every barrier, so that a
-// result that hangs on the order shows. A barrier that not all threads of a block reach, or a ballot that
-// not all lanes of a warp reach, is an error of the launch, as on a device it would be a hang.
+// Blocks and threads run in an order determined by a seed, and shuffled again after every barrier,
+// which exposes results that depend on the order. A barrier that not all threads of a block reach,
+// or a ballot that not all lanes of a warp reach, is a launch error, where a device would hang.
 #include "shim.h"
 
 #include <stddef.h>
@@ -23,7 +23,7 @@ thread_local ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 namespace {
 
 const size_t STACK_BYTES = 32 << 10;
-// Not a power of two, so that the tops of the stacks do not share the same places of the cache.
+// Not a power of two, so that the tops of the stacks do not map to the same cache sets.
 const size_t STACK_STRIDE = STACK_BYTES + 5 * 64;
 enum Status : uint8_t { READY, AT_BARRIER, AT_WARP, DONE };
 
@@ -98,7 +98,7 @@ void fiber_body() {
     fibers.kernel(fibers.args);
     fibers.status[fibers.current] = DONE;
     fibers.leave();
-    abort(); // A fiber that is done is never entered again.
+    abort(); // A finished fiber is never resumed.
 }
 
 struct Random {
@@ -132,7 +132,7 @@ bool prepare() {
 void start(uint32_t thread) {
     unsigned char *stack = fibers.stacks + STACK_STRIDE * thread;
 #if defined(__x86_64__)
-    // As after a call: the address to return to lies where the stack is 8 off a multiple of 16.
+    // As after a call: the return address is at a stack position 8 bytes off a multiple of 16.
     void **top = (void **)(stack + STACK_BYTES - 8);
     *--top = (void *)&fiber_body;
     for (int i = 0; i < 6; i++) *--top = nullptr;
@@ -159,7 +159,7 @@ bool run_block(Random &random) {
         uint32_t done = 0, waiting = 0;
         for (uint32_t w = 0; w < BLOCK / WARP; w++) {
             const uint32_t first = warps[w] * WARP;
-            // A warp goes on, ballot after ballot, until it is at a barrier or at its end.
+            // A warp runs, ballot after ballot, until it is at a barrier or at its end.
             for (;;) {
                 // Another lane begins each time.
                 const uint32_t turn = (uint32_t)random.next() % WARP;
@@ -232,7 +232,7 @@ struct Entry {
     const char *name;
     void (*call)(const uint64_t *);
     size_t args;
-    // Whether its threads meet at barriers or ballots.
+    // Whether its threads use barriers or ballots.
     bool together;
 };
 
@@ -263,8 +263,8 @@ const Entry ENTRIES[] = {
 
 } // namespace
 
-// Runs a kernel over `grid` blocks. 0 is success; 1 a kernel that is not there; 2 arguments of another
-// number; 3 a barrier that not all reached; 4 no memory for stacks; 5 a barrier in a kernel that has none.
+// Runs a kernel over `grid` blocks. 0 is success; 1 unknown kernel; 2 wrong number of arguments; 3
+// a barrier that not all reached; 4 no memory for stacks; 5 a barrier in a kernel declared without.
 extern "C" int arrowsmith_shim_launch(const char *name, uint64_t grid, const uint64_t *args, size_t count, uint64_t seed) {
     const Entry *entry = nullptr;
     for (const Entry &candidate : ENTRIES)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of CUDA's device language as the kernels use, for a C++ compiler: blocks run one after another,
-// the threads of a block as fibers that change places at barriers, shuffles and ballots, in an order that a
-// seed decides. It never runs two threads at once, so what it shows of races is what another order shows.
+// The part of CUDA's device language that the kernels use, for a C++ compiler: blocks run one after
+// another, the threads of a block as fibers that switch at barriers, shuffles and ballots, in an
+// order determined by a seed. It never runs two threads of a block at once, so it exposes only
+// those races that another order exposes.
 #ifndef ARROWSMITH_SHIM_H
 #define ARROWSMITH_SHIM_H
 
@@ -10,7 +11,7 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
-// A block at a time runs on a thread of the host, so that its shared memory is that thread's.
+// A thread of the host runs one block at a time, so shared memory is thread-local.
 #define __shared__ static thread_local
 #define __constant__ static const
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A device of CUDA: the driver and NVRTC, loaded when they are there. Every call is checked; what the
-//! driver says becomes an error with its name. A fault of a kernel shows at the next `fetch`, and at every
-//! call after it, so that nothing that it left is taken for a result.
+//! A CUDA device: the driver and NVRTC, loaded if present. Every call is checked; the driver's
+//! error is returned with its name. A kernel fault is reported by the next `fetch`, and by every
+//! call after it, so that none of its output is taken for a result.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
@@ -32,7 +32,7 @@ fn absent(message: &str) -> Error {
     Error::Config(message)
 }
 
-/// One device of CUDA, with the kernels loaded.
+/// One CUDA device, with the kernels loaded.
 #[derive(Debug)]
 pub struct CudaDevice {
     number: i32,
@@ -42,7 +42,7 @@ pub struct CudaDevice {
     kernels: HashMap<String, Handle<sys::CUfunc_st>>,
 }
 
-/// What the driver handed out. It may be used from any thread: the driver keeps its own locks.
+/// A driver handle. It may be used from any thread: the driver is thread-safe.
 #[derive(Debug)]
 struct Handle<T>(*mut T);
 
@@ -54,30 +54,31 @@ impl<T> Clone for Handle<T> {
 
 impl<T> Copy for Handle<T> {}
 
-// SAFETY: handles of contexts, modules, functions and streams are names; CUDA's driver takes them from every
-// thread.
+// SAFETY: handles of contexts, modules, functions and streams are opaque; the CUDA driver accepts
+// them from every thread.
 unsafe impl<T> Send for Handle<T> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`: the driver locks internally.
 unsafe impl<T> Sync for Handle<T> {}
 
-/// The context that a thread gets back, if it had another, or none.
+/// The context to restore for this thread, if it had another; or none.
 struct Entered(Option<sys::CUcontext>);
 
 impl Drop for Entered {
     fn drop(&mut self) {
         if let Some(before) = self.0 {
-            // SAFETY: it was the context of this thread before, or is none.
+            // SAFETY: `enter` saved it as this thread's current context (or null), which is still
+            // valid.
             let _ = unsafe { result::ctx::set_current(before) };
         }
     }
 }
 
 impl CudaDevice {
-    /// The device of this number, with its kernels compiled, or taken from the cache.
+    /// The device of this number, with its kernels compiled, or loaded from the cache.
     ///
     /// # Errors
-    /// [`Error::Config`] when there is no driver, no device, no NVRTC and nothing in the cache, or whatever else keeps it from
-    /// being used.
+    /// [`Error::Config`] if there is no driver, no device, no NVRTC and no cached kernels, or if
+    /// the device cannot be used for another reason.
     pub fn open(number: i32) -> Result<Self> {
         Self::ready(number).map_err(|error| match error {
             Error::Config(_) => error,
@@ -86,7 +87,7 @@ impl CudaDevice {
     }
 
     fn ready(number: i32) -> Result<Self> {
-        // SAFETY: it only tries to load the library; the driver's constructors are CUDA's own.
+        // SAFETY: loads the system's CUDA driver, whose constructors are sound to run.
         if !unsafe { sys::is_culib_present() } {
             return Err(absent("there is no CUDA driver (libcuda) on this machine"));
         }
@@ -98,7 +99,7 @@ impl CudaDevice {
         let device = checked("cuDeviceGet", result::device::get(number))?;
         use sys::CUdevice_attribute as Attribute;
         let attribute = |attribute| {
-            // SAFETY: the device is one that the driver named.
+            // SAFETY: the driver returned this device ordinal.
             checked("cuDeviceGetAttribute", unsafe {
                 result::device::get_attribute(device, attribute)
             })
@@ -109,7 +110,7 @@ impl CudaDevice {
             let found = format!("compute capability {major}.{minor}, and 8.0 is needed");
             return Err(absent(&found));
         }
-        // SAFETY: the device is one that the driver named; `drop` releases it.
+        // SAFETY: the driver returned this device; `drop` releases the context.
         let context =
             checked("cuDevicePrimaryCtxRetain", unsafe { result::primary_ctx::retain(device) })?;
         let context = Handle(context);
@@ -126,8 +127,8 @@ impl CudaDevice {
         Ok(opened)
     }
 
-    /// Makes the context that of this thread, until what comes back is dropped: the thread may be one of a consumer that
-    /// has another device in hand.
+    /// Makes the context current for this thread, until the guard is dropped: the thread may belong
+    /// to a consumer that uses another device.
     fn enter(&self) -> Result<Entered> {
         let before = checked("cuCtxGetCurrent", result::ctx::get_current())?;
         let before = before.unwrap_or(std::ptr::null_mut());
@@ -150,7 +151,7 @@ impl CudaDevice {
         let ptx = compile(arch)?;
         let text = CString::new(ptx).map_err(|_| failure("gpu: NVRTC gave no text"))?;
         self.load_ptx(&text)?;
-        // Without a cache the next start takes longer, and that is all.
+        // Without a cache the next start only takes longer.
         if let Some(path) = cache
             && let Some(folder) = path.parent()
             && fs::create_dir_all(folder).is_ok()
@@ -164,7 +165,7 @@ impl CudaDevice {
     }
 
     fn load_ptx(&mut self, ptx: &CString) -> Result<()> {
-        // SAFETY: the text ends in 0 and outlives the call.
+        // SAFETY: the PTX text is NUL-terminated and outlives the call.
         let module =
             checked("cuModuleLoadData", unsafe { result::module::load_data(ptx.as_ptr().cast()) })?;
         self.module = Handle(module);
@@ -183,7 +184,7 @@ impl Drop for CudaDevice {
         if !self.module.0.is_null()
             && let Ok(_entered) = self.enter()
         {
-            // SAFETY: streams hold the device, so that none is left; nothing runs in this module.
+            // SAFETY: streams hold the device, so none is left, and no kernel of this module runs.
             let _ = unsafe { result::module::unload(self.module.0) };
         }
         // SAFETY: retained once, in `open`.
@@ -194,9 +195,9 @@ impl Drop for CudaDevice {
 /// PTX of all kernels for an architecture (`compute_90`), by NVRTC.
 ///
 /// # Errors
-/// [`Error::Config`] when NVRTC is not there; else what it says.
+/// [`Error::Config`] if NVRTC is missing; else NVRTC's error.
 pub fn compile(arch: &str) -> Result<String> {
-    // SAFETY: it only tries to load the library.
+    // SAFETY: loads the system's NVRTC, whose constructors are sound to run.
     if !unsafe { nvrtc::sys::is_culib_present() } {
         return Err(absent("CUDA's compiler NVRTC (libnvrtc) is not on this machine"));
     }
@@ -210,7 +211,7 @@ pub fn compile(arch: &str) -> Result<String> {
     Ok(ptx.to_src())
 }
 
-/// Where compiled kernels are kept: `ARROWSMITH_CACHE`, or the user's folder for caches.
+/// The folder of compiled kernels: `ARROWSMITH_CACHE`, or the user's cache folder.
 fn cache_file(arch: &str) -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let folder = variable("ARROWSMITH_CACHE")
@@ -230,11 +231,11 @@ impl Device for CudaDevice {
 
     fn allocate(&self, bytes: u64) -> Result<Option<Ptr>> {
         let _entered = self.enter()?;
-        // The driver refuses to give nothing.
+        // The driver refuses allocations of zero bytes.
         let bytes = host_len(bytes.max(1))?;
-        // SAFETY: what is in fresh memory is never read before it is written; kernels are written so.
+        // SAFETY: kernels and copies write this memory before they read it.
         match unsafe { result::malloc_sync(bytes) } {
-            // The one error of the driver after which it goes on as before.
+            // The only driver error after which the context is still usable.
             Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Ok(None),
             at => Ok(Some(Ptr(checked("cuMemAlloc", at)?))),
         }
@@ -242,7 +243,8 @@ impl Device for CudaDevice {
 
     fn free(&self, at: Ptr, _: u64) {
         if let Ok(_entered) = self.enter() {
-            // SAFETY: `allocate` gave it, and callers give it back once. The driver waits for what uses it.
+            // SAFETY: `allocate` returned this address, and callers free it once. The driver waits
+            // for pending work that uses it.
             let _ = unsafe { result::free_sync(at.0) };
         }
     }
@@ -261,7 +263,8 @@ impl Device for CudaDevice {
             for _ in 0..rounds {
                 let staged = pinned.slice(0, bytes);
                 let started = Instant::now();
-                // SAFETY: both have as many bytes, and the stream is waited for.
+                // SAFETY: `staged` and the allocation at `at` have `bytes` bytes, and the stream is
+                // synchronized here.
                 let copied = unsafe {
                     result::memcpy_htod_async(at.0, staged, stream)
                         .and_then(|()| result::stream::synchronize(stream))
@@ -269,7 +272,7 @@ impl Device for CudaDevice {
                 checked("cuMemcpyHtoDAsync", copied)?;
                 up.push(started.elapsed().as_secs_f64());
                 let started = Instant::now();
-                // SAFETY: as above.
+                // SAFETY: as for the copy to the device.
                 let copied = unsafe {
                     result::memcpy_dtoh_async(staged, at.0, stream)
                         .and_then(|()| result::stream::synchronize(stream))
@@ -279,7 +282,7 @@ impl Device for CudaDevice {
             }
             Ok((up, down))
         });
-        // SAFETY: waited for above; nothing is queued.
+        // SAFETY: created above; synchronized before `pinned` is released.
         let _ = unsafe { result::stream::synchronize(stream) };
         pinned.release();
         if let Ok(at) = device {
@@ -293,10 +296,10 @@ impl Device for CudaDevice {
     fn joules(&self) -> Result<f64, String> {
         let mut bus = vec![0; BUS_BYTES as usize];
         let most = std::ffi::c_int::try_from(BUS_BYTES).unwrap_or(0);
-        // SAFETY: there are as many bytes, of which the driver makes a text that ends in 0.
+        // SAFETY: `bus` has `most` bytes, into which the driver writes a NUL-terminated text.
         let found = unsafe { sys::cuDeviceGetPCIBusId(bus.as_mut_ptr(), most, self.device) };
         found.result().map_err(|error| format!("cuDeviceGetPCIBusId: {error}"))?;
-        // A `char` of C has a sign on some machines and none on others.
+        // C's `char` is signed on some machines only.
         let bus: Vec<u8> = bus.iter().flat_map(|byte| byte.to_ne_bytes()).collect();
         let bus = CStr::from_bytes_until_nul(&bus).map_err(|error| error.to_string())?;
         Nvml::open()?.joules(bus)
@@ -315,7 +318,7 @@ impl Device for CudaDevice {
     }
 }
 
-/// Memory of the host that the device copies to and from by itself.
+/// Pinned host memory, which the device copies to and from by DMA.
 #[derive(Debug)]
 struct Pinned {
     at: Option<Handle<c_void>>,
@@ -327,11 +330,11 @@ struct Pinned {
 impl Pinned {
     const EMPTY: Self = Self { at: None, bytes: 0, used: 0 };
 
-    /// Frees what is there and takes `bytes`. Nothing queued may use it.
+    /// Frees the old memory and allocates `bytes`. No queued copy may use the old memory.
     fn grow(&mut self, bytes: usize) -> Result<()> {
         self.release();
         let bytes = bytes.next_power_of_two().max(1 << 20);
-        // SAFETY: what is in it is written before it is read.
+        // SAFETY: the memory is written before it is read.
         let at = checked("cuMemHostAlloc", unsafe { result::malloc_host(bytes, 0) })?;
         if NonNull::new(at).is_none() {
             return Err(failure("gpu: no pinned memory"));
@@ -342,17 +345,17 @@ impl Pinned {
 
     fn release(&mut self) {
         if let Some(at) = self.at.take() {
-            // SAFETY: `malloc_host` gave it; the stream was waited for.
+            // SAFETY: `malloc_host` returned it; the stream was synchronized, so no copy uses it.
             let _ = unsafe { result::free_host(at.0) };
         }
         (self.bytes, self.used) = (0, 0);
     }
 
-    /// Bytes of it.
+    /// The bytes `from..from + len`.
     fn slice(&mut self, from: usize, len: usize) -> &mut [u8] {
         match self.at {
-            // SAFETY: callers stay within `bytes`, which they have grown; the stream was waited for, or
-            // uses other parts.
+            // SAFETY: `from + len <= self.bytes`, the size of the allocation; the stream was
+            // synchronized, or queued copies use other parts.
             Some(at) if from + len <= self.bytes => unsafe {
                 std::slice::from_raw_parts_mut(at.0.cast::<u8>().add(from), len)
             },
@@ -361,7 +364,7 @@ impl Pinned {
     }
 }
 
-/// A stream of CUDA, with pinned memory for what goes up and what comes down.
+/// A CUDA stream, with pinned memory for uploads and downloads.
 #[derive(Debug)]
 struct CudaStream {
     device: Arc<CudaDevice>,
@@ -379,7 +382,7 @@ impl CudaStream {
     }
 }
 
-/// An event of CUDA; its handle stays at one address, as the Arrow C Device interface wants it.
+/// A CUDA event; its handle has a stable address, as the Arrow C Device interface requires.
 #[derive(Debug)]
 struct CudaEvent {
     device: Arc<CudaDevice>,
@@ -401,7 +404,7 @@ impl Event for CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         let _entered = self.device.enter();
-        // SAFETY: created in `record`; the driver keeps what is still to happen.
+        // SAFETY: created in `record`; the driver keeps a pending event until it has happened.
         let _ = unsafe { result::event::destroy(self.event.0) };
     }
 }
@@ -421,8 +424,9 @@ impl Stream for CudaStream {
         let from = self.up.used;
         let staged = self.up.slice(from, bytes.len());
         staged.copy_from_slice(bytes);
-        // SAFETY: callers name device memory that holds as many bytes; the staged bytes stay as they are
-        // until the stream was waited for, because `used` keeps them.
+        // SAFETY: by the contract of `Stream`, `to` is device memory of at least `bytes.len()`
+        // bytes; the staged bytes are unchanged until the stream is synchronized, because `used`
+        // reserves them.
         let copied = unsafe { result::memcpy_htod_async(to.0, staged, self.stream.0) };
         self.up.used += bytes.len();
         checked("cuMemcpyHtoDAsync", copied)
@@ -433,7 +437,8 @@ impl Stream for CudaStream {
             return Ok(());
         }
         let _entered = self.device.enter()?;
-        // SAFETY: callers name device memory of as many bytes, twice.
+        // SAFETY: by the contract of `Stream`, both addresses are device memory of at least `bytes`
+        // bytes.
         let copied =
             unsafe { result::memcpy_dtod_async(to.0, from.0, host_len(bytes)?, self.stream.0) };
         checked("cuMemcpyDtoDAsync", copied)
@@ -457,7 +462,7 @@ impl Stream for CudaStream {
             return Ok(());
         }
         let _entered = self.device.enter()?;
-        // SAFETY: callers name device memory of as many bytes.
+        // SAFETY: by the contract of `Stream`, `at` is device memory of at least `bytes` bytes.
         let filled =
             unsafe { result::memset_d8_async(at.0, byte, host_len(bytes)?, self.stream.0) };
         checked("cuMemsetD8Async", filled)
@@ -473,8 +478,9 @@ impl Stream for CudaStream {
         let mut held = args.to_vec();
         let mut params = [held.as_mut_ptr().cast::<c_void>()];
         let block = u32::try_from(BLOCK).unwrap_or(256);
-        // SAFETY: a kernel takes one structure of fields of eight bytes, of as many as `args` has: the shim,
-        // through which every launch is tested, compares the two. The driver copies it at once.
+        // SAFETY: a kernel takes one structure of `args.len()` eight-byte fields: the shim, which
+        // tests every launch, compares the numbers. The driver copies the parameters before it
+        // returns.
         let launched = unsafe {
             result::launch_kernel(
                 function.0,
@@ -504,8 +510,8 @@ impl Stream for CudaStream {
             let len = host_len(len)?;
             if len > 0 {
                 let staged = self.down.slice(from, len);
-                // SAFETY: callers name device memory of as many bytes; the staged bytes are not touched
-                // until the stream was waited for, below.
+                // SAFETY: by the contract of `Stream`, `at` is device memory of at least `len`
+                // bytes; the staged bytes are not accessed until the stream is synchronized, below.
                 let copied = unsafe { result::memcpy_dtoh_async(staged, at.0, self.stream.0) };
                 checked("cuMemcpyDtoHAsync", copied)?;
             }
@@ -531,7 +537,7 @@ impl Drop for CudaStream {
         let _ = self.wait();
         self.up.release();
         self.down.release();
-        // SAFETY: created in `stream`; all its work is done.
+        // SAFETY: created in `stream`; the stream was synchronized, so no work is left.
         let _ = unsafe { result::stream::destroy(self.stream.0) };
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Device memory of one decoder: taken in few large pieces, handed out front to back, and handed back all
-//! at once after a chunk. It never grows beyond its bound.
+//! Device memory of one decoder: a bump allocator over few large slabs, reset after each chunk. It
+//! never exceeds its limit.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use arrowsmith_core::Result;
 
 use super::{Device, Ptr, Stream, failure};
 
-/// Every piece begins at a multiple of this, as CUDA's own do.
+/// Every allocation begins at a multiple of this, as CUDA's own do.
 const ALIGN: u64 = 256;
 
-/// What a fence holds.
+/// The bytes of a fence.
 const FENCE: u8 = 0xFD;
 
-/// Why memory was not handed out.
+/// Why an allocation failed.
 #[derive(Debug)]
 pub enum Refused {
-    /// The bound would have been passed, or the device is full: the chunk has to be smaller.
+    /// The limit would be exceeded, or the device is full: the chunk has to be smaller.
     Bound,
     /// The device failed.
     Device(arrowsmith_core::Error),
 }
 
-/// Memory that is handed out front to back.
+/// A bump allocator.
 #[derive(Debug)]
 pub struct Arena {
     device: Arc<dyn Device>,
@@ -36,7 +36,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Memory of a device, `bytes_max` at most.
+    /// Memory of a device, at most `bytes_max`.
     pub fn new(device: Arc<dyn Device>, bytes_max: u64) -> Self {
         Self { device, slabs: Vec::new(), used: 0, held: 0, bytes_max, fences: Vec::new() }
     }
@@ -46,12 +46,12 @@ impl Arena {
         &self.device
     }
 
-    /// Bytes that are held.
+    /// Bytes allocated from the device.
     pub fn held(&self) -> u64 {
         self.held
     }
 
-    /// Hands out memory of any content.
+    /// Allocates memory with undefined content.
     ///
     /// # Errors
     /// [`Refused`].
@@ -75,13 +75,13 @@ impl Arena {
         let at = slab.offset(self.used);
         self.used += wanted;
         if fenced {
-            // Directly behind what was asked for.
+            // Directly after the requested bytes.
             self.fences.push(at.offset(bytes));
         }
         Ok(at)
     }
 
-    /// Memory of the device: `bytes`, or, where it has no room for as much, only what is needed.
+    /// Memory of the device: `bytes`, or, if that much is not free, only the required bytes.
     fn slab(&self, bytes: u64, needed: u64) -> Result<(Ptr, u64), Refused> {
         for size in [bytes, needed] {
             if let Some(at) = self.device.allocate(size).map_err(Refused::Device)? {
@@ -91,18 +91,18 @@ impl Arena {
         Err(Refused::Bound)
     }
 
-    /// Writes the fences of what was handed out since the last call of `reset`.
+    /// Writes the fences of the allocations since the last call of `reset`.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn fence(&self, stream: &mut dyn Stream, at: Ptr, bytes: u64) -> Result<()> {
         if self.device.fences() { stream.fill(at.offset(bytes), FENCE, 64) } else { Ok(()) }
     }
 
-    /// Takes everything back. What was in several slabs will be in one.
+    /// Frees all allocations. Several slabs are replaced by one.
     ///
     /// # Errors
-    /// A fence that was written over, which is a bug of a kernel.
+    /// An overwritten fence, which is a bug of a kernel.
     pub fn reset(&mut self, stream: &mut dyn Stream) -> Result<()> {
         let fences = std::mem::take(&mut self.fences);
         if !fences.is_empty() {
@@ -117,7 +117,7 @@ impl Arena {
         if self.slabs.len() > 1 {
             let held = self.held;
             self.release();
-            // Best effort: if it is not there in one piece, the next chunk takes pieces again.
+            // Best effort: if no single slab is free, the next chunk allocates several again.
             if let Ok(Some(slab)) = self.device.allocate(held) {
                 self.slabs.push((slab, held));
                 self.held = held;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the engine asks of a device: memory, copies, kernels in order on a stream.
+//! The interface of a device: memory, copies, kernels in order on a stream.
 //!
-//! Two implementations: `cuda` and `shim`, which runs the same kernel source on the CPU. Everything
-//! above sees only these traits, so that what CI proves with the one holds for the other. An address is a
-//! number here and is never followed on the host.
+//! Two implementations: `cuda` and `shim`, which runs the same kernel source on the CPU. All other
+//! code uses only these traits, so that CI results with the one hold for the other. An address is a
+//! number here and is never dereferenced on the host.
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -30,7 +30,7 @@ pub const BLOCK: u64 = 256;
 pub struct Ptr(pub u64);
 
 impl Ptr {
-    /// The address `bytes` further.
+    /// The address plus `bytes`.
     #[must_use]
     pub fn offset(self, bytes: u64) -> Self {
         Self(self.0 + bytes)
@@ -39,10 +39,10 @@ impl Ptr {
 
 /// A device.
 pub trait Device: Send + Sync + Debug {
-    /// What it is called, for people.
+    /// Its name, for people.
     fn name(&self) -> String;
 
-    /// Whether memory that was handed out is fenced by bytes that must not change.
+    /// Whether allocations are followed by fence bytes that must not change.
     fn fences(&self) -> bool {
         false
     }
@@ -50,26 +50,27 @@ pub trait Device: Send + Sync + Debug {
     /// The device type and number of the Arrow C Device interface.
     fn arrow_device(&self) -> (i32, i64);
 
-    /// Takes memory, aligned to 256 bytes; nothing where there is no room for it, as others use the device too.
+    /// Allocates memory, aligned to 256 bytes; `None` if there is not enough, as other processes
+    /// use the device too.
     ///
     /// # Errors
-    /// What the driver says else.
+    /// Other errors of the driver.
     fn allocate(&self, bytes: u64) -> Result<Option<Ptr>>;
 
-    /// Gives memory back that `allocate` gave.
+    /// Frees memory returned by `allocate`.
     fn free(&self, at: Ptr, bytes: u64);
 
-    /// Seconds that each of some copies took, between the host and the device and back, by memory that the device
-    /// reads by itself: what the machine can do at most.
+    /// Seconds that each of some copies took, from the host to the device and back, from pinned
+    /// memory: the upper limit of the machine.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Errors of the driver.
     fn copy_seconds(&self, bytes: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>)>;
 
-    /// Joules that it has used so far.
+    /// Energy that it has used so far, joules.
     ///
     /// # Errors
-    /// Why nobody knows, in words.
+    /// Why it is unknown, in words.
     fn joules(&self) -> Result<f64, String> {
         Err("this device does not count".to_owned())
     }
@@ -77,11 +78,11 @@ pub trait Device: Send + Sync + Debug {
     /// Another queue of work.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Errors of the driver.
     fn stream(self: Arc<Self>) -> Result<Box<dyn Stream>>;
 }
 
-/// No device: for what can be said of a file without one.
+/// No device: for queries about a file that need none.
 #[derive(Debug)]
 pub struct NoDevice;
 
@@ -122,58 +123,59 @@ pub trait Stream: Send + Debug {
         BLOCK
     }
 
-    /// Blocks that cover so many threads.
+    /// The number of blocks that cover this many threads.
     fn blocks(&self, threads: u64) -> u64 {
         threads.div_ceil(self.block_threads())
     }
 
-    /// Copies bytes to the device.
+    /// Copies bytes to the device. `to` must be device memory of at least that many bytes.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Errors of the driver.
     fn copy_in(&mut self, to: Ptr, bytes: &[u8]) -> Result<()>;
 
     /// Copies memory of the device to other memory of it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Errors of the driver.
     fn copy_within(&mut self, to: Ptr, from: Ptr, bytes: u64) -> Result<()>;
 
     /// Sets memory to a byte.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Errors of the driver.
     fn fill(&mut self, at: Ptr, byte: u8, bytes: u64) -> Result<()>;
 
-    /// Runs a kernel over `grid` blocks of [`Stream::block_threads`] each. `args` are the fields of the structure that
-    /// the kernel takes, in their order.
+    /// Runs a kernel over `grid` blocks of [`Stream::block_threads`] each. `args` are the fields of
+    /// the structure that the kernel takes, in their order.
     ///
     /// # Errors
-    /// What the driver says of the launch; what goes wrong in the kernel is said by the next `fetch`.
+    /// The driver's launch error; an error inside the kernel is reported by the next `fetch`.
     fn launch(&mut self, kernel: &'static str, grid: u64, args: &[u64]) -> Result<()>;
 
     /// Waits for all work, and copies memory to the host.
     ///
     /// # Errors
-    /// What the driver says of anything that was queued before.
+    /// The driver's error for any work queued before.
     fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>>;
 
-    /// Something that says when all work so far is done; none where it is done already.
+    /// An event that is signalled when all work so far is done; `None` if it is done already.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Errors of the driver.
     fn record(&mut self) -> Result<Option<Box<dyn Event>>>;
 }
 
-/// Something that happens on a stream.
+/// A recorded event of a stream.
 pub trait Event: Send + Sync + Debug {
-    /// What the Arrow C Device interface calls a synchronisation event: an address that stays while this lives.
+    /// The synchronisation event of the Arrow C Device interface: an address that is stable while
+    /// this lives.
     fn address(&self) -> *mut c_void;
 
     /// Waits for it.
     ///
     /// # Errors
-    /// What the driver says of anything that was queued before.
+    /// The driver's error for any work queued before.
     fn wait(&self) -> Result<()>;
 }
 
@@ -182,12 +184,12 @@ pub(crate) fn failure(message: impl Into<String>) -> Error {
     Error::Io { path: None, source: io::Error::other(message.into()) }
 }
 
-/// The error of what has to be on the device as a whole.
+/// The error for data that must be on the device as a whole but does not fit.
 pub(crate) fn no_room(bytes: u64) -> Error {
     failure(format!("gpu: the device has no room for {bytes} bytes"))
 }
 
-/// A number of bytes of the device as one of the host.
+/// A device byte count as a host `usize`.
 pub(crate) fn host_len(bytes: u64) -> Result<usize> {
     usize::try_from(bytes).map_err(|_| failure("gpu: more bytes than this machine addresses"))
 }

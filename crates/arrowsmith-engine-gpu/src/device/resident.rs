@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Batches that stay on a device, and how they are handed over: as the Arrow C Device interface has it.
+//! Batches that stay on a device, and their export by the Arrow C Device interface.
 //!
-//! A batch has one allocation of device memory, which is given back when the last one who uses it lets go: the
-//! batch, or whoever took an array of it and calls its release callback. An array may outlive batch, decoder
-//! and engine. What is on the device is never followed on the host, and never changed once it is in a batch.
+//! A batch has one allocation of device memory, which is freed when its last user drops it: the
+//! batch, or a consumer that imported an array and calls its release callback. An array may outlive
+//! batch, decoder and engine. Device addresses are never dereferenced on the host, and the memory
+//! never changes once it is in a batch.
 
 use std::ffi::c_void;
 use std::panic::RefUnwindSafe;
@@ -23,17 +24,17 @@ use super::{Device, Event, Ptr, Stream, failure, host_len, no_room};
 /// Buffers begin at multiples of this.
 const ALIGN: u64 = 64;
 
-/// Memory of a device, given back when it is dropped.
+/// Memory of a device, freed on drop.
 #[derive(Debug)]
 struct Memory {
     device: Arc<dyn Device>,
     at: Ptr,
     bytes: u64,
-    /// What the work that fills it was followed by.
+    /// The event recorded after the work that fills it.
     event: Option<Box<dyn Event>>,
 }
 
-// Nothing in it changes after it was made.
+// Its content never changes after the batch is made.
 impl RefUnwindSafe for Memory {}
 
 impl Drop for Memory {
@@ -42,14 +43,14 @@ impl Drop for Memory {
     }
 }
 
-/// Some bytes of device memory.
+/// A range of device memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     pub at: Ptr,
     pub bytes: u64,
 }
 
-/// An array as data: what Arrow has in memory, with places on the device in place of buffers.
+/// An array as data: the layout of Arrow's `ArrayData`, with device addresses in place of buffers.
 #[derive(Debug, Clone)]
 pub(crate) struct Tree {
     pub data_type: DataType,
@@ -67,7 +68,7 @@ impl Tree {
         self.children.iter().for_each(|child| child.parts(into));
     }
 
-    /// The same with other places, taken in the order of `parts`.
+    /// The same with other addresses, taken in the order of `parts`.
     pub(crate) fn moved(&mut self, places: &mut impl Iterator<Item = Ptr>) {
         for part in self.valid.iter_mut().chain(&mut self.buffers) {
             part.at = places.next().unwrap_or_default();
@@ -87,12 +88,12 @@ impl Tree {
             .null_count(self.null_count)
             .buffers(buffers)
             .child_data(children);
-        // SAFETY: nobody looks into the buffers: the array goes no further than `export`, which copies their
-        // addresses. The count of nulls is given, so that no bit is counted.
+        // SAFETY: the buffers are never read: the array goes only to `export`, which copies their
+        // addresses. The null count is given, so that no bit is counted.
         Ok(unsafe { builder.build_unchecked() })
     }
 
-    /// The array on the host, from its buffers in the order of `parts`; held to Arrow's rules.
+    /// The array on the host, from its buffers in the order of `parts`; validated by Arrow.
     fn fetched(&self, buffers: &mut impl Iterator<Item = MutableBuffer>) -> Result<ArrayData> {
         let mut next = || buffers.next().map(Buffer::from);
         let mut builder = ArrayData::builder(self.data_type.clone()).len(self.len);
@@ -109,33 +110,35 @@ impl Tree {
     }
 }
 
-/// A place on the device as a buffer that is not to be looked into.
+/// A device address as a buffer that must not be read.
 fn lent(part: Part, memory: &Arc<Memory>) -> Result<Buffer> {
     let at = usize::try_from(part.at.0).ok().and_then(|at| NonNull::new(at as *mut u8));
     let at = at.ok_or_else(|| failure("gpu: a buffer without a place"))?;
     let owner = Arc::clone(memory) as Arc<dyn arrow_buffer::alloc::Allocation>;
-    // SAFETY: the owner keeps the memory; the buffer goes into `data` only, whose arrays nobody follows.
+    // SAFETY: `owner` keeps the memory alive; the buffer goes only into `data`, whose arrays are
+    // never read on the host.
     Ok(unsafe { Buffer::from_custom_allocation(at, host_len(part.bytes)?, owner) })
 }
 
-/// `ArrowDeviceArray` of the Arrow C Device interface. Dropping it releases the array, unless its release callback
-/// is none because someone has moved it out.
+/// `ArrowDeviceArray` of the Arrow C Device interface. Dropping it releases the array, unless its
+/// release callback is null because a consumer has moved it out.
 #[derive(Debug)]
 #[repr(C)]
 pub struct FfiDeviceArray {
     /// The array, whose buffers are on the device.
     pub array: FFI_ArrowArray,
-    /// Which of the devices of its type.
+    /// The device's number among those of its type.
     pub device_id: i64,
     /// 1 for the host, 2 for CUDA.
     pub device_type: i32,
-    /// What to wait for before the buffers are read: for CUDA the address of a `cudaEvent_t`, which lives as
-    /// long as the array is not released; null where nothing is to be waited for.
+    /// The event to wait for before the buffers are read: for CUDA the address of a `cudaEvent_t`,
+    /// which lives until the array is released; null if no wait is needed.
     pub sync_event: *mut c_void,
     reserved: [i64; 3],
 }
 
-// SAFETY: the array and its event may be used and released from any thread; the address is only handed on.
+// SAFETY: the array and its event may be used and released from any thread; the address is only
+// passed on.
 unsafe impl Send for FfiDeviceArray {}
 
 /// `ARROW_DEVICE_CPU`.
@@ -158,8 +161,8 @@ pub struct DeviceBatch {
 }
 
 impl DeviceBatch {
-    /// Copies arrays that are somewhere in the memory of the device into memory of their own. `root` is a structure of
-    /// the schema's fields. What is queued on the stream before has not to be complete.
+    /// Copies arrays from anywhere in device memory into memory of their own. `root` is a structure
+    /// of the schema's fields. Earlier work on the stream need not be complete.
     pub(crate) fn keep(
         device: &Arc<dyn Device>,
         stream: &mut dyn Stream,
@@ -180,7 +183,8 @@ impl DeviceBatch {
     /// Copies a batch from the host.
     ///
     /// # Errors
-    /// [`Error::Config`] for columns of views, whose form on a device is not settled; and what the device says.
+    /// [`Error::Config`] for columns of views, whose form on a device is not defined; errors of the
+    /// device.
     pub fn from_host(
         device: &Arc<dyn Device>,
         stream: &mut dyn Stream,
@@ -210,7 +214,7 @@ impl DeviceBatch {
         self.root.len
     }
 
-    /// Device memory that it holds, in bytes.
+    /// Device memory that it uses, in bytes.
     pub fn device_bytes(&self) -> u64 {
         self.memory.bytes
     }
@@ -223,7 +227,7 @@ impl DeviceBatch {
     /// Waits until it is complete.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn wait(&self) -> Result<()> {
         self.memory.event.as_ref().map_or(Ok(()), |event| event.wait())
     }
@@ -231,7 +235,7 @@ impl DeviceBatch {
     /// Copies it to the host.
     ///
     /// # Errors
-    /// What the device says; arrays that break Arrow's rules, which would be a bug of a kernel.
+    /// Errors of the device; arrays that Arrow rejects, which would be a bug of a kernel.
     pub fn to_host(&self) -> Result<RecordBatch> {
         let mut stream = Arc::clone(&self.memory.device).stream()?;
         self.wait()?;
@@ -247,11 +251,11 @@ impl DeviceBatch {
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
 
-    /// The schema and the batch as a structure array, for `__arrow_c_device_array__` and its like in C. The array
-    /// holds the memory until it is released; nothing is copied.
+    /// The schema and the batch as a structure array, for `__arrow_c_device_array__` and its
+    /// equivalent in C. The array holds the memory until it is released; no data is copied.
     ///
     /// # Errors
-    /// A schema that the C interface does not have, such as a name with a NUL.
+    /// A schema that the C interface does not support, such as a name with a NUL.
     pub fn export(&self) -> Result<(FFI_ArrowSchema, FfiDeviceArray)> {
         let field = Field::new_struct("", self.schema.fields().clone(), false)
             .with_metadata(self.schema.metadata().clone());
@@ -262,7 +266,8 @@ impl DeviceBatch {
             array: FFI_ArrowArray::new(&self.root.data(&self.memory)?),
             device_id,
             device_type,
-            // Alive as long as a buffer holds the memory, and so the array; without buffers there is no wait.
+            // Lives as long as a buffer holds the memory, and so the array; without buffers no wait
+            // is needed.
             sync_event: event.map_or(std::ptr::null_mut(), |event| event.address()),
             reserved: [0; 3],
         };
@@ -270,7 +275,7 @@ impl DeviceBatch {
     }
 }
 
-/// Room for parts, one behind the other.
+/// Memory for parts, one after another.
 fn reserve(device: &Arc<dyn Device>, parts: &[Part]) -> Result<Memory> {
     let bytes = parts
         .iter()
@@ -279,7 +284,7 @@ fn reserve(device: &Arc<dyn Device>, parts: &[Part]) -> Result<Memory> {
     Ok(Memory { device: Arc::clone(device), at, bytes, event: None })
 }
 
-/// Where each part goes.
+/// The destination of each part.
 fn places<'p>(memory: &Memory, parts: &'p [Part]) -> impl Iterator<Item = Ptr> + use<'p> {
     let mut at = memory.at;
     parts.iter().map(move |part| {
@@ -289,7 +294,7 @@ fn places<'p>(memory: &Memory, parts: &'p [Part]) -> impl Iterator<Item = Ptr> +
     })
 }
 
-/// What follows the work so far; nothing where no buffer would keep it alive.
+/// The event after the work so far; `None` if no buffer would keep it alive.
 fn recorded(stream: &mut dyn Stream, parts: &[Part]) -> Result<Option<Box<dyn Event>>> {
     if parts.is_empty() { Ok(None) } else { stream.record() }
 }

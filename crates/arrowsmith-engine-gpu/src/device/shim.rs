@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The device of tests: kernels compiled for the CPU, memory of the host. Blocks and threads run in an order
-//! that a seed decides, fresh memory holds garbage, and every piece of memory is fenced.
+//! The device of tests: kernels compiled for the CPU, host memory. Blocks and threads run in an
+//! order determined by a seed, fresh memory holds garbage, and every allocation is fenced.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -27,7 +27,7 @@ unsafe extern "C" {
 #[derive(Debug)]
 pub struct ShimDevice {
     seed: AtomicU64,
-    /// Pieces of memory that were handed out and not given back, and their bytes.
+    /// Allocations that are not freed yet, and their bytes.
     live: AtomicU64,
     taken: AtomicU64,
     bytes_max: u64,
@@ -44,14 +44,14 @@ impl ShimDevice {
         }
     }
 
-    /// The same with room for so many bytes.
+    /// The same with this many bytes of memory.
     #[must_use]
     pub fn with_bytes_max(mut self, bytes: u64) -> Self {
         self.bytes_max = bytes;
         self
     }
 
-    /// Pieces of memory that were handed out and not given back.
+    /// Allocations that are not freed yet.
     pub fn live(&self) -> u64 {
         self.live.load(Ordering::SeqCst)
     }
@@ -80,12 +80,12 @@ impl Device for ShimDevice {
         if self.taken.fetch_update(Ordering::SeqCst, Ordering::SeqCst, room).is_err() {
             return Ok(None);
         }
-        // SAFETY: the layout is not of size 0.
+        // SAFETY: the layout's size is not 0: `layout` rounds it up.
         let at = unsafe { alloc(layout(bytes)?) };
         if at.is_null() {
             return Err(failure("gpu: no memory"));
         }
-        // SAFETY: these bytes were just handed out.
+        // SAFETY: these bytes were just allocated.
         unsafe { at.write_bytes(0xA5, host_len(bytes)?) };
         self.live.fetch_add(1, Ordering::SeqCst);
         Ok(Some(Ptr(at as u64)))
@@ -93,12 +93,12 @@ impl Device for ShimDevice {
 
     fn free(&self, at: Ptr, bytes: u64) {
         if let Ok(layout) = layout(bytes) {
-            // Whoever reads it from now on, reads this.
+            // Fills freed memory, so that a later read returns this pattern.
             if let Ok(len) = host_len(bytes) {
-                // SAFETY: it is not given back yet.
+                // SAFETY: the memory is not freed yet.
                 unsafe { (at.0 as *mut u8).write_bytes(0x5A, len) };
             }
-            // SAFETY: `allocate` gave this address for this many bytes; callers give it back once.
+            // SAFETY: `allocate` returned this address for this many bytes; callers free it once.
             unsafe { dealloc(at.0 as *mut u8, layout) };
             self.live.fetch_sub(1, Ordering::SeqCst);
             self.taken.fetch_sub(bytes, Ordering::SeqCst);
@@ -120,7 +120,7 @@ impl Device for ShimDevice {
     }
 }
 
-/// Work is done as it is asked for.
+/// Work is done immediately.
 #[derive(Debug)]
 struct ShimStream {
     device: Arc<ShimDevice>,
@@ -133,14 +133,15 @@ impl Stream for ShimStream {
     }
 
     fn copy_in(&mut self, to: Ptr, bytes: &[u8]) -> Result<()> {
-        // SAFETY: callers name memory that `allocate` gave and that holds this many bytes; the fences of
-        // the arena, which every test checks, show when they do not.
+        // SAFETY: by the contract of `Stream`, `to` is memory that `allocate` returned with at
+        // least this many bytes; the fences of the arena, which every test checks, detect
+        // violations.
         unsafe { (to.0 as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
     }
 
     fn copy_within(&mut self, to: Ptr, from: Ptr, bytes: u64) -> Result<()> {
-        // SAFETY: as in `copy_in`, for both.
+        // SAFETY: as in `copy_in`, for both addresses.
         unsafe {
             (to.0 as *mut u8).copy_from_nonoverlapping(from.0 as *const u8, host_len(bytes)?);
         }
@@ -162,8 +163,8 @@ impl Stream for ShimStream {
         let name = CString::new(kernel).map_err(|_| failure("gpu: a kernel without a name"))?;
         let name: &CStr = &name;
         let seed = self.device.seed.fetch_add(0x9E37_79B9, Ordering::Relaxed) | 1;
-        // SAFETY: the name ends in 0; the number of arguments is compared with that of the kernel. What
-        // the kernel does with addresses is what the tests are there to show.
+        // SAFETY: the name is NUL-terminated; the number of arguments is compared with that of the
+        // kernel. The tests exist to check how the kernel uses addresses.
         let status =
             unsafe { arrowsmith_shim_launch(name.as_ptr(), grid, args.as_ptr(), args.len(), seed) };
         match status {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns as the device leaves them to Arrow arrays, checked by Arrow as if they came from a stranger: a
-//! kernel that went wrong becomes an error here, never a wrong batch.
+//! Arrow arrays of the columns that the device returns, validated by Arrow as untrusted data: a
+//! faulty kernel causes an error here, never a wrong batch.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Step {
         matches!(base_type(&self.data_type), DataType::LargeUtf8 | DataType::LargeBinary)
     }
 
-    /// The type that the device makes, which another form may be cast from.
+    /// The type that the device makes, from which other types are cast.
     pub fn plain_type(&self) -> DataType {
         match (self.kind, base_type(&self.data_type)) {
             (Kind::Utf8 | Kind::Json, DataType::LargeUtf8) => DataType::LargeUtf8,
@@ -77,7 +77,7 @@ fn array(program: &Program, columns: &[Fetched], id: usize) -> Result<ArrayRef> 
     // Aligned for every type.
     let empty = || Buffer::from(MutableBuffer::new(0));
     let values = column.values.clone().unwrap_or_else(empty);
-    // An array without values has an offset too.
+    // An empty array has one offset too.
     let offsets = |width: usize| match &column.offsets {
         Some(offsets) => offsets.clone(),
         None => Buffer::from(vec![0_u64]).slice_with_length(0, width),
@@ -101,7 +101,7 @@ fn array(program: &Program, columns: &[Fetched], id: usize) -> Result<ArrayRef> 
     Ok(arrow_cast::cast(&array, &step.data_type)?)
 }
 
-/// Offsets of 32 bits as those of 64.
+/// 32-bit offsets widened to 64 bits.
 fn widen(offsets: &Buffer) -> Buffer {
     let (words, _) = offsets.as_slice().as_chunks::<4>();
     words.iter().map(|word| i64::from(i32::from_le_bytes(*word))).collect::<Vec<_>>().into()

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The decoder: pieces of chunks through the device, and what the device is not sure of through the CPU
+//! The decoder: sends pieces of chunks through the device, and doubtful records through the CPU
 //! engine, in order.
 //!
-//! A chunk may be of any size: lines are cut at line feeds; in the other framings the device says where the last
-//! record of a piece begins, and the next piece begins there. Rows whose text 32-bit offsets cannot number
-//! become several batches.
+//! A chunk may be of any size: lines are split at line feeds; in the other framings the device
+//! returns where the last record of a piece begins, and the next piece begins there. Rows whose
+//! text exceeds 32-bit offsets become several batches.
 //!
-//! The device says for each record that it is right, or that it does not know. What it does not know is
-//! decoded by the CPU engine, alone, at its place; so the errors, the rejects and the rare values are
-//! that engine's, to the byte. Lines stand by themselves. In the other framings a record whose brackets
-//! are in doubt puts all behind it in doubt, and the CPU engine has the rest of the chunk.
+//! The device marks each record as valid or in doubt. The CPU engine decodes each record in doubt
+//! separately; so the errors, the rejects and the rare values are that engine's, to the byte. Lines
+//! are independent. In the other framings a record whose brackets are in doubt puts all later ones
+//! in doubt, and the CPU engine decodes the rest of the chunk.
 
 use std::sync::Arc;
 
@@ -28,11 +28,11 @@ use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Device, Ptr, Stream};
 use crate::{Counters, GpuOptions, OFFSET_MAX};
 
-/// Text of a piece, in bytes, at most: its places have 32 bits, and nothing that comes of it is longer than 31
-/// bits number.
+/// Maximum bytes of text in a piece: positions have 32 bits, and no output is longer than 31 bits
+/// can number.
 const PIECE_BYTES_MAX: usize = 1 << 30;
 
-/// Text of a piece that is not cut for want of memory, in bytes: the CPU engine is as quick.
+/// Bytes of text below which a piece is not split when memory is short: the CPU engine is as fast.
 const PIECE_BYTES_MIN: usize = 4 << 10;
 
 /// Decodes JSON on a device.
@@ -42,11 +42,11 @@ pub(crate) struct JsonDecoder {
     value_root: bool,
     rules: Rules,
     piece_bytes_max: usize,
-    /// Text of one batch, in bytes, at most.
+    /// Maximum bytes of text in one batch.
     offset_max: u64,
     program: Program,
     tables: Tables,
-    // Before the memory, which is freed after all work is done.
+    // Declared before the memory, which is freed after all work is done.
     stream: Box<dyn Stream>,
     arena: Arena,
     /// Memory of the tables.
@@ -55,12 +55,12 @@ pub(crate) struct JsonDecoder {
     /// Rows so far, in pieces, each with the bytes of its text.
     batches: Vec<(RecordBatch, u64)>,
     rows: usize,
-    /// Rows so far that stay on the device, where they do.
+    /// Rows so far that stay on the device, if they do.
     pub(super) kept: Option<Vec<DeviceBatch>>,
     counters: Arc<Counters>,
 }
 
-/// The CPU engine, beside the device.
+/// The CPU engine's decoder, for records in doubt.
 struct Careful {
     decoder: Box<dyn Decoder>,
 }
@@ -138,21 +138,21 @@ fn upload(program: &Program, fixed: &mut Arena, stream: &mut dyn Stream) -> Resu
     })
 }
 
-/// One chunk on its way.
+/// One chunk in progress.
 struct Pass<'p> {
     chunk: &'p Chunk<'p>,
     data: &'p [u8],
-    /// Where the same bytes are on the device, if they are.
+    /// The address of the same bytes on the device, if they are there.
     text: Option<Ptr>,
     report: Report,
-    /// Up to where line feeds were counted for positions, and how many there were.
+    /// The position up to which line feeds were counted, and their number.
     counted: (usize, u64),
     /// Line feeds of the lines so far.
     feeds: u64,
 }
 
 impl Pass<'_> {
-    /// The position of a byte, in a record of the chunk.
+    /// The position of a byte in a record of the chunk.
     fn position(&mut self, at: usize, record: u64) -> Position {
         let from = self.counted.0.min(at);
         let lines = memchr::memchr_iter(b'\n', &self.data[from..at]).count() as u64;
@@ -196,8 +196,8 @@ impl JsonDecoder {
         Ok(pass.report)
     }
 
-    /// A part of a chunk; where the next one begins, or nothing if it was the last. In lines it ends behind a line
-    /// feed; else anywhere.
+    /// Decodes a part of a chunk; returns the start of the next part, or `None` if it was the last.
+    /// In lines a part ends after a line feed; else anywhere.
     fn part(&mut self, pass: &mut Pass<'_>, from: usize, to: usize) -> Result<Option<usize>> {
         if pass.chunk.framing == Framing::Lines {
             return self.lines(pass, from, to).map(|()| Some(to));
@@ -207,7 +207,7 @@ impl JsonDecoder {
             let more = to < pass.data.len();
             match self.run(pass, from, to, more)? {
                 Some(piece) if piece.unframed => break,
-                // Not even one record as a whole.
+                // Not even one complete record.
                 Some(piece) if more && piece.next.is_none() => {
                     let len = (to - from).saturating_mul(2);
                     if halved || len > PIECE_BYTES_MAX {
@@ -227,7 +227,7 @@ impl JsonDecoder {
         self.rest(pass, from).map(|()| None)
     }
 
-    /// Lines, which stand by themselves: half of them is as good where there is no room for all.
+    /// Lines are independent: if there is no memory for all, half of them will do.
     fn lines(&mut self, pass: &mut Pass<'_>, from: usize, to: usize) -> Result<()> {
         if to - from <= PIECE_BYTES_MAX
             && let Some(piece) = self.run(pass, from, to, false)?
@@ -249,7 +249,7 @@ impl JsonDecoder {
         asked
     }
 
-    /// A piece through the device; none where there is no room for it.
+    /// Runs a piece on the device; `None` if there is no memory for it.
     fn run(
         &mut self,
         pass: &Pass<'_>,
@@ -300,14 +300,14 @@ impl JsonDecoder {
         DeviceBatch::keep(self.arena.device(), self.stream.as_mut(), &self.schema, root)
     }
 
-    /// The CPU engine has all from here on.
+    /// The CPU engine decodes everything from here on.
     fn rest(&mut self, pass: &mut Pass<'_>, from: usize) -> Result<()> {
         let asked = self.ask(pass, from, pass.data.len());
         self.take_careful(pass.data.len() - from)?;
         asked
     }
 
-    /// Asks the CPU engine about a part of the chunk.
+    /// Decodes a part of the chunk on the CPU engine.
     fn ask(&mut self, pass: &mut Pass<'_>, from: usize, to: usize) -> Result<()> {
         let position = pass.position(from, pass.report.records);
         let chunk = Chunk {
@@ -323,7 +323,7 @@ impl JsonDecoder {
         Ok(())
     }
 
-    /// Takes over the rows that the CPU engine has of so many bytes of text.
+    /// Takes the rows that the CPU engine has decoded from this many bytes of text.
     fn take_careful(&mut self, bytes: usize) -> Result<()> {
         match self.careful.decoder.flush()? {
             Some(batch) => self.push(batch, bytes),
@@ -345,8 +345,8 @@ impl JsonDecoder {
         Ok(())
     }
 
-    /// Puts the rows of the device and of the CPU engine together, of the text up to `end`; whether the chunk goes
-    /// on.
+    /// Merges the rows of the device and of the CPU engine, for the text up to `end`; returns
+    /// whether the chunk continues.
     fn settle(
         &mut self,
         pass: &mut Pass<'_>,
@@ -393,8 +393,8 @@ impl JsonDecoder {
         Ok(true)
     }
 
-    /// How many suspects, the first among them, follow one another without a record in between and can be
-    /// asked about at once.
+    /// How many records in doubt, beginning with the first, are adjacent and can be decoded
+    /// together.
     fn together(&self, pass: &Pass<'_>, suspects: &[Suspect]) -> usize {
         if pass.chunk.framing != Framing::Lines {
             return 1;
@@ -403,20 +403,20 @@ impl JsonDecoder {
         suspects.iter().enumerate().take_while(|(i, s)| s.record == first + i).count()
     }
 
-    /// Whether what the record is cannot hang on what follows it, nor the other way round.
+    /// Whether the record is independent of the text after it, and the other way round.
     fn stands_alone(&self, pass: &Pass<'_>, suspect: &Suspect) -> bool {
         pass.chunk.framing == Framing::Lines || (suspect.framed && !self.value_root)
     }
 }
 
-/// Where the text of a record ends that stands alone.
+/// Where the text of an independent record ends.
 fn end_of(pass: &Pass<'_>, base: usize, suspect: &Suspect) -> usize {
     let text = &pass.data[base..];
     if pass.chunk.framing == Framing::Lines {
         let feed = memchr::memchr(b'\n', &text[suspect.from..]);
         return feed.map_or(text.len(), |at| suspect.from + at + 1);
     }
-    // The bracket: behind it are white space, and in arrays a comma.
+    // The bracket: after it come white space, and in arrays a comma.
     let upto = suspect.upto.min(text.len());
     let bracket = text[suspect.from..upto].iter().rposition(|byte| matches!(byte, b'}' | b']'));
     bracket.map_or(upto, |at| suspect.from + at + 1)
@@ -426,7 +426,7 @@ fn feeds(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// A failure of the device, with the place of the chunk in which it came.
+/// A failure of the device, with the chunk's position.
 fn named(error: Error, position: &Position, from: usize) -> Error {
     let source = position.source.as_deref().unwrap_or("input");
     let at = position.offset + from as u64;
@@ -443,7 +443,7 @@ impl Decoder for JsonDecoder {
     }
 
     fn flush(&mut self) -> Result<Option<RecordBatch>> {
-        // As many pieces as 32-bit offsets can number the text of, and one at least.
+        // As many pieces as 32-bit offsets can number, at least one.
         let mut bytes = 0_u64;
         let fits = |(_, text): &&(RecordBatch, u64)| {
             bytes = bytes.saturating_add(*text);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The plan as the kernels read it: tables of numbers (kernels/json/plan.cuh), and why a plan is not for
-//! them. The kernels are the same for every plan; the plan is data.
+//! The plan as the kernels read it: tables of numbers (kernels/json/plan.cuh), and the reasons why
+//! the kernels do not support a plan. The kernels are the same for every plan; the plan is data.
 
 use arrow_schema::{DataType, TimeUnit};
 use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op, Plan};
 
-/// A value that is not there, in any table.
+/// A missing value, in any table.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Containers inside one another that the walker has frames for.
+/// The maximum nesting depth of the walker's stack.
 const DEPTH_MAX: usize = 32;
 
-/// Values that become null with one value, at most.
+/// Maximum number of values that become null with one value.
 const UNDER_MAX: u32 = 4096;
 
-/// Nodes of a plan.
+/// Maximum number of nodes of a plan.
 const NODES_MAX: usize = 1 << 16;
 
-/// What kind of value a node reads, in the numbers of `plan.cuh`.
+/// The kind of value a node reads, in the numbers of `plan.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -47,7 +47,7 @@ impl Kind {
         self >= Self::List
     }
 
-    /// Whether its values are bytes of any number.
+    /// Whether its values have variable length.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Utf8 | Self::Json | Self::Binary | Self::FixedBinary)
     }
@@ -58,21 +58,21 @@ impl Kind {
 pub(crate) struct Step {
     pub kind: Kind,
     pub nullable: bool,
-    /// First child; children follow one another.
+    /// First child; children are contiguous.
     pub first: usize,
     /// Fields of a struct, items of a fixed-size list.
     pub count: usize,
     /// Counter of a list or map; words of seen fields of a struct.
     pub slot: usize,
-    /// The node around it.
+    /// The parent node.
     pub parent: Option<usize>,
-    /// What the values become.
+    /// The output kind of the values.
     pub data_type: DataType,
-    /// Bits, or precision (and 256 for the wide ones), or units in a second.
+    /// Bits, or precision (and 256 for the wide ones), or units per second.
     pub width: u64,
     /// Signed, or scale, or whether local time is known; hexadecimal.
     pub option: i64,
-    /// What local time is ahead of UTC, in units.
+    /// The offset of local time from UTC, in units.
     pub local: i64,
     /// Bytes of a value of a fixed-width column.
     pub value_bytes: u64,
@@ -89,7 +89,7 @@ pub(crate) struct Program {
     pub steps: Vec<Step>,
     /// Counters of lists and maps.
     pub slots: usize,
-    /// Words of seen fields a record has.
+    /// Words of a record's seen fields.
     pub seen_words: usize,
     unders: Vec<u32>,
     keys: Vec<u32>,
@@ -97,7 +97,7 @@ pub(crate) struct Program {
     tables: Vec<u32>,
 }
 
-/// The tables as bytes, each to its own place in device memory.
+/// The tables as bytes, each for its own address in device memory.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub nodes: Vec<u8>,
@@ -111,7 +111,7 @@ impl Program {
     /// Lays a plan out.
     ///
     /// # Errors
-    /// Why the kernels cannot read it, in words.
+    /// The reason why the kernels do not support it, in words.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let mut program = Self {
             steps: Vec::new(),
@@ -174,7 +174,7 @@ impl Program {
         self.tables.resize(base + size, NONE);
         let first = self.keys.len() / 2;
         for (field, key) in (0u32..).zip(keys) {
-            // What JSON can only write with escapes never stands in a text as it is.
+            // A character that JSON must escape never appears in a text literally.
             let plain = !key.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\');
             let (at, len) = (self.key_text.len(), if plain { key.len() } else { 0 });
             self.keys.push(u32::try_from(at).unwrap_or(NONE));
@@ -198,7 +198,7 @@ impl Program {
         step.table_mask = u32::try_from(size - 1).unwrap_or(NONE);
     }
 
-    /// Lists what becomes null with a value of a node, itself first.
+    /// Lists the nodes that become null with a value of a node, itself first.
     fn lay_unders(&mut self, id: usize, times: u32) -> Result<(), String> {
         if times > UNDER_MAX {
             return Err(format!("fixed-size lists of more than {UNDER_MAX} items in all"));
@@ -378,7 +378,8 @@ fn per_second(unit: TimeUnit) -> u64 {
     }
 }
 
-/// Seconds that local time is ahead of UTC in this zone; `None` for a zone with rules of its own.
+/// The offset of local time from UTC in this zone, in seconds; `None` for a zone with rules of its
+/// own.
 fn seconds_ahead(zone: Option<&str>) -> Option<i64> {
     let Some(zone) = zone else { return Some(0) };
     if ["UTC", "Etc/UTC", "GMT", "Z", "z"].contains(&zone) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The decoder whose batches stay on the device, and text that is there already.
+//! The decoder whose batches stay on the device, and text that is already there.
 //!
-//! A piece of text whose records are all plainly right becomes a batch without a copy to the host. Where the CPU
-//! engine has to be asked, and for plans that the kernels do not read, its rows are copied to the device.
+//! A piece of text whose records are all valid becomes a batch without a copy to the host. Rows of
+//! the CPU engine, for records in doubt and for plans that the kernels do not support, are copied
+//! to the device.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub struct DeviceDecoder(Inner);
 
 enum Inner {
     Kernels(Box<JsonDecoder>),
-    /// A plan that the kernels do not read.
+    /// A plan that the kernels do not support.
     Cpu {
         decoder: Box<dyn Decoder>,
         device: Arc<dyn Device>,
@@ -46,7 +47,8 @@ impl DeviceDecoder {
     /// Decodes every record of a chunk, as [`Decoder::decode`] does.
     ///
     /// # Errors
-    /// As [`Decoder::decode`]; the rows before the record at fault are among the batches. What the device says.
+    /// As [`Decoder::decode`]; the rows before the invalid record are among the batches. Errors of
+    /// the device.
     pub fn decode(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
         match &mut self.0 {
             Inner::Kernels(decoder) => decoder.decode(chunk),
@@ -92,8 +94,7 @@ impl DeviceDecoder {
     }
 }
 
-/// A text in the memory of a device. The host has it too: for where lines end, and for records that the device is
-/// not sure of.
+/// A text in the memory of a device. The host has it too: for line ends, and for records in doubt.
 #[derive(Debug)]
 pub struct DeviceText {
     device: Arc<dyn Device>,
@@ -102,10 +103,10 @@ pub struct DeviceText {
 }
 
 impl DeviceText {
-    /// Copies a text to a device, and waits for that.
+    /// Copies a text to a device, and waits for the copy.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn upload(device: &Arc<dyn Device>, text: Vec<u8>) -> Result<Self> {
         let bytes = text.len() as u64;
         let at = device.allocate(bytes)?.ok_or_else(|| no_room(bytes))?;
@@ -126,7 +127,7 @@ impl DeviceText {
         self.host.len()
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.host.is_empty()
     }

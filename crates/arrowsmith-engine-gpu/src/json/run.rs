@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A piece of text through the kernels: scan, index, walk, convert; what is fetched in the end are columns.
+//! A piece of text through the kernels: scan, index, walk, convert; the result is columns.
 //!
-//! The host waits for the device where the size of what comes next is only known there: for the number of
-//! tokens, of records, of the items of lists, and of the bytes of strings. Nothing in between waits.
+//! The host waits for the device where the size of the next step is only known there: the number of
+//! tokens, of records, of the items of lists, and of the bytes of strings. Other steps do not wait.
 
 use arrow_buffer::{Buffer, MutableBuffer};
 use arrowsmith_core::{Error, Framing, Result};
@@ -12,16 +12,16 @@ use crate::device::memory::{Arena, Refused};
 use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Ptr, Stream, failure};
 
-/// Bytes behind a text that kernels may read; they are line feeds, which no word goes past.
+/// Bytes after a text that kernels may read; they are line feeds, which no word goes past.
 const PADDING: [u8; 256] = [b'\n'; 256];
 
 /// Bytes of text that a thread scans.
 const SCAN_BYTES: u64 = 64;
 
-/// Why a piece did not become columns.
+/// Why a piece was not decoded.
 #[derive(Debug)]
 pub(crate) enum Halt {
-    /// It needs more memory than there may be: try a smaller one.
+    /// It exceeds the memory limit: try a smaller one.
     TooLarge,
     /// The device, or its driver, failed.
     Failed(Error),
@@ -42,12 +42,12 @@ impl From<Error> for Halt {
     }
 }
 
-/// One column as the device leaves it.
+/// One column as the device returns it.
 #[derive(Debug, Default)]
 pub(crate) struct Fetched {
     pub len: usize,
     pub null_count: usize,
-    /// A bit a value.
+    /// One bit per value.
     pub valid: Option<Buffer>,
     /// Values, or the bytes of strings.
     pub values: Option<Buffer>,
@@ -55,39 +55,39 @@ pub(crate) struct Fetched {
     pub offsets: Option<Buffer>,
 }
 
-/// What the device says of a piece.
+/// The device's result for a piece.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
     pub records: usize,
-    /// Records whose rows do not hold, rising, each with the place where it begins.
+    /// Records in doubt, in ascending order, each with its start.
     pub suspects: Vec<Suspect>,
     /// Line feeds in it.
     pub feeds: u64,
-    /// Begins with what is no record, in a framing where that says nothing of what follows.
+    /// Begins with invalid text, in a framing where the following records are independent of it.
     pub unframed: bool,
-    /// Where the next piece begins, of a text that was cut within or behind a record.
+    /// Where the next piece begins, if the text was split within or after a record.
     pub next: Option<usize>,
     /// By node, unless they stay on the device.
     pub columns: Vec<Fetched>,
-    /// The columns where the device has them: until the arena is taken back.
+    /// The columns in device memory: valid until the arena is reset.
     pub trees: Option<Vec<Tree>>,
-    /// The same in memory of their own.
+    /// The same columns in memory of their own.
     pub kept: Option<DeviceBatch>,
 }
 
-/// A record that is not plainly right.
+/// A record in doubt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Suspect {
     pub record: usize,
     /// Its first byte.
     pub from: usize,
-    /// The byte behind its last token's first byte, or where the next record begins.
+    /// One past its last token's first byte, or the start of the next record.
     pub upto: usize,
-    /// Brackets match and nothing else stands beside it: only its values are in doubt.
+    /// Brackets match and no other text is beside it: only its values are in doubt.
     pub framed: bool,
 }
 
-/// What the walker holds records to.
+/// The limits that the walker checks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub depth_max: u64,
@@ -95,7 +95,7 @@ pub(crate) struct Rules {
     pub record_tokens_max: u64,
     pub refuse_unknown: bool,
     pub allow_nan: bool,
-    /// Values of a column, and bytes behind narrow offsets, of one piece, at most.
+    /// Maximum values of a column, and bytes numbered by 32-bit offsets, of one piece.
     pub offset_max: u64,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Tables {
 pub(super) struct Column {
     pub len: u64,
     pub places: Ptr,
-    /// A byte a value of nested columns, a place a value of kept JSON text.
+    /// One byte per value of nested columns, one position per value of kept JSON text.
     pub valid: Ptr,
     pub bits: Ptr,
     pub values: Ptr,
@@ -124,7 +124,7 @@ pub(super) struct Column {
     pub bytes: u64,
 }
 
-/// One piece on its way.
+/// One piece in progress.
 pub(crate) struct Run<'r> {
     pub stream: &'r mut dyn Stream,
     pub arena: &'r mut Arena,
@@ -134,17 +134,17 @@ pub(crate) struct Run<'r> {
     pub framing: Framing,
     /// Whether more text follows that may belong to the last record.
     pub more: bool,
-    /// Whether columns stay on the device, if all records are right.
+    /// Whether columns stay on the device, if all records are valid.
     pub stay: bool,
     /// Whether records are values of one column.
     pub value_root: bool,
 }
 
-/// Where a text is.
+/// The location of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Text<'t> {
     Host(&'t [u8]),
-    /// On the device: its first byte, and how many there are.
+    /// On the device: its address and length.
     Device(Ptr, u64),
 }
 
@@ -214,7 +214,7 @@ impl Run<'_> {
         Ok(piece)
     }
 
-    /// Leaves the last record to the next piece; whether there is one before it.
+    /// Leaves the last record to the next piece; returns whether there is one before it.
     fn cut(&mut self, input: &mut Input, piece: &mut Piece) -> Result<bool, Halt> {
         if input.records < 2 {
             return Ok(false);
@@ -230,7 +230,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Scan and index: tokens, line feeds, and where the places and bytes of the tokens are.
+    /// Scan and index: tokens, line feeds, and the positions and bytes of the tokens.
     fn tokens(&mut self, text: Ptr, len: u64) -> Result<(u64, u64, Ptr, Ptr), Halt> {
         let words = len.div_ceil(64);
         let scan_blocks = self.stream.blocks(len.div_ceil(SCAN_BYTES));
@@ -336,7 +336,7 @@ impl Run<'_> {
         self.collect(&columns, nulls, piece)
     }
 
-    /// Sums the counters of each slot, which become the sums before them.
+    /// Replaces the counters of each slot by their exclusive prefix sums.
     fn scan_slots(&mut self, values: Ptr, slots: u64, count: u64) -> Result<Vec<u64>, Halt> {
         if slots == 0 {
             return Ok(Vec::new());
@@ -357,7 +357,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes the memory that the columns need so far.
+    /// Allocates the memory of the columns known so far.
     fn lay_out(&mut self, records: u64, totals: &[u64]) -> Result<Vec<Column>, Halt> {
         let program = self.program;
         let mut columns: Vec<Column> = Vec::with_capacity(program.steps.len());
@@ -395,7 +395,7 @@ impl Run<'_> {
         Ok(columns)
     }
 
-    /// From a value of a node to the record that it is in.
+    /// From a value of a node to its record.
     fn hops(&mut self, columns: &[Column], id: usize) -> Result<(Ptr, u64), Halt> {
         let mut hops = Vec::new();
         let mut at = id;
@@ -416,7 +416,7 @@ impl Run<'_> {
         Ok((if count == 0 { Ptr(0) } else { self.take_with(&hops)? }, count))
     }
 
-    /// Every value of every column; where the device counts the nulls of each.
+    /// Converts every value of every column; returns where the device counts the nulls of each.
     fn convert(
         &mut self,
         input: &Input,
@@ -486,7 +486,7 @@ impl Run<'_> {
         Ok(nulls)
     }
 
-    /// The bytes of strings, once it is known how many there are.
+    /// The bytes of strings, once their number is known.
     fn texts(
         &mut self,
         columns: &mut [Column],
@@ -576,7 +576,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The records that were marked, in the structure or among their values.
+    /// The marked records, for their structure or their values.
     fn suspects(
         &mut self,
         input: &Input,
@@ -605,7 +605,7 @@ impl Run<'_> {
     }
 }
 
-/// Where a piece is on the device.
+/// The addresses of a piece on the device.
 struct Input {
     device: Ptr,
     len: u64,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine whose batches stay on the device, for readers that put threads, order and errors right and never
-//! look into a batch.
+//! The engine whose batches stay on the device, for readers that handle threads, order and errors
+//! and never look into a batch.
 //!
-//! What its decoders hand out are stand-ins: batches without columns, of as many rows, with a number in their
-//! metadata by which the batch on the device is claimed. A batch that nobody claims is given back with the engine.
+//! Its decoders return stand-ins: batches without columns, of the same number of rows, with a
+//! number in their metadata by which the batch on the device is claimed. An unclaimed batch is
+//! freed with the engine.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -23,15 +24,15 @@ use crate::device::resident::DeviceBatch;
 /// The key of the number in a stand-in's metadata.
 const KEY: &str = "arrowsmith.device_batch";
 
-/// The engine `gpu`, whose decoders give stand-ins for batches that stay on the device. Its readers must not be
-/// asked for batches of another size.
+/// The engine `gpu`, whose decoders return stand-ins for batches that stay on the device. Its
+/// readers must not change the size of batches.
 #[derive(Debug, Clone)]
 pub struct ResidentEngine {
     engine: GpuEngine,
     kept: Arc<Kept>,
 }
 
-/// Batches that were not claimed yet.
+/// Batches that are not claimed yet.
 #[derive(Debug, Default)]
 struct Kept {
     next: AtomicU64,
@@ -45,15 +46,15 @@ impl Kept {
 }
 
 impl ResidentEngine {
-    /// Of an engine, whose device and bounds it shares.
+    /// Of an engine, whose device and limits it shares.
     pub fn new(engine: GpuEngine) -> Self {
         Self { engine, kept: Arc::default() }
     }
 
-    /// The batch that a stand-in stands for, once.
+    /// The batch that a stand-in represents, once.
     ///
     /// # Errors
-    /// When it is no stand-in of this engine, or was claimed before.
+    /// If it is not a stand-in of this engine, or was claimed before.
     pub fn claim(&self, stand_in: &RecordBatch) -> Result<DeviceBatch> {
         let schema = stand_in.schema();
         let number = schema.metadata().get(KEY);
@@ -80,7 +81,7 @@ impl Engine for ResidentEngine {
 struct StandIns {
     decoder: DeviceDecoder,
     kept: Arc<Kept>,
-    /// Those that were not handed out yet.
+    /// The batches not yet returned.
     batches: VecDeque<DeviceBatch>,
 }
 

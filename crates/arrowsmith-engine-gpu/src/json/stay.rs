@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns that stay where the device has made them, as data: which of its memory is which buffer. What is
-//! there is what `assemble` would have fetched; nothing is looked into.
+//! Columns that stay in device memory, as data: which part of the memory is which buffer. The
+//! content is what `assemble` would have fetched; the host reads none of it.
 
 use arrow_schema::DataType;
 
@@ -10,15 +10,15 @@ use crate::device::Ptr;
 use crate::device::resident::{Part, Tree};
 
 impl Program {
-    /// Whether the device makes every column in the form that the plan wants.
+    /// Whether the device makes every column in the plan's final type.
     pub fn stays(&self) -> bool {
         self.steps.iter().all(|step| step.plain_type() == step.data_type)
     }
 }
 
 impl Run<'_> {
-    /// The arrays of all columns of a batch: the children of the root, or the root itself where values are
-    /// records.
+    /// The arrays of all columns of a batch: the children of the root, or the root itself where
+    /// values are records.
     pub(super) fn trees(&mut self, columns: &[Column], nulls: Ptr) -> Result<Vec<Tree>, Halt> {
         let counts = self.stream.fetch(&[(nulls, columns.len() as u64 * 4)])?;
         // Offsets of arrays without values.
@@ -90,7 +90,7 @@ impl Run<'_> {
         Ok(Tree {
             data_type: step.data_type.clone(),
             len,
-            // Arrow counts those of null arrays by their length.
+            // Arrow counts the nulls of null arrays by their length.
             null_count: if step.kind == Kind::Null { 0 } else { null_count },
             valid: (null_count > 0 && step.kind != Kind::Null).then_some(bits),
             buffers,
