@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runtime of generated readers and writers of object graphs: C++17, header-only, no dependencies.
 //
-// What a message means, and what is refused where, is docs/design/0004-object-graphs.md. The generated code brings tables of
-// the classes (`Layout` below, made by `arrowsmith objects generate`); users call the generated functions, not these.
-// No function here throws, but for std::bad_alloc, and none calls a constructor or a virtual function of the classes.
+// docs/design/0004-object-graphs.md defines the messages and their errors. The generated code
+// supplies tables of the classes (`Layout` below, made by `arrowsmith objects generate`); users
+// call the generated functions, not these. No function here throws, except std::bad_alloc, and none
+// calls a constructor or a virtual function of the classes.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace arrowsmith::graph {
 
-// What is wrong with a message. The numbers are those of arrowsmith_graph::Code and of the circuit.
+// The error of a message. The numbers are those of arrowsmith_graph::Code and of the circuit.
 enum class Code : std::uint32_t {
     ok = 0,
     truncated = 1,
@@ -30,20 +31,21 @@ enum class Code : std::uint32_t {
     bad_header = 12,
     wrong_layout = 13,
     bad_region = 14,
-    // Of writers: an object of a class that the layout does not know, or more than a message can hold. Position: its id.
+    // From writers only: an object of a class that is not in the layout, or more than a message can
+    // hold. Position: its id.
     unknown_class = 15,
     too_large = 16,
 };
 
-// The outcome of reading or writing: a code, and the byte of the message that it is about.
+// The result of reading or writing: a code, and the byte of the message that it refers to.
 struct Status {
     Code code = Code::ok;
     std::uint64_t position = 0;
     bool ok() const { return code == Code::ok; }
 };
 
-// Memory for the objects of one message. `address` is where the program will use it; it differs from `memory` if the
-// objects are made for another place, to be copied there.
+// Memory for the objects of one message. `address` is where the program will use it; it differs
+// from `memory` if the objects are made for another address, to be copied there.
 struct Region {
     void *memory;
     std::size_t capacity;
@@ -62,7 +64,7 @@ struct Options {
 constexpr std::uint32_t null_id = 0xFFFFFFFFU;
 constexpr std::size_t header_bytes = 20;
 
-// The tables of a layout. They mean what the fields of the same name in the JSON form mean.
+// The tables of a layout. The fields have the meaning of those of the same name in the JSON form.
 enum class Kind : std::uint8_t { integer, bits, real, pointer, string, vector };
 
 struct Element;
@@ -77,7 +79,7 @@ struct Reference {
     const Target *targets;
     std::uint32_t count;
     bool nullable;
-    const std::int64_t *adjust_of;  // by type id; -1: may not be
+    const std::int64_t *adjust_of;  // by type id; -1: not allowed
 };
 
 struct Member {
@@ -159,14 +161,15 @@ inline bool in_range(const Member &member, std::uint64_t value) {
         const auto number = static_cast<std::int64_t>(value);
         return number >= member.low && number <= member.high;
     }
-    // A bound below zero allows nothing to an unsigned number above it, and everything below.
+    // For unsigned numbers, a negative upper bound allows none and a negative lower bound all.
     const std::uint64_t low = member.low < 0 ? 0 : static_cast<std::uint64_t>(member.low);
     return member.high >= 0 && value >= low && value <= static_cast<std::uint64_t>(member.high);
 }
 
 inline std::uint64_t align_up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
-// Bits of a number that lie anywhere in memory, a byte at a time: bit-fields may end with their object.
+// The bits of a number at any position in memory, a byte at a time: bit-fields may end with their
+// object.
 inline std::uint64_t load_bits(const std::uint8_t *at, unsigned offset, unsigned size) {
     std::uint64_t value = 0;
     for (unsigned done = 0; done < size;) {
@@ -191,13 +194,13 @@ inline void store_bits(std::uint8_t *at, unsigned offset, unsigned size, std::ui
 
 }  // namespace detail
 
-// Reads messages by the tables alone: every layout, every fault with its place. The generated code has faster ways for
-// what is common, and comes here for the rest.
+// Reads messages with the tables only: every layout, every error with its position. The generated
+// code has faster paths for the common cases, and falls back to this one.
 class Reader {
 public:
     explicit Reader(const Layout &layout) : layout_(layout) {}
 
-    // Makes the objects of a message. `root` is the address of what the root pointer points to.
+    // Makes the objects of a message. `root` is the address that the root pointer points to.
     Status read(const void *message, std::size_t bytes, const Region &region, const Options &options, std::uint64_t &root) {
         begin_ = static_cast<const std::uint8_t *>(message);
         size_ = bytes;
@@ -218,7 +221,7 @@ public:
         return region.address % layout.region_align == 0 && region.address <= last && region.capacity <= last - region.address;
     }
 
-    // Checks the header alone; the position is that of the field that is wrong.
+    // Checks the header only; the position is that of the invalid field.
     static Status check_header(const Layout &layout, const std::uint8_t *message, std::size_t bytes) {
         static constexpr std::size_t fields[] = {0, 4, 6, 8, 16, header_bytes};
         for (int field = 0; field < 5; ++field) {
@@ -260,7 +263,7 @@ private:
     std::size_t left() const { return size_ - at_; }
     std::uint32_t type_of(std::size_t object) const { return detail::load<std::uint32_t>(begin_ + types_ + 4 * object); }
 
-    // The type list: where each object will lie.
+    // The type list: the offset of each object.
     bool types(const Options &options) {
         if (left() < 4) return fail(Code::truncated, at_);
         count_ = detail::load<std::uint32_t>(begin_ + at_);
@@ -346,7 +349,8 @@ private:
         return true;
     }
 
-    // Takes memory behind the objects for `bytes`; the position of a failure is that of the length just read.
+    // Allocates `bytes` after the objects; the position of a failure is that of the length just
+    // read.
     bool take(std::uint64_t bytes, std::uint64_t align, std::size_t &place) {
         const std::uint64_t begin = detail::align_up(tail_, align);
         if (begin > capacity_ || bytes > capacity_ - begin) return fail(Code::region_too_small, at_);
@@ -407,8 +411,9 @@ private:
     std::vector<std::size_t> offsets_;
 };
 
-// Writes the objects that can be reached from a root: the paper's two passes (Listing 1) with a stack of its own, so that
-// long chains do not exhaust the program's. Only for objects of this process: `pointer_bytes` is that of the program.
+// Writes the objects reachable from a root: the paper's two passes (Listing 1) with an explicit
+// stack, so that long chains do not exhaust the program's stack. Only for objects of this process:
+// `pointer_bytes` is that of the program.
 class Writer {
 public:
     explicit Writer(const Layout &layout) : layout_(layout) {}
@@ -467,7 +472,8 @@ private:
         for (unsigned i = 0; i < bytes; ++i) out_->push_back(static_cast<std::uint8_t>(value >> (8 * i)));
     }
 
-    // The object that a pointer points into: the class whose vtable it shows, the address of the whole object.
+    // The object that a pointer points into: the class of its vtable, the address of the complete
+    // object.
     bool identify(const Pointer &pointer, Found &found) {
         const auto *to = static_cast<const std::uint8_t *>(pointer.to);
         const Reference &reference = *pointer.reference;
@@ -488,7 +494,7 @@ private:
         return static_cast<std::size_t>(key >> 32);
     }
 
-    // The place of an object in the table of ids: holds its id + 1, or 0.
+    // The slot of an object in the table of ids: holds its id + 1, or 0.
     std::uint32_t &place(const Found &found) {
         const std::size_t mask = table_.size() - 1;
         std::size_t at = hash(found) & mask;
@@ -512,7 +518,7 @@ private:
             table_.assign(2 * table_.size(), 0);
             for (std::size_t i = 0; i < objects_.size(); ++i) place(objects_[i]) = static_cast<std::uint32_t>(i + 1);
         }
-        // The last pointer goes on the stack first, so that objects are met in prefix order.
+        // The last pointer is pushed first, so that objects are visited in prefix order.
         const Class &of = layout_.classes[found.type];
         const std::size_t first = open_.size();
         pointers(of.members, of.member_count, found.address);
@@ -595,7 +601,7 @@ private:
         }
     }
 
-    // A value that its width on the wire cannot hold, or that a reader would refuse, is not sent.
+    // A value that does not fit its width on the wire, or that a reader would refuse, is an error.
     bool number(const Member &member, const std::uint8_t *place) {
         std::uint64_t value = detail::load_bytes(place, member.bytes);
         if (member.is_signed) value = detail::sign_extend(value, member.bytes * 8U);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast ways to read messages, for the sources that `arrowsmith objects generate` makes.
+// The fast paths of reading messages, for the sources that `arrowsmith objects generate` writes.
 //
-// Three ways, the first that can: (1) where all classes are small, of one size and without strings and vectors, several objects at once with
-// AVX-512 (`Groups`); (2) a compiled function per class (`Classes` of the generated source); (3) the tables (`Reader`).
-// The first two only tell good messages from others; whatever they do not take, the third reads again, and finds the code
-// and place of the fault. So all have one meaning, and a fault costs time only where there is one.
+// Three ways, the first that applies: (1) if all classes are small, of one size and without strings
+// and vectors, several objects at once with AVX-512 (`Groups`); (2) a compiled function per class
+// (`Classes` of the generated source); (3) the tables (`Reader`). The first two only decide whether
+// a message is valid; a message that they do not accept is read again by the third, which finds the
+// code and position of the error. So all three have the same semantics, and errors cost extra time
+// only when they occur.
 #pragma once
 
 #include <arrowsmith/graph.hpp>
 
 #include <type_traits>
 
-// Programs are to run on any processor, and this one is asked before vectors are used; ARROWSMITH_GRAPH_NO_VECTORS leaves
-// them out, for tests.
+// Programs must run on any processor, so the processor is checked before vectors are used;
+// ARROWSMITH_GRAPH_NO_VECTORS disables them, for tests.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(ARROWSMITH_GRAPH_NO_VECTORS)
 #include <immintrin.h>
 #define ARROWSMITH_GRAPH_GROUPS 1
@@ -23,22 +25,24 @@ namespace arrowsmith::graph::fast {
 #ifdef ARROWSMITH_GRAPH_GROUPS
 #define ARROWSMITH_GRAPH_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi2")))
 
-// Several objects at a time: as many as fill 64 bytes of memory. Their types together choose an entry of a table, which
-// says for each of the 64 bytes which byte of the message, or of the vtable pointers, it is. Then pointers are made of
-// ids by a shift and an addition, as all objects have one size, and everything is checked by one comparison.
+// Several objects at a time: as many as fill 64 bytes of memory. Their types together select an
+// entry of a table, which gives for each of the 64 bytes the byte of the message, or of the vtable
+// pointers, to copy. Then ids are converted to pointers by a shift and an addition, as all objects
+// have one size, and a single comparison checks everything.
 class Groups {
 public:
     explicit Groups(const Layout &layout) { build(layout); }
 
-    // Whether the layout, this processor and the message are such that it can be tried.
+    // Whether it applies to this layout, processor and message.
     bool fits(std::uint32_t objects) const { return entries_ != nullptr && objects >= objects_min; }
 
-    // Makes the objects; false if anything is not good, or not for this way. `in` is behind the type list.
+    // Makes the objects; false if anything is invalid, or not supported here. `in` is after the
+    // type list.
     bool read(const std::uint8_t *types, std::uint32_t objects, const std::uint8_t *in, const std::uint8_t *end,
               std::uint8_t *out, std::uint64_t address) {
         if (!sizes(types, objects, static_cast<std::size_t>(end - in))) return false;
         set_limits(objects);
-        // Messages with nulls need more work per object; those before tell what is likely.
+        // Messages with nulls need more work per object; the previous messages predict it.
         for (int attempt = 0; attempt < 2; ++attempt) {
             const bool good = nulls_ ? run_of<true>(types, objects, in, end, out, address)
                                      : run_of<false>(types, objects, in, end, out, address);
@@ -56,7 +60,7 @@ private:
 
     struct alignas(64) Entry {
         std::uint8_t from[64];          // byte of the message (0 to 63), or of `constants_` (64 to 127)
-        std::uint32_t limit[16];        // each 4 bytes are at most this; for pointers, the greatest id
+        std::uint32_t limit[16];        // the maximum of each 4 bytes; for pointers, of the id
         std::uint32_t fixed_limit[16];  // the same without pointers
         std::uint64_t pointers;         // which lanes are pointers, a lane being a pointer's size
         std::uint64_t wire_bytes;
@@ -122,13 +126,13 @@ private:
     void build_entry(const Layout &layout, unsigned number) {
         Entry &entry = entries_[number];
         std::memset(&entry, 0, sizeof entry);
-        // Where nothing is said, the constants' first byte, a zero.
+        // Unused bytes come from the constants' first byte, a zero.
         std::memset(entry.from, 64, sizeof entry.from);
         std::memset(entry.fixed_limit, 0xFF, sizeof entry.fixed_limit);
         unsigned wire = 0;
         for (unsigned object = 0; object < group_; ++object) {
             const unsigned type = (number >> (object * type_bits_)) & ((1U << type_bits_) - 1);
-            // Combinations with types that no class has are never looked up.
+            // Combinations with unused type ids are never looked up.
             if (type >= class_count_) return;
             const Class &of = layout.classes[type];
             const unsigned base = object << shift_;
@@ -199,7 +203,8 @@ private:
         return number;
     }
 
-    // The loop for this size of pointers and objects, and for as many bytes of the message at once as a group has.
+    // The loop for this size of pointers and objects, and for the bytes of the message that a group
+    // loads.
     template <bool Nulls>
     bool run_of(const std::uint8_t *types, std::uint32_t objects, const std::uint8_t *in, const std::uint8_t *end,
                 std::uint8_t *out, std::uint64_t address) const {
@@ -225,7 +230,7 @@ private:
         }
     }
 
-    // Several type ids, already known to be ids, as the number of an entry.
+    // Several valid type ids, as the number of an entry.
     template <int G> ARROWSMITH_GRAPH_AVX512 static std::size_t number_of(const std::uint8_t *types, std::uint64_t pair, unsigned bits) {
         if constexpr (G == 1) {
             return detail::load<std::uint32_t>(types);
@@ -249,7 +254,7 @@ private:
         const unsigned type_bits = type_bits_;
         __mmask16 bad = 0;
         std::uint32_t i = 0;
-        // Whole groups of which all bytes that are loaded are there.
+        // Full groups whose loaded bytes are all within the message.
         if (end - in >= Width) {
             const std::uint8_t *const safe = end - Width;
             for (; i + G <= objects && in <= safe; i += G, out += 64) {
@@ -278,14 +283,14 @@ private:
         return bad == 0;
     }
 
-    // One group: returns what is wrong with it, as bits that mean nothing else.
+    // One group: returns the errors as bits; only zero or non-zero matters.
     template <int P, bool Nulls>
     ARROWSMITH_GRAPH_AVX512 static inline __attribute__((always_inline)) __mmask16
     make(const Entry &entry, __m512i bytes, __m512i constants, __m512i base, __m512i shift, std::uint8_t *out, std::uint64_t filled) {
         __m512i value = _mm512_permutex2var_epi8(bytes, _mm512_load_si512(entry.from), constants);
         const auto pointers8 = static_cast<__mmask8>(entry.pointers);
         const auto pointers16 = static_cast<__mmask16>(entry.pointers);
-        // In a group that is not full, the lanes of objects that are not there hold what they like.
+        // In a partial group, the lanes of missing objects hold arbitrary values.
         const auto there = static_cast<__mmask16>(_pext_u64(filled, 0x1111111111111111U));
         __mmask16 bad;
         if constexpr (!Nulls) {
@@ -298,7 +303,7 @@ private:
                 value = _mm512_mask_add_epi32(value, pointers16, value, base);
             }
         } else {
-            // A null is an id that is allowed to be above the limit, and becomes zero.
+            // A null is an id that is allowed to exceed the limit, and becomes zero.
             const __mmask16 above = _mm512_cmpgt_epu32_mask(value, _mm512_load_si512(entry.limit));
             if constexpr (P == 8) {
                 const __mmask8 null = _mm512_mask_cmpeq_epi64_mask(pointers8, value, _mm512_set1_epi64(0xFFFFFFFFLL));
@@ -332,7 +337,7 @@ private:
 };
 #endif
 
-// What a generated reader keeps, and what its compiled functions call.
+// The state of a generated reader, and the functions that its compiled code calls.
 class State {
 public:
     explicit State(const Layout &layout)
@@ -386,7 +391,7 @@ public:
         return true;
     }
 
-    // A pointer to any class, always at the same offset in its objects.
+    // A pointer to any class, always with the same offset in its objects.
     template <int P, bool Nullable, std::uint32_t Adjust> bool pointer(const std::uint8_t *from, std::uint8_t *to) const {
         const std::uint32_t id = detail::load<std::uint32_t>(from);
         if (id >= count_) return null<P, Nullable>(id, to);
@@ -394,7 +399,7 @@ public:
         return true;
     }
 
-    // The same to some classes: bit i of `Types` is that of type id i.
+    // A pointer to some classes: bit i of `Types` is that of type id i.
     template <int P, bool Nullable, std::uint32_t Adjust, std::uint64_t Types>
     bool pointer_of(const std::uint8_t *from, std::uint8_t *to) const {
         const std::uint32_t id = detail::load<std::uint32_t>(from);
@@ -404,7 +409,7 @@ public:
         return true;
     }
 
-    // The same where the offset depends on the class.
+    // A pointer whose offset depends on the class.
     template <int P, bool Nullable, typename AdjustOf>
     bool pointer_by(const std::uint8_t *from, std::uint8_t *to, AdjustOf adjust_of) const {
         const std::uint32_t id = detail::load<std::uint32_t>(from);
@@ -521,7 +526,7 @@ private:
         return in == end_;
     }
 
-    // Where each object will lie.
+    // The offset of each object.
     bool place() {
         if (offsets_.size() < count_) offsets_.resize(count_);
         std::uint64_t heap = 0;

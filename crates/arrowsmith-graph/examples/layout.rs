@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `layout FILE ROOT [json]`: the layout of the classes that can be reached from a root, without the command line.
+//! `layout FILE ROOT [json]`: the layout of the classes reachable from a root, without the command
+//! line.
 
 use arrowsmith_graph::layout::{Options, Table, from_object};
 

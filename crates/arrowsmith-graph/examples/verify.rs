@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `verify LAYOUT.json CASES`: reads the messages that a C++ example was attacked with, and holds the Rust reader to what the
-//! C++ ones said: code, position, root, and every byte of the region. What was taken also goes to Arrow and back.
+//! `verify LAYOUT.json CASES`: reads the hostile messages of a C++ example, and compares the Rust
+//! reader with the C++ results: code, position, root, and every byte of the region. Valid messages
+//! are also converted to Arrow and back.
 
 use std::error::Error;
 
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             made.map_or_else(|error| (u64::from(error.code.number()), error.position), |_| (0, 0));
         if (our_code, our_position) != (code, position) {
             return Err(format!(
-                "case {count}: code {our_code} at {our_position}, C++ says {code} at {position}"
+                "case {count}: code {our_code} at {our_position}, C++ reports {code} at {position}"
             )
             .into());
         }
@@ -54,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         count += 1;
     }
-    println!("{count} messages, {good} good: as C++ says");
+    println!("{count} messages, {good} good: same as C++");
     Ok(())
 }
 

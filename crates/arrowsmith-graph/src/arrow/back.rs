@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Batches → messages: rows are brought back into the order of their messages and ids, and written.
+//! Batches → messages: restores the order of messages and ids, and writes the messages.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use super::{CLASS_KEY, GraphError, schema};
 use crate::layout::{Kind, Layout, LayoutError, Member};
 use crate::wire::{Graph, Object, Value};
 
-/// Writes the messages that batches of any classes, in any order of rows, hold; by their numbers.
+/// Writes the messages in batches of any classes, in any order of rows; by their numbers.
 ///
 /// # Errors
 ///
-/// A batch of another schema, ids that are missing or twice, or values that no message can hold.
+/// A batch of another schema, missing or duplicate ids, or values that no message can hold.
 pub fn messages(
     layout: &Layout,
     batches: &[RecordBatch],
@@ -120,7 +120,7 @@ fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static st
     })
 }
 
-/// A number as 64 bits, by its sign or by zeros.
+/// A number as 64 bits, sign-extended or zero-extended.
 fn number(array: &ArrayRef, row: usize) -> Result<u64, &'static str> {
     fn native<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> T::Native {
         array.as_primitive::<T>().value(row)
@@ -136,6 +136,6 @@ fn number(array: &ArrayRef, row: usize) -> Result<u64, &'static str> {
         DataType::UInt64 => native::<UInt64Type>(array, row),
         DataType::Float32 => u64::from(native::<Float32Type>(array, row).to_bits()),
         DataType::Float64 => native::<Float64Type>(array, row).to_bits(),
-        _ => return Err("has a column of no number"),
+        _ => return Err("has a column that is not a number"),
     })
 }

@@ -17,13 +17,13 @@ use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use crate::layout::{Kind, Layout, Member};
 use crate::wire::Sink;
 
-/// The columns of all classes, and where in them the walk is.
+/// The columns of all classes, and the walk's position in them.
 #[derive(Debug)]
 pub struct Columns {
     classes: Vec<ClassColumns>,
     message: u32,
     class: usize,
-    /// The members whose vectors have begun.
+    /// The members whose vectors are open.
     open: Vec<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Columns {
         self.open.clear();
     }
 
-    /// The column that a member of what the walk is in goes to.
+    /// The column of a member of the walk's current class or element.
     fn at(&mut self, member: usize) -> Option<&mut Column> {
         let mut members = &mut self.classes.get_mut(self.class)?.members;
         for &open in &self.open {
@@ -212,7 +212,7 @@ fn offsets(ends: &[usize]) -> Result<OffsetBuffer<i32>, ArrowError> {
 }
 
 fn numbers(bits: &[u64], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    // Values were extended from no more than the type's width: the low bytes are the number.
+    // Values were extended from the type's width: the low bytes are the number.
     macro_rules! low {
         ($type:ty, $native:ty) => {{
             let low = |bits: &u64| {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages → Arrow, one batch per class, and back.
 //!
-//! The columns of a class are `message` (the number of the message), `id` (the object's id in it), and its members; references
-//! are ids of the same message. Both ways lose nothing: what comes back is the message, to the byte.
+//! The columns of a class are `message` (the number of the message), `id` (the object's id in it),
+//! and its members; references are ids of the same message. The round trip is lossless: it returns
+//! the same message, to the byte.
 
 mod back;
 mod columns;
@@ -22,7 +23,7 @@ pub use back::messages;
 /// The key of a schema's metadata that names the class.
 pub const CLASS_KEY: &str = "arrowsmith:class";
 
-/// Why messages do not become batches, or batches not messages.
+/// Why messages cannot become batches, or batches messages.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GraphError {
@@ -30,12 +31,12 @@ pub enum GraphError {
     Message {
         /// The number of the message, from 0.
         message: u32,
-        /// What is wrong with it.
+        /// Its error.
         error: WireError,
     },
-    /// A batch is not what the layout's classes give.
+    /// A batch does not match the layout's classes.
     Batch(LayoutError),
-    /// The Arrow library refused.
+    /// An error of the Arrow library.
     Arrow(ArrowError),
 }
 
@@ -78,22 +79,24 @@ impl Batches {
         }
     }
 
-    /// Adds a message; it is all in, or not at all.
+    /// Adds a message, completely or not at all.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the message.
+    /// The first error of the message.
     pub fn push(&mut self, message: &[u8], options: Options) -> Result<(), GraphError> {
         let number = self.messages;
         let refused = |error| GraphError::Message { message: number, error };
-        self.tables.walk(message, u64::MAX, options, &mut crate::wire::Nothing).map_err(refused)?;
+        self.tables
+            .walk(message, u64::MAX, options, &mut crate::wire::NullSink)
+            .map_err(refused)?;
         self.columns.begin(number);
         self.tables.walk(message, u64::MAX, options, &mut self.columns).map_err(refused)?;
         self.messages += 1;
         Ok(())
     }
 
-    /// The batches, by type id, and begins anew: message numbers go on.
+    /// Returns the batches, by type id, and starts new ones: message numbers continue.
     ///
     /// # Errors
     ///
@@ -129,7 +132,7 @@ fn members(list: &[Member]) -> impl Iterator<Item = Field> {
     })
 }
 
-/// The element's only, unnamed member is the item itself; others are a struct.
+/// If the element has a single, unnamed member, that is the item itself; others are a struct.
 fn item(list: &[Member]) -> Field {
     let mut fields: Vec<Field> = members(list).collect();
     match fields.pop() {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One straight-line C++ function per class: what the tables say, compiled. Members that follow one another in memory as
-//! on the wire become one copy; each run of members of known width is checked against the message's end once.
+//! One straight-line C++ function per class: the tables, compiled. Members that are adjacent in
+//! memory as on the wire become one copy; each run of members of known width is checked against the
+//! message's end once.
 
 use std::fmt::Write;
 
 use super::tables::number;
 use crate::layout::{Integer, Kind, Layout, Member, Reference, wire_bytes_min};
 
-/// Writes `struct Classes`, by which `fast::State` makes the objects of each class.
+/// Writes `struct Classes`, with which `fast::State` makes the objects of each class.
 pub fn classes(text: &mut String, layout: &Layout) {
     text.push_str(
         "// A function per class: reads the members at `in`, makes the object at `out`. False: the message is not good.\n\
@@ -43,7 +44,7 @@ pub fn classes(text: &mut String, layout: &Layout) {
 struct Code<'a> {
     text: &'a mut String,
     layout: &'a Layout,
-    /// For indentation, and the names of the variables of nested loops.
+    /// Nesting depth, for indentation and the variable names of nested loops.
     depth: usize,
 }
 
@@ -90,7 +91,7 @@ impl Code<'_> {
         }
     }
 
-    /// Members of known width: one check, then each at its place.
+    /// Members of known width: one check, then each at its offset.
     fn run(&mut self, members: &[Member], out: &str) {
         let bytes = wire_bytes_min(members);
         self.line(&format!("if (s.left() < {bytes}) return false;"));
@@ -191,7 +192,7 @@ impl Code<'_> {
         let all = targets.len() == self.layout.classes.len();
         let adjust = targets.first().map_or(0, |target| target.adjust);
         let same = targets.iter().all(|target| target.adjust == adjust);
-        // The types that may be there, as bits, where they fit a word.
+        // The allowed types, as bits, if they fit a word.
         let few = self.layout.classes.len() <= 64;
         let mask = targets.iter().filter(|_| few).fold(0_u64, |mask, t| mask | (1 << t.type_id));
         if all && same {

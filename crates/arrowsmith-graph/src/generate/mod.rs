@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Layout → C++: a header and a source file with the classes' tables, and a reader and a writer made for them.
+//! Layout → C++: a header and a source file with the classes' tables, and a reader and a writer
+//! generated for them.
 //!
-//! What is generated includes `arrowsmith/graph.hpp` and `arrowsmith/graph_fast.hpp` of `cpp/include`, which hold what is the same for all layouts; equal
-//! layouts give equal text. It refers to the program's vtables by their symbols and to nothing else of its classes, so
-//! that private members are no obstacle.
+//! The generated code includes `arrowsmith/graph.hpp` and `arrowsmith/graph_fast.hpp` of
+//! `cpp/include`, which contain the code common to all layouts; equal layouts give equal text. It
+//! refers to the program's vtables by their symbols and to nothing else of its classes, so that
+//! private members are no obstacle.
 
 mod code;
 mod tables;
@@ -12,12 +14,13 @@ use std::fmt::Write;
 
 use crate::layout::{Class, Layout, LayoutError};
 
-/// How the C++ is generated.
+/// Options of the generated C++.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Namespace, prefix of the C functions, and name of the files.
     pub name: String,
-    /// Headers that declare the classes, as they are included. With them the sizes are checked when the C++ is compiled.
+    /// Headers that declare the classes, as in `#include`. With them the sizes are checked when the
+    /// C++ is compiled.
     pub includes: Vec<String>,
 }
 
@@ -26,7 +29,7 @@ pub struct Options {
 pub struct File {
     /// Its name, without a folder.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
@@ -34,7 +37,7 @@ pub struct File {
 ///
 /// # Errors
 ///
-/// A name that C++ does not take as one.
+/// A name that is not a valid C++ name.
 pub fn cpp(layout: &Layout, options: &Options) -> Result<Vec<File>, LayoutError> {
     let name = &options.name;
     let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -71,16 +74,17 @@ constexpr std::size_t region_align = {align};
 
 const arrowsmith::graph::Layout &layout();
 
-// Makes the objects of a message in a region. Nothing in the region may be used unless it says ok; then `root` is the
-// first object, and all can be used until the region is freed or written again. No destructor may run.
+// Makes the objects of a message in a region. The region may be used only if the result is ok; then
+// `root` is the first object, and all can be used until the region is freed or written again. No
+// destructor may run.
 arrowsmith::graph::Status read(const void *message, std::size_t bytes, const arrowsmith::graph::Region &region,
                                Root *&root, const arrowsmith::graph::Options &options = {{}});
 
-// The same with the tables alone: slower, for comparison.
+// The same with the tables only: slower, for comparison.
 arrowsmith::graph::Status read_by_tables(const void *message, std::size_t bytes, const arrowsmith::graph::Region &region,
                                          Root *&root, const arrowsmith::graph::Options &options = {{}});
 
-// Writes what can be reached from `root`, shared objects once.
+// Writes the objects reachable from `root`, shared objects once.
 arrowsmith::graph::Status write(const Root *root, std::vector<std::uint8_t> &message,
                                 const arrowsmith::graph::Options &options = {{}});
 
@@ -89,8 +93,9 @@ struct Message {{
     std::size_t size;
 }};
 
-// Reads many messages, one behind the other in a region, each at a multiple of 64 bytes. Stops at the first that is
-// refused: `done` is how many were read, `roots` has room for all. `used` is how much of the region they take.
+// Reads many messages, one after another in a region, each at a multiple of 64 bytes. Stops at the
+// first that is refused: `done` is how many were read, `roots` has room for all. `used` is how much
+// of the region they take.
 arrowsmith::graph::Status read_batch(const Message *messages, std::size_t count, const arrowsmith::graph::Region &region,
                                      Root **roots, std::size_t &done, std::size_t &used,
                                      const arrowsmith::graph::Options &options = {{}});
@@ -101,14 +106,14 @@ arrowsmith::graph::Status read_batch(const Message *messages, std::size_t count,
 extern "C" {{
 std::uint32_t {name}_read(const void *message, std::size_t bytes, void *memory, std::size_t capacity,
                           std::uint64_t address, std::uint64_t *root, std::uint64_t *position);
-// `written` is the length of the message; if that is more than `capacity`, nothing is written and the result is
-// too_large.
+// `written` is the length of the message; if that exceeds `capacity`, the output is empty and the
+// result is too_large.
 std::uint32_t {name}_write(const void *root, void *message, std::size_t capacity, std::size_t *written);
 }}
 "#,
         align = layout.region_align(),
     );
-    // The classes, where no header declares them.
+    // The classes, if no header declares them.
     if options.includes.is_empty() && root != "void" {
         let declared = forward(&layout.root.to);
         text = text.replacen(
@@ -120,7 +125,8 @@ std::uint32_t {name}_write(const void *root, void *message, std::size_t capacity
     text
 }
 
-/// How the root's class is named: C++ cannot declare what is a template or in a class without its header.
+/// The name of the root's class: C++ cannot declare a template or a nested class without its
+/// header.
 fn root_type(layout: &Layout, options: &Options) -> String {
     let class = &layout.root.to;
     if options.includes.is_empty() && class.contains(['<', '(']) {
@@ -174,7 +180,7 @@ const Layout &layout() {{
 
 namespace {{
 
-// What readers keep from one message to the next: where objects lie, and what is worked out from the tables.
+// The state that readers keep between messages: object offsets, and data computed from the tables.
 fast::State &state() {{
     static thread_local fast::State state(layout());
     return state;

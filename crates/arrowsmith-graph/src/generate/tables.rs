@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables of a layout as C++ initialisers: what `arrowsmith::graph::Reader` and `Writer` go by.
+//! The tables of a layout as C++ initialisers, for `arrowsmith::graph::Reader` and `Writer`.
 
 use std::fmt::Write;
 
 use crate::layout::{Bits, Integer, Kind, Layout, Member, Reference, wire_bytes_min};
 
-/// The vtables by their symbols, and what vtable pointers hold; opens the unnamed namespace.
+/// The vtables by their symbols, and the values of vtable pointers; opens the unnamed namespace.
 pub fn symbols(text: &mut String, layout: &Layout, name: &str) {
     let pointers = || layout.classes.iter().flat_map(|class| &class.vptrs);
     let mut known: Vec<&str> = pointers().map(|pointer| pointer.symbol.as_str()).collect();
@@ -27,7 +27,7 @@ pub fn symbols(text: &mut String, layout: &Layout, name: &str) {
     text.push_str("        0,\n    };\n    return slots;\n}\n\n");
 }
 
-/// Everything else: targets, elements and members before what refers to them.
+/// All other tables: targets, elements and members before the tables that refer to them.
 pub fn tables(text: &mut String, layout: &Layout) {
     let mut tables = Tables { text, layout, references: Vec::new(), next: 0 };
     let root = tables.reference(&layout.root);
@@ -67,7 +67,7 @@ pub fn tables(text: &mut String, layout: &Layout) {
 struct Tables<'a> {
     text: &'a mut String,
     layout: &'a Layout,
-    /// References that have a name already; many pointers have the same.
+    /// Named tables of references; many pointers share one.
     references: Vec<(Reference, String)>,
     next: usize,
 }
@@ -193,7 +193,7 @@ impl Row {
     }
 }
 
-/// A number as C++ reads it: the least has no literal of its own.
+/// A number as a C++ literal: the minimum has no literal of its own.
 pub fn number(value: i64) -> String {
     if value == i64::MIN { "INT64_MIN".into() } else { format!("{value}LL") }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the compiler does not know: transient members, wire widths, type ids. From a TOML file, or from comments
-//! beside the declarations, which debug information gives file and line of.
+//! Information that the compiler does not have: transient members, wire widths, type ids. From a
+//! TOML file, or from comments next to the declarations, whose file and line the debug information
+//! gives.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -14,7 +15,7 @@ use super::LayoutError;
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
 
 /// The word that annotations in comments begin with.
-const MARK: &str = "arrowsmith:";
+const ANNOTATION_PREFIX: &str = "arrowsmith:";
 
 /// Annotations of classes, by qualified name.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -25,7 +26,7 @@ pub struct Annotations {
     pub classes: BTreeMap<String, ClassNote>,
 }
 
-/// What is said of a class.
+/// The annotation of a class.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClassNote {
@@ -38,12 +39,12 @@ pub struct ClassNote {
     /// Objects of the class are never sent.
     #[serde(default)]
     pub skip: bool,
-    /// What is said of its members.
+    /// The annotations of its members.
     #[serde(default, rename = "member")]
     pub members: BTreeMap<String, MemberNote>,
 }
 
-/// What is said of a member.
+/// The annotation of a member.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MemberNote {
@@ -52,9 +53,9 @@ pub struct MemberNote {
     pub transient: bool,
     /// Width of the integer on the wire, in bytes.
     pub wire: Option<u32>,
-    /// The values that it may have, both ends included.
+    /// The valid values, both ends included.
     pub range: Option<[i64; 2]>,
-    /// It may have any value of its width.
+    /// All values of its width are valid.
     #[serde(default)]
     pub unchecked: bool,
     /// The pointer is never null.
@@ -67,22 +68,22 @@ impl Annotations {
     ///
     /// # Errors
     ///
-    /// Text that is not TOML, or a word that is not known.
+    /// Text that is not TOML, or an unknown word.
     pub fn from_toml(text: &str) -> Result<Self, LayoutError> {
         toml::from_str(text)
             .map_err(|error| LayoutError::new("annotations", error.to_string().trim().to_owned()))
     }
 }
 
-/// The source files that have been looked into.
+/// The source files read so far.
 #[derive(Debug, Default)]
 pub struct Sources {
     lines: HashMap<PathBuf, Vec<String>>,
 }
 
 impl Sources {
-    /// What comments say at a line of a file, counted from 1: on the line itself, or in the comment lines right above
-    /// it. Files that are not there have nothing to say.
+    /// The annotations in comments at a line of a file, counted from 1: on the line itself, or in
+    /// the comment lines right above it. Missing files have none.
     pub fn at(&mut self, file: &Path, line: u64) -> Vec<String> {
         let lines = self.lines.entry(file.to_owned()).or_insert_with(|| read(file));
         let Some(index) = usize::try_from(line).ok().and_then(|line| line.checked_sub(1)) else {
@@ -110,11 +111,14 @@ fn read(file: &Path) -> Vec<String> {
 
 fn note(line: &str) -> Option<String> {
     let (_, comment) = line.split_once("//")?;
-    comment.trim_start_matches(['/', '!', '<', ' ']).strip_prefix(MARK).map(|s| s.trim().to_owned())
+    comment
+        .trim_start_matches(['/', '!', '<', ' '])
+        .strip_prefix(ANNOTATION_PREFIX)
+        .map(|s| s.trim().to_owned())
 }
 
 impl ClassNote {
-    /// Adds what a comment says: `type 3; transient m_a m_b; skip`.
+    /// Adds the annotations of a comment: `type 3; transient m_a m_b; skip`.
     pub fn add(&mut self, path: &str, text: &str) -> Result<(), LayoutError> {
         for item in items(text) {
             let words: Vec<&str> = item.split_whitespace().collect();
@@ -132,7 +136,7 @@ impl ClassNote {
 }
 
 impl MemberNote {
-    /// Adds what a comment says: `wire 1; range 0..3`.
+    /// Adds the annotations of a comment: `wire 1; range 0..3`.
     pub fn add(&mut self, path: &str, text: &str) -> Result<(), LayoutError> {
         for item in items(text) {
             let words: Vec<&str> = item.split_whitespace().collect();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Classes of debug information and annotations → [`Layout`]: which classes can be reached from the root, their members
-//! spread out, type ids, and what each pointer may point to. What cannot be handled is refused by name.
+//! Classes of debug information and annotations → [`Layout`]: the classes reachable from the root,
+//! their members flattened, type ids, and the possible targets of each pointer. Unsupported classes
+//! and members are refused by name.
 
 mod kinds;
 mod notes;
@@ -21,34 +22,35 @@ use super::{
 
 type Result<T> = std::result::Result<T, LayoutError>;
 
-/// Classes and members that a layout is made of, those met several times counted each time, at most.
+/// Maximum number of classes and members visited for a layout, repeated visits included.
 const STEPS_MAX: usize = 1 << 22;
 
-/// How a layout is made.
+/// Options of a layout.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The class that the pointer to the first object points to.
+    /// The static class of the pointer to the first object.
     pub root: String,
-    /// Annotations of a TOML file; they go before those in comments.
+    /// Annotations of a TOML file; they override those in comments.
     pub annotations: Annotations,
-    /// Not to look into source files for comments.
+    /// Ignore comments in source files.
     pub no_comments: bool,
 }
 
-/// A layout, and what its user should know of it.
+/// A layout, with notes for its user.
 #[derive(Debug, Clone)]
 pub struct Extracted {
     /// The layout, checked.
     pub layout: Layout,
-    /// Classes that were left out, and why, a sentence each.
+    /// The classes that were left out, with the reason, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Reads the layout of the classes that can be reached from a root, out of an object file, a shared library or a program.
+/// Reads the layout of the classes reachable from a root, from an object file, a shared library or
+/// a program.
 ///
 /// # Errors
 ///
-/// A file without debug information, or a class or member that cannot be handled, by name.
+/// A file without debug information, or an unsupported class or member, by name.
 pub fn from_object(bytes: &[u8], options: &Options) -> Result<Extracted> {
     let debug = dwarf::read(bytes)?;
     let classes = Classes::new(&debug);
@@ -69,7 +71,7 @@ pub fn from_object(bytes: &[u8], options: &Options) -> Result<Extracted> {
     if let Some(name) = options.annotations.classes.keys().find(|n| !builder.used.contains(*n)) {
         return Err(LayoutError::new(
             name.as_str(),
-            "is annotated, but is no class that can be reached from the root",
+            "is annotated, but is not a class reachable from the root",
         ));
     }
     layout.check()?;
@@ -81,20 +83,20 @@ struct Builder<'a> {
     debug: &'a Debug,
     options: &'a Options,
     sources: Sources,
-    /// Classes that objects can be of, without type ids.
+    /// Classes of possible objects, without type ids.
     made: BTreeMap<String, (Class, ClassNote)>,
-    /// Static classes of pointers that are to be looked at.
+    /// Static classes of pointers still to be visited.
     open: Vec<String>,
-    /// Annotations that were of use.
+    /// The annotations used.
     used: BTreeSet<String>,
     notes: BTreeSet<String>,
-    /// What [`Self::natural_align`] has found.
+    /// Memo of [`Self::natural_align`].
     aligns: HashMap<usize, u64>,
-    /// Classes and members met, so that broken debug information ends.
+    /// Number of classes and members visited, so that the walk ends on broken debug information.
     steps: usize,
 }
 
-/// Where in a class the walk is.
+/// The walk's position in a class.
 #[derive(Clone)]
 struct Place {
     /// For messages: the class that is laid out.
@@ -110,14 +112,15 @@ impl Place {
     }
 }
 
-/// What a class's walk collects.
+/// The result of walking a class.
 #[derive(Default)]
 struct Parts {
     members: Vec<Member>,
-    /// Offset, the class whose vtable group it points into, the offset within an object of that class.
+    /// Offset, the class whose vtable group it points into, the offset within an object of that
+    /// class.
     vptrs: Vec<(u64, String, u64)>,
     align: u64,
-    /// Paths that are not sent, and whether such a member was met.
+    /// Transient paths, and whether such a member was found.
     transient: BTreeMap<String, bool>,
 }
 
@@ -154,7 +157,7 @@ impl Builder<'_> {
         Ok(Layout { format: FORMAT, target: self.debug.target.clone(), root: reference, classes })
     }
 
-    /// The classes of which objects can be where a pointer to `name` points.
+    /// The classes of the objects that a pointer to `name` may point to.
     fn candidates(&mut self, name: &str) -> Result<Vec<String>> {
         if !self.classes.is_polymorphic(name)? {
             return Ok(vec![name.to_owned()]);
@@ -185,7 +188,7 @@ impl Builder<'_> {
         let mut parts = Parts { align: 1, ..Parts::default() };
         self.complete_object(name, &place, &mut parts)?;
         if let Some((path, _)) = parts.transient.iter().find(|(_, met)| !**met) {
-            return Err(place.error(path, "is said to be transient, but is no member"));
+            return Err(place.error(path, "is annotated as transient, but is not a member"));
         }
         let mut vptrs = Vec::new();
         for (offset, group, within) in std::mem::take(&mut parts.vptrs) {
@@ -201,7 +204,8 @@ impl Builder<'_> {
         Ok((Class { type_id: 0, name: name.to_owned(), size, align, bases, vptrs, members }, note))
     }
 
-    /// Collects an object that is not a base: its vtable pointers are those of its own vtable group.
+    /// Collects an object that is not a base: its vtable pointers are those of its own vtable
+    /// group.
     fn complete_object(&mut self, name: &str, place: &Place, parts: &mut Parts) -> Result<()> {
         for part in self.classes.subobjects(name)? {
             let entry = self.classes.entry(&part.name)?;
@@ -237,7 +241,8 @@ impl Builder<'_> {
             },
         };
         let width = u64::from(self.debug.target.pointer_bytes);
-        // Before each address point are the offset to the top of the object, and the type information.
+        // Before each address point are the offset to the top of the object, and the type
+        // information.
         let point = if within == 0 {
             2 * width
         } else {
@@ -328,7 +333,7 @@ impl Builder<'_> {
         self.value(ty, &note, &inner, unnamed, parts)
     }
 
-    /// Collects a value of a type at a place; the place's prefix is its path.
+    /// Collects a value of a type at an offset; the place's prefix is its path.
     fn value(
         &mut self,
         ty: usize,
@@ -396,7 +401,7 @@ impl Builder<'_> {
             }
         }
         let Some(element) = entry.ty.and_then(|ty| strip(self.debug, ty)) else {
-            return Err(place.error("", "is an array of nothing"));
+            return Err(place.error("", "is an array of length zero"));
         };
         let count = dimensions.iter().try_fold(1_u64, |product, n| product.checked_mul(*n));
         let Some(count) = count.and_then(|count| u32::try_from(count).ok()) else {
@@ -434,7 +439,7 @@ fn add(parts: &mut Parts, place: &Place, count: u32, kind: Kind) -> Result<()> {
     Ok(())
 }
 
-/// Gives members of the same name, from several bases, a number.
+/// Numbers the members of the same name from several bases.
 fn unique_names(mut members: Vec<Member>) -> Vec<Member> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for member in &mut members {
@@ -458,7 +463,7 @@ fn subscript(mut index: u64, dimensions: &[u64]) -> String {
     parts.concat()
 }
 
-/// The symbol of the vtable group of a class that is no template.
+/// The symbol of the vtable group of a class that is not a template.
 fn mangled(class: &str) -> Option<String> {
     if class.contains(['<', '(']) || class.starts_with("std::") {
         return None;

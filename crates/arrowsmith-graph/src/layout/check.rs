@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a layout makes sense: what readers and writers rely on is checked here, once, and nowhere else.
+//! Validates a layout: all properties that readers and writers rely on are checked here, once, and
+//! nowhere else.
 
 use super::{
     CLASSES_MAX, Class, DEPTH_MAX, Element, FORMAT, Kind, Layout, LayoutError, MEMBERS_MAX, Member,
     OBJECT_BYTES_MAX, Reference, wire_bytes_min,
 };
 
-/// Bytes that an object may have on the wire before its strings and vectors, at most.
+/// Maximum bytes of an object on the wire, without the content of its strings and vectors.
 const WIRE_BYTES_MAX: u64 = 1 << 24;
 
 type Result = std::result::Result<(), LayoutError>;
 
 impl Layout {
-    /// Checks that the layout makes sense: sizes, offsets and type ids agree, nothing overlaps.
+    /// Checks that sizes, offsets and type ids agree and that no members overlap.
     ///
     /// # Errors
     ///
-    /// The first thing that does not, by name.
+    /// The first inconsistency, by name.
     pub fn check(&self) -> Result {
-        let whole = |message: String| Err(LayoutError::new("", message));
+        let invalid = |message: String| Err(LayoutError::new("", message));
         if self.format != FORMAT {
-            return whole(format!(
+            return invalid(format!(
                 "form {} of a layout is not known; this is {FORMAT}",
                 self.format
             ));
         }
         if !matches!(self.target.pointer_bytes, 4 | 8) {
-            return whole(format!("a pointer has {} bytes", self.target.pointer_bytes));
+            return invalid(format!("a pointer has {} bytes", self.target.pointer_bytes));
         }
         if self.classes.is_empty() || self.classes.len() > CLASSES_MAX {
-            return whole(format!("{} classes; 1 to {CLASSES_MAX} can be", self.classes.len()));
+            return invalid(format!("{} classes; 1 to {CLASSES_MAX} can be", self.classes.len()));
         }
         let mut slot = 0;
         for (index, class) in self.classes.iter().enumerate() {
@@ -90,7 +91,7 @@ impl Layout {
             if wire_bytes > WIRE_BYTES_MAX {
                 return Err(bad("takes the object's size on the wire above the limit"));
             }
-            let outside = || bad("lies outside of the object");
+            let outside = || bad("is outside of the object");
             taken.push(match member.kind.bytes(self.target.pointer_bytes) {
                 Some(bytes) => {
                     bits(member.offset, u64::from(bytes) * u64::from(member.count), size, outside)?
@@ -162,7 +163,7 @@ impl Layout {
         }
         self.members(&format!("{path}[]"), members, *size, Vec::new(), depth + 1)?;
         if wire_bytes_min(members) == 0 {
-            return Err(LayoutError::new(path, "has elements of which nothing is sent"));
+            return Err(LayoutError::new(path, "has elements without members to send"));
         }
         Ok(())
     }
@@ -190,7 +191,7 @@ fn fault(class: &Class, member: &str, message: String) -> LayoutError {
     LayoutError::new(path, message)
 }
 
-/// The bits that `bytes` at `offset` take, if they lie within `size` bytes.
+/// The bits that `bytes` at `offset` take, if they are within `size` bytes.
 fn bits(
     offset: u32,
     bytes: u64,

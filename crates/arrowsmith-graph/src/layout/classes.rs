@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries of debug information → classes by name: what derives from what, what is abstract, where subobjects lie.
+//! Entries of debug information → classes by name: which class derives from which, which is
+//! abstract, where subobjects are.
 //!
-//! It answers questions about classes; which of them a layout needs, and what is sent of them, is [`super::build`].
+//! It answers queries about classes; [`super::build`] decides which of them a layout needs, and
+//! which members are sent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,10 +14,10 @@ use super::dwarf::{Debug, Entry, spell};
 
 type Result<T> = std::result::Result<T, LayoutError>;
 
-/// Bases in bases, and types in types, at most: a cycle in broken debug information ends here.
+/// Maximum nesting depth of bases, and of types: a cycle in broken debug information ends here.
 pub const NESTING_MAX: usize = 128;
 
-/// Bases of a class, direct and indirect, at most.
+/// Maximum number of bases of a class, direct and indirect.
 const SUBOBJECTS_MAX: usize = 4_096;
 
 /// The classes of a program.
@@ -70,7 +72,7 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// The class that a user means: its qualified name, or the end of it if that is enough.
+    /// The class of a name: its qualified name, or the end of it if that is unambiguous.
     pub fn find(&self, wanted: &str) -> Result<String> {
         let wanted = spell(wanted);
         if self.by_name.contains_key(&wanted) {
@@ -80,9 +82,10 @@ impl<'a> Classes<'a> {
         let mut found = self.by_name.keys().filter(|name| name.ends_with(&end));
         match (found.next(), found.next()) {
             (Some(name), None) => Ok(name.clone()),
-            (Some(one), Some(other)) => {
-                Err(LayoutError::new(wanted, format!("may be {one} or {other}; say which")))
-            }
+            (Some(one), Some(other)) => Err(LayoutError::new(
+                wanted,
+                format!("may be {one} or {other}; give the qualified name"),
+            )),
             _ => Err(LayoutError::new(wanted, "is no class that the debug information defines")),
         }
     }
@@ -93,7 +96,7 @@ impl<'a> Classes<'a> {
         entry.children.iter().map(move |&child| &entries[child])
     }
 
-    /// The direct bases, in order. Virtual ones are refused.
+    /// The direct bases, in order. Virtual bases are refused.
     pub fn bases(&self, name: &str) -> Result<Vec<BaseOf>> {
         let mut bases = Vec::new();
         for child in self.children(self.entry(name)?) {
@@ -117,7 +120,7 @@ impl<'a> Classes<'a> {
         Ok(bases)
     }
 
-    /// Where a class and all of its bases lie in an object of it, itself first.
+    /// The offsets of a class and all of its bases in an object of it, itself first.
     pub fn subobjects(&self, name: &str) -> Result<Vec<BaseOf>> {
         let mut found = Vec::new();
         self.add_subobjects(name, 0, 0, &mut found)?;
@@ -153,7 +156,7 @@ impl<'a> Classes<'a> {
         Ok(false)
     }
 
-    /// A class and everything that derives from it, itself first, then by name.
+    /// A class and all classes that derive from it, itself first, then by name.
     pub fn with_derived(&self, name: &str) -> Vec<String> {
         let mut found = BTreeSet::new();
         let mut open = vec![name.to_owned()];
@@ -168,17 +171,18 @@ impl<'a> Classes<'a> {
         std::iter::once(name.to_owned()).chain(found).collect()
     }
 
-    /// Whether no object can be of the class itself.
+    /// Whether the class is abstract.
     pub fn is_abstract(&self, name: &str) -> Result<bool> {
         if self.debug.vtables.get(name).is_some_and(|vtable| vtable.is_abstract) {
             return Ok(true);
         }
-        // So that there is an end to the bases.
+        // Bounds the number of bases.
         self.subobjects(name)?;
         Ok(self.virtual_functions(name, 0)?.values().any(|pure| *pure))
     }
 
-    /// Whether this file has or uses the vtable of a class: without it, nothing in it makes or needs objects of it.
+    /// Whether this file defines or uses the vtable of a class: otherwise its code makes and needs
+    /// no objects of it.
     pub fn has_vtable(&self, name: &str) -> bool {
         self.debug.vtables.contains_key(name)
     }
@@ -191,7 +195,7 @@ impl<'a> Classes<'a> {
         let mut functions = BTreeMap::new();
         for base in self.bases(name)? {
             for (function, pure) in self.virtual_functions(&base.name, depth + 1)? {
-                // A destructor that is not declared is made.
+                // An undeclared destructor is implicit.
                 let pure = pure && !function.starts_with('~');
                 functions.entry(function).and_modify(|known| *known |= pure).or_insert(pure);
             }
@@ -201,7 +205,8 @@ impl<'a> Classes<'a> {
                 continue;
             }
             let function = self.signature(child);
-            // An overriding function need not say `virtual`; compilers mark it all the same.
+            // An overriding function need not be declared `virtual`; compilers mark it in debug
+            // information.
             if child.virtuality != 0 || functions.contains_key(&function) {
                 let pure = child.virtuality == dw::DW_VIRTUALITY_pure_virtual.0;
                 functions.insert(function, pure);
@@ -220,7 +225,7 @@ impl<'a> Classes<'a> {
             if parameter.tag != dw::DW_TAG_formal_parameter {
                 continue;
             }
-            // `this`: of another class in each, but const or not tells functions apart.
+            // `this`: its class differs in each class, but its constness distinguishes functions.
             if parameter.is_artificial {
                 let pointee = parameter.ty.map(|ty| &self.debug.entries[ty]);
                 let pointee = pointee.map(|pointer| match pointer.tag {
@@ -238,7 +243,7 @@ impl<'a> Classes<'a> {
         text + ")"
     }
 
-    /// A type as text, good enough to tell two parameters apart.
+    /// A type as text, enough to distinguish two parameters.
     fn type_name(&self, ty: Option<usize>, depth: usize) -> String {
         let Some(index) = ty else { return "void".into() };
         if depth > NESTING_MAX {
@@ -264,7 +269,7 @@ pub fn is_vptr(entry: &Entry) -> bool {
     entry.tag == dw::DW_TAG_member && entry.is_artificial && named
 }
 
-/// The type behind names and qualifiers; `None` for `void` and what never ends.
+/// The type behind typedefs and qualifiers; `None` for `void` and for cycles.
 pub fn strip(debug: &Debug, mut index: usize) -> Option<usize> {
     for _ in 0..NESTING_MAX {
         let entry = &debug.entries[index];
@@ -274,7 +279,7 @@ pub fn strip(debug: &Debug, mut index: usize) -> Option<usize> {
             | dw::DW_TAG_volatile_type
             | dw::DW_TAG_restrict_type
             | dw::DW_TAG_atomic_type => index = entry.ty?,
-            // An entry that stands for one of a type unit.
+            // An entry that refers to a type unit.
             dw::DW_TAG_class_type | dw::DW_TAG_structure_type
                 if entry.is_declaration && entry.ty.is_some() =>
             {
@@ -286,7 +291,7 @@ pub fn strip(debug: &Debug, mut index: usize) -> Option<usize> {
     None
 }
 
-/// The name of an entry with the namespaces and classes around it.
+/// The name of an entry, qualified by its namespaces and classes.
 pub fn qualified(debug: &Debug, index: usize) -> String {
     let mut parts = Vec::new();
     let mut at = Some(index);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Object files and shared libraries → the entries of their debug information that describe types, and their vtables.
+//! Object files and shared libraries → the entries of their debug information that describe types,
+//! and their vtables.
 //!
-//! What comes out is a plain tree with the few attributes that layouts need; DWARF 2 to 5, as GCC and Clang write it, of
-//! relocatable and linked ELF files. It interprets nothing: that is [`super::classes`].
+//! The output is a plain tree with the few attributes that layouts need; DWARF 2 to 5, as GCC and
+//! Clang write it, of relocatable and linked ELF files. Interpreting it is the task of
+//! [`super::classes`].
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,10 +19,10 @@ use object::{
 
 use super::{LayoutError, Target};
 
-/// Entries read, at most.
+/// Maximum number of entries read.
 const ENTRIES_MAX: usize = 1 << 25;
 
-/// Length of a vtable group, at most.
+/// Maximum length of a vtable group.
 const VTABLE_BYTES_MAX: u64 = 1 << 20;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
@@ -30,19 +32,19 @@ type Result<T> = std::result::Result<T, LayoutError>;
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub tag: DwTag,
-    /// The entry it is in; `None` for those of a unit.
+    /// Its parent; `None` for entries of a unit.
     pub parent: Option<usize>,
     pub children: Vec<usize>,
     pub name: Option<String>,
-    /// What it refers to as its type.
+    /// The entry of its type.
     pub ty: Option<usize>,
     pub byte_size: Option<u64>,
     pub alignment: Option<u64>,
     pub member_offset: Option<u64>,
     pub bit_size: Option<u64>,
-    /// Bits from the begin of the object, as DWARF 4 and later count.
+    /// Bits from the start of the object, as in DWARF 4 and later.
     pub data_bit_offset: Option<u64>,
-    /// Bits from the most significant bit of the storage unit, as DWARF 2 and 3 count.
+    /// Bits from the most significant bit of the storage unit, as in DWARF 2 and 3.
     pub bit_offset_msb: Option<u64>,
     pub encoding: Option<gimli::DwAte>,
     pub const_value: Option<i64>,
@@ -88,20 +90,21 @@ pub struct Vtable {
     pub symbol: String,
     /// Whether other files can refer to it.
     pub is_global: bool,
-    /// Its words as far as they are in the file; relocated words may be anything.
+    /// Its words as far as they are in the file; relocated words have any value.
     pub words: Vec<u64>,
-    /// Whether one of its functions is pure, so that no object has it for good. GCC's debug information does not tell.
+    /// Whether one of its functions is pure, so that no complete object has it. GCC's debug
+    /// information does not contain this.
     pub is_abstract: bool,
 }
 
-/// What is read of a file.
+/// The parts of a file that are read.
 #[derive(Debug)]
 pub struct Debug {
     pub target: Target,
     pub entries: Vec<Entry>,
     /// The source files of each unit, by number.
     pub files: Vec<HashMap<u64, PathBuf>>,
-    /// By the name of the class, as it is demangled.
+    /// By the demangled name of the class.
     pub vtables: BTreeMap<String, Vtable>,
 }
 
@@ -109,21 +112,21 @@ pub struct Debug {
 ///
 /// # Errors
 ///
-/// A file that is not ELF, is of another machine, or has no debug information.
+/// A file that is not ELF, is for another machine, or has no debug information.
 pub fn read(bytes: &[u8]) -> Result<Debug> {
     match object::FileKind::parse(bytes) {
         Ok(object::FileKind::Elf32) => read_elf::<object::elf::FileHeader32<Endianness>>(bytes),
         Ok(object::FileKind::Elf64) => read_elf::<object::elf::FileHeader64<Endianness>>(bytes),
-        _ => Err(whole("is no object file, shared library or program in ELF form")),
+        _ => Err(file_error("is not an ELF object file, shared library or program")),
     }
 }
 
-fn whole(message: impl Into<String>) -> LayoutError {
+fn file_error(message: impl Into<String>) -> LayoutError {
     LayoutError::new("", message)
 }
 
 fn broken(error: impl std::fmt::Display) -> LayoutError {
-    whole(format!("cannot be read: {error}"))
+    file_error(format!("cannot be read: {error}"))
 }
 
 fn read_elf<E: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Debug> {
@@ -133,11 +136,13 @@ fn read_elf<E: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Debug> {
         object::Architecture::I386 => ("i386", 4),
         object::Architecture::Aarch64 => ("aarch64", 8),
         other => {
-            return Err(whole(format!("is for {other:?}; x86-64, i386 and aarch64 are known")));
+            return Err(file_error(format!(
+                "is for {other:?}; x86-64, i386 and aarch64 are known"
+            )));
         }
     };
     if !file.is_little_endian() {
-        return Err(whole("is big-endian"));
+        return Err(file_error("is big-endian"));
     }
     let load = |id: gimli::SectionId| section(&file, id.name());
     let sections = gimli::DwarfSections::load(load)?;
@@ -149,20 +154,20 @@ fn read_elf<E: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Debug> {
         Failure::Layout(error) => error,
     })?;
     if tree.entries.is_empty() {
-        return Err(whole("has no debug information; compile it with -g"));
+        return Err(file_error("has no debug information; compile it with -g"));
     }
     Ok(Debug { target, entries: tree.entries, files: tree.files, vtables: vtables(&file) })
 }
 
-/// The bytes of a section, relocated where the file is not linked yet.
+/// The bytes of a section, relocated if the file is not linked yet.
 fn section<'a, E: FileHeader<Endian = Endianness>>(
     file: &ElfFile<'a, E>,
     name: &str,
 ) -> Result<Cow<'a, [u8]>> {
     let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
-    let mut data = section
-        .uncompressed_data()
-        .map_err(|error| whole(format!("has a section {name} that cannot be read: {error}")))?;
+    let mut data = section.uncompressed_data().map_err(|error| {
+        file_error(format!("has a section {name} that cannot be read: {error}"))
+    })?;
     if file.kind() != ObjectKind::Relocatable {
         return Ok(data);
     }
@@ -190,7 +195,7 @@ fn section<'a, E: FileHeader<Endian = Endianness>>(
     Ok(data)
 }
 
-/// What stands for a pure virtual function in a vtable.
+/// The symbol in a vtable for a pure virtual function.
 const PURE: &str = "__cxa_pure_virtual";
 
 /// The vtable groups that the file defines or refers to, by class.
@@ -288,7 +293,7 @@ fn words_of<'a, E: FileHeader<Endian = Endianness>>(
     data.chunks_exact(width).map(word).collect()
 }
 
-/// A type's name in one spelling: compilers differ in the blanks between template arguments.
+/// A type's name in one spelling: compilers differ in the spaces between template arguments.
 pub fn spell(name: &str) -> String {
     name.replace("> >", ">>").replace("> >", ">>").replace(", ", ",").replace(',', ", ")
 }
@@ -308,7 +313,7 @@ impl From<gimli::Error> for Failure {
 struct Tree {
     entries: Vec<Entry>,
     files: Vec<HashMap<u64, PathBuf>>,
-    /// Where in `.debug_info` each entry is.
+    /// The offset of each entry in `.debug_info`.
     by_offset: HashMap<usize, usize>,
     by_signature: HashMap<u64, usize>,
     /// References that are resolved when all entries are known.
@@ -321,7 +326,7 @@ enum Pending {
     Signature(u64),
 }
 
-/// What else than types matters, because types are in it.
+/// Tags other than types that matter, because types are nested in them.
 const TAGS: [DwTag; 27] = [
     gimli::DW_TAG_namespace,
     gimli::DW_TAG_class_type,
@@ -384,7 +389,7 @@ impl Tree {
         let unit = dwarf.unit(header)?;
         let files = self.files.len();
         self.files.push(source_files(dwarf, &unit));
-        // `.debug_types` has offsets of its own; they must not meet those of `.debug_info`.
+        // `.debug_types` has offsets of its own; they must not collide with those of `.debug_info`.
         let unit_base = match header.offset() {
             gimli::UnitSectionOffset::DebugInfoOffset(offset) => offset.0,
             gimli::UnitSectionOffset::DebugTypesOffset(offset) => offset.0 + (1 << 48),
@@ -407,7 +412,7 @@ impl Tree {
                 let split = die.attr_value(gimli::DW_AT_dwo_name)?.is_some()
                     || die.attr_value(gimli::DW_AT_GNU_dwo_name)?.is_some();
                 if split {
-                    return Err(Failure::Layout(whole(
+                    return Err(Failure::Layout(file_error(
                         "keeps its debug information elsewhere; compile it without -gsplit-dwarf",
                     )));
                 }
@@ -422,7 +427,9 @@ impl Tree {
                 continue;
             }
             if self.entries.len() >= ENTRIES_MAX {
-                return Err(Failure::Layout(whole("has more debug information than can be held")));
+                return Err(Failure::Layout(file_error(
+                    "has more debug information than can be held",
+                )));
             }
             let index = self.entries.len();
             self.entries.push(Entry::new(die.tag(), parent));
@@ -472,7 +479,7 @@ impl Tree {
                 };
                 self.pending.extend(pending.map(|pending| (index, pending)));
             }
-            // An entry that stands for a type unit's: its name is there, its content not.
+            // An entry that refers to a type unit: it has the name, but not the content.
             gimli::DW_AT_signature => {
                 if let AttributeValue::DebugTypesRef(signature) = value {
                     self.pending.push((index, Pending::Signature(signature.0)));
@@ -491,14 +498,15 @@ impl Tree {
                 }
             }
             gimli::DW_AT_const_value => {
-                // An unsigned value above the range of i64 stays as its bits; ranges are not made of it.
+                // An unsigned value above the range of i64 stays as its bits; no ranges are made
+                // from it.
                 entry.const_value = value
                     .sdata_value()
                     .or_else(|| value.udata_value().and_then(|v| i64::try_from(v).ok()));
             }
             gimli::DW_AT_count => entry.count = value.udata_value(),
             gimli::DW_AT_upper_bound => {
-                // An array of no elements has the upper bound −1.
+                // An array of length zero has the upper bound −1.
                 entry.count = match value.udata_value() {
                     Some(bound) => Some(bound.wrapping_add(1)),
                     None if value.sdata_value() == Some(-1) => Some(0),
@@ -549,7 +557,7 @@ fn text(
     Some(slice.to_string_lossy().into_owned())
 }
 
-/// What the compiler calls itself, without its options.
+/// The compiler's name and version, without its options.
 fn compiler(producer: &str) -> String {
     producer.split(" -").next().unwrap_or_default().trim().to_owned()
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where every member of every class lies in memory and on the wire.
+//! The position of every member of every class, in memory and on the wire.
 //!
-//! A [`Layout`] holds all that a reader or writer of messages has to know: the classes that objects can be of, in the
-//! order of their type ids; for each its size, its vtable pointers and its members in wire order, those of bases
-//! and embedded structs included; for each pointer the classes it may point to. Its JSON form is the contract
-//! between `arrowsmith objects layout`, the C++ generator and the circuit's generator.
+//! A [`Layout`] holds all that a reader or writer of messages needs: the classes of possible
+//! objects, in the order of their type ids; for each its size, its vtable pointers and its members
+//! in wire order, including those of bases and embedded structs; for each pointer the classes it
+//! may point to. Its JSON form is the contract between `arrowsmith objects layout`, the C++
+//! generator and the circuit's generator.
 
 mod annotate;
 mod build;
@@ -24,33 +25,33 @@ use serde::{Deserialize, Serialize};
 /// The version of the JSON form.
 pub const FORMAT: u32 = 1;
 
-/// Classes that a layout may have, at most. Type ids are below it.
+/// Maximum number of classes of a layout. Type ids are below it.
 pub const CLASSES_MAX: usize = 4_096;
 
-/// Bytes that an object may take, at most.
+/// Maximum bytes of an object.
 pub const OBJECT_BYTES_MAX: u64 = 1 << 24;
 
-/// Members that a class may have after bases and embedded structs are spread out, at most.
+/// Maximum members of a class after bases and embedded structs are flattened.
 pub const MEMBERS_MAX: usize = 65_536;
 
-/// Vectors in vectors, at most.
+/// Maximum nesting depth of vectors.
 pub const DEPTH_MAX: usize = 16;
 
-/// The classes of a program whose objects are sent, and how they lie in memory.
+/// The classes of a program whose objects are sent, and their memory layout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// [`FORMAT`].
     pub format: u32,
-    /// What the program was compiled for.
+    /// The target the program was compiled for.
     pub target: Target,
-    /// What the first object of a message may be.
+    /// The possible classes of a message's first object.
     pub root: Reference,
-    /// The classes that objects can be of; the index is the type id.
+    /// The classes of possible objects; the index is the type id.
     pub classes: Vec<Class>,
 }
 
-/// What a program was compiled for. All targets are little-endian.
+/// The target of a program. All targets are little-endian.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -58,11 +59,11 @@ pub struct Target {
     pub arch: String,
     /// Size of a pointer: 4 or 8.
     pub pointer_bytes: u32,
-    /// What the compiler says it is; for people.
+    /// The compiler's name and version; for people.
     pub compiler: String,
 }
 
-/// A class that objects can be of.
+/// A class of possible objects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
@@ -80,7 +81,7 @@ pub struct Class {
     /// The vtable pointers of an object, by offset.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vptrs: Vec<VtablePointer>,
-    /// What is sent of an object, in wire order. Bytes that no member covers are zero in what a reader makes.
+    /// The members that are sent, in wire order. A reader zeroes the bytes that no member covers.
     pub members: Vec<Member>,
 }
 
@@ -90,7 +91,7 @@ pub struct Class {
 pub struct Base {
     /// Qualified name.
     pub name: String,
-    /// Where its subobject begins, in bytes from the object's begin.
+    /// The offset of its subobject, in bytes from the start of the object.
     pub offset: u32,
 }
 
@@ -98,29 +99,29 @@ pub struct Base {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VtablePointer {
-    /// Where it lies in the object.
+    /// Its offset in the object.
     pub offset: u32,
-    /// Number among all vtable pointers of the layout, classes in order: the index of the register or table entry
-    /// that holds its value.
+    /// Number among all vtable pointers of the layout, classes in order: the index of the register
+    /// or table entry that holds its value.
     pub slot: u32,
     /// The symbol of the class's vtable group.
     pub symbol: String,
-    /// What it holds is the symbol's address plus this.
+    /// Its value is the symbol's address plus this.
     pub address_point: u32,
 }
 
-/// Something that is sent of an object, or of an element of a vector.
+/// A member that is sent of an object, or of an element of a vector.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Path from the class: `m_left`, `position.x`, `corners[2].y`.
     pub name: String,
-    /// Where it lies, in bytes from the begin of the object or element.
+    /// Its offset, in bytes from the start of the object or element.
     pub offset: u32,
-    /// How many of it follow one another, in memory and on the wire: more than one for arrays of integers, floats and
-    /// pointers.
+    /// The number of consecutive values, in memory and on the wire: more than one for arrays of
+    /// integers, floats and pointers.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u32,
-    /// What it is.
+    /// Its kind.
     #[serde(flatten)]
     pub kind: Kind,
 }
@@ -134,7 +135,7 @@ fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// What a member is, in memory and on the wire.
+/// The kind of a member, in memory and on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Kind {
@@ -142,7 +143,7 @@ pub enum Kind {
     Integer(Integer),
     /// A bit-field.
     Bits(Bits),
-    /// An IEEE number of 4 or 8 bytes, sent as it is.
+    /// An IEEE number of 4 or 8 bytes, sent unchanged.
     Float {
         /// Width in memory and on the wire.
         bytes: u32,
@@ -162,9 +163,10 @@ pub struct Integer {
     pub bytes: u32,
     /// Width on the wire: 1, 2, 4 or 8, at most `bytes`.
     pub wire_bytes: u32,
-    /// Whether it is extended by its sign when read.
+    /// Whether it is sign-extended when read.
     pub signed: bool,
-    /// The values it may have, both ends included; absent if all of its wire width. Signed integers are meant as such.
+    /// The valid values, both ends included; absent if all of its wire width. Negative bounds are
+    /// for signed integers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[i64; 2]>,
 }
@@ -178,14 +180,14 @@ pub struct Bits {
     pub bit_size: u32,
     /// Width on the wire: 1, 2, 4 or 8.
     pub wire_bytes: u32,
-    /// Whether it is extended by its sign.
+    /// Whether it is sign-extended.
     pub signed: bool,
-    /// The values it may have, both ends included; absent if all that fit in `bit_size`.
+    /// The valid values, both ends included; absent if all that fit in `bit_size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[i64; 2]>,
 }
 
-/// What a pointer may point to.
+/// The possible targets of a pointer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     /// The static class of the pointer.
@@ -196,13 +198,13 @@ pub struct Reference {
     pub targets: Vec<Subobject>,
 }
 
-/// A class that a pointer may point to, and where in its objects.
+/// A possible target class of a pointer, and the offset in its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subobject {
     /// The type id of the object.
     pub type_id: u32,
-    /// What is added to the object's address: the offset of the base that is pointed to.
+    /// Added to the object's address: the offset of the base that is pointed to.
     pub adjust: u32,
 }
 
@@ -214,12 +216,14 @@ pub struct Element {
     pub size: u32,
     /// Alignment of the elements, a power of two.
     pub align: u32,
-    /// What is sent of an element; a scalar is one member with an empty name at offset 0.
+    /// The members that are sent of an element; a scalar is one member with an empty name at offset
+    /// 0.
     pub members: Vec<Member>,
 }
 
 impl Bits {
-    /// The values it may have: its range, or those that fit; absent if every value of its wire width is good.
+    /// The valid values: its range, or those that fit; absent if every value of its wire width is
+    /// valid.
     pub fn values(&self) -> Option<[i64; 2]> {
         let full = match (self.bit_size, self.signed) {
             (64, _) => None,
@@ -232,7 +236,7 @@ impl Bits {
 }
 
 impl Kind {
-    /// Width of one of it in memory; `None` for a bit-field, which shares its bytes.
+    /// Width of one value in memory; `None` for a bit-field, which shares its bytes.
     pub const fn bytes(&self, pointer_bytes: u32) -> Option<u32> {
         match self {
             Self::Integer(integer) => Some(integer.bytes),
@@ -244,7 +248,8 @@ impl Kind {
         }
     }
 
-    /// Width of one of it on the wire: all of it, or of its length where that says how much follows.
+    /// Width of one value on the wire: of all of it, or of its length if a length precedes the
+    /// content.
     pub const fn wire_bytes(&self) -> u32 {
         match self {
             Self::Integer(Integer { wire_bytes, .. }) | Self::Bits(Bits { wire_bytes, .. }) => {
@@ -262,19 +267,20 @@ impl Kind {
 }
 
 impl Member {
-    /// Width on the wire, of strings and vectors without their content. A checked layout does not overflow it.
+    /// Width on the wire, of strings and vectors without their content. A checked layout does not
+    /// overflow it.
     pub const fn wire_bytes(&self) -> u32 {
         self.kind.wire_bytes().saturating_mul(self.count)
     }
 }
 
-/// The least width on the wire of what has these members.
+/// The smallest width on the wire of these members.
 pub fn wire_bytes_min(members: &[Member]) -> u32 {
     members.iter().map(Member::wire_bytes).fold(0, u32::saturating_add)
 }
 
 impl Class {
-    /// Width of an object on the wire, if all objects of the class have the same.
+    /// Width of an object on the wire, if it is the same for all objects of the class.
     pub fn wire_bytes_fixed(&self) -> Option<u32> {
         let fixed = !self.members.iter().any(|member| member.kind.is_variable());
         fixed.then(|| wire_bytes_min(&self.members))
@@ -282,11 +288,12 @@ impl Class {
 }
 
 impl Layout {
-    /// Reads the JSON form, and checks it: no reader or writer meets a layout that makes no sense.
+    /// Reads the JSON form and checks it, so that readers and writers never see an inconsistent
+    /// layout.
     ///
     /// # Errors
     ///
-    /// Text that is no layout, or one that contradicts itself.
+    /// Text that is not a layout, or one that contradicts itself.
     pub fn from_json(text: &str) -> Result<Self, LayoutError> {
         let layout: Self =
             serde_json::from_str(text).map_err(|error| LayoutError::new("", error.to_string()))?;
@@ -296,31 +303,32 @@ impl Layout {
 
     /// The JSON form. Equal layouts give equal text.
     pub fn to_json(&self) -> String {
-        // Numbers, strings, and maps with string keys can always be written.
+        // Numbers, strings, and maps with string keys always serialize.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// What a region's address must be a multiple of.
+    /// The required alignment of a region's address.
     pub fn region_align(&self) -> u32 {
         let members = self.classes.iter().flat_map(|class| &class.members);
         let classes = self.classes.iter().map(|class| class.align);
         classes.chain(members.map(deepest_align)).max().unwrap_or(1)
     }
 
-    /// How many vtable pointers there are: slots are below it.
+    /// The number of vtable pointers: slots are below it.
     pub fn slots(&self) -> usize {
         self.classes.iter().map(|class| class.vptrs.len()).sum()
     }
 
-    /// The class of a name.
+    /// The class with this name.
     pub fn class(&self, name: &str) -> Option<&Class> {
         self.classes.iter().find(|class| class.name == name)
     }
 
-    /// What readers and writers of a message must agree on: a hash (64-bit FNV-1a) of the classes as they are on the
-    /// wire, in the text of [`Self::wire_schema`]. Memory layouts of different compilers give the same.
+    /// A hash (64-bit FNV-1a) of the classes as they are on the wire, in the text of
+    /// [`Self::wire_schema`]; readers and writers of a message must agree on it. It is the same for
+    /// memory layouts of different compilers.
     pub fn wire_hash(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for byte in self.wire_schema().bytes() {
@@ -329,7 +337,7 @@ impl Layout {
         hash
     }
 
-    /// The classes as they are on the wire: a line per class and per member.
+    /// The classes as they are on the wire: one line per class and per member.
     pub fn wire_schema(&self) -> String {
         let mut text = String::from("root ");
         write_reference(&mut text, &self.root);
@@ -389,12 +397,12 @@ fn write_members(text: &mut String, members: &[Member], depth: usize) {
     }
 }
 
-/// Classes that cannot be handled, or a layout that makes no sense: which, and why.
+/// An unsupported class, or an inconsistent layout: its name, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayoutError {
-    /// The class or member, `Class::member`; empty for the whole.
+    /// The class or member, `Class::member`; empty for the layout as a whole.
     pub path: String,
-    /// What is wrong with it, in one sentence.
+    /// The error, in one sentence.
     pub message: String,
 }
 

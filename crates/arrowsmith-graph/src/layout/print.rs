@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use super::{Integer, Kind, Layout, Member, Reference};
 
-/// Prints a layout, a class after the other, by offset in memory as it is on the wire.
+/// Prints a layout, one class after another, by offset in memory and with the wire widths.
 pub struct Table<'a>(pub &'a Layout);
 
 impl fmt::Display for Table<'_> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Codes and positions of faults, equal in Rust, C++ and the circuit.
+//! Error codes and positions, equal in Rust, C++ and the circuit.
 
 use std::fmt;
 
-/// What is wrong with a message. The numbers are what C++ and the circuit's error register give.
+/// The error of a message. The numbers are those of C++ and of the circuit's error register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u32)]
 #[non_exhaustive]
@@ -18,26 +18,27 @@ pub enum Code {
     TooManyObjects = 4,
     /// No class has this type id. Position: the type id.
     UnknownType = 5,
-    /// A reference to an object (or the root) of a class that may not stand there. Position: the object id; for the
-    /// root its type id.
+    /// A reference to an object (or the root) of a class that is not allowed there. Position: the
+    /// object id; for the root its type id.
     WrongType = 6,
     /// An object id that is not below the number of objects. Position: the object id.
     IdOutOfRange = 7,
-    /// A null where an object must be. Position: the object id.
+    /// A null in a non-null reference. Position: the object id.
     NullReference = 8,
-    /// A boolean, an enumerator or a bit-field outside of its values. Position: the value.
+    /// A boolean, an enumerator or a bit-field with an invalid value. Position: the value.
     ValueOutOfRange = 9,
-    /// The objects need more memory than the region has. Position: the type id of the first object, or the length of
-    /// the first string or vector, that has no room.
+    /// The objects need more memory than the region has. Position: the type id of the first object,
+    /// or the length of the first string or vector, that does not fit.
     RegionTooSmall = 10,
-    /// A string or a vector is longer than what is left of the message can hold. Position: its length.
+    /// A string or a vector is longer than the rest of the message. Position: its length.
     LengthOutOfRange = 11,
-    /// The header is not that of a message, or of an unknown version. Position: the field of the header.
+    /// The header is not that of a message, or of an unknown version. Position: the field of the
+    /// header.
     BadHeader = 12,
     /// The message was written for other classes. Position: the hash in the header.
     WrongLayout = 13,
-    /// The region does not begin at a multiple of the layout's alignment, or its end is no address. Position: 0. It is
-    /// the caller's fault, and is found before the message is looked at.
+    /// The region does not begin at a multiple of the layout's alignment, or its end is not an
+    /// address. Position: 0. It is an error of the caller, and is found before the message is read.
     BadRegion = 14,
 }
 
@@ -60,12 +61,12 @@ impl Code {
         Self::BadRegion,
     ];
 
-    /// The code as C++ and the circuit give it.
+    /// The number of the code in C++ and in the circuit.
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// The code as it is printed.
+    /// The name of the code as it is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Truncated => "truncated",
@@ -86,12 +87,12 @@ impl Code {
     }
 }
 
-/// A message that is refused: why, and where.
+/// A refused message: the error, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WireError {
-    /// What is wrong.
+    /// The error.
     pub code: Code,
-    /// Offset in bytes from the first byte of the message (of its header, where it has one).
+    /// Offset in bytes from the first byte of the message (of its header, if it has one).
     pub position: u64,
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A message as a tree of values, and back: for programs without the classes, for tests, and for what comes from Arrow.
+//! A message as a tree of values, and back: for programs without the classes, for tests, and for
+//! conversion from Arrow.
 
 use super::walk::{Options, Sink, Tables, extend, within};
 use super::{HEADER_BYTES, MAGIC, NULL_ID, VERSION, WireError};
@@ -17,14 +18,14 @@ pub struct Graph {
 pub struct Object {
     /// Its class.
     pub type_id: u32,
-    /// A list per member of the class, of as many values as the member's count.
+    /// One list per member of the class, with `count` values.
     pub members: Vec<Vec<Value>>,
 }
 
 /// The value of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// A number as 64 bits: integers extended by their sign or by zeros, floats as their bits.
+    /// A number as 64 bits: integers sign-extended or zero-extended, floats as their bits.
     Number(u64),
     /// A reference: an object id, or null.
     Reference(Option<u32>),
@@ -39,18 +40,19 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// The first error of the message.
     pub fn decode(layout: &Layout, message: &[u8], options: Options) -> Result<Self, WireError> {
-        let mut sink = Collect { layout, graph: Self::default(), open: Vec::new() };
+        let mut sink = GraphBuilder { layout, graph: Self::default(), open: Vec::new() };
         Tables::new(layout.clone()).walk(message, u64::MAX, options, &mut sink)?;
         Ok(sink.graph)
     }
 
-    /// Writes the message, with a header if asked to.
+    /// Writes the message, optionally with a header.
     ///
     /// # Errors
     ///
-    /// Values that are not those of the layout, or that no reader would take: by object and member.
+    /// Values that do not match the layout, or that every reader would refuse: by object and
+    /// member.
     pub fn encode(&self, layout: &Layout, header: bool) -> Result<Vec<u8>, LayoutError> {
         let bad = |path: String, message: &str| Err(LayoutError::new(path, message));
         let mut body = Vec::new();
@@ -69,12 +71,12 @@ impl Graph {
                 LayoutError::new(format!("object {id}, {}::{member}", class.name), why)
             })?;
         }
-        // A reader is the judge of what is left: types and ids of references, the root.
+        // A reader checks the rest: types and ids of references, the root.
         if let Err(error) = Tables::new(layout.clone()).walk(
             &body,
             u64::MAX,
             Options { objects_max: u32::MAX, header: false },
-            &mut Nothing,
+            &mut NullSink,
         ) {
             return bad(String::new(), &format!("would be refused: {error}"));
         }
@@ -82,7 +84,7 @@ impl Graph {
             return Ok(body);
         }
         let Ok(bytes) = u32::try_from(body.len()) else {
-            return bad(String::new(), "is longer than a header can say");
+            return bad(String::new(), "is longer than a header can encode");
         };
         let mut message = MAGIC.to_vec();
         message.extend(VERSION.to_le_bytes());
@@ -116,7 +118,7 @@ fn put_one(out: &mut Vec<u8>, kind: &Kind, value: &Value) -> Result<(), &'static
         u32::try_from(length)
             .ok()
             .filter(|n| *n != NULL_ID)
-            .ok_or("is longer than a message can say")
+            .ok_or("is longer than a message can encode")
     };
     match (kind, value) {
         (Kind::Integer(_) | Kind::Bits(_) | Kind::Float { .. }, Value::Number(bits)) => {
@@ -154,10 +156,10 @@ fn put_one(out: &mut Vec<u8>, kind: &Kind, value: &Value) -> Result<(), &'static
     Ok(())
 }
 
-/// Takes a message for the checks alone.
-pub(crate) struct Nothing;
+/// A sink that only checks a message.
+pub(crate) struct NullSink;
 
-impl Sink for Nothing {
+impl Sink for NullSink {
     fn object(&mut self, _: u32, _: u32, _: u64) {}
     fn number(&mut self, _: usize, _: &Kind, _: u64, _: u64) {}
     fn pointer(&mut self, _: usize, _: u64, _: Option<(u32, u64)>) {}
@@ -165,10 +167,10 @@ impl Sink for Nothing {
     fn vector(&mut self, _: usize, _: u64, _: u32, _: u64, _: u64) {}
 }
 
-struct Collect<'a> {
+struct GraphBuilder<'a> {
     layout: &'a Layout,
     graph: Graph,
-    /// Vectors that have begun: the member, what it may hold, and the elements so far.
+    /// Open vectors: the member, its expected content, and the elements so far.
     open: Vec<Open>,
 }
 
@@ -180,12 +182,12 @@ struct Open {
     per_element: usize,
 }
 
-impl Collect<'_> {
+impl GraphBuilder<'_> {
     fn push(&mut self, member: usize, value: Value) {
         let values = match self.open.last_mut() {
             Some(open) => {
                 if open.values_left == 0 {
-                    // Bounded: by the members of the layout.
+                    // Bounded by the members of the layout.
                     open.elements.push(vec![Vec::new(); open.members]);
                     open.values_left = open.per_element;
                 }
@@ -199,7 +201,7 @@ impl Collect<'_> {
         }
     }
 
-    /// The members of what the innermost open vector is in.
+    /// The members of the innermost open vector's elements.
     fn shape(&self) -> &[Member] {
         let Some(object) = self.graph.objects.last() else { return &[] };
         let mut members = &self.layout.classes[object.type_id as usize].members;
@@ -212,10 +214,10 @@ impl Collect<'_> {
     }
 }
 
-impl Sink for Collect<'_> {
+impl Sink for GraphBuilder<'_> {
     fn object(&mut self, type_id: u32, _id: u32, _place: u64) {
         let count = self.layout.classes[type_id as usize].members.len();
-        // Bounded: by the members of the layout.
+        // Bounded by the members of the layout.
         self.graph.objects.push(Object { type_id, members: vec![Vec::new(); count] });
     }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The wire format: messages → objects in memory, trees of values, or any [`Sink`]; trees of values → messages.
+//! The wire format: messages → objects in memory, trees of values, or any [`Sink`]; trees of values
+//! → messages.
 //!
-//! The contract is docs/design/0004-object-graphs.md; it holds no layout of its own.
+//! docs/design/0004-object-graphs.md is the contract; this module contains no layout.
 
 mod error;
 mod graph;
@@ -9,7 +10,7 @@ mod region;
 mod walk;
 
 pub use error::{Code, WireError};
-pub(crate) use graph::Nothing;
+pub(crate) use graph::NullSink;
 pub use graph::{Graph, Object, Value};
 pub use region::{Made, Reader};
 pub use walk::{Options, Sink, Tables};
@@ -20,7 +21,7 @@ pub const NULL_ID: u32 = u32::MAX;
 /// The first bytes of a message with a header.
 pub const MAGIC: [u8; 4] = *b"ASOG";
 
-/// The version of the header that is written and read.
+/// The header version that is written and read.
 pub const VERSION: u16 = 1;
 
 /// Length of the header of version 1.

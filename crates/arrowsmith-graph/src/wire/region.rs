@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages → objects in a region, as the compiler laid them out: what a program can use once the bytes lie at the address
-//! that they were made for.
+//! Messages → objects in a region, as the compiler laid them out: a program can use them once the
+//! bytes are at the address that they were made for.
 //!
-//! The region is plain bytes here; this crate never looks at them as objects.
+//! The region is plain bytes here; this crate never accesses them as objects.
 
 use super::walk::{Options, Sink, Tables};
 use super::{Code, WireError};
@@ -12,32 +12,32 @@ use crate::layout::{Bits, Kind, Layout};
 #[derive(Debug)]
 pub struct Reader {
     tables: Tables,
-    classes: Vec<Blank>,
+    classes: Vec<ObjectTemplate>,
 }
 
 /// An object of a class before its members are set.
 #[derive(Debug)]
-struct Blank {
+struct ObjectTemplate {
     size: usize,
     /// Offset and value of each vtable pointer.
     vptrs: Vec<(u32, u64)>,
 }
 
-/// What a message became.
+/// The result of reading a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Made {
-    /// The address of what the root pointer points to.
+    /// The address that the root pointer points to.
     pub root: u64,
-    /// Bytes of the region that are in use.
+    /// Bytes of the region in use.
     pub bytes: u64,
 }
 
 impl Reader {
-    /// A reader of a layout; `vtable_pointers` are the values of the layout's slots in the program that will use the
-    /// objects. Missing ones are zero.
+    /// A reader of a layout; `vtable_pointers` are the values of the layout's slots in the program
+    /// that will use the objects. Missing ones are zero.
     pub fn new(layout: Layout, vtable_pointers: &[u64]) -> Self {
         let value = |slot: u32| vtable_pointers.get(slot as usize).copied().unwrap_or(0);
-        let classes = layout.classes.iter().map(|class| Blank {
+        let classes = layout.classes.iter().map(|class| ObjectTemplate {
             size: class.size as usize,
             vptrs: class.vptrs.iter().map(|vptr| (vptr.offset, value(vptr.slot))).collect(),
         });
@@ -50,11 +50,11 @@ impl Reader {
         &self.tables.layout
     }
 
-    /// Makes the objects of a message in `region`, for the address that its first byte will have.
+    /// Makes the objects of a message in `region`, for the future address of its first byte.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the message; what is in the region then is no object.
+    /// The first error of the message; the content of the region is then undefined.
     pub fn read(
         &mut self,
         message: &[u8],
@@ -80,11 +80,11 @@ struct Region<'a> {
     bytes: &'a mut [u8],
     address: u64,
     word: usize,
-    classes: &'a [Blank],
+    classes: &'a [ObjectTemplate],
 }
 
 impl Region<'_> {
-    /// Places were checked against the region when they were given out.
+    /// Offsets were checked against the region when they were allocated.
     fn at(&mut self, place: u64, bytes: usize) -> &mut [u8] {
         let begin = usize::try_from(place).unwrap_or(usize::MAX);
         let end = begin.saturating_add(bytes);

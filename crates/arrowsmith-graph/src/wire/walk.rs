@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes of a message → calls of a [`Sink`], in the order of the message, each value checked before it is handed over.
+//! Bytes of a message → calls of a [`Sink`], in message order; each value is checked before it is
+//! passed on.
 //!
-//! All checks of docs/design/0004-object-graphs.md are here and only here; what is made of the values (memory, Arrow
-//! columns, a tree) is the sink's. It allocates the type list's offsets, which are no more than the message is long.
+//! All checks of docs/design/0004-object-graphs.md are here and only here; the sink turns the
+//! values into memory, Arrow columns or a tree. It allocates the type list's offsets, which are at
+//! most as long as the message.
 
 use super::{Code, HEADER_BYTES, MAGIC, NULL_ID, VERSION, WireError};
 use crate::layout::{Kind, Layout, Member, Reference, wire_bytes_min};
 
 type Result<T> = std::result::Result<T, WireError>;
 
-/// What a reader of messages is told.
+/// Options of a reader of messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// Whether messages begin with a header.
     pub header: bool,
-    /// Objects in a message, at most.
+    /// Maximum number of objects in a message.
     pub objects_max: u32,
 }
 
@@ -24,7 +26,7 @@ impl Default for Options {
     }
 }
 
-/// What takes the values of a message. Places are offsets in the region, for sinks that have one.
+/// Receives the values of a message. Places are offsets in the region, for sinks that have one.
 pub trait Sink {
     /// The objects will take the first `bytes` of the region.
     fn begin(&mut self, _bytes: u64) {}
@@ -32,17 +34,17 @@ pub trait Sink {
     fn object(&mut self, type_id: u32, id: u32, place: u64);
     /// A number, extended to 64 bits; `member` is the index among those of its class or element.
     fn number(&mut self, member: usize, kind: &Kind, place: u64, bits: u64);
-    /// A reference: the object, where it lies with the adjustment, or null.
+    /// A reference: the object, its offset including the adjustment, or null.
     fn pointer(&mut self, member: usize, place: u64, target: Option<(u32, u64)>);
-    /// A string; its bytes go to `content` if they are more than fit into the string itself.
+    /// A string; its bytes go to `content` if they do not fit into the string itself.
     fn string(&mut self, member: usize, place: u64, bytes: &[u8], content: Option<u64>);
-    /// A vector begins, with its elements from `content` on.
+    /// A vector begins; its elements begin at `content`.
     fn vector(&mut self, member: usize, place: u64, length: u32, content: u64, bytes: u64);
-    /// The vector that began last has ended.
+    /// The innermost open vector has ended.
     fn vector_end(&mut self) {}
 }
 
-/// The tables of a layout, in the form that walking takes.
+/// The tables of a layout, in the form that the walk uses.
 #[derive(Debug)]
 pub struct Tables {
     pub(super) layout: Layout,
@@ -61,11 +63,12 @@ impl Tables {
         &self.layout
     }
 
-    /// Hands a message to a sink; gives the place of what the root pointer points to, and the region's bytes in use.
+    /// Walks a message with a sink; returns the offset that the root pointer points to, and the
+    /// region's bytes in use.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the message.
+    /// The first error of the message.
     pub fn walk<S: Sink>(
         &mut self,
         message: &[u8],
@@ -97,7 +100,7 @@ struct Walk<'a, S> {
     layout: &'a Layout,
     message: &'a [u8],
     at: usize,
-    /// Where the type list begins.
+    /// Offset of the type list.
     types: usize,
     count: u32,
     offsets: &'a mut Vec<u64>,
@@ -136,7 +139,7 @@ impl<S: Sink> Walk<'_, S> {
         (self.message.len() - self.at) as u64
     }
 
-    /// The next bytes, not taken yet.
+    /// The next bytes, without consuming them.
     fn peek<const N: usize>(&self) -> Result<[u8; N]> {
         match self.message[self.at..].first_chunk() {
             Some(bytes) => Ok(*bytes),
@@ -306,14 +309,14 @@ impl<S: Sink> Walk<'_, S> {
         }
         let content = if length > 15 { Some(self.take(length + 1, 1)?) } else { None };
         let begin = self.at + 4;
-        // What is left of the message is a length of this machine.
+        // The rest of the message fits a `usize`.
         let end = begin + usize::try_from(length).unwrap_or(0);
         self.sink.string(index, place, &self.message[begin..end], content);
         self.at = end;
         Ok(())
     }
 
-    /// Takes memory behind the objects; a failure is at the length that asks for it.
+    /// Allocates memory after the objects; a failure is reported at the length that requires it.
     fn take(&mut self, bytes: u64, align: u64) -> Result<u64> {
         let begin = self.tail.next_multiple_of(align);
         match begin.checked_add(bytes) {
@@ -326,10 +329,10 @@ impl<S: Sink> Walk<'_, S> {
     }
 }
 
-/// What is added to the place of an object of this type; `None` if it may not be there.
+/// The adjustment for an object of this type; `None` if it is not allowed there.
 fn adjust(reference: &Reference, type_id: u32) -> Option<u32> {
     let targets = &reference.targets;
-    // Mostly every class may be there, and a type is found at its own number.
+    // Usually every class is allowed, and a type is found at its own index.
     if let Some(target) = targets.get(type_id as usize)
         && target.type_id == type_id
     {
@@ -339,7 +342,7 @@ fn adjust(reference: &Reference, type_id: u32) -> Option<u32> {
     found.ok().map(|index| targets[index].adjust)
 }
 
-/// A number of fewer bits as 64, by its sign or by zeros.
+/// A number of fewer bits as 64, sign-extended or zero-extended.
 pub(super) fn extend(bits: u64, width: u32, signed: bool) -> u64 {
     if !signed || width >= 64 {
         return bits;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Layouts of what a compiler makes: what is read, and what is refused by name. Needs g++, as the rest of the project's tests need a compiler.
+//! Layouts of compiled programs: supported classes, and classes refused by name. Needs g++, like
+//! other tests of the project that need a compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +19,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Compiles a program text; `main` and what makes objects are its own affair.
+    /// Compiles a program text, which need not have a `main`.
     fn compile(&self, text: &str, flags: &[&str]) -> Vec<u8> {
         let (source, object) = (self.0.join("t.cpp"), self.0.join("t.o"));
         std::fs::write(&source, text).unwrap();
@@ -73,7 +74,7 @@ fn what_cannot_be_sent_is_refused_by_name() {
         ("union { int a; float b; } u;", "T::u: is a union"),
         ("int &r; T(int &r) : r(r) {}", "T::r: is a reference"),
         ("int *p;", "T::p: points to int"),
-        ("void *p;", "T::p: points to nothing known"),
+        ("void *p;", "T::p: points to an unknown type"),
         ("void (*f)();", "T::f: points to"),
         ("int T::*m;", "T::m: is of a kind"),
         ("long double d;", "T::d: is a long double"),
@@ -89,7 +90,7 @@ fn what_cannot_be_sent_is_refused_by_name() {
         ("struct Other; Other *o;", "T::Other: is only declared"),
         ("int i; // arrowsmith: wire 8", "cannot be sent as 8"),
         ("int i; // arrowsmith: transent", "annotation `transent` is not known"),
-        ("int i; // arrowsmith: not-null", "T::i: has an annotation that makes no sense"),
+        ("int i; // arrowsmith: not-null", "T::i: has an annotation that does not apply"),
     ];
     for (member, expected) in cases {
         let text = format!(
@@ -151,7 +152,10 @@ fn annotations_of_a_file_are_followed_and_checked() {
         let error = read(toml).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    fails("[class.N]\ntransient = [\"none\"]", "none: is said to be transient, but is no member");
+    fails(
+        "[class.N]\ntransient = [\"none\"]",
+        "none: is annotated as transient, but is not a member",
+    );
     fails("[class.N]\ntype = 7", "ids must be below 2");
     fails("[class.N]\ntype = 0\n[class.M]\ntype = 0", "has type id 0, and so has");
     fails("[class.Gone]\nskip = true", "Gone: is annotated");
@@ -159,7 +163,7 @@ fn annotations_of_a_file_are_followed_and_checked() {
     fails("[class.N]\nskip = true\n[class.M]\nskip = true", "no class with objects");
 }
 
-/// Broken files are errors, never panics or endless work.
+/// Broken files are errors, never panics or endless loops.
 #[test]
 fn broken_object_files_are_answered() {
     let folder = Folder::new("broken");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages of the two examples: the paper's own, every code at its place, random graphs there and back, and any bytes.
+//! Messages of the two examples: the paper's own, every code at its position, round trips of random
+//! graphs, and arbitrary bytes.
 
 use arrowsmith_graph::arrow::{Batches, messages};
 use arrowsmith_graph::layout::{Kind, Layout, Member, Reference};
@@ -78,7 +79,7 @@ fn every_fault_has_its_code_and_place() {
         (with(32, &[4]), Code::ValueOutOfRange, 32),
     ];
     for (message, code, position) in cases {
-        // The second word of members is no type id: what is first wrong is what counts.
+        // The second word of members is not a type id: the first error is reported.
         let error = read(&message, 4_096, 0);
         assert_eq!(error, WireError::new(code, position), "{message:?}");
     }
@@ -138,7 +139,7 @@ fn a_header_is_checked_field_by_field() {
     for length in 0..message.len() {
         assert!(Graph::decode(&layout, &message[..length], HEADER).is_err());
     }
-    // Programs of other word sizes, but the same widths on the wire, understand each other.
+    // Programs of other word sizes with the same wire widths understand each other.
     assert_eq!(layout.wire_hash(), self::layout(EXPRESSION).wire_hash());
 }
 
@@ -247,8 +248,8 @@ fn graphs_go_over_the_wire_and_through_arrow_and_come_back() {
     }
 }
 
-/// Whatever the bytes are: no panic, the same answer of the reader that makes memory and of the one that makes a tree, and
-/// nothing behind the region's use.
+/// For all bytes: no panic, the same result from the reader that makes memory and the one that
+/// makes a tree, and no write past the region's use.
 #[test]
 fn any_bytes_are_answered_alike() {
     let mut random = Random(0x0F0F_1234_5678_9ABC);

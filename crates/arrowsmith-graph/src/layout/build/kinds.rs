@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a member is, from its type: numbers, enumerations, pointers, vectors and strings of the library, bit-fields; and how a type is aligned.
+//! The kind of a member, from its type: numbers, enumerations, pointers, vectors and strings of the
+//! library, bit-fields; and the alignment of a type.
 //!
-//! Where it lies in its class is the walk's business, one level up.
+//! The member's offset in its class is computed by the walk, one level up.
 
 use gimli::constants as dw;
 
@@ -12,7 +13,7 @@ use super::super::{Bits, Element, Integer, Kind, Reference};
 use super::{Builder, Parts, Place, Result, add, narrow, unique_names};
 
 impl Builder<'_> {
-    /// What a number, an enumeration or a pointer is.
+    /// The kind of a number, an enumeration or a pointer.
     pub(super) fn scalar(&mut self, ty: usize, place: &Place) -> Result<Kind> {
         let entry = &self.debug.entries[ty];
         let bytes = entry.byte_size.unwrap_or(0);
@@ -56,8 +57,10 @@ impl Builder<'_> {
                 let pointee = entry.ty.and_then(|ty| strip(self.debug, ty));
                 self.pointer(pointee, place)
             }
-            dw::DW_TAG_union_type => Err(place
-                .error("", "is a union, of which nobody knows what it holds; make it transient")),
+            dw::DW_TAG_union_type => {
+                Err(place
+                    .error("", "is a union, whose active member is unknown; make it transient"))
+            }
             dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
                 Err(place.error("", "is a reference; a pointer can be sent"))
             }
@@ -86,7 +89,7 @@ impl Builder<'_> {
             matches!(tag, dw::DW_TAG_class_type | dw::DW_TAG_structure_type)
         });
         let Some(class) = class else {
-            let what = pointee.map_or("nothing known".to_owned(), |p| qualified(self.debug, p));
+            let what = pointee.map_or("an unknown type".to_owned(), |p| qualified(self.debug, p));
             let message = format!("points to {what}; only pointers to objects can be sent");
             return Err(place.error("", message));
         };
@@ -98,7 +101,8 @@ impl Builder<'_> {
         Ok(Kind::Pointer(Reference { to, nullable: true, targets: Vec::new() }))
     }
 
-    /// What a class of the standard library is; `None` for classes that are their members.
+    /// The kind of a class of the standard library; `None` for classes that are flattened to their
+    /// members.
     pub(super) fn library(
         &mut self,
         class: &str,
@@ -137,7 +141,7 @@ impl Builder<'_> {
             let element = self.argument(ty, class, place)?;
             return self.vector(element, place).map(Some);
         }
-        // These are no more than the members that debug information shows.
+        // These are exactly the members that debug information shows.
         let plain = [
             "array<",
             "pair<",
@@ -209,7 +213,7 @@ impl Builder<'_> {
     ) -> Result<()> {
         let name = entry.name.clone().unwrap_or_default();
         if name.is_empty() {
-            // Only there to move what follows.
+            // Unnamed bit-fields: only padding.
             return Ok(());
         }
         let inner = Place { prefix: format!("{}{name}", place.prefix), ..place.clone() };
@@ -256,12 +260,12 @@ impl Builder<'_> {
         add(parts, &at, 1, Kind::Bits(bits))
     }
 
-    /// The alignment that a type has by itself.
+    /// The natural alignment of a type.
     pub(super) fn natural_align(&mut self, ty: usize, depth: usize) -> u64 {
         if let Some(align) = self.aligns.get(&ty) {
             return *align;
         }
-        // What a type that contains itself would find; it cannot be compiled.
+        // For a type that contains itself, which cannot be compiled.
         self.aligns.insert(ty, 1);
         let entry = &self.debug.entries[ty];
         let own = entry.alignment.unwrap_or(1);
@@ -303,13 +307,13 @@ impl Builder<'_> {
     }
 }
 
-/// The values of an enumeration as C++ defines them where no type is fixed: those of the least bit-field that holds
-/// every enumerator.
+/// The values of an enumeration without a fixed type, as C++ defines them: those of the smallest
+/// bit-field that holds every enumerator.
 fn enumerators(values: &[i64]) -> Option<[i64; 2]> {
     let (low, high) = (*values.iter().min()?, *values.iter().max()?);
     let bits = |value: i64| 64 - (if value < 0 { !value } else { value }).leading_zeros();
     if low >= 0 {
-        // At least one bit; 63 at most, as the values are of i64.
+        // At least one bit; at most 63, as the values are i64.
         let bits = bits(high).max(1);
         Some([0, i64::try_from((1_u64 << bits) - 1).unwrap_or(i64::MAX)])
     } else {
@@ -319,7 +323,8 @@ fn enumerators(values: &[i64]) -> Option<[i64; 2]> {
     }
 }
 
-/// An alignment that the size allows: packed classes have less than their members would have alone.
+/// An alignment that divides the size: packed classes have less than their members would have on
+/// their own.
 pub(super) fn alignment(natural: u64, size: u64) -> u64 {
     let natural = natural.clamp(1, 4_096).next_power_of_two();
     if size == 0 { natural } else { natural.min(1 << size.trailing_zeros()) }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What annotations say of classes and members, in a file or in comments of the sources, and what a kind becomes by them.
+//! Annotations of classes and members, in a file or in comments of the sources, and how they change
+//! a kind.
 
 use super::super::Kind;
 use super::super::annotate::{ClassNote, MemberNote};
@@ -53,14 +54,14 @@ impl Builder<'_> {
     }
 }
 
-/// A kind with what annotations say of it.
+/// A kind with its annotations applied.
 pub(super) fn annotated(kind: Kind, note: &MemberNote, place: &Place) -> Result<Kind> {
     let numeric = note.wire.is_some() || note.range.is_some() || note.unchecked;
     match kind {
         Kind::Integer(mut integer) if !note.not_null => {
             integer.wire_bytes = note.wire.unwrap_or(integer.wire_bytes);
             integer.range = if note.unchecked { None } else { note.range.or(integer.range) };
-            // A width of which every value is in the range needs no check.
+            // If every value of the width is in the range, no check is needed.
             let bits = integer.wire_bytes.saturating_mul(8).min(64);
             let full = if integer.signed {
                 [-(1_i128 << (bits.max(1) - 1)), (1_i128 << (bits.max(1) - 1)) - 1]
@@ -77,6 +78,6 @@ pub(super) fn annotated(kind: Kind, note: &MemberNote, place: &Place) -> Result<
             Ok(Kind::Pointer(reference))
         }
         other if !numeric && !note.not_null => Ok(other),
-        _ => Err(place.error("", "has an annotation that makes no sense for what it is")),
+        _ => Err(place.error("", "has an annotation that does not apply to its type")),
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Type ids, and what each pointer may point to, once all classes are known.
+//! Type ids, and the possible targets of each pointer, once all classes are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,8 @@ use super::super::{Kind, LayoutError, Member, Reference, Subobject};
 use super::{Builder, Result, narrow};
 
 impl Builder<'_> {
-    /// The classes in the order of their type ids: those that annotations give, the others by name in what is left.
+    /// The classes in the order of their type ids: annotated ids first, the others by name in the
+    /// remaining ids.
     pub(super) fn type_ids(&self) -> Result<Vec<String>> {
         let mut fixed: BTreeMap<u32, &String> = BTreeMap::new();
         for (name, (_, note)) in &self.made {
