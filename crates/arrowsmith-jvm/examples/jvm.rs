@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Generates, builds and runs all approaches for a layout: `jvm LAYOUT.yaml|small|medium|large DIR [N]`.
+//! Generates, builds and runs all approaches for a layout: `jvm LAYOUT.yaml|small|medium|large DIR
+//! [N]`.
 
 use std::path::Path;
 

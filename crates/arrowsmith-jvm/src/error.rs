@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can go wrong, in words for the person at the command line.
+//! Errors, worded for the user of the command line.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use std::path::PathBuf;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JvmError {
-    /// The text of a layout is no layout: what is wrong, and where.
+    /// The text is not a valid layout: the error, and its position.
     Layout(String),
-    /// A class has something that cannot be handed over: the path, and why.
+    /// A class with a field that cannot be transferred: the path, and the reason.
     Unsupported {
         /// From the root to the field: `Order.lines[].next`.
         path: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Objects of a layout would be larger than is allowed.
+    /// Objects of a layout would exceed a limit.
     TooLarge {
         /// What is too large.
         what: String,
@@ -26,19 +26,19 @@ pub enum JvmError {
     },
     /// A file could not be read or written.
     Io {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// A tool (java, javac, cc, mvn) is missing or failed.
     Tool {
         /// Its name.
         tool: String,
-        /// What it said.
+        /// Its output.
         message: String,
     },
-    /// The program that was generated failed.
+    /// The generated program failed.
     Run(String),
 }
 

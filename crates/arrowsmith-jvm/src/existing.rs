@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Layouts of classes that exist, read by reflection in a JVM that loads them and runs none of their code.
+//! Layouts of existing classes, read by reflection in a JVM that loads them and runs none of their
+//! code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -40,11 +41,11 @@ struct DescribedField {
 }
 
 impl Existing {
-    /// Reads the layout of the class: its fields and those of its ancestors, without static and transient
-    /// ones. References may be null, arrays have any length.
+    /// Reads the layout of the class: its fields and those of its ancestors, without static and
+    /// transient ones. References may be null, arrays have any length.
     ///
     /// # Errors
-    /// When the class is not found, or has a field whose type cannot be handed over.
+    /// If the class is not found, or has a field whose type cannot be transferred.
     pub fn layout(&self, jdk: &Jdk) -> Result<Layout, JvmError> {
         let folder = tempfolder()?;
         let source = folder.join("Describe.java");
@@ -59,7 +60,7 @@ impl Existing {
         }
         command.arg(&source).arg(&self.class);
         let said = tool(&mut command);
-        // What is left there is small, and nobody else's.
+        // The rest is small and belongs to this process only.
         let _ = fs::remove_dir_all(&folder);
         let said = said?;
         let described: Described = serde_json::from_slice(&said)
@@ -111,7 +112,7 @@ impl Existing {
 /// A name with dots, of identifiers.
 fn names(name: &str) -> Result<(), JvmError> {
     for part in name.split('.') {
-        // A class can be called Outer$Inner by itself.
+        // A class can be named Outer$Inner without being nested.
         crate::layout::identifier(&part.replace('$', "_"))
             .map_err(|reason| JvmError::unsupported(name, reason))?;
     }

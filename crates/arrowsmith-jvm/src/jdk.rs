@@ -17,8 +17,8 @@ pub struct Jdk {
 }
 
 impl Jdk {
-    /// All of this machine, one of each version, the oldest first: `JAVA_HOME`, that of `java`, and those
-    /// where systems put them.
+    /// All JDKs of this machine, one of each version, the oldest first: `JAVA_HOME`, that of
+    /// `java`, and those in the system's usual folders.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let mut homes: Vec<PathBuf> = Vec::new();
@@ -52,7 +52,7 @@ impl Jdk {
         all
     }
 
-    /// The JDK of a folder, if there is one of version 17 or newer.
+    /// The JDK in a folder, if it is version 17 or newer.
     #[must_use]
     pub fn at(home: &Path) -> Option<Self> {
         let release = fs::read_to_string(home.join("release")).ok()?;
@@ -71,7 +71,7 @@ impl Jdk {
     }
 }
 
-/// Runs a tool to its end; what it said is the error where it fails.
+/// Runs a tool to its end; its output is the error if it fails.
 pub(crate) fn tool(command: &mut Command) -> Result<Vec<u8>, JvmError> {
     let name = Path::new(command.get_program()).file_name().unwrap_or_default();
     let tool = name.to_string_lossy().into_owned();
@@ -83,7 +83,7 @@ pub(crate) fn tool(command: &mut Command) -> Result<Vec<u8>, JvmError> {
     }
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    // What compilers warn about first is not why they fail.
+    // The compiler's first warnings are not the cause of its failure.
     let from = said.find("error").map_or(0, |at| said[..at].rfind('\n').map_or(0, |line| line + 1));
     let lines: Vec<&str> =
         said[from..].lines().filter(|line| !line.trim().is_empty()).take(12).collect();

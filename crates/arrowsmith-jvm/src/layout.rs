@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Layouts: the classes whose objects are handed over, checked, as the generators need them.
+//! Layouts: the classes whose objects are transferred, validated, as the generators need them.
 //!
-//! A layout is a tree: a class never holds itself, on whatever way (the paper, Sect. 3). What comes
-//! out of here is safe to print into Java and C: names are identifiers, sizes fit. Nothing is
-//! generated here.
+//! A layout is a tree: a class never contains itself, directly or indirectly (the paper, Sect. 3).
+//! A validated layout is safe to print into Java and C: names are identifiers, sizes fit. No code
+//! is generated here.
 
 pub(crate) use check::{finish, identifier};
 
@@ -14,19 +14,19 @@ mod text;
 
 use crate::error::JvmError;
 
-/// Most classes of a layout.
+/// Maximum number of classes of a layout.
 pub const CLASSES_MAX: usize = 512;
-/// Most fields of a class: a method that takes them all stays below what the JVM allows.
+/// Maximum number of fields of a class: a method that takes them all stays below the JVM's limit.
 pub const FIELDS_MAX: usize = 512;
-/// Most fields of all classes together, for the same reason.
+/// Maximum number of fields of all classes together, for the same reason.
 pub const FIELDS_ALL_MAX: usize = 2_048;
-/// Deepest nesting of objects.
+/// Maximum nesting depth of objects.
 pub const DEPTH_MAX: usize = 128;
-/// Most bytes of the primitives of one object, with all that it holds.
+/// Maximum bytes of the primitives of one object, including nested objects.
 pub const OBJECT_BYTES_MAX: u64 = 1 << 30;
-/// Most bytes of the text of a layout.
+/// Maximum bytes of the text of a layout.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Most elements of arrays, and characters of strings, where a layout does not say.
+/// Default maximum for elements of arrays and characters of strings.
 pub const LENGTH_MAX_DEFAULT: u32 = 16;
 
 /// One of the eight primitive types.
@@ -38,7 +38,7 @@ pub enum Primitive {
     Byte,
     /// 16 bits.
     Short,
-    /// 16 bits without a sign.
+    /// 16 bits, unsigned.
     Char,
     /// 32 bits.
     Int,
@@ -78,7 +78,7 @@ impl Primitive {
         }
     }
 
-    /// Its name as part of names: `Int` in `GetIntField`.
+    /// Its name within other names: `Int` in `GetIntField`.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -124,17 +124,17 @@ impl Primitive {
     }
 }
 
-/// How many elements an array has.
+/// The number of elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// So many, always.
+    /// Always this many.
     Exact(u32),
-    /// Any number; random data has so many at most.
+    /// Any number; random data has at most this many.
     Max(u32),
 }
 
 impl Length {
-    /// The most elements that random data has.
+    /// The most elements in random data.
     #[must_use]
     pub fn most(self) -> u32 {
         match self {
@@ -150,7 +150,7 @@ pub enum Type {
     Primitive(Primitive),
     /// `java.lang.String`.
     String {
-        /// Most characters of random data.
+        /// Maximum characters in random data.
         chars_max: u32,
         /// Whether it may be null.
         nullable: bool,
@@ -166,7 +166,7 @@ pub enum Type {
     Array {
         /// Type of its elements.
         element: Box<Type>,
-        /// How many.
+        /// The number of elements.
         length: Length,
         /// Whether it may be null.
         nullable: bool,
@@ -180,7 +180,7 @@ pub struct Field {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// The class that declares it, as Java source writes it, where that is not the class itself.
+    /// The class that declares it, as Java source writes it, if that is not the class itself.
     pub owner: Option<String>,
     /// Whether it is public in a public class; others are read by handles.
     pub public: bool,
@@ -199,32 +199,32 @@ pub struct Class {
     pub record: bool,
 }
 
-/// The classes of an object, its root first; all are reached from there.
+/// The classes of an object, its root first; all are reachable from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// The root is the first.
     pub classes: Vec<Class>,
-    /// Whether the classes exist already, so that they are not generated.
+    /// Whether the classes exist already and are not generated.
     pub existing: bool,
-    /// Jars and folders with those.
+    /// Their jars and folders.
     pub classpath: Vec<std::path::PathBuf>,
 }
 
-/// A class that exists, named in a layout: it is read before it is a layout.
+/// An existing class, named in a layout; it must be read to become a layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Existing {
     /// Its binary name: `com.example.Order$Line`.
     pub class: String,
-    /// Jars and folders where it and what it needs is.
+    /// Jars and folders of it and its dependencies.
     pub jars: Vec<std::path::PathBuf>,
 }
 
-/// What a text describes.
+/// The content of a layout's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A layout.
     Layout(Layout),
-    /// A class that exists.
+    /// An existing class.
     Existing(Existing),
 }
 
@@ -232,18 +232,18 @@ impl Source {
     /// Reads YAML or JSON text.
     ///
     /// # Errors
-    /// When it is no layout, or one that is refused; the message says where.
+    /// If it is not a valid layout; the message gives the position.
     pub fn parse(text: &str) -> Result<Self, JvmError> {
         text::parse(text)
     }
 }
 
 impl Layout {
-    /// A class without references except to arrays: `p` primitives and `a` arrays of `e` elements,
-    /// all of one type (the paper, Sect. 5).
+    /// A class whose only references are arrays: `p` primitives and `a` arrays of `e` elements, all
+    /// of one type (the paper, Sect. 5).
     ///
     /// # Errors
-    /// When it would be too large.
+    /// If it exceeds a limit.
     pub fn leaf(p: u32, a: u32, e: u32, types: &[Primitive]) -> Result<Self, JvmError> {
         Self::tree(&Tree { width: 1, depth: 1, primitives: p, arrays: a, length: e, types })
     }
@@ -252,7 +252,7 @@ impl Layout {
     /// last level holds the data.
     ///
     /// # Errors
-    /// When it would be too large.
+    /// If it exceeds a limit.
     pub fn tree(tree: &Tree<'_>) -> Result<Self, JvmError> {
         text::tree(tree)
     }
@@ -260,7 +260,7 @@ impl Layout {
     /// The paper's small, medium and large objects (Fig. 4).
     ///
     /// # Errors
-    /// Never for these three names; for others, because they are none of them.
+    /// For any name other than these three.
     pub fn named(name: &str) -> Result<Self, JvmError> {
         let int = [Primitive::Int];
         match name {
@@ -277,7 +277,7 @@ impl Layout {
         &self.classes[0]
     }
 
-    /// Whether every object of a type takes the same bytes: nothing is null, no length varies.
+    /// Whether every object has the same size: no nulls, no variable lengths.
     #[must_use]
     pub fn is_exact(&self, ty: &Type) -> bool {
         match ty {
@@ -290,16 +290,17 @@ impl Layout {
         }
     }
 
-    /// Whether every object of a class takes the same bytes.
+    /// Whether every object of a class has the same size.
     #[must_use]
     pub fn is_exact_class(&self, class: usize) -> bool {
         self.classes[class].fields.iter().all(|field| self.is_exact(&field.ty))
     }
 
-    /// Columns that an object becomes, with those inside of others: classes that are used twice count twice.
+    /// Number of columns of an object, including nested objects: classes that are used twice count
+    /// twice.
     #[must_use]
     pub fn vectors(&self) -> usize {
-        // From the leaves up: classes are trees, and each is looked at once.
+        // From the leaves up: classes are trees, and each is visited once.
         fn count(layout: &Layout, class: usize, known: &mut [Option<usize>]) -> usize {
             if let Some(count) = known[class] {
                 return count;
@@ -322,21 +323,21 @@ impl Layout {
         count(self, 0, &mut vec![None; self.classes.len()])
     }
 
-    /// Bytes of a value that is written: the most that random data has.
+    /// Bytes of a written value: the maximum in random data.
     #[must_use]
     pub fn bytes(&self, ty: &Type) -> u64 {
         // Checked when the layout was made.
         check::bytes(self, ty).unwrap_or(u64::MAX)
     }
 
-    /// Bytes of an object of a class: the most that random data has.
+    /// Bytes of an object of a class: the maximum in random data.
     #[must_use]
     pub fn class_bytes(&self, class: usize) -> u64 {
         check::class_bytes(self, class).unwrap_or(u64::MAX)
     }
 }
 
-/// What the paper's tree of objects is made of.
+/// The parameters of the paper's tree of objects.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree<'a> {
     /// References at the root.
@@ -349,6 +350,6 @@ pub struct Tree<'a> {
     pub arrays: u32,
     /// Elements of each array.
     pub length: u32,
-    /// Types of primitives and arrays, in turns.
+    /// Types of primitives and arrays, in rotation.
     pub types: &'a [Primitive],
 }

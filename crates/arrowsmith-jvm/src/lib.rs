@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ways from JVM objects to native memory: generated for a layout, built, run and checked.
+//! Transfers from JVM objects to native memory: generated for a layout, built, run and checked.
 //!
-//! A [`Layout`] comes from text or from a class that exists; [`Project::generate`] writes classes,
-//! Java and C for every approach of the paper ("Pushing Big Data into Accelerators", Table 1) and of
-//! today; [`Project::build`] compiles them; [`Built::run`] runs them in a JVM, where each hands over the
-//! same objects and has to come to the same sum. This crate makes and drives programs; it never loads a
-//! JVM into its own process and holds no unsafe code.
+//! A [`Layout`] comes from text or from an existing class; [`Project::generate`] writes classes,
+//! Java and C for every approach of the paper ("Pushing Big Data into Accelerators", Table 1) and
+//! of today; [`Project::build`] compiles them; [`Built::run`] runs them in a JVM, where each
+//! transfers the same objects and must compute the same sum. This crate generates and runs
+//! programs; it never loads a JVM into its own process and contains no unsafe code.
 //!
 //! ```
 //! use arrowsmith_jvm::{Layout, Source};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The libraries that today's approaches need, fetched by Maven into a folder of their own.
+//! The libraries of today's approaches, fetched by Maven into a folder of their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::error::JvmError;
 use crate::jdk::{Jdk, tool};
 
 const POM: &str = include_str!("../templates/pom.xml");
-/// Protobuf's compiler fits its library; both are of one release.
+/// Protobuf's compiler matches its library; both are of one release.
 const PROTOC: &str = "com.google.protobuf:protoc:4.29.3:exe";
 
 /// Jars, and Protobuf's compiler.
@@ -22,11 +22,11 @@ pub struct Libraries {
 }
 
 impl Libraries {
-    /// Fetches Arrow Java, Kryo, Protobuf and JMH by Maven, if they are not there; and Arrowsmith's own jar,
-    /// where Maven knows it (`tools/java install` puts it there).
+    /// Fetches Arrow Java, Kryo, Protobuf and JMH by Maven, if they are missing; and Arrowsmith's
+    /// own jar, if Maven has it (`tools/java install` puts it there).
     ///
     /// # Errors
-    /// When Maven is missing or fails.
+    /// If Maven is missing or fails.
     pub fn install(folder: &Path, jdk: &Jdk) -> Result<Self, JvmError> {
         let folder = std::path::absolute(folder).map_err(JvmError::io(folder))?;
         fs::create_dir_all(&folder).map_err(JvmError::io(&folder))?;
@@ -42,13 +42,13 @@ impl Libraries {
                 return Err(error);
             }
         }
-        // Of this machine's kind, where there is one.
+        // For this platform, if there is one.
         let protoc = folder.join("protoc");
         if !protoc.is_dir() {
             let artifact = format!("-Dartifact={PROTOC}:{}", classifier());
             let _ = maven(&folder, jdk, "dependency:copy", &protoc, &[&artifact]);
         }
-        // Fetched anew each time: it is what is being worked on.
+        // Fetched again each time: it is the library under development.
         let _ = fs::remove_dir_all(&own);
         let artifact = "-Dartifact=io.arrowsmith:arrowsmith:0.1.0";
         let _ = maven(&folder, jdk, "dependency:copy", &own, &["-o", artifact]);
@@ -61,7 +61,7 @@ impl Libraries {
         Ok(found)
     }
 
-    /// Whether there is a jar whose name begins so.
+    /// Whether there is a jar with this prefix.
     pub(crate) fn has(&self, prefix: &str) -> bool {
         self.jars.iter().any(|jar| {
             jar.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))

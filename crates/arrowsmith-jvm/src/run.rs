@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs what was built and reads what it says.
+//! Runs the built programs and reads their output.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -28,12 +28,12 @@ pub const APPROACHES: [&str; 14] = [
     "columns",
 ];
 
-/// What is handed over at a time.
+/// The unit of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// One object, so many times a round.
+    /// One object, this many times per round.
     One {
-        /// How often.
+        /// Number of calls.
         calls: u32,
     },
     /// A collection.
@@ -43,7 +43,7 @@ pub enum Mode {
     },
 }
 
-/// How it is run.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     /// Approaches by name; empty for all.
@@ -52,11 +52,11 @@ pub struct RunOptions {
     pub mode: Mode,
     /// Counts of threads, one after another.
     pub threads: Vec<u32>,
-    /// Rounds that count.
+    /// Measured rounds.
     pub rounds: u32,
-    /// Rounds before those.
+    /// Warm-up rounds.
     pub warmup: u32,
-    /// Start of the random data.
+    /// Seed of the random data.
     pub seed: u64,
     /// Options of the JVM: `-Xmx4g`, `-XX:+UseSerialGC`.
     pub jvm: Vec<String>,
@@ -76,21 +76,21 @@ impl Default for RunOptions {
     }
 }
 
-/// What one approach took.
+/// The measurement of one approach.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Its name; `copy-bandwidth` and `read-bandwidth` are the machine itself.
+    /// Its name; `copy-bandwidth` and `read-bandwidth` are the machine's limits.
     pub approach: String,
     /// Threads.
     pub threads: u32,
-    /// Bytes of primitives and UTF-8 that were handed over.
+    /// Bytes of primitives and UTF-8 transferred.
     pub bytes: u64,
-    /// Time of every round; of one object, by the number of calls.
+    /// Time of every round, seconds; for one object, divided by the number of calls.
     pub seconds: Vec<f64>,
-    /// The same when native code leaves what it is handed unread; empty where it reads the heap itself.
+    /// The same if native code does not read the data; empty if it reads the heap itself.
     #[serde(default)]
     pub handed_seconds: Vec<f64>,
-    /// Whether every round came to the right sum.
+    /// Whether every round computed the right sum.
     pub valid: bool,
 }
 
@@ -99,13 +99,13 @@ pub struct Measured {
 pub struct NotRun {
     /// Its name.
     pub approach: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Whether it should have worked.
+    /// Whether this is a failure rather than an expected refusal.
     pub failed: bool,
 }
 
-/// What a run said.
+/// The output of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
     /// Version of the VM.
@@ -120,9 +120,9 @@ pub struct Outcome {
     pub payload_bytes: u64,
     /// The sum of all primitives, by Java.
     pub expected: String,
-    /// What was measured.
+    /// The measurements.
     pub measured: Vec<Measured>,
-    /// What was not.
+    /// The approaches that were not measured.
     pub not_run: Vec<NotRun>,
 }
 
@@ -158,13 +158,13 @@ impl Built {
         &self.folder
     }
 
-    /// A call of one of the generated programs, with the options that the JDK needs.
+    /// A command line of a generated program, with the options that the JDK needs.
     ///
     /// # Errors
-    /// When a path cannot be on a class path.
+    /// If a path cannot be on a class path.
     pub fn command(&self, jdk: &Jdk, jvm: &[String], main: &str) -> Result<Command, JvmError> {
         let mut command = Command::new(jdk.program("java"));
-        // Arrow Java's; and a method of a thousand fields is compiled all the same.
+        // Needed by Arrow Java; and also compiles methods of a thousand fields.
         command.arg("--add-opens=java.base/java.nio=ALL-UNNAMED");
         command.arg("-XX:-DontCompileHugeMethods");
         if jdk.feature >= 22 {
@@ -176,7 +176,7 @@ impl Built {
         command.args(jvm);
         command.arg(format!("-Dbench.native={}", library(&self.folder).display()));
         let classpath = self.classpath.iter().filter(|path| {
-            // Older VMs do not find what they cannot load.
+            // Older VMs skip classes that they cannot load.
             jdk.feature >= 22 || !path.ends_with("classes22")
         });
         command.arg("-cp").arg(joined(&classpath.cloned().collect::<Vec<_>>())?);
@@ -184,7 +184,7 @@ impl Built {
         Ok(command)
     }
 
-    /// Writes a script that runs approaches: for people.
+    /// Writes a script that runs approaches, for people.
     pub(crate) fn script(&self) -> Result<(), JvmError> {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
         let joined = |all: &[std::path::PathBuf]| -> Result<String, JvmError> {
@@ -213,10 +213,10 @@ impl Built {
         crate::libraries::executable(&path)
     }
 
-    /// Runs approaches in turns in a JVM of their own.
+    /// Runs approaches in rotation in a JVM of their own.
     ///
     /// # Errors
-    /// When the JVM ends with an error or says what nobody understands.
+    /// If the JVM ends with an error or its output is malformed.
     pub fn run(&self, jdk: &Jdk, options: &RunOptions) -> Result<Outcome, JvmError> {
         let mut command = self.command(jdk, &options.jvm, "bench.Run")?;
         match options.mode {
@@ -247,16 +247,16 @@ impl Built {
     }
 }
 
-/// How JMH measures single calls.
+/// Options for measuring single calls with JMH.
 #[derive(Debug, Clone)]
 pub struct SingleOptions {
-    /// Approaches by name; none may be one that is refused.
+    /// Approaches by name; none may be a refused one.
     pub approaches: Vec<String>,
-    /// Iterations that count; those before are half as many.
+    /// Measured iterations; half as many are warm-up.
     pub iterations: u32,
-    /// Time of each.
+    /// Duration of each.
     pub iteration_ms: u32,
-    /// Start of the random data.
+    /// Seed of the random data.
     pub seed: u64,
     /// Options of the JVM.
     pub jvm: Vec<String>,
@@ -281,11 +281,11 @@ struct JmhMetric {
 }
 
 impl Built {
-    /// Measures single calls by JMH, each approach in a JVM of its own, which checks the sum first. Gives the seconds
-    /// of a call in every iteration, by approach; one that fails is not among them.
+    /// Measures single calls by JMH, each approach in a JVM of its own, which checks the sum first.
+    /// Returns the seconds per call in every iteration, by approach; failed ones are absent.
     ///
     /// # Errors
-    /// When JMH cannot be run.
+    /// If JMH cannot be run.
     pub fn single(
         &self,
         jdk: &Jdk,
@@ -335,7 +335,7 @@ fn read(text: &str) -> Result<Outcome, JvmError> {
             _ => return Err(JvmError::Run(format!("lines out of order: {line:.200}"))),
         }
     }
-    outcome.ok_or_else(|| JvmError::Run("it said nothing".to_owned()))
+    outcome.ok_or_else(|| JvmError::Run("it printed no result".to_owned()))
 }
 
 #[cfg(test)]

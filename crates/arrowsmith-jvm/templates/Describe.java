@@ -9,11 +9,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Prints the classes that an object of a class is made of, as JSON. It loads classes and runs none of their code. */
+/**
+ * Prints the classes of an object's fields, recursively, as JSON. It loads classes and runs none of
+ * their code.
+ */
 public final class Describe {
     private Describe() {}
 
-    /** What cannot be handed over. */
+    /** Types that cannot be transferred. */
     private static final class Refused extends RuntimeException {
         final String path;
 

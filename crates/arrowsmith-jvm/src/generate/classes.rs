@@ -29,7 +29,7 @@ pub(super) fn source(layout: &Layout, class: &Class) -> String {
     text
 }
 
-/// The methods of `Instantiate`: one a class.
+/// The methods of `Instantiate`: one per class.
 pub(super) fn instantiate(layout: &Layout) -> String {
     let mut text = String::new();
     for (index, class) in layout.classes.iter().enumerate() {
@@ -46,7 +46,7 @@ pub(super) fn instantiate(layout: &Layout) -> String {
             values.push(name);
         }
         if class.record || layout.existing {
-            // Found by reflection: what exists may be private.
+            // Found by reflection: existing classes may be private.
             let _ = writeln!(body, "Object[] values = {{{}}};", values.join(", "));
             let _ = writeln!(
                 body,
@@ -95,10 +95,10 @@ impl Fill<'_> {
         match ty {
             Type::Primitive(primitive) => format!("{to} = {};\n", random(*primitive)),
             Type::String { chars_max, nullable } => {
-                maybe(*nullable, to, format!("{to} = Fill.string(r, {chars_max});\n"))
+                sometimes_null(*nullable, to, format!("{to} = Fill.string(r, {chars_max});\n"))
             }
             Type::Object { class, nullable } => {
-                maybe(*nullable, to, format!("{to} = c{class}(r);\n"))
+                sometimes_null(*nullable, to, format!("{to} = c{class}(r);\n"))
             }
             Type::Array { element, length, nullable } => {
                 let count = match length {
@@ -116,14 +116,14 @@ impl Fill<'_> {
                         "for (int {at} = 0; {at} < {to}.length; {at}++) {{\n{each}}}\n"
                     );
                 }
-                maybe(*nullable, to, text)
+                sometimes_null(*nullable, to, text)
             }
         }
     }
 }
 
-/// Null in one of eight.
-fn maybe(nullable: bool, to: &str, text: String) -> String {
+/// Null for one of eight.
+fn sometimes_null(nullable: bool, to: &str, text: String) -> String {
     if !nullable {
         return text;
     }

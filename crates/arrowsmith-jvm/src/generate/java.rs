@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Java that walks objects: one method a class, one file an approach.
+//! Java that walks objects: one method per class, one file per approach.
 //!
-//! All approaches walk the same way (fields in order, depth first) and differ in what they do with a
-//! value: [`Style`]. What is written is the wire form that `native.rs` reads: primitives packed in
-//! the machine's byte order, arrays of exact length bare, other arrays and strings behind a count
-//! (-1 is null), references that may be null behind a byte.
+//! All approaches walk in the same order (fields in order, depth first) and differ in what they do
+//! with a value: [`Style`]. The output is the wire form that `native.rs` reads: primitives packed
+//! in the machine's byte order, arrays of exact length bare, other arrays and strings after a count
+//! (-1 is null), nullable references after a byte.
 
 use std::fmt::Write;
 
 use crate::layout::{Field, Layout, Length, Primitive, Type};
 
-/// What is done with the values.
+/// The action on each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Adds up all primitives: what every approach has to come to.
+    /// Adds up all primitives: the expected result of every approach.
     Sum,
     /// Counts the bytes of the wire form.
     Size,
-    /// Counts the bytes of primitives and of UTF-8 alone.
+    /// Counts the bytes of primitives and of UTF-8 only.
     Payload,
     /// Writes to a `ByteBuffer`, value by value.
     Buffer,
@@ -105,7 +105,7 @@ impl Style {
         }
     }
 
-    /// A count before what it counts.
+    /// A count before the counted elements.
     fn count(self, value: &str) -> String {
         match self {
             Self::Sum | Self::Payload => String::new(),
@@ -116,7 +116,7 @@ impl Style {
         }
     }
 
-    /// Whether a reference is there.
+    /// Whether a reference is non-null.
     fn presence(self, there: bool) -> String {
         let value = format!("(byte) {}", u8::from(there));
         match self {
@@ -129,7 +129,7 @@ impl Style {
     }
 }
 
-/// The body of a file: every class's method. Objects of exact layouts need no checks of space.
+/// The body of a file: every class's method. Objects of exact layouts need no space checks.
 pub(super) fn methods(layout: &Layout, style: Style) -> String {
     let mut text = String::new();
     for (index, class) in layout.classes.iter().enumerate() {
@@ -149,7 +149,7 @@ pub(super) fn methods(layout: &Layout, style: Style) -> String {
     text
 }
 
-/// How a field is read: as it is, or by a handle where Java would not let us.
+/// How a field is read: directly, or by a handle if Java does not allow access.
 pub(super) fn read(layout: &Layout, class: usize, at: usize, field: &Field) -> String {
     if field.public {
         let call = if layout.classes[class].record { "()" } else { "" };
@@ -267,7 +267,7 @@ impl Walk<'_> {
             let _ =
                 write!(inside, "for (int {at} = 0; {at} < {name}.length; {at}++) {{\n{each}}}\n");
         }
-        // Null where the layout has none is a NullPointerException, from Java itself.
+        // A null in a non-null field is a NullPointerException, from Java itself.
         if nullable {
             let _ = write!(
                 text,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! C that walks objects: the wire form, through JNI, and in the heap itself.
 //!
-//! One function a class and a way. Names of the layout appear in string literals only, and they are
-//! identifiers; fields are known by number otherwise. `native.h` has what does not depend on a layout.
+//! One function per class and way. Names of the layout appear in string literals only, and they are
+//! identifiers; otherwise fields are known by number. `native.h` has the code that does not depend
+//! on a layout.
 
 use std::fmt::Write;
 
@@ -37,7 +38,8 @@ impl Way {
     }
 
     fn signature(self, class: usize) -> String {
-        // Every fourth is a call: a deep tree that is one function takes compilers gigabytes.
+        // Only every fourth reference is a call: a deep tree in one function takes compilers
+        // gigabytes of memory.
         let call = if class % 4 == 3 { "__attribute__((noinline)) " } else { "" };
         let name = format!("{}_c{class}", self.prefix());
         match self {
@@ -157,7 +159,7 @@ impl Walk {
                 at += 1;
                 continue;
             };
-            // Fields of one type that follow each other lie so in the wire form.
+            // Adjacent fields of one type are adjacent in the wire form.
             let same = |field: &&Field| field.ty == Type::Primitive(primitive);
             let run = fields[at..].iter().take_while(same).count();
             text.push_str(&self.need(&format!("{}", run * primitive.bytes() as usize)));
@@ -195,7 +197,7 @@ impl Walk {
         text
     }
 
-    /// Gets a reference into a new name; `None` of the name for the wire form.
+    /// Gets a reference into a new variable; the variable is `None` for the wire form.
     fn get(&mut self, ty: &Type, place: &Place) -> (String, String) {
         let name = self.name();
         let text = match (self.way, place) {
@@ -250,7 +252,7 @@ impl Walk {
             }
         }
         text.push_str(&self.drop(&name));
-        // In a block of its own, so that a name is used as early as it can be.
+        // In a block of its own, so that the variable is used close to its declaration.
         format!("{{\n{text}}}\n")
     }
 
@@ -345,13 +347,13 @@ impl Walk {
     }
 }
 
-/// Where a reference is.
+/// The address of a reference.
 enum Place {
     Field(usize),
     Element(String, String),
 }
 
-/// Place of a primitive in `Primitive::ALL`.
+/// Index of a primitive in `Primitive::ALL`.
 fn index(primitive: Primitive) -> usize {
     Primitive::ALL.iter().position(|one| *one == primitive).unwrap_or(0)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What people do today, where it needs the layout: Protobuf messages and Arrow Java's setters.
+//! Today's approaches that need the layout: Protobuf messages and Arrow Java's setters.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub(super) fn proto(layout: &Layout) -> String {
 
 fn proto_type(ty: &Type, name: &str, lists: &mut String) -> String {
     match ty {
-        // Values over the whole range: fixed width is what an expert would choose.
+        // Values over the full range: an expert would choose fixed width.
         Type::Primitive(primitive) => match primitive {
             Primitive::Boolean => "bool",
             Primitive::Byte | Primitive::Short => "sint32",
@@ -85,7 +85,7 @@ fn fresh(names: &mut usize) -> String {
     format!("v{names}")
 }
 
-/// Sets a field of a builder; null is what is not set.
+/// Sets a field of a builder; null leaves it unset.
 fn set(
     layout: &Layout,
     ty: &Type,
@@ -176,7 +176,7 @@ fn add(ty: &Type, message: &str, field: &str, list: &str, names: &mut usize) -> 
             };
             format!("for (int {at} = 0; {at} < {message}.get{field}Count(); {at}++) {{\n{each}}}\n")
         }
-        // A message that is not there counts nothing: its default does not either.
+        // An absent message counts as zero, and so does its default.
         other => value(other, &format!("{message}.get{field}()")),
     }
 }
@@ -219,8 +219,8 @@ fn is_bytes(element: &Type) -> bool {
     *element == Type::Primitive(Primitive::Byte)
 }
 
-/// A class with a vector of every field, which sets rows. Classes that are used twice have vectors for
-/// each use.
+/// A class with a vector for every field, which sets rows. Classes that are used twice have vectors
+/// for each use.
 pub(super) fn to_vectors(layout: &Layout) -> String {
     let mut setter = Setter::new(layout);
     let mut schema = String::new();
@@ -309,7 +309,7 @@ impl<'a> Setter<'a> {
         text
     }
 
-    /// A field for a vector, and how it is found.
+    /// A field for a vector, and its lookup.
     fn declare(&mut self, ty: &Type, found: &str) -> String {
         let name = format!("x{}", self.vectors.len());
         let kind = vector(ty);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is refused: names that are no identifiers, cycles, what would be too large.
+//! Validation: invalid names, cycles, and sizes beyond the limits are refused.
 
 use super::{
     CLASSES_MAX, Class, DEPTH_MAX, FIELDS_ALL_MAX, FIELDS_MAX, Layout, Length, OBJECT_BYTES_MAX,
@@ -7,20 +7,20 @@ use super::{
 };
 use crate::error::JvmError;
 
-/// Words that Java keeps for itself.
+/// Java's reserved words.
 const RESERVED: &str = " abstract assert boolean break byte case catch char class const continue \
     default do double else enum extends final finally float for goto if implements import instanceof \
     int interface long native new package private protected public return short static strictfp super \
     switch synchronized this throw throws transient try void volatile while true false null _ ";
 
-/// What every object has a method for.
+/// Names of the methods that every object has.
 const NO_COMPONENTS: [&str; 8] =
     ["clone", "finalize", "getClass", "hashCode", "notify", "notifyAll", "toString", "wait"];
 
-/// Most bytes of a name.
+/// Maximum bytes of a name.
 const NAME_BYTES_MAX: usize = 200;
 
-/// An identifier of ASCII letters, digits and `_`, that is no word of Java.
+/// An identifier of ASCII letters, digits and `_` that is not a reserved word of Java.
 pub(crate) fn identifier(name: &str) -> Result<(), String> {
     let mut bytes = name.bytes();
     let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
@@ -36,8 +36,8 @@ pub(crate) fn identifier(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The name of a class that is generated: an identifier that begins with a capital, so that it hides
-/// no package.
+/// The name of a generated class: an identifier that begins with a capital, so that it cannot hide
+/// a package.
 pub(super) fn class_name(name: &str) -> Result<(), String> {
     identifier(name)?;
     if name.starts_with(|first: char| first.is_ascii_uppercase()) {
@@ -47,7 +47,8 @@ pub(super) fn class_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Checks all of a layout: counts, cycles, depth, sizes; drops what the root does not reach.
+/// Checks all of a layout: counts, cycles, depth, sizes; drops classes that are unreachable from
+/// the root.
 pub(crate) fn finish(layout: Layout) -> Result<Layout, JvmError> {
     let too_many = |what: &str, limit: usize| JvmError::TooLarge {
         what: what.to_owned(),
@@ -121,18 +122,18 @@ fn has_data(ty: &Type) -> bool {
     }
 }
 
-/// How far a class was looked at. Each is once: a tree of classes can have more paths than could be
-/// walked.
+/// The state of a class in the traversal. Each is visited once: a tree of classes can have
+/// exponentially many paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Unseen,
     /// On the path from the root.
     Open,
-    /// With the depth of what is in it.
+    /// With the depth of its nested objects.
     Done(usize),
 }
 
-/// Depth first; gives the depth of the class with all that is in it.
+/// Depth first; returns the depth of the class including its nested objects.
 fn visit(
     layout: &Layout,
     class: usize,
@@ -175,7 +176,7 @@ fn visit(
     Ok(below + 1)
 }
 
-/// Only the classes of an order, renumbered.
+/// Keeps only the classes of an order, renumbered.
 fn reached(layout: Layout, order: &[usize]) -> Layout {
     let place = |class: usize| order.iter().position(|found| *found == class).unwrap_or(0);
     let classes = order.iter().map(|class| {
@@ -186,7 +187,7 @@ fn reached(layout: Layout, order: &[usize]) -> Layout {
     Layout { classes: classes.collect(), ..layout }
 }
 
-/// Gives the classes that a type names other numbers.
+/// Renumbers the classes that a type names.
 pub(super) fn renumber(ty: &mut Type, place: &impl Fn(usize) -> usize) {
     match ty {
         Type::Object { class, .. } => *class = place(*class),
@@ -195,7 +196,7 @@ pub(super) fn renumber(ty: &mut Type, place: &impl Fn(usize) -> usize) {
     }
 }
 
-/// Bytes of the largest object of a class, each class looked at once.
+/// Bytes of the largest object of a class, each class visited once.
 fn sized(layout: &Layout, class: usize, known: &mut [Option<u64>]) -> Option<u64> {
     if let Some(bytes) = known[class] {
         return Some(bytes);
@@ -211,7 +212,7 @@ fn sized(layout: &Layout, class: usize, known: &mut [Option<u64>]) -> Option<u64
 fn value(layout: &Layout, ty: &Type, known: &mut [Option<u64>]) -> Option<u64> {
     match ty {
         Type::Primitive(primitive) => Some(u64::from(primitive.bytes())),
-        // A character is three bytes of UTF-8 at most, or half of one of four.
+        // A character is at most three bytes of UTF-8, or half of a four-byte one.
         Type::String { chars_max, .. } => u64::from(*chars_max).checked_mul(3)?.checked_add(4),
         Type::Object { class, nullable } => {
             sized(layout, *class, known)?.checked_add(u64::from(*nullable))
@@ -224,12 +225,12 @@ fn value(layout: &Layout, ty: &Type, known: &mut [Option<u64>]) -> Option<u64> {
     }
 }
 
-/// Bytes of a value as it is written, `None` on overflow.
+/// Bytes of a written value, `None` on overflow.
 pub(super) fn bytes(layout: &Layout, ty: &Type) -> Option<u64> {
     value(layout, ty, &mut vec![None; layout.classes.len()])
 }
 
-/// Bytes of an object as it is written, `None` on overflow.
+/// Bytes of a written object, `None` on overflow.
 pub(super) fn class_bytes(layout: &Layout, class: usize) -> Option<u64> {
     sized(layout, class, &mut vec![None; layout.classes.len()])
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Layouts that are read, and those that are refused.
+//! Valid and refused layouts.
 
 use proptest::prelude::*;
 
@@ -126,7 +126,7 @@ fn names_put_nothing_into_the_sources() {
     assert!(refused(&format!("classes: {{A: {{{long}: int}}}}")).contains("more than 200"));
     assert!(refused("classes: {java: {x: int}}").contains("begins with a capital"));
     assert!(refused("classes: {Ab: {x: int}, AB: {x: int}}").contains("one file"));
-    // Names of the language that are no words of it.
+    // Contextual names of the language that are not reserved.
     layout("classes: {String: {java: int, o: string, String: int, r: 'byte[]', w: int, b: long}}");
 }
 
@@ -164,7 +164,7 @@ fn what_is_no_layout_is_refused() {
     ] {
         refused(text);
     }
-    // What grows when it is read.
+    // Text that expands when it is read.
     let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x]\n");
     for at in 'b'..='j' {
         let before = char::from(at as u8 - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The text of a layout: YAML, and so JSON too.
+//! The text of a layout: YAML, and therefore JSON too.
 //!
 //! ```yaml
 //! root: Order
@@ -7,8 +7,8 @@
 //!   Order: {id: long, note: "string(40)?", lines: "Line[<=8]"}
 //!   Line: {sku: string, prices: "double[4]"}
 //! ```
-//! or `leaf: {primitives: 2, arrays: 1, length: 16, type: int}`, or `tree:` with `width` and `depth`
-//! besides, or `class: com.example.Order` with `jars: [app.jar]`.
+//! or `leaf: {primitives: 2, arrays: 1, length: 16, type: int}`, or `tree:` with `width` and
+//! `depth` besides, or `class: com.example.Order` with `jars: [app.jar]`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,10 +24,10 @@ use super::{
 };
 use crate::error::JvmError;
 
-/// Most elements of an array: what Java's arrays can have.
+/// Maximum elements of an array: the limit of Java's arrays.
 const LENGTH_MAX: u32 = i32::MAX.cast_unsigned();
 
-/// A map in the order of its text, without two entries of one name.
+/// A map in the order of its text, without duplicate keys.
 #[derive(Debug)]
 struct Ordered<V>(Vec<(String, V)>);
 
@@ -175,7 +175,7 @@ fn declared(
         let (java, binary) = (format!("layout.{name}"), format!("layout/{name}"));
         classes.push(Class { java, binary, fields, record });
     }
-    // The root first: everything else is found from there.
+    // The root first: all other classes are found from there.
     classes.swap(0, root);
     let swap = |class: usize| match class {
         0 => root,

@@ -8,7 +8,7 @@ import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.complex.ListVector;
 import org.apache.arrow.vector.complex.StructVector;
 
-/** Has native code add up the columns of a batch. */
+/** Adds up the columns of a batch in native code. */
 final class VectorSums {
     private VectorSums() {}
 
@@ -54,7 +54,7 @@ final class VectorSums {
         return Native.column(kind, vector.getDataBufferAddress(), validity, from, to);
     }
 
-    /** What is below null is nobody's business: only runs of what is there. */
+    /** Values of null rows are undefined: only runs of non-null ones are added. */
     private static long struct(StructVector struct, int from, int to) {
         boolean whole = struct.getNullCount() == 0;
         long sum = 0;

@@ -24,7 +24,7 @@ final class Vectors {
             long sum = 0;
             while (from < end) {
                 int next = Space.end(objects, from, end);
-                // The memory of the time before is used again.
+                // The memory of the previous round is reused.
                 root.getFieldVectors().forEach(FieldVector::reset);
                 for (int at = from; at < next; at++) {
                     to.set(at - from, objects[at]);

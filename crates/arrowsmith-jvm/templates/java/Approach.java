@@ -3,18 +3,21 @@ package bench;
 
 /** A way from objects to native memory, where their primitives are added up. */
 interface Approach extends AutoCloseable {
-    /** Hands over one object. */
+    /** Transfers one object. */
     long one(@ROOT@ object) throws Throwable;
 
-    /** Hands over a collection, by so many threads. */
+    /** Transfers a collection, with this many threads. */
     long all(@ROOT@[] objects, int threads) throws Throwable;
 
-    /** Whether one() and all() give the sum of the primitives; if not, native code cannot read what it gets. */
+    /**
+     * Whether one() and all() return the sum of the primitives; false if native code cannot read
+     * the format.
+     */
     default boolean sums() {
         return true;
     }
 
-    /** Whether something is handed over that native code may leave unread. */
+    /** Whether data is transferred that native code may leave unread. */
     default boolean hands() {
         return true;
     }

@@ -13,7 +13,7 @@ final class Approaches {
 
     private Approaches() {}
 
-    /** Makes one; an UnsupportedOperationException says why it cannot be had here. */
+    /** Creates one; throws UnsupportedOperationException with the reason if it is unavailable. */
     static Approach make(String name) throws Throwable {
         switch (name) {
             case "bytebuffer":
@@ -49,7 +49,7 @@ final class Approaches {
         }
     }
 
-    /** What was not compiled here, because the JDK or a library is missing, is refused. */
+    /** Approaches that were not compiled, because the JDK or a library is missing, are refused. */
     private static Object optional(String type, String method, String needs) throws Throwable {
         try {
             return Class.forName("bench." + type).getDeclaredMethod(method).invoke(null);

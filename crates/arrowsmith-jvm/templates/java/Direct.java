@@ -5,7 +5,10 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import sun.misc.Unsafe;
 
-/** Native code reads the objects where they are. Where fields, lengths and elements are, the running VM says. */
+/**
+ * Native code reads the objects in place. The running VM provides the offsets of fields, lengths
+ * and elements.
+ */
 final class Direct implements Approach {
     static final int READ = 0;
     static final int COPY = 1;
@@ -25,7 +28,8 @@ final class Direct implements Approach {
             probes[at] = new int[at * 7];
         }
         Native.probes(probes);
-        // References as the walk reads them, beside what the VM's own handles say: a last doubt is settled here.
+        // References as the walk reads them, compared with the VM's own handles: a final
+        // consistency check.
         call.run(probes, probes.length, 1, PROBE, 0);
     }
 
@@ -51,7 +55,7 @@ final class Direct implements Approach {
         if (narrow) {
             references = Native.narrowReferences();
             if (references == null) {
-                throw new UnsupportedOperationException("the VM does not say how it compresses references");
+                throw new UnsupportedOperationException("the VM does not report how it compresses references");
             }
         }
         Class<?>[] arrays = {
@@ -76,7 +80,7 @@ final class Direct implements Approach {
         return facts;
     }
 
-    /** The one place in the header of arrays where their length is. */
+    /** The offset of the length in the header of arrays. */
     private static long length() {
         int found = -1;
         for (int at = 0; at + 4 <= Memory.U.arrayBaseOffset(byte[].class); at += 4) {
@@ -107,7 +111,7 @@ final class Direct implements Approach {
             try {
                 offsets[at] = Memory.U.objectFieldOffset(field);
             } catch (UnsupportedOperationException record) {
-                throw new UnsupportedOperationException("the VM does not say where the fields of records are: "
+                throw new UnsupportedOperationException("the VM does not report where the fields of records are: "
                         + field.getDeclaringClass().getName(), record);
             }
         }

@@ -6,7 +6,10 @@ import java.lang.invoke.VarHandle;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 
-/** Classes that exist, and records: their objects are made, and their private fields read, by reflection. */
+/**
+ * Existing classes, and records: creates their objects, and reads their private fields, by
+ * reflection.
+ */
 final class Existing {
     private Existing() {}
 
@@ -28,7 +31,7 @@ final class Existing {
         }
     }
 
-    /** An object with these values of these fields; of a record, by its constructor. */
+    /** An object with these field values; of a record, by its constructor. */
     static Object make(Class<?> type, Field[] fields, Object[] values) {
         try {
             if (type.isRecord()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package bench;
 
-/** Native code walks by JNI; with critical arrays, field identifiers are looked up once for all. */
+/** Native code walks by JNI; with critical arrays, field identifiers are looked up once. */
 final class Jni implements Approach {
     private final boolean critical;
 

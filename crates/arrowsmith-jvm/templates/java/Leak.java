@@ -4,7 +4,10 @@ package bench;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Runs an approach again and again and prints by how many KiB the process has grown. Arguments: approach, rounds. */
+/**
+ * Runs an approach repeatedly and prints the growth of the process in KiB. Arguments: approach,
+ * rounds.
+ */
 public final class Leak {
     private Leak() {}
 
@@ -13,7 +16,7 @@ public final class Leak {
         @ROOT@[] objects = Run.instantiate(10, 1);
         int rounds = Integer.parseInt(arguments[1]);
         try (Closing approach = new Closing(Approaches.make(arguments[0]))) {
-            // The first rounds compile code and make what is kept.
+            // The first rounds compile code and allocate caches.
             repeat(approach.of, objects, rounds);
             System.gc();
             long before = resident();

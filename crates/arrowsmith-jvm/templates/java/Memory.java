@@ -4,7 +4,10 @@ package bench;
 import java.lang.reflect.Field;
 import sun.misc.Unsafe;
 
-/** Off-heap memory by sun.misc.Unsafe. What varies in length is checked against the end of the buffer. */
+/**
+ * Off-heap memory by sun.misc.Unsafe. Data of variable length is checked against the end of the
+ * buffer.
+ */
 final class Memory {
     static final Unsafe U;
 

@@ -9,14 +9,14 @@ final class Native {
 
     private Native() {}
 
-    /** Adds up objects of the wire form in a byte array, which is held as critical meanwhile. */
+    /** Adds up objects of the wire form in a byte array, which is a critical array meanwhile. */
     static native long sumBytes(byte[] bytes, long length, long count);
 
     static native long sumBuffer(java.nio.ByteBuffer buffer, long length, long count);
 
     static native long sumAddress(long address, long length, long count);
 
-    /** The sum of all bytes: for forms that only a JVM can read. */
+    /** The sum of all bytes: for formats that only a JVM can read. */
     static native long touch(byte[] bytes, long length);
 
     /** Adds up the values of an Arrow vector. */
@@ -33,7 +33,7 @@ final class Native {
 
     static native void deleteGlobalRef(long ref);
 
-    /** Throws what a fault stands for. */
+    /** Throws the exception for a fault code. */
     static native void fault(int fault);
 
     static native long[] narrowReferences();
@@ -44,7 +44,10 @@ final class Native {
 
     static native void probes(Object[] probes);
 
-    /** Whether native code adds up what it is handed; what it reads from the heap itself it always does. */
+    /**
+     * Whether native code adds up the transferred data; data that it reads from the heap itself is
+     * always added.
+     */
     static native void summing(boolean on);
 
     static native long bandwidth(long bytes, int threads, boolean copy);

@@ -6,29 +6,32 @@ import java.lang.reflect.InvocationTargetException;
 import com.sun.management.HotSpotDiagnosticMXBean;
 
 /**
- * What keeps objects where they are while native code reads the heap.
+ * The mechanism that keeps objects in place while native code reads the heap.
  *
- * <p>A local or a global reference keeps an object alive; it does not keep a collector from moving it, nor from moving
- * what it refers to. What does keep all of them in place differs:
+ * <p>A local or a global reference keeps an object alive; it does not stop a collector from moving
+ * it, or the objects it refers to. The mechanism that keeps all of them in place differs by
+ * collector:
  *
  * <ul>
- *   <li>Epsilon never moves anything.
- *   <li>Serial and Parallel, and G1 before JDK 22: while a thread holds a critical array, no collection begins.
- *   <li>G1 from JDK 22 on pins the region of that array and collects the others. It moves objects at safepoints only, and
- *       none begins while a thread is in a critical downcall of the Foreign Function & Memory API.
- *   <li>ZGC and Shenandoah move objects while threads run, and references in the heap may be of old places. Nothing
- *       that native code could ask for stops that, so that they are refused.
+ *   <li>Epsilon never moves objects.
+ *   <li>Serial and Parallel, and G1 before JDK 22: while a thread holds a critical array, no
+ *       collection begins.
+ *   <li>G1 from JDK 22 on pins the region of that array and collects the others. It moves objects
+ *       at safepoints only, and none begins while a thread is in a critical downcall of the Foreign
+ *       Function & Memory API.
+ *   <li>ZGC and Shenandoah move objects while threads run, and references in the heap may be stale.
+ *       Native code cannot prevent that, so they are refused.
  * </ul>
  */
 enum Protection {
-    /** Nothing moves. */
+    /** Objects never move. */
     NONE,
     /** A critical array is held. */
     CRITICAL_ARRAY,
-    /** A critical downcall is under way. */
+    /** A critical downcall is in progress. */
     CRITICAL_CALL;
 
-    /** The newest version that this was found out for. */
+    /** The newest JDK version that this was verified for. */
     private static final int FEATURE_MAX = 25;
 
     /** Calls native code with an object. */
@@ -46,7 +49,7 @@ enum Protection {
         throw new UnsupportedOperationException("the collector of this VM is not known");
     }
 
-    /** A flag of the VM; one that it does not have is off. */
+    /** A flag of the VM; an unknown one is off. */
     static boolean flag(String name) {
         HotSpotDiagnosticMXBean bean = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
         if (bean == null) {
@@ -59,7 +62,7 @@ enum Protection {
         }
     }
 
-    /** The protection that holds here, or an exception that says why there is none. */
+    /** The protection for this VM; throws with the reason if there is none. */
     static Protection find() {
         int feature = Runtime.version().feature();
         String collector = collector();

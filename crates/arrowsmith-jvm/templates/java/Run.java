@@ -10,9 +10,11 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Runs approaches in turns and prints one JSON object a line: what the VM is, then what every approach took.
+ * Runs approaches in rotation and prints one JSON object per line: the VM's properties, then the
+ * measurement of each approach.
  *
- * <p>Arguments are key=value: approaches, mode (one or all), objects, threads, rounds, warmup, calls, seed.
+ * <p>Arguments are key=value: approaches, mode (one or all), objects, threads, rounds, warmup,
+ * calls, seed.
  */
 public final class Run {
     private static final long BAND_BYTES_MIN = 64L << 20;
@@ -50,7 +52,7 @@ public final class Run {
 
     public static void main(String[] arguments) throws Throwable {
         new Run(arguments).run();
-        // Threads of libraries keep nobody waiting.
+        // Threads of libraries must not keep the process alive.
         System.exit(0);
     }
 
@@ -102,12 +104,15 @@ public final class Run {
         approaches.forEach(Approach::close);
     }
 
-    /** Makes an approach and checks it once; one that cannot be had, or comes to another sum, is reported. */
+    /**
+     * Creates an approach and checks it once; one that is unavailable, or computes another sum, is
+     * reported.
+     */
     private void make(String name, List<String> names, List<Approach> approaches) {
         Approach approach = null;
         try {
             approach = Approaches.make(name);
-            // Of a large collection, a part: that all of it arrives is checked in every round.
+            // Part of a large collection: every round checks that all of it arrives.
             @ROOT@[] some = approach.sums() ? objects : Arrays.copyOf(objects, Math.min(objects.length, 1000));
             long found = approach.check(some);
             if (found != sum(some)) {
@@ -141,7 +146,7 @@ public final class Run {
         long band = Math.max(BAND_BYTES_MIN, Math.min(BAND_BYTES_MAX, payload)) & ~7L;
         for (int round = -warmup; round < rounds; round++) {
             for (int turn = 0; turn < count; turn++) {
-                // The order rotates, so that nobody always follows the same one.
+                // The order rotates, so that no approach always follows the same one.
                 int at = Math.floorMod(turn + round, count);
                 Approach approach = approaches.get(at);
                 long before = System.nanoTime();
@@ -177,7 +182,7 @@ public final class Run {
         }
     }
 
-    /** The same again, but native code leaves what it gets alone: what handing over alone takes. */
+    /** The same again, but native code does not read the data: the cost of the transfer only. */
     private long unread(Approach approach, int threads) throws Throwable {
         Native.summing(false);
         try {

@@ -8,8 +8,8 @@ import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 
 /**
- * Java serialization. Native code cannot read what it writes: it gets the bytes and touches them all, and what they say
- * is checked by reading them back.
+ * Java serialization. Native code cannot read its format: it reads every byte, and the content is
+ * checked by deserializing it.
  */
 final class Serialized {
     private Serialized() {}
@@ -30,7 +30,7 @@ final class Serialized {
             while (from < to) {
                 bytes.reset();
                 ObjectOutputStream out = new ObjectOutputStream(bytes);
-                // A stream remembers every object: in slices, so that memory is bounded.
+                // A stream remembers every object: written in slices, so that memory is bounded.
                 int end = from;
                 while (end < to && end - from < OBJECTS && bytes.size() < Space.SLICE_BYTES) {
                     out.writeObject(objects[end++]);
@@ -47,7 +47,7 @@ final class Serialized {
             return false;
         }
 
-        /** The sum of what comes back. */
+        /** The sum of the deserialized objects. */
         @Override
         public long check(@ROOT@[] objects) throws IOException, ClassNotFoundException {
             long sum = 0;

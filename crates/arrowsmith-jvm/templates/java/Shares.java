@@ -8,14 +8,17 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** An approach whose bytecode walks: each thread has a share of the collection and a buffer of its own. */
+/**
+ * An approach whose bytecode walks the objects: each thread has a share of the collection and a
+ * buffer of its own.
+ */
 final class Shares implements Approach {
-    /** What one thread has: its buffer, kept from call to call. */
+    /** The state of one thread: its buffer, reused by later calls. */
     interface Writer extends AutoCloseable {
-        /** Writes some objects and has them added up. */
+        /** Writes some objects and adds them up in native code. */
         long run(@ROOT@[] objects, int from, int to) throws Throwable;
 
-        /** Whether run() gives the sum of the primitives. */
+        /** Whether run() returns the sum of the primitives. */
         default boolean sums() {
             return true;
         }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package bench;
 
-/** How much the wire form of objects takes, and how much of it a buffer takes at a time. */
+/** The size of objects in the wire form, and the size of a buffer's slice. */
 final class Space {
-    /** A buffer is handed over when the next object would not fit into so much: memory is bounded. */
+    /** A buffer is passed on when the next object would exceed this size: memory is bounded. */
     static final long SLICE_BYTES = 256L << 20;
 
     private Space() {}
 
-    /** Where the slice ends that begins at an object: behind at least one. */
+    /** The end of the slice that begins at an object: it has at least one. */
     static int end(@ROOT@[] objects, int from, int to) {
         if (Layout.EXACT) {
             return (int) Math.min(to, from + Math.max(1, SLICE_BYTES / Layout.OBJECT_BYTES));
@@ -36,7 +36,7 @@ final class Space {
         return bytes;
     }
 
-    /** A capacity that takes so many bytes: grown by half, so that it is not grown often. */
+    /** A capacity for this many bytes: grown by half, to reduce reallocations. */
     static int capacity(long bytes, int before) {
         if (bytes > Integer.MAX_VALUE - 16) {
             throw new IllegalStateException("an object does not fit into a buffer");

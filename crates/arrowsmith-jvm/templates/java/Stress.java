@@ -4,9 +4,10 @@ package bench;
 import java.util.Arrays;
 
 /**
- * Moves objects as hard as it can while native code reads them: threads make garbage and replace the objects, another asks for
- * whole collections now and then: survivors move at every small one. Prints how many sums were wrong. Arguments: the protection ("auto" is the one that holds here), read or copy,
- * rounds, milliseconds that native code waits before it reads.
+ * Moves objects as often as possible while native code reads them: threads make garbage and replace
+ * the objects, another requests full collections now and then; survivors move at every minor one.
+ * Prints the number of wrong sums. Arguments: the protection ("auto" selects the one for this VM),
+ * read or copy, rounds, milliseconds that native code waits before it reads.
  */
 public final class Stress {
     private static volatile boolean done;
@@ -32,7 +33,7 @@ public final class Stress {
         });
         int wrong = 0;
         for (int round = 0; round < rounds; round++) {
-            // New ones each time: the young are what collectors move.
+            // New ones each time: collectors move young objects.
             @ROOT@[] objects = Run.instantiate(2_000, round);
             long expected = Run.sum(objects);
             if (direct.all(objects, 2) != expected) {
@@ -58,7 +59,7 @@ public final class Stress {
         }
     }
 
-    /** Fills what a collector has freed with other bytes. */
+    /** Overwrites the memory that a collector has freed. */
     private static void litter() {
         while (!done) {
             try {
@@ -66,7 +67,8 @@ public final class Stress {
                 Arrays.fill(bytes, (byte) 0x5A);
                 sink = bytes;
             } catch (OutOfMemoryError full) {
-                // A collection that has to wait for the reader can come too late for this thread; the next will do.
+                // A collection that waits for the reader can come too late for this thread; the
+                // next one will be in time.
                 pause(1);
             }
         }

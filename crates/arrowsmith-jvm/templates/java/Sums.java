@@ -86,7 +86,7 @@ final class Sums {
         return sum;
     }
 
-    /** How many bytes a string's UTF-8 has; half of a pair is one, '?'. */
+    /** The number of bytes of a string's UTF-8; an unpaired surrogate is one byte, '?'. */
     static long bytes(String text) {
         if (text == null) {
             return 0;
@@ -112,7 +112,7 @@ final class Sums {
         return bytes;
     }
 
-    /** Refuses an array that is not as the layout says. */
+    /** Refuses an array whose length differs from the layout. */
     static void length(int found, int expected) {
         if (found != expected) {
             throw new IllegalStateException("an array of another length than the layout's");

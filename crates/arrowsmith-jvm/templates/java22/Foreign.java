@@ -10,7 +10,9 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 
-/** The Foreign Function & Memory API: a writer, and the call during which the VM reaches no safepoint. */
+/**
+ * The Foreign Function & Memory API: a writer, and a call during which the VM reaches no safepoint.
+ */
 final class Foreign {
     private static final MethodHandle SUM;
     private static final MethodHandle DIRECT;
@@ -26,7 +28,8 @@ final class Foreign {
                         ValueLayout.JAVA_LONG,
                         ValueLayout.JAVA_LONG,
                         ValueLayout.ADDRESS));
-        // Critical: the thread stays "in Java" while native code runs, so that no safepoint begins before it returns.
+        // Critical: the thread stays "in Java" while native code runs, so that no safepoint begins
+        // before it returns.
         DIRECT = linker.downcallHandle(
                 library.find("direct_call").orElseThrow(),
                 FunctionDescriptor.of(
@@ -42,7 +45,7 @@ final class Foreign {
 
     private Foreign() {}
 
-    /** Found by reflection: a VM older than 22 has none of this. */
+    /** Found by reflection: a VM older than 22 lacks these classes. */
     static Shares.Writer writer() {
         return new Writer();
     }
@@ -52,7 +55,7 @@ final class Foreign {
         return (long) DIRECT.invokeExact(ref, count, threads, operation, dwellMs, fault);
     }
 
-    /** Calls with the object as a global reference, whose place native code finds out for itself. */
+    /** Calls with the object as a global reference, which native code resolves to an address. */
     static Protection.Call call() {
         MemorySegment fault = Arena.ofAuto().allocate(ValueLayout.JAVA_INT);
         return (target, count, threads, operation, dwellMs) -> {

@@ -7,7 +7,10 @@ import com.esotericsoftware.kryo.io.Output;
 import com.esotericsoftware.kryo.util.DefaultInstantiatorStrategy;
 import org.objenesis.strategy.StdInstantiatorStrategy;
 
-/** Kryo, with the classes of the layout registered; what it writes is touched by native code and checked by reading it back. */
+/**
+ * Kryo, with the classes of the layout registered; native code reads every byte of its output, and
+ * the content is checked by deserializing it.
+ */
 final class Kryos {
     private Kryos() {}
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Java calls: bench.Native, and `direct_call` for the Foreign Function & Memory API. Included behind the walks.
+// The functions that Java calls: bench.Native, and `direct_call` for the Foreign Function & Memory
+// API. Included after the walks.
 #include <dlfcn.h>
 #include <time.h>
 
 #define ENTRY(type, name) JNIEXPORT type JNICALL Java_bench_Native_##name
 
-// What a thread has written before it is added up: slices, so that memory is bounded.
+// The data of a thread, written before it is added up: in slices, so that memory is bounded.
 static const size_t SLICE_BYTES = (size_t)256 << 20;
 
 static JavaVM *vm;
 static struct walk walks[THREADS_MAX];
 static jobject probes[16];
 static int probe_count;
-// Off while only the handing over is measured: what arrives is then left alone. Set between calls.
+// Off while only the transfer is measured: the data is then not read. Set between calls.
 static bool summing = true;
 
 static const char *fault_text(int fault) {
@@ -21,7 +22,7 @@ static const char *fault_text(int fault) {
     case FAULT_LENGTH: return "an array of another length than the layout's";
     case FAULT_MEMORY: return "no memory";
     case FAULT_SHORT: return "the bytes end early";
-    case FAULT_PROBE: return "references of this VM are not what it says they are";
+    case FAULT_PROBE: return "references of this VM differ from its published parameters";
     default: return "a JNI call failed";
     }
 }
@@ -72,7 +73,7 @@ ENTRY(jlong, sumAddress)(JNIEnv *env, jclass unused, jlong address, jlong length
     return result(env, w.sum, w.fault);
 }
 
-// For the Foreign Function & Memory API; `fault` is set where there is one.
+// For the Foreign Function & Memory API; `fault` is set on a fault.
 JNIEXPORT int64_t sum_segment(const uint8_t *bytes, int64_t length, int64_t count, int32_t *fault) {
     struct walk w = {0};
     if (length < 0 || count < 0) w.fault = FAULT_SHORT;
@@ -81,7 +82,7 @@ JNIEXPORT int64_t sum_segment(const uint8_t *bytes, int64_t length, int64_t coun
     return w.sum;
 }
 
-// All bytes of what only a JVM can read back.
+// All bytes of a format that only a JVM can read.
 ENTRY(jlong, touch)(JNIEnv *env, jclass unused, jbyteArray array, jlong length) {
     (void)unused;
     if (length < 0 || length > (*env)->GetArrayLength(env, array)) return result(env, 0, FAULT_SHORT);
@@ -92,7 +93,8 @@ ENTRY(jlong, touch)(JNIEnv *env, jclass unused, jbyteArray array, jlong length) 
     return sum;
 }
 
-// A column of Arrow: `kind` is the place in boolean, byte, short, char, int, long, float, double; `validity` may be 0.
+// A column of Arrow: `kind` is the index in boolean, byte, short, char, int, long, float, double;
+// `validity` may be 0.
 ENTRY(jlong, column)(JNIEnv *env, jclass unused, jint kind, jlong values, jlong validity, jlong from, jlong to) {
     (void)unused;
     const uint8_t *p = (const uint8_t *)(uintptr_t)values;
@@ -125,7 +127,7 @@ ENTRY(jlong, column)(JNIEnv *env, jclass unused, jint kind, jlong values, jlong 
     return sum;
 }
 
-// What has been written since the last slice.
+// The data written since the last slice.
 static void slice(struct walk *w, size_t *count) {
     wire(w, w->base, w->at, *count);
     w->at = 0;
@@ -202,7 +204,7 @@ static jlong total(JNIEnv *env, int threads) {
 }
 
 static size_t chunk_of(size_t count, int threads) {
-    // Some for every thread, so that one that is late holds up nobody for long.
+    // Several chunks per thread, so that a late thread delays the others only briefly.
     size_t chunk = count / ((size_t)threads * 8);
     return chunk == 0 ? 1 : chunk;
 }
@@ -267,19 +269,22 @@ static void direct_run(struct job *job, int thread, size_t from, size_t to) {
     if (direct->operation == OPERATION_COPY && w->fault == 0) slice(w, &count);
 }
 
-// Where an object is now: what a handle points to. The low bits of a handle are a tag on some versions.
+// The current address of an object: what a handle points to. The low bits of a handle are a tag on
+// some versions.
 static const uint8_t *resolve_handle(const void *handle) {
     const uint8_t *object;
     memcpy(&object, (const void *)((uintptr_t)handle & ~(uintptr_t)3), sizeof object);
     return object;
 }
 
-// `count` of an array of objects, or -1: `handle` is of one object. Nothing may move until this returns.
+// `count` of an array of objects, or -1: `handle` is of one object. No object may move until this
+// returns.
 JNIEXPORT int64_t direct_call(const void *handle, int64_t count, int32_t threads, int32_t operation, int32_t dwell_ms,
                               int32_t *fault) {
     const uint8_t *object = resolve_handle(handle);
     if (dwell_ms > 0) {
-        // For the test that shows what the protection is for: time for a collector to move things.
+        // For the test that shows the need for the protection: gives a collector time to move
+        // objects.
         struct timespec time = {dwell_ms / 1000, dwell_ms % 1000 * 1000000L};
         nanosleep(&time, NULL);
     }
@@ -330,7 +335,7 @@ ENTRY(void, fault)(JNIEnv *env, jclass unused, jint fault) {
     (void)result(env, 0, fault);
 }
 
-// What the VM tells debuggers about its compressed references: {base, shift}, or null.
+// The VM's parameters of compressed references, as published for debuggers: {base, shift}, or null.
 ENTRY(jlongArray, narrowReferences)(JNIEnv *env, jclass unused) {
     (void)unused;
     const char *names[] = {"gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride", "gHotSpotVMStructEntryTypeNameOffset",
@@ -366,7 +371,7 @@ ENTRY(jlongArray, narrowReferences)(JNIEnv *env, jclass unused) {
     return array;
 }
 
-// The classes of the layout; needed by all that walks.
+// The classes of the layout; needed by every walk.
 ENTRY(void, classes)(JNIEnv *env, jclass unused, jobjectArray all) {
     (void)unused;
     if ((*env)->GetJavaVM(env, &vm) != JNI_OK || (*env)->GetArrayLength(env, all) != CLASSES) {
@@ -381,7 +386,8 @@ ENTRY(void, classes)(JNIEnv *env, jclass unused, jobjectArray all) {
     if (!resolve(env)) (void)result(env, 0, FAULT_JNI);
 }
 
-// What Java found out about the heap: {narrow, base, shift, length, string value, string coder, 9 array bases}.
+// The heap layout that Java determined: {narrow, base, shift, length, string value, string coder, 9
+// array bases}.
 ENTRY(void, heap)(JNIEnv *env, jclass unused, jlongArray facts, jlongArray fields) {
     (void)unused;
     jlong f[15];
@@ -400,7 +406,7 @@ ENTRY(void, heap)(JNIEnv *env, jclass unused, jlongArray facts, jlongArray field
     for (int i = 0; i < 9; i++) array_base[i] = f[6 + i];
 }
 
-// Objects whose places are compared with what the VM's own handles say.
+// Objects whose addresses are compared with the VM's own handles.
 ENTRY(void, probes)(JNIEnv *env, jclass unused, jobjectArray all) {
     (void)unused;
     const jsize count = (*env)->GetArrayLength(env, all);
@@ -419,7 +425,7 @@ ENTRY(void, summing)(JNIEnv *env, jclass unused, jboolean on) {
     summing = on;
 }
 
-// What the machine itself can: nanoseconds in which `threads` copy or read `bytes`.
+// The machine's limit: nanoseconds in which `threads` copy or read `bytes`.
 
 struct band {
     uint8_t *from, *to;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What generated walks are made of: sums, the wire form, JNI, and the heap of the running VM. It depends on no layout.
-// Nothing here assumes where the VM puts a field, a length or an element: Java asks the VM and says so in `setup`.
+// The runtime of generated walks: sums, the wire form, JNI, and the heap of the running VM. It
+// depends on no layout. It assumes no offset of a field, a length or an element: Java queries the
+// VM and passes them to `setup`.
 #include <jni.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +13,7 @@
 enum { FAULT_NULL = 1, FAULT_LENGTH, FAULT_MEMORY, FAULT_SHORT, FAULT_JNI, FAULT_PROBE };
 
 struct walk {
-    uint8_t *base;    // the wire form being written: kept from call to call
+    uint8_t *base;    // the wire form being written: reused by later calls
     size_t at, size;
     const uint8_t *p, *end;  // the wire form being read
     int64_t sum;
@@ -113,7 +114,7 @@ static inline void copy_bytes(struct walk *w, const uint8_t *from, size_t n) {
     w->at += n;
 }
 
-// Text: what Java's own UTF-8 encoder makes, '?' for half of a pair included.
+// Text: the output of Java's own UTF-8 encoder, including '?' for an unpaired surrogate.
 
 static inline uint32_t next_point(const uint8_t *chars, size_t n, size_t *at) {
     uint16_t first, second;
@@ -204,7 +205,7 @@ static void critical_string(JNIEnv *env, jobject string, struct walk *w) {
         (*env)->ReleasePrimitiveArrayCritical(env, (array), v, JNI_ABORT); \
     } while (0)
 
-// The heap. Only while it is certain that no object moves: see Protection.java.
+// The heap. Only while no object can move: see Protection.java.
 
 static inline const uint8_t *heap_reference(const uint8_t *slot) {
     if (narrow) {
@@ -260,7 +261,7 @@ static void read_string(const uint8_t *string, struct walk *w) {
     }
 }
 
-// Threads: the caller and others take chunks until there are none.
+// Threads: the caller and others take chunks until none are left.
 
 struct job {
     void (*run)(struct job *job, int thread, size_t from, size_t to);
@@ -303,7 +304,7 @@ static void parallel(struct job *job, int threads) {
     atomic_init(&job->next, 0);
     for (; started < threads; started++) {
         workers[started] = (struct worker){job, started};
-        // Fewer threads take longer and do the same.
+        // Fewer threads take longer with the same result.
         if (pthread_create(&ids[started], NULL, worker_main, &workers[started]) != 0) break;
     }
     work(job, 0);

@@ -13,7 +13,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 
-/** Arrowsmith's columns: threads and memory are the library's own matter. */
+/** Arrowsmith's columns: the library manages threads and memory. */
 final class Ours implements Approach {
     private final Columns<@ROOT@> columns = Columns.of(@ROOT@.class);
     private final BufferAllocator allocator = new RootAllocator();

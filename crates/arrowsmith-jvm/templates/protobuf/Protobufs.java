@@ -4,7 +4,8 @@ package bench;
 import com.google.protobuf.InvalidProtocolBufferException;
 import java.io.IOException;
 
-/** Protobuf messages; what they become is touched by native code and checked by parsing it again. */
+/** Protobuf messages; native code reads every byte, and the content is checked by parsing it again.
+ */
 final class Protobufs {
     private Protobufs() {}
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every approach comes to the same sum: random layouts, both forms of objects, all JDKs of this machine.
+//! Every approach computes the same sum: random layouts, both forms of objects, all JDKs of this
+//! machine.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -9,7 +10,7 @@ use arrowsmith_testkit::scale;
 
 use crate::common::{build, check, jdks, layout, libraries};
 
-/// Numbers that are the same everywhere: splitmix64.
+/// The same numbers on every machine: splitmix64.
 struct Random(u64);
 
 impl Random {
@@ -22,7 +23,7 @@ impl Random {
     }
 }
 
-/// Classes that hold only those behind them, with every type there is.
+/// Each class contains only later ones; all types occur.
 fn random_layout(seed: u64) -> String {
     const PRIMITIVES: [&str; 8] =
         ["boolean", "byte", "short", "char", "int", "long", "float", "double"];
@@ -59,7 +60,7 @@ fn random_layout(seed: u64) -> String {
             }
             let _ = writeln!(text, "    f{field}: '{ty}'");
         }
-        // Some data in every class, so that none is refused for having none.
+        // Some data in every class, so that none is refused for being empty.
         let _ =
             writeln!(text, "    last: {}", PRIMITIVES[usize::try_from(random.below(8)).unwrap()]);
     }
@@ -214,7 +215,7 @@ fn memory_is_returned() {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let grown = said.lines().find_map(|line| line.strip_prefix("grown "));
         let grown: i64 = grown.unwrap_or_else(|| panic!("{approach}: {output:?}")).parse().unwrap();
-        // A reference of 8 bytes that is not given back in a round would be more than this.
+        // Leaking one 8-byte reference per round would exceed this.
         assert!(grown < 4_000, "{approach} has grown by {grown} KiB");
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests with JVMs share. Where there is no JDK or C compiler they say so and do nothing.
+//! Shared by the tests with JVMs. Without a JDK or C compiler they print that and are skipped.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use arrowsmith_jvm::{Built, Jdk, Layout, Libraries, Outcome, Project, Source};
 use arrowsmith_testkit::tools;
 
-/// The JDKs of this machine, or none where the tests cannot run.
+/// The JDKs of this machine, or none if the tests cannot run.
 pub fn jdks() -> Vec<Jdk> {
     if !tools::answers(Command::new("cc").arg("--version")) {
         tools::absent("a C compiler (cc)", tools::SETUP);
@@ -20,7 +20,7 @@ pub fn jdks() -> Vec<Jdk> {
     jdks
 }
 
-/// The libraries of today's approaches, where the environment names a folder for them.
+/// The libraries of today's approaches, if the environment names a folder for them.
 pub fn libraries(jdk: &Jdk) -> Libraries {
     match std::env::var_os("ARROWSMITH_JVM_LIBRARIES") {
         Some(folder) => Libraries::install(Path::new(&folder), jdk).unwrap(),
@@ -40,7 +40,7 @@ pub fn build(layout: &Layout, folder: &Path, jdks: &[Jdk]) -> Built {
     project.build(jdks, &libraries(&jdks[0]), &[]).unwrap()
 }
 
-/// Every approach came to the right sum, or was refused for a reason that is one.
+/// Every approach computed the right sum, or was refused for a valid reason.
 pub fn check(outcome: &Outcome, libraries: &Libraries, what: &str) {
     let right = outcome.measured.iter().all(|one| one.valid);
     assert!(right, "{what}: {outcome:#?}");

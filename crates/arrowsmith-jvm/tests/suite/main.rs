@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
-//! `cargo test -p arrowsmith-jvm --test suite approaches::` runs those of a module.
+//! The integration tests of this crate in one program, to link once: `cargo test -p arrowsmith-jvm
+//! --test suite approaches::` runs those of a module.
 
 #![allow(
     clippy::expect_used,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Direct access is safe, by experiment: while collections move objects as hard as they can, native code reads the heap. With the
-//! protection that the generated program chooses every sum is right; without it, objects move away under the reader and the
-//! program gets wrong sums or dies, which shows that the experiment would notice.
+//! Direct access is safe, by experiment: while collections move objects as often as possible,
+//! native code reads the heap. With the protection that the generated program chooses every sum is
+//! right; without it, objects move during the read and the program gets wrong sums or crashes,
+//! which shows that the experiment detects moves.
 
 use std::path::Path;
 use std::process::Output;
@@ -70,11 +71,11 @@ fn nothing_moves_while_native_code_reads() {
             for way in ["copy", "read"] {
                 assert!(stress(&built, jdk, &[&option], "auto", way, 8), "{what}: {way}");
             }
-            // Chance decides when a collection comes: one of a few tries is enough.
+            // When a collection happens is random: one success in a few tries is enough.
             let moved = (0..4).any(|_| !stress(&built, jdk, &[&option], "NONE", "copy", 8));
             assert!(moved, "{what}: nothing moved without protection, so the test shows nothing");
             if collector == "G1" && jdk.feature >= 22 {
-                // What held until JDK 21 pins a region only.
+                // The protection up to JDK 21 pins a region only.
                 let moved =
                     (0..4).any(|_| !stress(&built, jdk, &[&option], "CRITICAL_ARRAY", "copy", 8));
                 assert!(moved, "{what}: a critical array held everything in place");
@@ -83,7 +84,8 @@ fn nothing_moves_while_native_code_reads() {
     }
 }
 
-/// Collectors that move objects while threads run are refused; and what holds elsewhere does not hold there, which is why.
+/// Collectors that move objects while threads run are refused; the test also shows that the
+/// protection of other collectors fails there.
 #[test]
 fn collectors_that_move_objects_meanwhile_are_refused() {
     let jdks = jdks();
@@ -102,7 +104,7 @@ fn collectors_that_move_objects_meanwhile_are_refused() {
                 continue;
             }
             assert!(said.contains("moves objects while native code reads"), "{what}: {said}");
-            // On JDK 25 references of ZGC are no addresses at all.
+            // On JDK 25 references of ZGC are not addresses.
             let held = match (collector, jdk.feature) {
                 ("Z", 22..) => "CRITICAL_CALL",
                 _ => "CRITICAL_ARRAY",
@@ -154,7 +156,7 @@ fn offsets_come_from_the_vm() {
                 if !sample.takes(&[collector, heap], &what) {
                     continue;
                 }
-                // Some builds of the VM lack a collector; what they say is that they cannot start.
+                // Some builds of the VM lack a collector; they report that they cannot start.
                 let outcome = match built.run(jdk, &options) {
                     Ok(outcome) => outcome,
                     Err(error)
