@@ -15,7 +15,7 @@ import org.apache.arrow.vector.ipc.ArrowReader;
 
 /** Objects to columns and back, and JSON into the same columns. */
 public final class Trips {
-  /** What becomes columns: a field each, the speeds as a list, the place as a struct. */
+  /** The class of the columns: one per field, the speeds as a list, the place as a struct. */
   record Trip(long id, Place from, double[] speeds) {}
 
   record Place(String name, double latitude, double longitude) {}
@@ -33,7 +33,7 @@ public final class Trips {
     try (BufferAllocator allocator = new RootAllocator()) {
       try (VectorSchemaRoot root = columns.encode(trips, allocator)) {
         System.out.println(root.getRowCount() + " rows; the last: " + columns.decode(root).get(999_999).from());
-        // The same memory, for the next objects.
+        // The same memory, reused for the next objects.
         columns.encodeInto(trips.subList(0, 10), root);
         System.out.println(root.getRowCount() + " rows");
       }

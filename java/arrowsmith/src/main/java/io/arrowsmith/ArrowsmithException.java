@@ -3,7 +3,7 @@ package io.arrowsmith;
 
 import java.io.IOException;
 
-/** What a reader met that it could not read. The classes below say where. */
+/** An error of a reader. The subclasses say where it is. */
 public class ArrowsmithException extends IOException {
   private static final long serialVersionUID = 1L;
 

@@ -28,8 +28,9 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * }
  * }</pre>
  *
- * <p>The class is compiled once, to bytecode that reads its fields and writes Arrow's memory; keep the result. Fields may be private; static
- * and transient ones are left out, those of superclasses come first. Their types become:
+ * <p>The class is compiled once, to bytecode that reads its fields and writes Arrow's memory; keep
+ * the result. Fields may be private; static and transient ones are left out, those of superclasses
+ * come first. Their types become:
  *
  * <table>
  * <caption>Java and Arrow types</caption>
@@ -47,8 +48,9 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * <tr><td>other classes and records</td><td>struct, of the fields of the declared class</td></tr>
  * </table>
  *
- * <p>Objects of this class are immutable, and may be used by many threads at once. Objects that are encoded must not change meanwhile; if
- * they do, that is an error or shows old or new values, but never touches memory that is not the batch's.
+ * <p>Objects of this class are immutable, and may be used by many threads at once. Objects must not
+ * change while they are encoded; if they do, the result is an error or has old or new values, but
+ * memory outside the batch is never accessed.
  *
  * @param <T> the class
  */
@@ -69,7 +71,8 @@ public final class Columns<T> {
    * @param <T> the class
    * @param type the class; in a named module, its package has to be open to {@code io.arrowsmith}
    * @return its columns, for as many threads as there are cores
-   * @throws ColumnsException if a field has a type that is no column, or the class contains itself; the path says where
+   * @throws ColumnsException if a field has a type without a column type, or the class contains
+   * itself; the path says where
    */
   public static <T> Columns<T> of(final Class<T> type) {
     return of(type, MethodHandles.lookup());
@@ -80,7 +83,8 @@ public final class Columns<T> {
    *
    * @param <T> the class
    * @param type the class
-   * @param lookup a lookup with access to the private members of the class, and of all that it contains
+   * @param lookup a lookup with access to the private members of the class, and of all that it
+   * contains
    * @return its columns, for as many threads as there are cores
    * @throws ColumnsException as {@link #of(Class)}
    */
@@ -93,7 +97,8 @@ public final class Columns<T> {
   /**
    * The same columns with another number of threads.
    *
-   * @param count how many threads may work on one call: the caller's, and others of the common pool
+   * @param count the most threads that may work on one call: the caller's, and others of the common
+   * pool
    * @return the same columns
    */
   public Columns<T> withThreads(final int count) {
@@ -149,23 +154,25 @@ public final class Columns<T> {
   }
 
   /**
-   * Encodes objects into a batch that is there. Its memory is used again where it is large enough and nobody else holds it, which
-   * saves the time that fresh memory costs; what was in it is lost, also when this fails.
+   * Encodes objects into an existing batch. Its memory is reused if it is large enough and not
+   * shared, which saves the cost of fresh memory; the old content is lost, also if this fails.
    *
    * @param objects the objects; none may be null
    * @param root a batch of {@link #schema()}
-   * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}, or if the batch is of another schema
+   * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}, or if the batch is of
+   * another schema
    */
   public void encodeInto(final Collection<? extends T> objects, final VectorSchemaRoot root) {
     into(objects.toArray(), root);
   }
 
   /**
-   * Encodes objects into a batch that is there, as {@link #encodeInto(Collection, VectorSchemaRoot)}.
+   * Encodes objects into an existing batch, as {@link #encodeInto(Collection, VectorSchemaRoot)}.
    *
    * @param objects the objects; none may be null
    * @param root a batch of {@link #schema()}
-   * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}, or if the batch is of another schema
+   * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}, or if the batch is of
+   * another schema
    */
   public void encodeInto(final T[] objects, final VectorSchemaRoot root) {
     into(objects, root);
@@ -184,10 +191,11 @@ public final class Columns<T> {
   }
 
   /**
-   * Encodes objects and gives them to native code.
+   * Encodes objects and exports them to native code.
    *
    * @param objects the objects; none may be null
-   * @param allocator where the memory comes from; it is returned when the consumer releases the array
+   * @param allocator where the memory comes from; it is returned when the consumer releases the
+   * array
    * @param array gets the batch, as a struct array of the Arrow C Data Interface
    * @param schema gets its schema; may be null
    * @throws ColumnsException as {@link #encode(Collection, BufferAllocator)}
@@ -207,14 +215,16 @@ public final class Columns<T> {
   }
 
   /**
-   * Makes objects of columns. Records are made by their canonical constructor, objects of other classes by the one without parameters; lists
-   * are {@code ArrayList}s, sets {@code LinkedHashSet}s, maps
-   * {@code LinkedHashMap}s, or {@code TreeMap}s where those are no such.
+   * Makes objects from columns. Records are made by their canonical constructor, objects of other
+   * classes by the one without parameters; lists are {@code ArrayList}s, sets {@code
+   * LinkedHashSet}s, maps {@code LinkedHashMap}s, or {@code TreeMap}s if the field's type requires
+   * it.
    *
-   * @param root columns with the names and types of {@link #schema()}, in any order, from anywhere; others are left alone
-   * @return an object for each row
-   * @throws ColumnsException if a column is missing, of another type, not sound, or null where the class has a primitive field; or if
-   *     objects of the class cannot be made
+   * @param root columns with the names and types of {@link #schema()}, in any order, from any
+   * source; others are ignored
+   * @return one object per row
+   * @throws ColumnsException if a column is missing, of another type, invalid, or null where the
+   *     class has a primitive field; or if objects of the class cannot be constructed
    */
   public List<T> decode(final VectorSchemaRoot root) {
     final List<T> objects = new ArrayList<>(root.getRowCount());

@@ -4,19 +4,19 @@ package io.arrowsmith;
 /**
  * A class that cannot become columns, objects that do not fit, or columns that do not fit a class.
  *
- * <p>{@link #path()} says where: fields, dotted, with {@code []} for the elements of a list.
+ * <p>{@link #path()} is the place: fields, dotted, with {@code []} for the elements of a list.
  */
 public final class ColumnsException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** Where. */
+  /** The place. */
   private final String path;
 
   /**
    * Makes one.
    *
-   * @param path the field, dotted; empty for the whole class
-   * @param reason what is wrong there
+   * @param path the field, dotted; empty for the class itself
+   * @param reason the error there
    */
   public ColumnsException(final String path, final String reason) {
     super(path.isEmpty() ? reason : path + ": " + reason);
@@ -26,9 +26,9 @@ public final class ColumnsException extends RuntimeException {
   /**
    * Makes one with a cause.
    *
-   * @param path the field, dotted; empty for the whole class
-   * @param reason what is wrong there
-   * @param cause what happened
+   * @param path the field, dotted; empty for the class itself
+   * @param reason the error there
+   * @param cause the cause
    */
   public ColumnsException(final String path, final String reason, final Throwable cause) {
     super(path.isEmpty() ? reason : path + ": " + reason, cause);
@@ -36,9 +36,9 @@ public final class ColumnsException extends RuntimeException {
   }
 
   /**
-   * Where it is.
+   * The place.
    *
-   * @return the field, dotted, such as {@code customer.orders[].price}; empty for the whole class
+   * @return the field, dotted, such as {@code customer.orders[].price}; empty for the class itself
    */
   public String path() {
     return path;

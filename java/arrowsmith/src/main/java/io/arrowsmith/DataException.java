@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith;
 
-/** The input is no JSON, or does not fit the schema. */
+/** The input is not JSON, or does not fit the schema. */
 public final class DataException extends ArrowsmithException {
   private static final long serialVersionUID = 1L;
 
@@ -17,7 +17,7 @@ public final class DataException extends ArrowsmithException {
   /** The number of the line in its source, from 1. */
   private final long line;
 
-  /** The offset in the source of the first byte that is wrong, from 0. */
+  /** The offset in the source of the first invalid byte, from 0. */
   private final long offset;
 
   /** The field, such as {@code user.tags[3]}; empty at the top. */
@@ -26,7 +26,7 @@ public final class DataException extends ArrowsmithException {
   /** What the schema expects there. */
   private final String expected;
 
-  /** What is there. */
+  /** What was found there. */
   private final String found;
 
   /** The option or change that helps, or null. */
@@ -35,15 +35,15 @@ public final class DataException extends ArrowsmithException {
   /**
    * Makes one.
    *
-   * @param message the whole message
+   * @param message the full message
    * @param kind the kind, for programs: {@code syntax}, {@code wrong-type}, {@code overflow}, …
    * @param source the name of the source; null for bytes in memory
    * @param record the number of the record in its source, from 0
    * @param line the number of the line in its source, from 1
-   * @param offset the offset in the source of the first byte that is wrong, from 0
+   * @param offset the offset in the source of the first invalid byte, from 0
    * @param path the field, such as {@code user.tags[3]}; empty at the top
    * @param expected what the schema expects there
-   * @param found what is there
+   * @param found what was found there
    * @param hint the option or change that helps, or null
    */
   public DataException(
@@ -106,9 +106,9 @@ public final class DataException extends ArrowsmithException {
   }
 
   /**
-   * The offset in the source of the first byte that is wrong, from 0.
+   * The offset in the source of the first invalid byte, from 0.
    *
-   * @return the offset in the source of the first byte that is wrong, from 0
+   * @return the offset in the source of the first invalid byte, from 0
    */
   public long offset() {
     return offset;
@@ -133,9 +133,9 @@ public final class DataException extends ArrowsmithException {
   }
 
   /**
-   * What is there.
+   * What was found there.
    *
-   * @return what is there
+   * @return what was found there
    */
   public String found() {
     return found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith;
 
-/** A Parquet file that is not sound, or holds what cannot be read. */
+/** A Parquet file that is invalid, or uses an unsupported feature. */
 public final class FileException extends ArrowsmithException {
   private static final long serialVersionUID = 1L;
 
@@ -11,28 +11,28 @@ public final class FileException extends ArrowsmithException {
   /** The name of the file; null for bytes in memory. */
   private final String source;
 
-  /** The number of the row group, from 0; -1 if it is none in particular. */
+  /** The number of the row group, from 0; -1 if unknown. */
   private final long rowGroup;
 
   /** The column, dotted, or null. */
   private final String column;
 
-  /** The number of the page in its column chunk, from 0; -1 if it is none in particular. */
+  /** The number of the page in its column chunk, from 0; -1 if unknown. */
   private final long page;
 
-  /** The offset in the file, in bytes; -1 if it is none in particular. */
+  /** The offset in the file, in bytes; -1 if unknown. */
   private final long offset;
 
   /**
    * Makes one.
    *
-   * @param message the whole message
+   * @param message the full message
    * @param kind the kind, for programs: {@code corrupt}, {@code unsupported}, …
    * @param source the name of the file; null for bytes in memory
-   * @param rowGroup the number of the row group, from 0; -1 if it is none in particular
+   * @param rowGroup the number of the row group, from 0; -1 if unknown
    * @param column the column, dotted, or null
-   * @param page the number of the page in its column chunk, from 0; -1 if it is none in particular
-   * @param offset the offset in the file, in bytes; -1 if it is none in particular
+   * @param page the number of the page in its column chunk, from 0; -1 if unknown
+   * @param offset the offset in the file, in bytes; -1 if unknown
    */
   public FileException(
       final String message,
@@ -70,9 +70,9 @@ public final class FileException extends ArrowsmithException {
   }
 
   /**
-   * The number of the row group, from 0; -1 if it is none in particular.
+   * The number of the row group, from 0; -1 if unknown.
    *
-   * @return the number of the row group, from 0; -1 if it is none in particular
+   * @return the number of the row group, from 0; -1 if unknown
    */
   public long rowGroup() {
     return rowGroup;
@@ -88,18 +88,18 @@ public final class FileException extends ArrowsmithException {
   }
 
   /**
-   * The number of the page in its column chunk, from 0; -1 if it is none in particular.
+   * The number of the page in its column chunk, from 0; -1 if unknown.
    *
-   * @return the number of the page in its column chunk, from 0; -1 if it is none in particular
+   * @return the number of the page in its column chunk, from 0; -1 if unknown
    */
   public long page() {
     return page;
   }
 
   /**
-   * The offset in the file, in bytes; -1 if it is none in particular.
+   * The offset in the file, in bytes; -1 if unknown.
    *
-   * @return the offset in the file, in bytes; -1 if it is none in particular
+   * @return the offset in the file, in bytes; -1 if unknown
    */
   public long offset() {
     return offset;

@@ -7,11 +7,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 
-/** Where a reader's bytes come from. Inputs are read one after another; compressed ones are recognised. */
+/** A source of bytes for a reader. Inputs are read one after another; compression is detected. */
 public final class Input {
-  /** What it is, for {@code io.arrowsmith.internal}. */
+  /** The kind of input, for {@code io.arrowsmith.internal}. */
   public enum Kind {
-    /** A file; of Parquet also a folder. */
+    /** A file; for Parquet also a folder. */
     PATH,
     /** A path or pattern, as text. */
     PATTERN,
@@ -35,7 +35,7 @@ public final class Input {
   }
 
   /**
-   * A file; of Parquet also a folder, whose {@code name=value} folders are columns.
+   * A file; for Parquet also a folder, whose {@code name=value} folders are columns.
    *
    * @param path the path
    * @return an input
@@ -45,7 +45,8 @@ public final class Input {
   }
 
   /**
-   * The files that a pattern such as {@code data/*.json} matches, in the order of their names, or the one file of that name.
+   * The files that a pattern such as {@code data/*.json} matches, in the order of their names, or
+   * the one file of that name.
    *
    * @param pattern a path with {@code *}, {@code ?}, {@code [a-z]} or {@code **} in it
    * @return an input
@@ -66,7 +67,8 @@ public final class Input {
   }
 
   /**
-   * Bytes of a buffer, from its position to its limit; they are copied when the reader is opened. The buffer's position stays where it is.
+   * Bytes of a buffer, from its position to its limit; they are copied when the reader is opened.
+   * The buffer's position does not change.
    *
    * @param buffer the buffer
    * @return an input
@@ -77,15 +79,19 @@ public final class Input {
   }
 
   /**
-   * Bytes of a stream, once, without a name in errors. It stays open, also when the reader is closed.
+   * Bytes of a stream, read once; errors have no name for it. It is never closed, not even with the
+   * reader.
    *
-   * <p>JSON is read while batches are asked for, on a thread of its own, in bounded memory: about a MiB ahead of what is decoded. Opening
-   * waits for the records that a schema is inferred from. What the stream throws, {@code loadNextBatch} throws, after the rows before it. A
-   * reader that is closed leaves unread what it has not asked for; if the thread waits in {@code read} then, it ends when that returns.
+   * <p>JSON is read while batches are requested, on a thread of its own, in bounded memory: about 1
+   * MiB ahead of the decoder. Opening waits for the records that a schema is inferred from. An
+   * exception of the stream is rethrown by {@code loadNextBatch}, after the rows before it. When a
+   * reader is closed, the rest of the stream stays unread; if its thread is then waiting in {@code
+   * read}, it ends when that returns.
    *
-   * <p>A Parquet file is read from its end, so that a stream of one is read whole when the reader is opened: up to 4 MiB into memory, else
-   * into a temporary file, which only its owner may read, which errors name, and which is deleted when the reader is closed. {@link ParquetReader#streamBytesMax}
-   * says how long it may be.
+   * <p>A Parquet file is read from its end, so a stream is read completely when the reader is
+   * opened: up to 4 MiB into memory, else into a temporary file. Only its owner may read this file,
+   * errors name it, and it is deleted when the reader is closed. {@link
+   * ParquetReader#streamBytesMax} limits its length.
    *
    * @param stream the stream
    * @return an input, for one reader
@@ -106,7 +112,7 @@ public final class Input {
   }
 
   /**
-   * What it is.
+   * The kind of input.
    *
    * @return the kind
    */

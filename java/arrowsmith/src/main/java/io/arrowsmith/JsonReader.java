@@ -21,9 +21,10 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * }
  * }</pre>
  *
- * <p>Names and meaning of options are those of the Python package and the command line; {@code null} gives an option its default back. A reader's
- * memory is that of the native library: nothing is copied on the way. Errors of the data come with the batches, after the rows before
- * them: {@link DataException}, {@link SchemaException}, or an I/O error.
+ * <p>Names and meaning of options are those of the Python package and the command line; {@code
+ * null} restores an option's default. Batches are in the native library's memory: they are not
+ * copied. Errors in the data are thrown with the batches, after the rows before them: {@link
+ * DataException}, {@link SchemaException}, or an I/O error.
  */
 public final class JsonReader {
   private final Options options = new Options();
@@ -53,9 +54,9 @@ public final class JsonReader {
   }
 
   /**
-   * What decodes: {@code cpu} or {@code reference}.
+   * The decoding engine: {@code cpu} or {@code reference}.
    *
-   * @param engine what decodes: {@code cpu} or {@code reference}
+   * @param engine the decoding engine: {@code cpu} or {@code reference}
    * @return this
    */
   public JsonReader engine(final String engine) {
@@ -64,9 +65,9 @@ public final class JsonReader {
   }
 
   /**
-   * Threads that decode; one for each core if nothing is said.
+   * Decoding threads; by default one per core.
    *
-   * @param threads threads that decode; one for each core if nothing is said
+   * @param threads decoding threads; by default one per core
    * @return this
    */
   public JsonReader threads(final Integer threads) {
@@ -75,9 +76,10 @@ public final class JsonReader {
   }
 
   /**
-   * How records follow one another: {@code auto}, {@code ndjson}, {@code concatenated} or {@code array}.
+   * How records are separated: {@code auto}, {@code ndjson}, {@code concatenated} or {@code array}.
    *
-   * @param format how records follow one another: {@code auto}, {@code ndjson}, {@code concatenated} or {@code array}
+   * @param format how records are separated: {@code auto}, {@code ndjson}, {@code concatenated} or
+   * {@code array}
    * @return this
    */
   public JsonReader format(final String format) {
@@ -86,9 +88,11 @@ public final class JsonReader {
   }
 
   /**
-   * How inputs are compressed: {@code auto}, {@code none}, {@code gzip}, {@code zstd} or {@code lz4}.
+   * How inputs are compressed: {@code auto}, {@code none}, {@code gzip}, {@code zstd} or {@code
+   * lz4}.
    *
-   * @param compression how inputs are compressed: {@code auto}, {@code none}, {@code gzip}, {@code zstd} or {@code lz4}
+   * @param compression how inputs are compressed: {@code auto}, {@code none}, {@code gzip}, {@code
+   * zstd} or {@code lz4}
    * @return this
    */
   public JsonReader compression(final String compression) {
@@ -97,9 +101,11 @@ public final class JsonReader {
   }
 
   /**
-   * What a record that does not fit does: {@code fail}, {@code skip}, or {@code null} in place of what does not fit.
+   * How to handle records that do not match the schema: {@code fail}, {@code skip}, or {@code null}
+   * for values that do not match.
    *
-   * @param onError what a record that does not fit does: {@code fail}, {@code skip}, or {@code null} in place of what does not fit
+   * @param onError how to handle records that do not match the schema: {@code fail}, {@code skip},
+   * or {@code null} for values that do not match
    * @return this
    */
   public JsonReader onError(final String onError) {
@@ -108,9 +114,10 @@ public final class JsonReader {
   }
 
   /**
-   * What equal keys in an object are: {@code last} counts, or an {@code error}.
+   * How to handle duplicate keys in an object: use the {@code last}, or {@code error}.
    *
-   * @param duplicateKeys what equal keys in an object are: {@code last} counts, or an {@code error}
+   * @param duplicateKeys how to handle duplicate keys in an object: use the {@code last}, or {@code
+   * error}
    * @return this
    */
   public JsonReader duplicateKeys(final String duplicateKeys) {
@@ -119,9 +126,9 @@ public final class JsonReader {
   }
 
   /**
-   * What keys that the schema does not have are: {@code skip} or {@code error}.
+   * How to handle keys that are not in the schema: {@code skip} or {@code error}.
    *
-   * @param unknownKeys what keys that the schema does not have are: {@code skip} or {@code error}
+   * @param unknownKeys how to handle keys that are not in the schema: {@code skip} or {@code error}
    * @return this
    */
   public JsonReader unknownKeys(final String unknownKeys) {
@@ -130,9 +137,9 @@ public final class JsonReader {
   }
 
   /**
-   * Whether {@code NaN} and {@code Infinity} are numbers.
+   * Whether to accept {@code NaN} and {@code Infinity} as numbers.
    *
-   * @param allowNan whether {@code NaN} and {@code Infinity} are numbers
+   * @param allowNan whether to accept {@code NaN} and {@code Infinity} as numbers
    * @return this
    */
   public JsonReader allowNan(final boolean allowNan) {
@@ -141,9 +148,9 @@ public final class JsonReader {
   }
 
   /**
-   * Whether what no column takes is left unchecked.
+   * Whether to skip validation of data outside the columns.
    *
-   * @param trust whether what no column takes is left unchecked
+   * @param trust whether to skip validation of data outside the columns
    * @return this
    */
   public JsonReader trust(final boolean trust) {
@@ -152,9 +159,9 @@ public final class JsonReader {
   }
 
   /**
-   * Rows of each batch but the last.
+   * Rows of each batch except the last.
    *
-   * @param batchRows rows of each batch but the last
+   * @param batchRows rows of each batch except the last
    * @return this
    */
   public JsonReader batchRows(final Integer batchRows) {
@@ -163,9 +170,9 @@ public final class JsonReader {
   }
 
   /**
-   * Arrow bytes of a batch, about.
+   * Approximate Arrow bytes of a batch.
    *
-   * @param batchBytes Arrow bytes of a batch, about
+   * @param batchBytes approximate Arrow bytes of a batch
    * @return this
    */
   public JsonReader batchBytes(final Long batchBytes) {
@@ -174,9 +181,9 @@ public final class JsonReader {
   }
 
   /**
-   * The deepest nesting of a record.
+   * The maximum nesting depth of a record.
    *
-   * @param depthMax the deepest nesting of a record
+   * @param depthMax the maximum nesting depth of a record
    * @return this
    */
   public JsonReader depthMax(final Integer depthMax) {
@@ -185,9 +192,9 @@ public final class JsonReader {
   }
 
   /**
-   * The longest record, in bytes.
+   * The maximum length of a record, in bytes.
    *
-   * @param recordBytesMax the longest record, in bytes
+   * @param recordBytesMax the maximum length of a record, in bytes
    * @return this
    */
   public JsonReader recordBytesMax(final Long recordBytesMax) {
@@ -196,9 +203,9 @@ public final class JsonReader {
   }
 
   /**
-   * Working memory beyond mapped inputs and batches, in bytes.
+   * The maximum working memory, in bytes, without mapped inputs and batches.
    *
-   * @param memoryBytesMax working memory beyond mapped inputs and batches, in bytes
+   * @param memoryBytesMax the maximum working memory, in bytes, without mapped inputs and batches
    * @return this
    */
   public JsonReader memoryBytesMax(final Long memoryBytesMax) {
@@ -207,9 +214,9 @@ public final class JsonReader {
   }
 
   /**
-   * Records that a schema is inferred from.
+   * The number of records that a schema is inferred from.
    *
-   * @param inferRecords records that a schema is inferred from
+   * @param inferRecords the number of records that a schema is inferred from
    * @return this
    */
   public JsonReader inferRecords(final Long inferRecords) {
@@ -218,9 +225,10 @@ public final class JsonReader {
   }
 
   /**
-   * Whether strings that are all dates or timestamps become such.
+   * Whether to infer dates and timestamps from strings that all have that form.
    *
-   * @param inferTimestamps whether strings that are all dates or timestamps become such
+   * @param inferTimestamps whether to infer dates and timestamps from strings that all have that
+   * form
    * @return this
    */
   public JsonReader inferTimestamps(final boolean inferTimestamps) {
@@ -229,7 +237,7 @@ public final class JsonReader {
   }
 
   /**
-   * What to decode into; inferred if there is none.
+   * The schema to decode to; inferred by default.
    *
    * @param arrow the Arrow schema
    * @return this
@@ -240,9 +248,9 @@ public final class JsonReader {
   }
 
   /**
-   * What to decode into, as text, such as {@code id: int64, name: utf8}.
+   * The schema to decode to, as text, such as {@code id: int64, name: utf8}.
    *
-   * @param text the text form, as the command line and Python take it
+   * @param text the text form, as in the command line and Python
    * @return this
    */
   public JsonReader schema(final String text) {
@@ -261,10 +269,10 @@ public final class JsonReader {
   }
 
   /**
-   * Takes records that were left out or changed. It is called by {@code loadNextBatch}, before that returns, with at most 65,536 of them each
-   * time, the last ones.
+   * Receives rejected and changed records. It is called by {@code loadNextBatch}, before that
+   * returns, with at most 65,536 of them each time, the last ones.
    *
-   * @param take gets each
+   * @param take receives each
    * @return this
    */
   public JsonReader onReject(final Consumer<Reject> take) {
@@ -277,9 +285,10 @@ public final class JsonReader {
    *
    * @param allocator accounts for the batches, which it must outlive
    * @param inputs the inputs
-   * @return a reader, which the caller closes; closing it on another thread ends a call that waits
-   * @throws IOException if an input cannot be read or is not sound: {@link DataException}, {@link SchemaException}, or an I/O error
-   * @throws IllegalArgumentException if an option makes no sense
+   * @return a reader, which the caller closes; closing it on another thread ends a waiting call
+   * @throws IOException if an input cannot be read or is invalid: {@link DataException}, {@link
+   * SchemaException}, or an I/O error
+   * @throws IllegalArgumentException if an option is invalid
    */
   public ArrowReader open(final BufferAllocator allocator, final Input... inputs) throws IOException {
     return NativeReader.open(
@@ -287,13 +296,13 @@ public final class JsonReader {
   }
 
   /**
-   * Infers a schema that the first records fit.
+   * Infers a schema from the first records.
    *
-   * @param allocator for what passes between the library and here
+   * @param allocator for the exchange with the native library
    * @param inputs the inputs
    * @return the schema
-   * @throws IOException if an input cannot be read, or is no JSON
-   * @throws IllegalArgumentException if an option makes no sense
+   * @throws IOException if an input cannot be read, or is not JSON
+   * @throws IllegalArgumentException if an option is invalid
    */
   public Schema inferSchema(final BufferAllocator allocator, final Input... inputs) throws IOException {
     return NativeReader.infer(allocator, Input.all(inputs), options);

@@ -14,16 +14,18 @@ import org.apache.arrow.vector.types.pojo.Schema;
  *
  * <pre>{@code
  * try (ArrowReader reader =
- *     ParquetReader.builder().columns("id", "fare").filter("fare > 10").open(allocator, Input.path(path))) {
+ *     ParquetReader.builder().columns("id", "fare").filter("fare > 10").open(allocator,
+ *     Input.path(path))) {
  *   while (reader.loadNextBatch()) {
  *     VectorSchemaRoot batch = reader.getVectorSchemaRoot();
  *   }
  * }
  * }</pre>
  *
- * <p>Names and meaning of options are those of the Python package and the command line; {@code null} gives an option its default back. A reader's
- * memory is that of the native library: nothing is copied on the way. Errors of the data come with the batches, after the rows before
- * them: {@link FileException}, or an I/O error.
+ * <p>Names and meaning of options are those of the Python package and the command line; {@code
+ * null} restores an option's default. Batches are in the native library's memory: they are not
+ * copied. Errors in the data are thrown with the batches, after the rows before them: {@link
+ * FileException}, or an I/O error.
  */
 public final class ParquetReader {
   private final Options options = new Options();
@@ -52,9 +54,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Only rows for which this holds, such as {@code fare > 10 and zone is null}.
+   * The condition on rows to read, such as {@code fare > 10 and zone is null}.
    *
-   * @param filter only rows for which this holds, such as {@code fare > 10 and zone is null}
+   * @param filter the condition on rows to read, such as {@code fare > 10 and zone is null}
    * @return this
    */
   public ParquetReader filter(final String filter) {
@@ -74,9 +76,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Rows, at most.
+   * The maximum number of rows.
    *
-   * @param limit rows, at most
+   * @param limit the maximum number of rows
    * @return this
    */
   public ParquetReader limit(final Long limit) {
@@ -85,9 +87,9 @@ public final class ParquetReader {
   }
 
   /**
-   * What decodes: {@code cpu} or {@code reference}.
+   * The decoding engine: {@code cpu} or {@code reference}.
    *
-   * @param engine what decodes: {@code cpu} or {@code reference}
+   * @param engine the decoding engine: {@code cpu} or {@code reference}
    * @return this
    */
   public ParquetReader engine(final String engine) {
@@ -96,9 +98,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Threads that decode; one for each core if nothing is said.
+   * Decoding threads; by default one per core.
    *
-   * @param threads threads that decode; one for each core if nothing is said
+   * @param threads decoding threads; by default one per core
    * @return this
    */
   public ParquetReader threads(final Integer threads) {
@@ -107,9 +109,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Rows of a batch, at most.
+   * The maximum rows of a batch.
    *
-   * @param batchRows rows of a batch, at most
+   * @param batchRows the maximum rows of a batch
    * @return this
    */
   public ParquetReader batchRows(final Integer batchRows) {
@@ -118,9 +120,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Whether all string and binary columns are read as dictionaries.
+   * Whether to read all string and binary columns as dictionaries.
    *
-   * @param dictionary whether all string and binary columns are read as dictionaries
+   * @param dictionary whether to read all string and binary columns as dictionaries
    * @return this
    */
   public ParquetReader dictionary(final boolean dictionary) {
@@ -140,9 +142,10 @@ public final class ParquetReader {
   }
 
   /**
-   * The form of strings: {@code auto}, {@code small}, {@code large} or {@code view}.
+   * The Arrow type of strings: {@code auto}, {@code small}, {@code large} or {@code view}.
    *
-   * @param strings the form of strings: {@code auto}, {@code small}, {@code large} or {@code view}
+   * @param strings the Arrow type of strings: {@code auto}, {@code small}, {@code large} or {@code
+   * view}
    * @return this
    */
   public ParquetReader strings(final String strings) {
@@ -153,7 +156,8 @@ public final class ParquetReader {
   /**
    * The unit of all timestamps: {@code s}, {@code ms}, {@code us} or {@code ns}.
    *
-   * @param timestampUnit the unit of all timestamps: {@code s}, {@code ms}, {@code us} or {@code ns}
+   * @param timestampUnit the unit of all timestamps: {@code s}, {@code ms}, {@code us} or {@code
+   * ns}
    * @return this
    */
   public ParquetReader timestampUnit(final String timestampUnit) {
@@ -162,9 +166,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Whether the Arrow schema that a writer put into the file is followed.
+   * Whether to use the Arrow schema that a writer stored in the file.
    *
-   * @param arrowSchema whether the Arrow schema that a writer put into the file is followed
+   * @param arrowSchema whether to use the Arrow schema that a writer stored in the file
    * @return this
    */
   public ParquetReader arrowSchema(final boolean arrowSchema) {
@@ -173,9 +177,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Whether pages are held to their checksums.
+   * Whether to verify page checksums.
    *
-   * @param verifyChecksums whether pages are held to their checksums
+   * @param verifyChecksums whether to verify page checksums
    * @return this
    */
   public ParquetReader verifyChecksums(final boolean verifyChecksums) {
@@ -184,9 +188,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Working memory beyond mapped files and batches, in bytes.
+   * The maximum working memory, in bytes, without mapped files and batches.
    *
-   * @param memoryBytesMax working memory beyond mapped files and batches, in bytes
+   * @param memoryBytesMax the maximum working memory, in bytes, without mapped files and batches
    * @return this
    */
   public ParquetReader memoryBytesMax(final Long memoryBytesMax) {
@@ -195,9 +199,9 @@ public final class ParquetReader {
   }
 
   /**
-   * The longest {@link Input#stream stream}, in bytes: 16 GiB if nothing is said.
+   * The maximum length of a {@link Input#stream stream}, in bytes: 16 GiB by default.
    *
-   * @param streamBytesMax the longest stream, in bytes
+   * @param streamBytesMax the maximum length of a stream, in bytes
    * @return this
    * @throws IllegalArgumentException if it is below 0
    */
@@ -207,7 +211,7 @@ public final class ParquetReader {
   }
 
   /**
-   * Types of columns from the names of folders; those of the others are inferred.
+   * Types of partition columns (from folder names); those of the others are inferred.
    *
    * @param types the Arrow fields
    * @return this
@@ -222,9 +226,10 @@ public final class ParquetReader {
    *
    * @param allocator accounts for the batches, which it must outlive
    * @param inputs the inputs
-   * @return a reader, which the caller closes; closing it on another thread ends a call that waits
-   * @throws IOException if an input cannot be read or is not sound: {@link FileException}, or an I/O error
-   * @throws IllegalArgumentException if an option makes no sense
+   * @return a reader, which the caller closes; closing it on another thread ends a waiting call
+   * @throws IOException if an input cannot be read or is invalid: {@link FileException}, or an I/O
+   * error
+   * @throws IllegalArgumentException if an option is invalid
    */
   public ArrowReader open(final BufferAllocator allocator, final Input... inputs) throws IOException {
     return NativeReader.open(

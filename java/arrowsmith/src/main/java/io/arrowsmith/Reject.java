@@ -2,10 +2,10 @@
 package io.arrowsmith;
 
 /**
- * A record that was left out, or in which something became null.
+ * A record that was skipped, or in which values became null.
  *
- * @param error why, and where
- * @param keptAsNull whether its row is there, with nulls in place of what does not fit
- * @param text the record, as it stood in the source
+ * @param error the error, with its position
+ * @param keptAsNull whether its row was kept, with nulls for the values that do not match
+ * @param text the record, as in the source
  */
 public record Reject(DataException error, boolean keptAsNull, byte[] text) {}

@@ -2,7 +2,7 @@
 /**
  * Java objects, JSON and Parquet to Apache Arrow, at the speed of the hardware.
  *
- * <p>{@link io.arrowsmith.Columns} makes columns of objects; {@link io.arrowsmith.JsonReader} and {@link io.arrowsmith.ParquetReader} read
- * files into Arrow Java, with the native engines.
+ * <p>{@link io.arrowsmith.Columns} converts objects to columns; {@link io.arrowsmith.JsonReader}
+ * and {@link io.arrowsmith.ParquetReader} read files into Arrow Java, with the native engines.
  */
 package io.arrowsmith;

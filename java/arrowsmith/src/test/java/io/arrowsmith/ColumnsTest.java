@@ -32,13 +32,13 @@ import org.apache.arrow.vector.VectorSchemaRoot;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What classes become, value by value, and what is refused. */
+/** The columns of classes, value by value, and refused classes. */
 class ColumnsTest {
   private final BufferAllocator allocator = new RootAllocator();
 
   @AfterEach
   void memoryIsReturned() {
-    // Throws if anything is left.
+    // Throws if memory is leaked.
     allocator.close();
   }
 
@@ -155,7 +155,8 @@ class ColumnsTest {
     record Text(String text) {}
     final List<Text> texts = new ArrayList<>();
     for (int i = 0; i < 3000; i++) {
-      // ASCII, Latin, Greek, emoji, half a pair, NULs: in every chunk some are longer than their characters.
+      // ASCII, Latin, Greek, emoji, unpaired surrogates, NULs: in every chunk some have more bytes
+      // than characters.
       texts.add(
           new Text(
               switch (i % 7) {
@@ -170,7 +171,7 @@ class ColumnsTest {
     }
     roundTrip(Text.class, texts);
     roundTrip(Text.class, texts.subList(0, 1));
-    // All of them ASCII but the last one, which has no room left.
+    // All of them ASCII except the last one, which does not fit.
     final List<Text> last = new ArrayList<>(Collections.nCopies(1000, new Text("0123456789")));
     last.add(new Text("é"));
     roundTrip(Text.class, last);
@@ -269,7 +270,7 @@ class ColumnsTest {
       columns.encodeInto(many.subList(100, 900), root);
       assertEquals(address, root.getVector("x").getDataBufferAddress());
       Oracle.check(root, many.subList(100, 900), Point.class);
-      // What somebody else holds is not written to.
+      // Shared buffers must not be written to.
       try (VectorSchemaRoot held = root.slice(0)) {
         columns.encodeInto(many.subList(0, 10).toArray(Point[]::new), root);
         Oracle.check(held, many.subList(100, 900), Point.class);
@@ -395,7 +396,7 @@ class ColumnsTest {
     return new Sized(ints, text, bits, list, text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** All alike; alike but for some that no sample of few sees; ever longer; with nulls late. */
+  /** All alike; alike except some that a small sample misses; ever longer; with nulls late. */
   @Test
   void lengthsThatMislead() {
     final int count = 3000;

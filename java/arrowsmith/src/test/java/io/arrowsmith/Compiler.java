@@ -15,11 +15,14 @@ import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
-/** Compiles source text to a class, in a class loader that knows nothing but the JDK, as that of an application's plug-in. */
+/**
+ * Compiles source text to a class, in a class loader that knows only the JDK, like that of an
+ * application's plug-in.
+ */
 final class Compiler {
   private Compiler() {}
 
-  /** The class of this name in a source text, which may hold others. */
+  /** The class of this name in a source text, which may contain others. */
   static Class<?> compile(final String name, final String source) throws Exception {
     final JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     final Map<String, ByteArrayOutputStream> classes = new HashMap<>();

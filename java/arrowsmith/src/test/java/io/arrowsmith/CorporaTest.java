@@ -22,8 +22,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Files of other people: whatever is in them, a reader ends with rows or an exception, and returns its memory. With {@code
- * -Darrowsmith.cli=FILE} what it reads is compared with what the command writes of the same files.
+ * Third-party files: for any content, a reader ends with rows or an exception, and frees its
+ * memory. With {@code -Darrowsmith.cli=FILE} its result is compared with the command's output for
+ * the same files.
  */
 class CorporaTest {
   @TempDir Path folder;
@@ -60,7 +61,7 @@ class CorporaTest {
           }
           good++;
         } catch (IOException | IllegalArgumentException | UnsupportedOperationException e) {
-          // UnsupportedOperationException: types that Arrow Java does not know.
+          // UnsupportedOperationException: types that Arrow Java does not support.
           assertTrue(e.getMessage() != null && !e.getMessage().isEmpty(), file + " gave no reason");
         }
         assertEquals(0, allocator.getAllocatedMemory(), file.toString());
@@ -79,7 +80,7 @@ class CorporaTest {
     readAll(files(".parquet"));
   }
 
-  /** What the command converts a file to, or null if it refuses it. */
+  /** The command's output for a file, or null if it refuses it. */
   private Path converted(final String cli, final Path file, final int number) throws Exception {
     final Path out = folder.resolve(number + ".arrow");
     final Process process =
@@ -98,7 +99,7 @@ class CorporaTest {
     int number = 0;
     int compared = 0;
     for (final Path file : files(".parquet", ".json", ".ndjson")) {
-      // Every so many: all of them take minutes.
+      // One in this many: all of them take minutes.
       if (number++ % Integer.getInteger("arrowsmith.corpora.every", 20) != 0 || Files.size(file) > 4 << 20) {
         continue;
       }
@@ -123,7 +124,7 @@ class CorporaTest {
       assertEquals(rows.get(0), rows.get(1), file.toString());
       return true;
     } catch (UnsupportedOperationException | IllegalArgumentException e) {
-      // Types that Arrow Java does not know, in one of its two readers.
+      // Types that Arrow Java does not support, in one of its two readers.
       return false;
     }
   }

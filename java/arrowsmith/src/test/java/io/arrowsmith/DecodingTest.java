@@ -16,7 +16,7 @@ import org.apache.arrow.vector.complex.ListVector;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Columns that come from elsewhere: other orders, other types, nulls, and offsets that point out of the memory there is. */
+/** Columns from other sources: other orders, other types, nulls, and offsets out of bounds. */
 class DecodingTest {
   private final BufferAllocator allocator = new RootAllocator();
 

@@ -22,17 +22,20 @@ import org.apache.arrow.vector.ipc.ArrowReader;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Where the native library comes from, each in a JVM of its own: the jar, a property, a path, or nowhere. */
+/**
+ * The sources of the native library, each in a JVM of its own: the jar, a property, a path, or
+ * none.
+ */
 class LibraryTest {
   record Row(long[] numbers) {}
 
   @TempDir Path folder;
 
-  /** What those JVMs run: columns always work, readers say why if they do not. */
+  /** The program of those JVMs: columns always work, readers report the reason if they do not. */
   public static final class Program {
     private Program() {}
 
-    /** Prints what happens. */
+    /** Prints the result. */
     public static void main(final String[] args) throws IOException {
       try (BufferAllocator allocator = new RootAllocator()) {
         final Columns<Row> columns = Columns.of(Row.class);
@@ -92,7 +95,7 @@ class LibraryTest {
     assertEquals(List.of(fresh, other), left().stream().sorted().toList());
   }
 
-  /** The library out of the jar, in the folder, under the name that this system looks for. */
+  /** Extracts the library from the jar to the folder, under this system's file name. */
   private Path extracted() throws IOException {
     final String name = System.mapLibraryName("arrowsmith_ffi");
     final Path file = folder.resolve(name);

@@ -20,13 +20,13 @@ import java.util.UUID;
 import org.apache.arrow.vector.VectorSchemaRoot;
 
 /**
- * What columns have to hold, worked out slowly by reflection, in a form that both sides can be brought to: maps of members, lists, strings,
- * numbers. It shares no code with the library.
+ * The expected content of columns, computed slowly by reflection, in a form common to both sides:
+ * maps of members, lists, strings, numbers. It shares no code with the library.
  */
 final class Oracle {
   private Oracle() {}
 
-  /** The members of an object, and of those above it in its class. */
+  /** The members of an object, including those of its superclasses. */
   static List<Field> fields(final Class<?> type) {
     final List<Field> fields = new ArrayList<>();
     if (type.getSuperclass() != null && type.getSuperclass() != Record.class) {
@@ -107,7 +107,7 @@ final class Oracle {
     for (final Field field : fields(declared)) {
       try {
         final Object member = expected(field.get(value), field.getType());
-        // Arrow Java leaves out nulls of a struct.
+        // Arrow Java omits nulls of a struct.
         if (member != null) {
           members.put(field.getName(), member);
         }
@@ -118,7 +118,7 @@ final class Oracle {
     return members;
   }
 
-  /** What Arrow Java gives, in the common form. */
+  /** A value of Arrow Java, in the common form. */
   static Object found(final Object value) {
     if (value instanceof org.apache.arrow.vector.util.Text text) {
       return text.toString();
@@ -151,7 +151,7 @@ final class Oracle {
     return members;
   }
 
-  /** Whether a batch holds these objects. */
+  /** Whether a batch contains these objects. */
   static void check(final VectorSchemaRoot root, final List<?> objects, final Class<?> type) {
     if (root.getRowCount() != objects.size()) {
       throw new AssertionError(root.getRowCount() + " rows of " + objects.size() + " objects");

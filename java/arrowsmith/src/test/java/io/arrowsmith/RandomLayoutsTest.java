@@ -27,8 +27,8 @@ import org.apache.arrow.vector.VectorSchemaRoot;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random classes, compiled, with random objects: columns are what {@link Oracle} says, the same through the C Data Interface, and become
- * equal objects again. {@code -Darrowsmith.seeds=N} tries more.
+ * Random classes, compiled, with random objects: columns match {@link Oracle}, also through the C
+ * Data Interface, and decode to equal objects. {@code -Darrowsmith.seeds=N} tries more.
  */
 class RandomLayoutsTest {
   private static final String[] SCALARS = {
@@ -64,7 +64,7 @@ class RandomLayoutsTest {
     check(layout.getClassLoader().loadClass("Layout$" + root));
   }
 
-  /** Writes a random class or record, and those it contains; gives its name. */
+  /** Writes a random class or record, and its nested ones; returns its name. */
   private String type(final int depth) {
     final String name = "T" + count++;
     final int fields = 1 + random.nextInt(depth == 0 ? 9 : 5);

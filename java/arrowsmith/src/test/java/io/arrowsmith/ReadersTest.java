@@ -31,7 +31,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** JSON and Parquet in Java: inputs, options, errors with their places, and who owns the memory. */
+/** JSON and Parquet in Java: inputs, options, errors with their positions, and ownership of memory.
+ */
 class ReadersTest {
   private final BufferAllocator allocator = new RootAllocator();
 

@@ -34,7 +34,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Streams: in pieces, without an end, that fail, that hang, that are left in the middle; and Parquet out of them. */
+/**
+ * Streams: in pieces, endless, failing, hanging, abandoned in the middle; and Parquet from streams.
+ */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class StreamsTest {
   private static final int PAGE_BYTES = 1 << 16;
@@ -46,7 +48,7 @@ class StreamsTest {
     allocator.close();
   }
 
-  /** A stream that counts what it gave, and notices when it is closed. */
+  /** A stream that counts its bytes, and records when it is closed. */
   private abstract static class Source extends InputStream {
     volatile long given;
     volatile boolean closed;
@@ -73,7 +75,7 @@ class StreamsTest {
     }
   }
 
-  /** Bytes in pieces of random lengths, and then what happens at the end. */
+  /** Bytes in pieces of random lengths, followed by a given ending. */
   private static Source pieces(final byte[] bytes, final int longest, final IOException end) {
     final Random random = new Random(bytes.length);
     return new Source() {
@@ -151,7 +153,7 @@ class StreamsTest {
         () -> JsonReader.builder().threads(0).open(allocator, Input.stream(pieces(json, 100, null))));
   }
 
-  /** Without an end: what is read stays near what was asked for. */
+  /** Endless: the amount read stays close to the amount requested. */
   @Test
   void streamsNeedNoEnd() throws Exception {
     final byte[] page = records(1_000, "");
@@ -182,7 +184,7 @@ class StreamsTest {
       Thread.sleep(300);
       final long asked = rows * page.length / 1_000;
       assertTrue(endless.given >= asked);
-      // What is decoded ahead, a MiB in the stream, and a piece.
+      // Data decoded ahead, a MiB in the stream, and a piece.
       assertTrue(endless.given < asked + memory + (3 << 20), endless.given + " of " + asked);
       reader.close();
       assertFalse(endless.closed);
@@ -232,7 +234,7 @@ class StreamsTest {
     final EOFException atOnce = new EOFException();
     final Input empty = Input.stream(pieces(new byte[0], 1, atOnce));
     assertSame(atOnce, assertThrows(IOException.class, () -> JsonReader.builder().open(allocator, empty)));
-    // A stream that breaks its word, and one that throws what it need not declare.
+    // A stream that violates its contract, and one that throws an undeclared exception.
     final Source liar =
         new Source() {
           @Override
@@ -243,14 +245,14 @@ class StreamsTest {
     final var lied =
         assertThrows(IOException.class, () -> JsonReader.builder().open(allocator, Input.stream(liar)));
     assertTrue(lied.getCause() instanceof IndexOutOfBoundsException, lied.toString());
-    // What is wrong with the data comes first, though the stream fails too.
+    // The error in the data comes first, though the stream fails too.
     final Input both = Input.stream(pieces(records(9, "nonsense\n{\"a\":1}\n"), 3_000, new EOFException()));
     assertThrows(
         DataException.class,
         () -> rows(JsonReader.builder().schema("a: int64").open(allocator, both)));
   }
 
-  /** A stream that gives some bytes, and then nothing until it is told to. */
+  /** A stream that returns some bytes, and then blocks until released. */
   private static Source hanging(final byte[] first, final CountDownLatch hangs, final CountDownLatch goOn) {
     return new Source() {
       @Override
@@ -263,7 +265,7 @@ class StreamsTest {
         try {
           goOn.await();
         } catch (InterruptedException e) {
-          throw new IOException("it was interrupted, which may close what is below it", e);
+          throw new IOException("interrupted, which may close the underlying stream", e);
         }
         return -1;
       }
@@ -304,7 +306,8 @@ class StreamsTest {
               while (reader.loadNextBatch()) {}
             });
         closer.join();
-        // The stream's own thread is in a read that nobody can end from here; it ends when that returns.
+        // The stream's own thread is in a read that cannot be interrupted from here; it ends when
+        // that returns.
         goOn.countDown();
         assertFalse(source.closed);
         for (int wait = 0; threads() > 0; wait++) {
@@ -335,7 +338,10 @@ class StreamsTest {
     }
   }
 
-  /** A file of the seeds of the fuzz targets; with so many bytes between data and footer that nothing points to. */
+  /**
+   * A file of the seeds of the fuzz targets, with this many unreferenced bytes between data and
+   * footer.
+   */
   private static byte[] parquet(final int more) throws IOException {
     final byte[] file = Files.readAllBytes(Path.of("../../fuzz/seeds/parquet_file/random-6"));
     int footer = 8;

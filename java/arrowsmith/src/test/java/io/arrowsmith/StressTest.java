@@ -28,7 +28,10 @@ import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowReader;
 import org.junit.jupiter.api.Test;
 
-/** Many rounds, many threads, objects that change under the encoder, readers that are closed while they read. */
+/**
+ * Many rounds, many threads, objects that change during encoding, readers that are closed while
+ * they read.
+ */
 class StressTest {
   record Point(int x, String name, double[] values, Inner inner, List<Inner> inners) {}
 
@@ -48,14 +51,17 @@ class StressTest {
     return Files.exists(statm) ? Long.parseLong(Files.readString(statm).split(" ")[1]) * 4096 : 0;
   }
 
-  /** What a JVM with a small heap, all of it touched before, runs: what grows then is memory outside of the heap. */
+  /**
+   * The program of a JVM with a small heap, all of it touched before: growth is then off-heap
+   * memory.
+   */
   public static final class Rounds {
     private static final int ROUNDS = 10_000;
     private static final int SETTLED = 3_000;
 
     private Rounds() {}
 
-    /** Prints by how many bytes the process has grown since it had settled. */
+    /** Prints the growth of the process in bytes after warm-up. */
     public static void main(final String[] args) throws IOException {
       final Columns<Point> columns = Columns.of(Point.class).withThreads(1);
       final List<Point> points = points(200);
@@ -108,7 +114,7 @@ class StressTest {
 
   @Test
   void memoryIsReturnedOverManyRounds() throws Exception {
-    // Three hundred bytes that are kept in every round would be more.
+    // Leaking three hundred bytes per round would exceed this.
     final long grown = grown();
     assertTrue(grown < 2_000_000, "it has grown by " + grown + " bytes");
   }
@@ -179,7 +185,7 @@ class StressTest {
     assertTrue(changed > 0, "it was never noticed");
   }
 
-  /** A list as it looks to a thread under which another one makes it shorter. */
+  /** A list as seen by a thread while another one shortens it. */
   static final class Shrinking extends AbstractList<Long> implements RandomAccess {
     private int sizes;
 
@@ -234,7 +240,7 @@ class StressTest {
             }
           }
         } catch (CancellationException e) {
-          // It was closed before the end, as it should be.
+          // It was closed before the end, as expected.
         }
         closer.join();
         reader.close();

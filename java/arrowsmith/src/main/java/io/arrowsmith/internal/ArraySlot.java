@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.internal;
 
-/** Arrays of a primitive type as lists: each is copied whole. */
+/** Arrays of a primitive type as lists: each is copied as a block. */
 final class ArraySlot extends Slot {
   private final Kind kind;
   private final int shift;
@@ -10,10 +10,10 @@ final class ArraySlot extends Slot {
   /** Address of the offset after the first row. */
   private long offsetAt;
 
-  /** Address of the first element of all. */
+  /** Address of the first element of the column. */
   private long data;
 
-  /** Address of the next element; of bits its number. */
+  /** Address of the next element; for bits its number. */
   long valueAt;
 
   private long valueEnd;
@@ -61,7 +61,7 @@ final class ArraySlot extends Slot {
     offsetAt = column.offsets.memoryAddress() + (row + 1) * Integer.BYTES;
   }
 
-  /** Says where the elements of this chunk begin. */
+  /** Sets the start of this chunk's elements. */
   void placeElements(final long first) {
     final long end = first + elements[0].rows;
     data = column.children[0].data.memoryAddress();
@@ -96,15 +96,16 @@ final class ArraySlot extends Slot {
         };
   }
 
-  // Generated code keeps the place of the next element, and the number of the row, in registers meanwhile.
+  // Generated code keeps the address of the next element, and the row number, in registers
+  // meanwhile.
 
   /**
    * Appends a list.
    *
    * @param array its elements, or null
-   * @param at where they go
+   * @param at the destination
    * @param row its number
-   * @return where the next ones go
+   * @return the destination of the next list
    */
   long append(final int[] array, final long at, final long row) {
     if (array == null) {
@@ -200,11 +201,11 @@ final class ArraySlot extends Slot {
   }
 
   private void offset(final long row, final long after) {
-    // 32 bits hold the number of all elements: the column has no more.
+    // The number of all elements fits 32 bits: the column has no more.
     Mem.putInt(offsetAt + (row << 2), (int) after);
   }
 
-  /** Grows to so many more elements, if that is allowed; says where they go. */
+  /** Grows to this many more elements, if allowed; returns their destination. */
   private long more(final long length, final long at) {
     if (!column.isEstimated()) {
       throw changed(column);

@@ -2,8 +2,9 @@
 package io.arrowsmith.internal;
 
 /**
- * Appends bits to a bit map that other threads append to elsewhere: words that lie in two threads' parts are joined under a
- * lock. The map is all zeros before. Bits are in Arrow's order, which is that of a little-endian machine.
+ * Appends bits to a bitmap that other threads append to at other positions: words shared by two
+ * threads' parts are merged under a lock. The map is initially all zeros. Bits are in Arrow's
+ * order, which is that of a little-endian machine.
  */
 final class Bits {
   private final Object lock;
@@ -29,7 +30,7 @@ final class Bits {
     }
   }
 
-  /** The map lies elsewhere now. */
+  /** The bitmap was moved. */
   void move(final long by) {
     address += by;
   }

@@ -6,8 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Strings, enums and byte arrays. A string is measured as if it were ASCII, which most are and which costs nothing to know; what
- * is longer goes to a spill, and is put in its place when all chunks are done.
+ * Strings, enums and byte arrays. A string is measured as if it were ASCII, which is common and
+ * costs no scan; the bytes of longer ones go to a spill buffer, and are moved into place when all
+ * chunks are done.
  */
 final class BytesSlot extends Slot {
   private static final int SPILL_BYTES_MIN = 1 << 10;
@@ -75,7 +76,7 @@ final class BytesSlot extends Slot {
   }
 
   private void offset() {
-    // Whether 32 bits hold it is seen when all chunks are done.
+    // Whether 32 bits are enough is checked when all chunks are done.
     Mem.putInt(offsetAt, (int) (first + (place - start) + spilled));
     offsetAt += Integer.BYTES;
   }
@@ -136,17 +137,17 @@ final class BytesSlot extends Slot {
         column.node.path, "more than 2147483647 bytes in one batch; encode fewer objects at once");
   }
 
-  /** Bytes that were appended. */
+  /** Bytes appended. */
   long used() {
     return place - start + spilled;
   }
 
-  /** Whether its bytes are where they belong, and fill their part. */
+  /** Whether its bytes are in place, and fill their part. */
   boolean isInPlace() {
     return spilled == 0 && (place == limit || column.isEstimated());
   }
 
-  /** Moves its bytes to another buffer, and its offsets with them. */
+  /** Moves its bytes and offsets to another buffer. */
   void move(final long address, final long offset) {
     Mem.move(start, address + offset, place - start);
     if (spill != null) {

@@ -2,20 +2,21 @@
 package io.arrowsmith.internal;
 
 /**
- * Takes objects of one class apart, member by member, and makes them again. {@link Generator} writes one class below this for
- * every class that becomes a struct; all state is in slots and sources, so that one codec serves all threads.
+ * Reads the members of objects of one class, and constructs such objects. {@link Generator} writes
+ * one subclass for every class that becomes a struct; all state is in slots and sources, so that
+ * one codec serves all threads.
  */
 abstract class Codec {
-  /** Why objects cannot be made, or null. */
+  /** Why objects cannot be constructed, or null. */
   String cannotMake;
 
   /** The class, for messages. */
   String className;
 
   /**
-   * Adds up what members of varying length need.
+   * Adds up the memory of members of varying length.
    *
-   * @param rows objects; null ones need nothing
+   * @param rows objects; null ones need none
    * @param from the first
    * @param to the one after the last
    * @param slots one for each member
@@ -23,7 +24,7 @@ abstract class Codec {
   abstract void measure(Object[] rows, int from, int to, Slot[] slots);
 
   /**
-   * Appends all members of all objects; a null object gives zeros and nulls.
+   * Appends all members of all objects; a null object yields zeros and nulls.
    *
    * @param rows objects
    * @param from the first
@@ -33,7 +34,7 @@ abstract class Codec {
   abstract void write(Object[] rows, int from, int to, Slot[] slots);
 
   /**
-   * Makes the object of a row.
+   * Constructs the object of a row.
    *
    * @param row its number in the columns
    * @param sources one for each member

@@ -4,18 +4,21 @@ package io.arrowsmith.internal;
 import io.arrowsmith.ColumnsException;
 import org.apache.arrow.memory.ArrowBuf;
 
-/** One column while it is encoded: the memory that all chunks write to. Its monitor guards words that two chunks share. */
+/**
+ * One column during encoding: the memory that all chunks write to. Its monitor guards words that
+ * two chunks share.
+ */
 final class Column {
   static final Slot[] NO_SLOTS = {};
   static final Object[] NO_OBJECTS = {};
 
-  /** Most values of one batch. */
+  /** Maximum values of one batch. */
   static final long ROWS_MAX = Integer.MAX_VALUE - 64;
 
   final Node node;
   final Column[] children;
 
-  /** Values of all chunks; of a column that was estimated, how many fit. */
+  /** Values of all chunks; for an estimated column, its capacity. */
   long rows;
 
   /** Nulls of all chunks. */
@@ -33,7 +36,7 @@ final class Column {
     this.children = node.children.stream().map(Column::new).toArray(Column[]::new);
   }
 
-  /** New slots of the columns below, for one chunk. */
+  /** New slots of the child columns, for one chunk. */
   Slot[] slots() {
     final Slot[] slots = new Slot[children.length];
     for (int child = 0; child < slots.length; child++) {
@@ -42,7 +45,7 @@ final class Column {
     return slots;
   }
 
-  /** Takes memory for its values, and for as many bytes of strings. */
+  /** Allocates memory for its values, and for this many bytes of strings. */
   void take(final Memory from, final long bytes, final boolean isEstimate) {
     memory = from;
     estimated = isEstimate;
@@ -53,7 +56,7 @@ final class Column {
     if (bytes > Integer.MAX_VALUE) {
       throw BytesSlot.tooLong(this);
     }
-    // Where nothing can be null too: Arrow Java would make one itself, byte by byte.
+    // Also for non-nullable columns: Arrow Java would create one itself, byte by byte.
     validity = memory.filled(bitBytes(rows), -1);
     if (node.kind.isOffset()) {
       offsets = memory.next((rows + 1) * Integer.BYTES);
@@ -78,7 +81,7 @@ final class Column {
     return estimated;
   }
 
-  /** Where its buffers are: validity, offsets, data; 0 for one that there is not. */
+  /** Addresses of its buffers: validity, offsets, data; 0 for a missing one. */
   long[] addresses() {
     return new long[] {address(validity), address(offsets), address(data)};
   }
@@ -91,7 +94,7 @@ final class Column {
     return Math.max(needed, Math.min(most, before + (before >> 1)));
   }
 
-  /** Makes room for as many values at least, and keeps those that are there. */
+  /** Grows to at least this many values, and keeps the old ones. */
   void grow(final long values) {
     if (values > ROWS_MAX) {
       throw new ColumnsException(
@@ -110,7 +113,7 @@ final class Column {
     rows = more;
   }
 
-  /** Makes room for as many bytes of strings at least; gives for how many. */
+  /** Grows to at least this many bytes of strings; returns the new capacity. */
   long growBytes(final long before, final long needed) {
     if (needed > Integer.MAX_VALUE) {
       throw BytesSlot.tooLong(this);
@@ -120,7 +123,7 @@ final class Column {
     return more;
   }
 
-  /** Clears the bits of the last word that belong to no value. */
+  /** Clears the unused bits of the last word. */
   void cut() {
     if ((rows & 63) != 0) {
       final long place = validity.memoryAddress() + (rows >> 6 << 3);
@@ -128,7 +131,7 @@ final class Column {
     }
   }
 
-  /** What was estimated is known now. */
+  /** Replaces the estimate by the actual count. */
   void trim(final long values, final long bytes) {
     rows = values;
     validity.writerIndex(bitBytes(rows));

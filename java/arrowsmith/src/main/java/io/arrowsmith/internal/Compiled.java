@@ -8,9 +8,9 @@ import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Schema;
 
-/** A class, compiled: what {@code Columns} is a face of. */
+/** A compiled class: the implementation of {@code Columns}. */
 public final class Compiled {
-  /** Rows that one thread makes before it asks for more. */
+  /** Rows that one thread decodes before it takes more. */
   private static final int ROWS_PIECE = 1 << 12;
 
   private final Node root;
@@ -20,7 +20,7 @@ public final class Compiled {
    * Compiles a class.
    *
    * @param type the class
-   * @param lookup what may look into it
+   * @param lookup a lookup with access to it
    */
   public Compiled(final Class<?> type, final MethodHandles.Lookup lookup) {
     this.root = Layouts.compile(type, lookup);
@@ -28,9 +28,9 @@ public final class Compiled {
   }
 
   /**
-   * The columns.
+   * The columns' schema.
    *
-   * @return their schema
+   * @return the schema
    */
   public Schema schema() {
     return schema;
@@ -40,9 +40,9 @@ public final class Compiled {
    * Objects to columns.
    *
    * @param rows the objects
-   * @param threads how many may work
+   * @param threads the most threads that may work
    * @param allocator where new memory comes from
-   * @param into the batch, whose memory is used again where it can be
+   * @param into the batch, whose memory is reused if possible
    */
   public void encode(
       final Object[] rows,
@@ -55,9 +55,9 @@ public final class Compiled {
   /**
    * Columns to objects.
    *
-   * @param from the columns; those of other names are left alone
-   * @param threads how many may work
-   * @return one object for each row
+   * @param from the columns; those of other names are ignored
+   * @param threads the most threads that may work
+   * @return one object per row
    */
   public Object[] decode(final VectorSchemaRoot from, final int threads) {
     Source.refuseUnmakeable(root);

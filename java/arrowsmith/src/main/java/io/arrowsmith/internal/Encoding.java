@@ -14,37 +14,39 @@ import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
 import org.apache.arrow.vector.ipc.message.ArrowRecordBatch;
 
 /**
- * One batch of objects becoming columns.
+ * Encodes one batch of objects to columns.
  *
- * <p>How much memory columns of varying length need is not known before. A look at a few objects says which way is best:
+ * <p>The memory needed by columns of varying length is not known in advance. A sample of objects
+ * selects the method:
  *
  * <ul>
- *   <li>all of them need the same: it is taken for granted that the others do, and every chunk of objects gets its part at once; if
- *       not, the batch is made anew by measuring;
- *   <li>they differ, and one thread works: what they need is estimated, and memory grows;
- *   <li>else threads first measure all chunks, then the memory is taken, then threads fill the parts.
+ *   <li>all of them need the same: the others are expected to need it too, and every chunk of
+ *       objects gets its part immediately; if that fails, the batch is made again by measuring;
+ *   <li>they differ, and one thread works: the size is estimated, and memory grows;
+ *   <li>else threads first measure all chunks, then the memory is allocated, then threads fill the
+ *       parts.
  * </ul>
  *
- * <p>Measuring means to follow every reference twice, which for small objects is most of the work.
+ * <p>Measuring follows every reference twice, which for small objects is most of the work.
  */
 final class Encoding {
-  /** Pieces for each thread, so that uneven ones even out. */
+  /** Chunks per thread, so that uneven ones balance. */
   private static final int CHUNKS_PER_THREAD = 4;
 
-  /** With fewer values than this, threads cost more than they bring. */
+  /** With fewer values than this, threads cost more than they save. */
   private static final long VALUES_PARALLEL_MIN = 1 << 14;
 
-  /** Objects that are looked at first. */
+  /** Size of the sample. */
   private static final int SAMPLE = 32;
 
-  /** With fewer objects than this, measuring all is less work than looking at a few. */
+  /** With fewer objects than this, measuring all costs less than sampling. */
   private static final int ROWS_SAMPLED_MIN = 256;
 
-  /** Rows that are written at a time. */
+  /** Rows written at a time. */
   private static final int BLOCK = 1 << 8;
 
   private enum Way {
-    /** All objects need the same. */
+    /** All objects have the same size. */
     UNIFORM,
     /** Columns grow. */
     ESTIMATED,
@@ -80,8 +82,8 @@ final class Encoding {
    *
    * @param root the class
    * @param rows the objects
-   * @param threads how many may work
-   * @param into the batch, whose memory is used again where it can be
+   * @param threads the most threads that may work
+   * @param into the batch, whose memory is reused if possible
    */
   static void encode(
       final Node root,
@@ -98,7 +100,8 @@ final class Encoding {
           new Encoding(root, rows, way, workers).run(memory, into, sample);
           return;
         } catch (RuntimeException e) {
-          // The others are not like those that were looked at, or there is too little memory for a guess: by measuring it is certain.
+          // The other objects differ from the sample, or there is too little memory for an
+          // estimate: measuring is exact.
         }
       }
     }
@@ -107,7 +110,7 @@ final class Encoding {
     }
   }
 
-  /** What a few objects need. */
+  /** The sizes of the sample. */
   private static final class Sample {
     private final Slot[] first;
     private final Slot[] total;
@@ -185,7 +188,10 @@ final class Encoding {
     }
   }
 
-  /** Instead of measuring: chunks need what the sample had, by the number of their rows; a little more where that is a guess. */
+  /**
+   * Instead of measuring: chunks expect the sample's sizes, scaled by their rows; slightly more for
+   * an estimate.
+   */
   private void expect(final Slot[] sample, final long of, final int guess) {
     for (int chunk = 0; chunk < chunks; chunk++) {
       final long count = first(chunk + 1) - first(chunk);
@@ -234,7 +240,10 @@ final class Encoding {
     }
   }
 
-  /** Reads objects. A list that another thread makes shorter answers with an exception of its own, which means the same. */
+  /**
+   * Reads objects. A list that another thread shortens throws an exception of its own, which is
+   * treated the same.
+   */
   private static void look(final Runnable reading) {
     try {
       reading.run();
@@ -263,7 +272,10 @@ final class Encoding {
     return column;
   }
 
-  /** Takes the memory of a column and those below, and tells the slots their parts; gives the number of values in them. */
+  /**
+   * Allocates the memory of a column and its children, and assigns the slots their parts; returns
+   * the number of values.
+   */
   private long take(final Memory memory, final Column column, final Slot[] slots) {
     long bytes = 0;
     for (final Slot slot : slots) {
@@ -300,7 +312,7 @@ final class Encoding {
     }
   }
 
-  /** Puts spilled bytes in their place, and adds up nulls. */
+  /** Moves spilled bytes into place, and adds up nulls. */
   private static void settle(final Memory memory, final Column column, final Slot[] slots) {
     boolean inPlace = true;
     long bytes = 0;

@@ -13,9 +13,12 @@ import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.util.concurrent.CancellationException;
 
-/** Errors of the native library as exceptions. The struct is {@code ArrowsmithError} of {@code arrowsmith.h}: fields of eight bytes. */
+/**
+ * Errors of the native library as exceptions. The struct is {@code ArrowsmithError} of {@code
+ * arrowsmith.h}: eight-byte fields.
+ */
 final class Failure {
-  // Numbers of fields.
+  // Indices of fields.
   private static final int CLASS = 0;
   private static final int OS_ERROR = 1;
   private static final int RECORD = 2;
@@ -44,7 +47,8 @@ final class Failure {
   }
 
   /**
-   * The exception for an error, which is freed. Options that make no sense are thrown, not returned.
+   * The exception for an error, which is freed. The exception for invalid options is thrown, not
+   * returned.
    *
    * @param error its address
    */
@@ -128,7 +132,7 @@ final class Failure {
     return text(number(field));
   }
 
-  /** A text that ends with a NUL. */
+  /** A NUL-terminated text. */
   static String text(final long address) {
     if (address == 0) {
       return null;

@@ -25,14 +25,16 @@ import org.objectweb.asm.Type;
 /**
  * Writes the {@link Codec} of a class as bytecode, and loads it as a hidden class.
  *
- * <p>Fields are reached through method handles that are constants of the hidden class, which the JIT compiles to plain loads. So the
- * hidden class never names the user's class: it may be private, and its class loader need not know this library. Members are handled in
- * small groups, each a method of its own: the JIT gives up inlining handles in a method that has many, and a call takes ten times as long
- * as a load (64 fields: 1,070 ns in groups of 48, 300 in groups of 16, 48 in groups of 8).
+ * <p>Fields are accessed through method handles that are constants of the hidden class, which the
+ * JIT compiles to plain loads. So the hidden class never names the user's class: it may be private,
+ * and its class loader need not know this library. Members are handled in small groups, one method
+ * per group: the JIT stops inlining handles in a method that has many, and a call takes ten times
+ * as long as a load (64 fields: 1,070 ns in groups of 48, 300 in groups of 16, 48 in groups of 8).
  *
  * <pre>
  * write(rows, from, to, slots):                 for each group of members
- *   load each member's slot, and its address if it is primitive, or where its elements go if it is an array of primitives
+ *   load each member's slot, and its address if it is primitive, or where its elements go if it is
+ *   an array of primitives
  *   for each row: for each member:              primitive: store at address + row * width
  *                                               array:     place = slot.append(array, place, row)
  *                                               object:    slot.append(value)
@@ -52,7 +54,7 @@ final class Generator {
   private static final String MAKE = "(I[L" + SOURCE + ";)Ljava/lang/Object;";
   private static final String FILL = "(Ljava/lang/Object;I[L" + SOURCE + ";)V";
 
-  /** Where the bytecode of constants of the class data is looked up. */
+  /** The class whose bytecode looks up constants of the class data. */
   private static final Handle CLASS_DATA =
       new Handle(
           H_INVOKESTATIC,
@@ -112,7 +114,7 @@ final class Generator {
     return generator.load(path, Map.Entry.class, null, true);
   }
 
-  /** The codec of a class with these fields, which become these columns. */
+  /** The codec of a class with these fields and columns. */
   static Codec codec(
       final String path,
       final Class<?> type,
@@ -129,7 +131,7 @@ final class Generator {
     return generator.load(path, type, cannotMake, type.isRecord());
   }
 
-  /** Loads what is generated; {@code whole} if objects are made by one call. */
+  /** Loads the generated class; {@code whole} if objects are made by one call. */
   private Codec load(
       final String path, final Class<?> type, final String cannotMake, final boolean whole) {
     try {
@@ -149,7 +151,7 @@ final class Generator {
     }
   }
 
-  /** A lookup that sees what a class keeps private. */
+  /** A lookup with access to a class's private members. */
   private static MethodHandles.Lookup inside(
       final String path, final Class<?> type, final MethodHandles.Lookup lookup) {
     try {
@@ -178,7 +180,7 @@ final class Generator {
     }
   }
 
-  /** Adds the handles that make objects; gives the reason if there are none. */
+  /** Adds the handles that construct objects; returns the reason if it cannot. */
   private String makers(
       final Class<?> type, final List<Field> fields, final MethodHandles.Lookup lookup) {
     try {
@@ -373,7 +375,10 @@ final class Generator {
     end(code, RETURN);
   }
 
-  /** The first local variable of a member: its slot, or the address of its values; behind a slot, where elements go. */
+  /**
+   * The first local variable of a member: its slot, or the address of its values; after a slot, the
+   * address of the elements.
+   */
   private static int variable(final int i) {
     return MEMBERS + 3 * i;
   }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.internal;
 
-/** The native library through the Java Native Interface, for JDK 17 to 21. Addresses are numbers; nothing of the heap passes. */
+/**
+ * The native library through the Java Native Interface, for JDK 17 to 21. Addresses are numbers; no
+ * heap objects are passed.
+ */
 final class Jni {
   private Jni() {}
 

@@ -13,7 +13,7 @@ import org.apache.arrow.vector.types.FloatingPointPrecision;
 import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 
-/** What a value becomes in Arrow, and how wide it is there. */
+/** The Arrow type of a value, and its width. */
 enum Kind {
   BOOL(new ArrowType.Bool(), 0, "Z"),
   INT8(new ArrowType.Int(8, true), 1, "B"),
@@ -64,13 +64,13 @@ enum Kind {
           Map.entry(String.class, UTF8),
           Map.entry(byte[].class, BINARY));
 
-  /** The Arrow type; that of a list or struct has its children beside it. */
+  /** The Arrow type; the children of a list or struct are separate. */
   final ArrowType type;
 
-  /** Bytes of a value; 0 of one that is a bit, -1 of one whose length varies. */
+  /** Bytes of a value; 0 for a bit, -1 for varying length. */
   final int width;
 
-  /** The descriptor of the primitive type that it is made of, or null. */
+  /** The descriptor of the underlying primitive type, or null. */
   final String primitive;
 
   Kind(final ArrowType type, final int width, final String primitive) {
@@ -79,7 +79,7 @@ enum Kind {
     this.primitive = primitive;
   }
 
-  /** Whether offsets say where values are. */
+  /** Whether it has offsets. */
   boolean isOffset() {
     return width < 0 && this != STRUCT;
   }
@@ -89,12 +89,12 @@ enum Kind {
     return this == LIST || this == MAP;
   }
 
-  /** Whether values are bytes, as many as they like. */
+  /** Whether values are byte sequences of any length. */
   boolean isText() {
     return this == UTF8 || this == ENUM || this == BINARY;
   }
 
-  /** The kind of a class that is a value of its own, or null. */
+  /** The kind of a class that is a single value, or null. */
   static Kind of(final Class<?> type) {
     return type.isEnum() ? ENUM : KINDS.get(type);
   }

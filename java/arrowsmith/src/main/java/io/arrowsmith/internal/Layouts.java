@@ -19,11 +19,12 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Compiles a class to a tree of columns: fields in the order of their declaration, those of superclasses first. What has no
- * fixed shape, above all a class that contains itself, is refused with the path to it.
+ * Compiles a class to a tree of columns: fields in the order of their declaration, those of
+ * superclasses first. Types without a fixed shape, above all a class that contains itself, are
+ * refused with the path to them.
  */
 public final class Layouts {
-  /** Columns of one class, at most; a class that is used in many places is counted each time. */
+  /** Maximum columns of one class; a class that is used several times is counted each time. */
   private static final int COLUMNS_MAX = 1 << 16;
 
   private final MethodHandles.Lookup lookup;
@@ -35,7 +36,7 @@ public final class Layouts {
     this.lookup = lookup;
   }
 
-  /** What a class compiles to. */
+  /** The result of compiling a class. */
   static Node compile(final Class<?> type, final MethodHandles.Lookup lookup) {
     if (type.isPrimitive()
         || type.isArray()
@@ -81,11 +82,11 @@ public final class Layouts {
     }
     if (Collection.class.isAssignableFrom(type)) {
       throw new ColumnsException(
-          path, "cannot become a column: " + type.getName() + " does not say of what; write List<…>");
+          path, "cannot become a column: " + type.getName() + " has no type argument; write List<…>");
     }
     if (Map.class.isAssignableFrom(type)) {
       throw new ColumnsException(
-          path, "cannot become a column: " + type.getName() + " does not say of what; write Map<…, …>");
+          path, "cannot become a column: " + type.getName() + " has no type arguments; write Map<…, …>");
     }
     return struct(path, name, type);
   }
@@ -148,7 +149,7 @@ public final class Layouts {
     }
     if (type.isInterface() || type == Object.class || type == Number.class || type == Enum.class) {
       throw new ColumnsException(
-          path, "cannot become a column: " + type.getName() + " does not say which fields there are");
+          path, "cannot become a column: " + type.getName() + " has no fixed set of fields");
     }
     if (type.getClassLoader() == null || type.getName().startsWith("java.")) {
       throw new ColumnsException(path, "cannot become a column: " + type.getName());
@@ -159,7 +160,7 @@ public final class Layouts {
     }
   }
 
-  /** The fields that make up a class's objects. */
+  /** The fields of a class's objects. */
   private static List<Field> fields(final String path, final Class<?> type) {
     final List<Field> fields = new ArrayList<>();
     final Class<?> above = type.getSuperclass();

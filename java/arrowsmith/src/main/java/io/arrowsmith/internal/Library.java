@@ -24,15 +24,17 @@ import java.util.Set;
 /**
  * Finds and loads the native library, once.
  *
- * <p>First the file that the system property {@code arrowsmith.library} names; then a library {@code arrowsmith_ffi} in a folder of {@code
- * java.library.path}; then the one in the jar for this platform, which is written to a new folder that only this user may enter, held to
- * its checksum, loaded, and deleted. Windows keeps a loaded file as long as the JVM runs: there a later JVM deletes it.
+ * <p>It tries the file that the system property {@code arrowsmith.library} names; then a library
+ * {@code arrowsmith_ffi} in a folder of {@code java.library.path}; then the one in the jar for this
+ * platform, which is written to a new folder that only this user may enter, verified by its
+ * checksum, loaded, and deleted. Windows keeps a loaded file as long as the JVM runs: there a later
+ * JVM deletes it.
  */
 final class Library {
   private static final String PROPERTY = "arrowsmith.library";
   private static final String NAME = "arrowsmith_ffi";
 
-  /** How the names of folders begin that a library is written to. */
+  /** Prefix of the temporary folders for the library. */
   private static final String FOLDER = "arrowsmith-native-";
 
   private static final Throwable FAILURE = attempt();
@@ -49,7 +51,7 @@ final class Library {
     }
   }
 
-  /** Whether it is there; what can do without it asks first. */
+  /** Whether it is available; for code that can do without it. */
   static boolean isLoaded() {
     return FAILURE == null;
   }
@@ -146,14 +148,17 @@ final class Library {
     }
   }
 
-  /** Deletes what earlier JVMs left: folders that are older than {@code until}, with the file in them. What is in use stays. */
+  /**
+   * Deletes the remains of earlier JVMs: folders older than {@code until}, with their file. Files
+   * in use stay.
+   */
   private static void sweep(final Path within, final String file, final Instant until) {
     try (DirectoryStream<Path> folders = Files.newDirectoryStream(within, FOLDER + "*")) {
       for (final Path folder : folders) {
         sweepOne(folder, file, until);
       }
     } catch (IOException | DirectoryIteratorException e) {
-      // Nobody waits for it: the next JVM tries again.
+      // Best effort: the next JVM tries again.
       return;
     }
   }
@@ -172,12 +177,13 @@ final class Library {
     }
   }
 
-  /** Deletes a file that was made here, now or when the JVM ends. */
+  /** Deletes a file that was created here, now or when the JVM ends. */
   static void discard(final Path path) {
     try {
       Files.deleteIfExists(path);
     } catch (IOException e) {
-      // In use, as a loaded library is on Windows. What the end of the JVM does not take away either, a later one sweeps.
+      // In use, as a loaded library is on Windows. If the end of the JVM does not delete it either,
+      // a later JVM does.
       path.toFile().deleteOnExit();
     }
   }

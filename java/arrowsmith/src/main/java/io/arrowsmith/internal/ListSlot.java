@@ -69,7 +69,7 @@ final class ListSlot extends Slot {
     offsetAt = column.offsets.memoryAddress() + (row + 1) * Integer.BYTES;
   }
 
-  /** Says where the elements of this chunk begin. */
+  /** Sets the start of this chunk's elements. */
   void placeElements(final long first) {
     next = first;
     end = first + element.rows;
@@ -90,7 +90,7 @@ final class ListSlot extends Slot {
           element.append(list.get(i));
         }
       } else {
-        // One look at it: an iterator may give another number of elements than the size says.
+        // A single pass: an iterator may return more or fewer elements than the size.
         final Object[] array = collection(value).toArray();
         take(array.length);
         for (final Object one : array) {
@@ -98,7 +98,7 @@ final class ListSlot extends Slot {
         }
       }
     }
-    // 32 bits hold the number of all elements: the column has no more.
+    // The number of all elements fits 32 bits: the column has no more.
     Mem.putInt(offsetAt, (int) next);
     offsetAt += Integer.BYTES;
   }

@@ -6,13 +6,14 @@ import java.nio.charset.StandardCharsets;
 import sun.misc.Unsafe;
 
 /**
- * Memory outside of the heap, by address, for JDK 17 to 21: with {@code sun.misc.Unsafe}, as Arrow Java does it. From JDK 22 on
- * the class of the same name under {@code META-INF/versions/22} takes its place. Callers check every bound.
+ * Off-heap memory, by address, for JDK 17 to 21: with {@code sun.misc.Unsafe}, as in Arrow Java.
+ * From JDK 22 on the class of the same name under {@code META-INF/versions/22} replaces it. Callers
+ * check every bound.
  */
 final class Mem {
   private static final Unsafe UNSAFE = unsafe();
 
-  /** Longest arrays that are copied word by word. */
+  /** Maximum length of arrays that are copied word by word. */
   private static final long SHORT_BYTES_MAX = 128;
 
   private Mem() {}
@@ -91,7 +92,7 @@ final class Mem {
     UNSAFE.copyMemory(from, to, bytes);
   }
 
-  /** Short arrays by words: a call takes longer than they do. */
+  /** Short arrays by words: a call would take longer. */
   private static void copy(final Object from, final long base, final long bytes, final long to) {
     if (bytes > SHORT_BYTES_MAX) {
       UNSAFE.copyMemory(from, base, null, to, bytes);
@@ -175,7 +176,8 @@ final class Mem {
   /**
    * Writes a text as UTF-8.
    *
-   * @return the address after it, or -1 if it ends after {@code limit}; then nothing was written
+   * @return the address after it, or -1 if it does not fit before {@code limit}; then nothing was
+   * written
    */
   static long putUtf8(final String text, final long at, final long limit) {
     final byte[] bytes = text.getBytes(StandardCharsets.UTF_8);

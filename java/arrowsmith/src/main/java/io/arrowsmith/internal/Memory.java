@@ -11,8 +11,8 @@ import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 
 /**
- * Gives out the buffers of one batch: those of the batch before it, where they are large enough and nobody else holds them, or
- * new ones. Memory that was touched before costs no page faults.
+ * Supplies the buffers of one batch: those of the previous batch, if they are large enough and not
+ * shared, or new ones. Memory that was touched before costs no page faults.
  */
 final class Memory implements AutoCloseable {
   private final BufferAllocator allocator;
@@ -23,7 +23,7 @@ final class Memory implements AutoCloseable {
    * Makes one.
    *
    * @param allocator where new memory comes from
-   * @param before the batch before, or null
+   * @param before the previous batch, or null
    */
   Memory(final BufferAllocator allocator, final VectorSchemaRoot before) {
     this.allocator = allocator;
@@ -42,7 +42,7 @@ final class Memory implements AutoCloseable {
   /**
    * The next buffer, in the order of the fields.
    *
-   * @param bytes how much will be written
+   * @param bytes how many bytes will be written
    */
   ArrowBuf next(final long bytes) {
     final ArrowBuf before = old.poll();
@@ -59,7 +59,7 @@ final class Memory implements AutoCloseable {
     return more(bytes);
   }
 
-  /** A buffer more, which the batch before had none for. */
+  /** One buffer more than the previous batch had. */
   ArrowBuf more(final long bytes) {
     final ArrowBuf buffer = Pooled.buffer(allocator, bytes);
     buffer.writerIndex(bytes);
@@ -67,7 +67,7 @@ final class Memory implements AutoCloseable {
     return buffer;
   }
 
-  /** The next buffer, of equal bytes. */
+  /** The next buffer, filled with one byte value. */
   ArrowBuf filled(final long bytes, final int fill) {
     final ArrowBuf buffer = next(bytes);
     Mem.fill(buffer.memoryAddress(), bytes, (byte) fill);
@@ -75,12 +75,12 @@ final class Memory implements AutoCloseable {
   }
 
   /**
-   * A larger buffer in the place of one that was given out.
+   * Replaces a buffer by a larger one.
    *
-   * @param before the one that is let go
-   * @param keep how much of it is kept
-   * @param bytes how much will be written
-   * @param fill what the new bytes are
+   * @param before the buffer to release
+   * @param keep how many of its bytes to keep
+   * @param bytes how many bytes will be written
+   * @param fill the value of the new bytes
    */
   ArrowBuf grown(final ArrowBuf before, final long keep, final long bytes, final int fill) {
     final ArrowBuf buffer = grown(before, keep, bytes);
@@ -88,7 +88,7 @@ final class Memory implements AutoCloseable {
     return buffer;
   }
 
-  /** As {@link #grown(ArrowBuf, long, long, int)}, with anything in the new bytes. */
+  /** As {@link #grown(ArrowBuf, long, long, int)}, with undefined new bytes. */
   ArrowBuf grown(final ArrowBuf before, final long keep, final long bytes) {
     final ArrowBuf buffer = more(bytes);
     Mem.move(before.memoryAddress(), buffer.memoryAddress(), keep);
@@ -98,7 +98,7 @@ final class Memory implements AutoCloseable {
     return buffer;
   }
 
-  /** Lets go of all of them; whoever keeps them has retained them. */
+  /** Releases all of them; their users have retained them. */
   @Override
   public void close() {
     given.forEach(buffer -> buffer.getReferenceManager().release());

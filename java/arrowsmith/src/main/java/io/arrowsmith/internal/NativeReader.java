@@ -22,11 +22,12 @@ import org.apache.arrow.vector.ipc.ArrowReader;
 import org.apache.arrow.vector.types.pojo.Schema;
 
 /**
- * A reader of the native library as one of Arrow Java: its batches are the library's memory, which goes back when their buffers are released. {@code
- * close} may be called on any thread; it ends a call that waits for a batch.
+ * A reader of the native library as an Arrow Java reader: its batches are the library's memory,
+ * which is freed when their buffers are released. {@code close} may be called on any thread; it
+ * ends a call that waits for a batch.
  */
 public final class NativeReader extends ArrowReader {
-  /** The formats, as the library numbers them. */
+  /** The formats, with the library's numbers. */
   public enum Format {
     /** JSON. */
     JSON,
@@ -58,14 +59,15 @@ public final class NativeReader extends ArrowReader {
   /**
    * Opens inputs.
    *
-   * @param format what they are
+   * @param format the format of the inputs
    * @param allocator accounts for the batches
-   * @param inputs what is read, one after another
-   * @param options what the library is told
-   * @param schema what to decode into, or of Parquet the types of partition columns; may be null
-   * @param onReject gets rejects; may be null
+   * @param inputs the inputs, read one after another
+   * @param options options for the library
+   * @param schema the schema to decode to, or for Parquet the types of partition columns; may be
+   * null
+   * @param onReject receives rejects; may be null
    * @return a reader
-   * @throws IOException as the inputs and the schema give it
+   * @throws IOException for invalid inputs or schema
    */
   public static NativeReader open(
       final Format format,
@@ -108,11 +110,11 @@ public final class NativeReader extends ArrowReader {
   /**
    * Infers the schema of JSON inputs.
    *
-   * @param allocator for what passes between the library and here
-   * @param inputs what is looked at
-   * @param options what the library is told
+   * @param allocator for the exchange with the native library
+   * @param inputs the inputs
+   * @param options options for the library
    * @return the schema
-   * @throws IOException as the inputs give it
+   * @throws IOException for invalid inputs
    */
   public static Schema infer(
       final BufferAllocator allocator, final List<Input> inputs, final Options options)
@@ -150,7 +152,7 @@ public final class NativeReader extends ArrowReader {
 
   @Override
   protected Schema readSchema() throws IOException {
-    // A close on another thread would free the reader under the call.
+    // A close on another thread would free the reader during the call.
     lock.lock();
     try (Request request = new Request(allocator);
         ArrowSchema schema = ArrowSchema.allocateNew(allocator)) {
@@ -202,7 +204,7 @@ public final class NativeReader extends ArrowReader {
     }
   }
 
-  /** Rejects come before the batch that they were left out of, on the same thread. */
+  /** Rejects are delivered before the batch that they are missing from, on the same thread. */
   private void handOver() {
     long reject;
     while (onReject != null && reader != 0 && (reject = Natives.reject(reader)) != 0) {

@@ -2,8 +2,9 @@
 package io.arrowsmith.internal;
 
 /**
- * The functions of the native library, which {@code arrowsmith.h} describes: by the Java Native Interface, for JDK 17 to 21. Addresses are numbers, and
- * whoever calls answers for them.
+ * The functions of the native library, described in {@code arrowsmith.h}: by the Java Native
+ * Interface, for JDK 17 to 21. Addresses are numbers, and callers are responsible for their
+ * validity.
  */
 final class Natives {
   static {
@@ -27,7 +28,7 @@ final class Natives {
     return Jni.inferSchema(sources, sourceCount, options, optionsBytes, out, error);
   }
 
-  /** What is in a Parquet file, as a buffer; 0 is failure. */
+  /** The metadata of a Parquet file, as a buffer; 0 is failure. */
   static long parquetMetadata(final long source, final long pages, final long bytes, final long error) {
     return Jni.parquetMetadata(source, pages, bytes, error);
   }
@@ -57,7 +58,7 @@ final class Natives {
     return Jni.rejects(reader);
   }
 
-  /** Ends the work of another call. */
+  /** Cancels another thread's call. */
   static void cancel(final long reader) {
     Jni.cancel(reader);
   }
@@ -97,12 +98,12 @@ final class Natives {
     return Jni.newStream();
   }
 
-  /** Copies bytes to a stream, and waits while it is full; 0 if nobody reads it any more. */
+  /** Copies bytes to a stream, and waits while it is full; 0 if it has no reader any more. */
   static long writeStream(final long stream, final long bytes, final long count) {
     return Jni.writeStream(stream, bytes, count);
   }
 
-  /** Ends a stream: with the text of an error, or 0. */
+  /** Ends a stream: with the address of an error text, or 0. */
   static void endStream(final long stream, final long error, final long errorBytes) {
     Jni.endStream(stream, error, errorBytes);
   }
@@ -112,7 +113,7 @@ final class Natives {
     Jni.freeStream(stream);
   }
 
-  /** Gives what the pool keeps back to the system. */
+  /** Returns the pool's free memory to the system. */
   static void releaseMemory() {
     Jni.releaseMemory();
   }

@@ -5,9 +5,12 @@ import java.util.List;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
 
-/** One column of a class, with those below it. A tree of them is what a class is compiled to first; it is never changed. */
+/**
+ * One column of a class, with its children. A class is first compiled to a tree of these; they are
+ * immutable.
+ */
 final class Node {
-  /** Where it is, for errors. */
+  /** The path, for errors. */
   final String path;
 
   final String name;
@@ -16,13 +19,16 @@ final class Node {
   /** The Java type; erased. */
   final Class<?> type;
 
-  /** Of a struct its members' columns, of a list that of its elements. */
+  /** For a struct its members' columns, for a list that of its elements. */
   final List<Node> children;
 
-  /** Of a struct how its objects are taken apart and made. */
+  /** For a struct, the codec of its objects. */
   final Codec codec;
 
-  /** Whether it is never null in Arrow, although Java cannot say so: entries of maps and their keys. */
+  /**
+   * Whether it is never null in Arrow, although Java has no such type: entries of maps and their
+   * keys.
+   */
   final boolean required;
 
   Node(
@@ -52,7 +58,7 @@ final class Node {
     this.codec = codec;
   }
 
-  /** The same, never null. */
+  /** The same, but never null. */
   Node required() {
     return new Node(path, name, kind, type, children, codec, true);
   }
@@ -62,7 +68,7 @@ final class Node {
     return type.isPrimitive();
   }
 
-  /** Whether it is an array of a primitive type, which is copied whole. */
+  /** Whether it is an array of a primitive type, which is copied as a block. */
   boolean isPrimitiveList() {
     return kind == Kind.LIST && type.isArray() && type.getComponentType().isPrimitive();
   }
@@ -72,7 +78,7 @@ final class Node {
     return children.get(0);
   }
 
-  /** Whether the objects have to be looked at to know how much memory the column needs. */
+  /** Whether objects must be visited to know how much memory the column needs. */
   boolean isVariable() {
     return kind == Kind.STRUCT
         ? children.stream().anyMatch(Node::isVariable)
@@ -85,7 +91,7 @@ final class Node {
     return new Field(name, fieldType, children.stream().map(Node::field).toList());
   }
 
-  /** The class of the slots that take values of a member, so that calls to it can be inlined. */
+  /** The class of the slots that take a member's values, so that calls to it can be inlined. */
   Class<? extends Slot> slotClass() {
     switch (kind) {
       case STRUCT:
@@ -103,7 +109,7 @@ final class Node {
     }
   }
 
-  /** The type of what its slots take from the fields of a struct: as much of it as generated code needs to know. */
+  /** The parameter type of its slots for fields of a struct: as precise as generated code needs. */
   Class<?> valueType() {
     if (isPrimitive() || isPrimitiveList()) {
       return type;

@@ -5,9 +5,12 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Options of a reader: as the JSON text that the native library takes, which checks it; and what is decided on this side. */
+/**
+ * Options of a reader: as the JSON text for the native library, which validates it; and options of
+ * this side.
+ */
 public final class Options {
-  /** Longest stream that is kept in a file, in bytes. */
+  /** Maximum length of a stream that is kept in a file, in bytes. */
   private static final long STREAM_BYTES_MAX = 16L << 30;
 
   private final Map<String, Object> values = new LinkedHashMap<>();
@@ -20,7 +23,7 @@ public final class Options {
    * Sets an option.
    *
    * @param name its name, as in Python
-   * @param value a text, number, boolean or collection of these; null takes the option away
+   * @param value a text, number, boolean or collection of these; null removes the option
    */
   public void set(final String name, final Object value) {
     if (value == null) {
@@ -31,9 +34,9 @@ public final class Options {
   }
 
   /**
-   * Says how long a stream may be that has to be kept.
+   * Sets the maximum length of a stream that is kept.
    *
-   * @param bytes its length; null gives the default back
+   * @param bytes its length; null restores the default
    * @throws IllegalArgumentException if it is below 0
    */
   public void setStreamBytesMax(final Long bytes) {
@@ -43,13 +46,13 @@ public final class Options {
     streamBytesMax = bytes == null ? STREAM_BYTES_MAX : bytes;
   }
 
-  /** How long a stream may be that has to be kept. */
+  /** The maximum length of a stream that is kept. */
   long streamBytesMax() {
     return streamBytesMax;
   }
 
   /**
-   * All of them but that.
+   * The options for the native library.
    *
    * @return JSON text
    */

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
 
-/** Runs numbered pieces of work on the caller's thread and on those of the common pool. */
+/** Runs numbered tasks on the caller's thread and on those of the common pool. */
 final class Parallel {
   private final IntConsumer work;
   private final int count;
@@ -21,8 +21,8 @@ final class Parallel {
   }
 
   /**
-   * Runs {@code work} with each number below {@code count}, on as many threads at most. What it throws first is thrown here,
-   * after all have ended.
+   * Runs {@code work} with each number below {@code count}, on at most this many threads. Its first
+   * exception is thrown here, after all have ended.
    */
   static void run(final int threads, final int count, final IntConsumer work) {
     final Parallel parallel = new Parallel(count, work);
@@ -53,7 +53,7 @@ final class Parallel {
 
   private void help() {
     synchronized (this) {
-      // The pool may come to it when all is done, and the memory gone.
+      // The pool may start it after everything is done and the memory is freed.
       if (over) {
         return;
       }
@@ -69,7 +69,7 @@ final class Parallel {
     }
   }
 
-  /** Waits for helpers that have begun; those that have not will do nothing. */
+  /** Waits for helpers that have started; the others will return immediately. */
   private synchronized void await() {
     over = true;
     boolean interrupted = false;

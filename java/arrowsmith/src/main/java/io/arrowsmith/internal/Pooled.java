@@ -6,14 +6,14 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.ForeignAllocation;
 
 /**
- * Memory of the native library's pool as Arrow buffers: huge pages that were used before, into which columns are written several times as
- * fast as into fresh memory. The allocator accounts for them as for its own.
+ * Memory of the native library's pool as Arrow buffers: huge pages that were used before, which are
+ * written several times as fast as fresh memory. The allocator accounts for them as for its own.
  */
 final class Pooled extends ForeignAllocation {
-  /** Smaller ones the allocator has at hand itself. */
+  /** The allocator caches smaller ones itself. */
   private static final long BYTES_MIN = 256L << 10;
 
-  /** The pool keeps none that are larger. */
+  /** The pool keeps no larger ones. */
   private static final long BYTES_MAX = 1L << 30;
 
   private final long memory;
@@ -23,7 +23,7 @@ final class Pooled extends ForeignAllocation {
     this.memory = memory;
   }
 
-  /** A buffer; from the pool if there is one, and it is for blocks of this size. */
+  /** A buffer; from the pool if it is available and has blocks of this size. */
   static ArrowBuf buffer(final BufferAllocator allocator, final long bytes) {
     if (bytes < BYTES_MIN || bytes > BYTES_MAX || !Library.isLoaded()) {
       return allocator.buffer(bytes);

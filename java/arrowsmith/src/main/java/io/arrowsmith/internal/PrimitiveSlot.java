@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.internal;
 
-/** Fields of a primitive type. Generated code writes at {@link #at} itself, but for booleans, which are bits. */
+/**
+ * Fields of a primitive type. Generated code writes at {@link #at} itself, except for booleans,
+ * which are bits.
+ */
 final class PrimitiveSlot extends Slot {
   private Bits bits;
 

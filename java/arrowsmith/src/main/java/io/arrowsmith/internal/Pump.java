@@ -8,20 +8,24 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Carries the bytes of a Java stream to the native library, on a thread of its own: as many as the library takes, and a piece ahead. When nobody
- * reads any more it ends with the read that it is in. It never closes the stream.
+ * Carries the bytes of a Java stream to the native library, on a thread of its own: as many as the
+ * library takes, plus one piece ahead. When the reader is closed it ends after the current read. It
+ * never closes the stream.
  */
 final class Pump implements Runnable {
   private static final int PIECE_BYTES = 1 << 16;
 
-  /** The library's end. */
+  /** The native stream. */
   final long stream;
 
   private final InputStream from;
   private int users = 1;
   private volatile Throwable failure;
 
-  /** Makes the library's end, which {@link #release()} frees when the thread has ended too. */
+  /**
+   * Creates the native stream, which is freed after both {@link #release()} and the end of the
+   * thread.
+   */
   Pump(final InputStream from) {
     this.from = from;
     this.stream = Natives.newStream();
@@ -42,12 +46,12 @@ final class Pump implements Runnable {
     }
   }
 
-  /** Ends a thread whose bytes nobody is going to read. */
+  /** Ends a thread whose bytes will not be read. */
   void abandon() {
     Natives.endStream(stream, 0, 0);
   }
 
-  /** Whoever made it, or its thread, needs the library's end no more. */
+  /** Releases one of the two references: the creator's, or the thread's. */
   void release() {
     synchronized (this) {
       users--;
@@ -65,12 +69,12 @@ final class Pump implements Runnable {
       carry(piece);
       Natives.endStream(stream, 0, 0);
     } catch (Throwable e) {
-      // Before the library can say that there is one.
+      // Before the library can report an error.
       failure = e;
       final byte[] why = e.toString().getBytes(StandardCharsets.UTF_8);
       final int length = piece == 0 ? 0 : Math.min(why.length, PIECE_BYTES);
       Mem.copy(why, length, piece);
-      // An address that is not null says that it failed, whatever the length.
+      // A non-null address signals the error, whatever the length.
       Natives.endStream(stream, piece == 0 ? stream : piece, length);
     } finally {
       Natives.freeBuffer(piece);
@@ -93,10 +97,11 @@ final class Pump implements Runnable {
   }
 
   /**
-   * What a reader fails with: what its stream threw, where the library only passes on that it did.
+   * The exception of a reader: that of its stream, if the library only reports that the stream
+   * failed.
    *
    * @param pumps the reader's streams
-   * @param failed what the library said
+   * @param failed the library's exception
    */
   static IOException cause(final List<Pump> pumps, final IOException failed) {
     if (failed.getClass() != IOException.class) {
@@ -105,7 +110,8 @@ final class Pump implements Runnable {
     for (final Pump pump : pumps) {
       final Throwable failure = pump.failure;
       if (failure instanceof IOException exception) {
-        // It says where the stream was read; this says where the batch was asked for.
+        // The stack trace of the stream's exception shows the read; the suppressed one shows the
+        // request of the batch.
         exception.addSuppressed(failed);
         return exception;
       }

@@ -13,8 +13,9 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
 
 /**
- * What a call to the native library is told, in memory outside of the heap: inputs, options, and where the error goes. Bytes of inputs
- * are copied to buffers of the library, which it takes over when it is called; streams are pumped from then on.
+ * The arguments of a native call, in off-heap memory: inputs, options, and the address for the
+ * error. Bytes of inputs are copied to buffers of the library, which it owns from the call on;
+ * streams are pumped from then on.
  */
 final class Request implements AutoCloseable {
   private static final int SOURCE_BYTES = 5 * Long.BYTES;
@@ -113,7 +114,7 @@ final class Request implements AutoCloseable {
     return buffer;
   }
 
-  /** The inputs, with streams read to their ends. */
+  /** The inputs; streams are read to their ends. */
   private List<Input> kept(final List<Input> inputs, final Options said) throws IOException {
     final List<Input> kept = new ArrayList<>();
     try {
@@ -153,7 +154,7 @@ final class Request implements AutoCloseable {
     return buffer;
   }
 
-  /** Says that the call is made, which takes the buffers over, and starts the streams. */
+  /** Marks the call as made, which transfers the buffers, and starts the streams. */
   void made() {
     try {
       pumps.forEach(Pump::start);
@@ -164,12 +165,12 @@ final class Request implements AutoCloseable {
     buffers.clear();
   }
 
-  /** The streams that are carried to the library. */
+  /** The streams that are pumped to the library. */
   List<Pump> pumps() {
     return List.copyOf(pumps);
   }
 
-  /** The files that the reader needs while it is open, and that whoever has it deletes. */
+  /** The files that the reader needs while it is open; their owner deletes them. */
   List<Path> takeFiles() {
     final List<Path> taken = List.copyOf(files);
     files.clear();

@@ -5,47 +5,48 @@ import java.util.ConcurrentModificationException;
 import java.util.function.LongUnaryOperator;
 
 /**
- * Where one thread puts the values of one column for one chunk of rows: first it measures or is told what to expect, then where its part of
- * the column begins, then it appends. Nothing is written outside of that part, even if objects change meanwhile: if more comes than
- * was expected, the column grows where that was only an estimate; else it is an error.
+ * Writes the values of one column for one chunk of rows, on one thread. First it measures the
+ * values or is given the expected size, then it gets the start of its part of the column, then it
+ * appends. It never writes outside of that part, even if objects change meanwhile: if more values
+ * come than expected, an estimated column grows; otherwise that is an error.
  */
 abstract class Slot {
   final Column column;
 
-  /** Values that the chunk has in this column. */
+  /** Number of values of the chunk in this column. */
   long rows;
 
-  /** Bytes that the values are expected to have, of strings and binary values. */
+  /** Expected bytes of the values, for strings and binary values. */
   long bytes;
 
-  /** Address of the next value, where values have one width. */
+  /** Address of the next value, for values of one width. */
   long at;
 
   /** Nulls so far. */
   long nulls;
 
-  /** Values that were appended; not kept by slots of fields that generated code appends to. */
+  /** Values appended; not updated for fields that generated code appends. */
   long done;
 
-  /** Which values are there; null where all are. */
+  /** Which values are non-null; null if all are. */
   Validity validity;
 
   Slot(final Column column) {
     this.column = column;
   }
 
-  /** Adds up what a value needs. Only for columns of varying length. */
+  /** Adds up the memory of a value. Only for columns of varying length. */
   void measure(final Object value) {}
 
   /** Appends a value. */
   abstract void append(Object value);
 
-  /** Slots below, in the order of the column's children. */
+  /** Child slots, in the order of the column's children. */
   Slot[] children() {
     return Column.NO_SLOTS;
   }
 
-  /** What was measured is passed on to the slots below. */
+  /** Passes the measured sizes on to the child slots. */
   void settle() {
     for (final Slot child : children()) {
       child.rows = rows;
@@ -54,10 +55,10 @@ abstract class Slot {
   }
 
   /**
-   * Instead of measuring: expects what others had.
+   * Instead of measuring: expects the sizes of a sample.
    *
    * @param count values of this column
-   * @param other what a sample had
+   * @param other the sample's sizes
    * @param scale from the sample to this chunk
    */
   final void expect(final long count, final Slot other, final LongUnaryOperator scale) {
@@ -72,7 +73,7 @@ abstract class Slot {
     }
   }
 
-  /** Whether others had as much, all the way down. */
+  /** Whether another slot had the same sizes, recursively. */
   final boolean isLike(final Slot other) {
     final Slot[] children = children();
     final Slot[] others = other.children();
@@ -83,7 +84,7 @@ abstract class Slot {
     return like;
   }
 
-  /** Adds what others had. */
+  /** Adds another slot's sizes. */
   final void add(final Slot other) {
     rows += other.rows;
     bytes += other.bytes;
@@ -95,10 +96,10 @@ abstract class Slot {
   }
 
   /**
-   * Says where the chunk's part of the column begins.
+   * Sets the start of the chunk's part of the column.
    *
    * @param row its first value
-   * @param offset its first byte, of strings and binary values
+   * @param offset its first byte, for strings and binary values
    */
   void place(final long row, final long offset) {
     if (!column.node.isPrimitive()) {
@@ -109,7 +110,7 @@ abstract class Slot {
     }
   }
 
-  /** Makes room for as many values of a column that was estimated; gives how many fit. */
+  /** Grows an estimated column to this many values; returns the new capacity. */
   final long reserve(final long values) {
     if (values > column.rows) {
       final long[] before = column.addresses();
@@ -125,7 +126,7 @@ abstract class Slot {
     return column.rows;
   }
 
-  /** The buffers lie elsewhere now. */
+  /** The buffers were moved. */
   void moved(final long validityBy, final long offsetsBy, final long dataBy) {
     if (validity != null) {
       validity.move(validityBy);
@@ -133,7 +134,7 @@ abstract class Slot {
     at += dataBy;
   }
 
-  /** How many values there are is known now. */
+  /** The number of values is now known. */
   final void expectNoMore(final long count) {
     rows = count;
     if (column.node.kind == Kind.STRUCT) {
@@ -143,7 +144,7 @@ abstract class Slot {
     }
   }
 
-  /** Writes out what is held back, once everything was appended, and checks that it is all. */
+  /** Writes out buffered data, after everything was appended, and checks that it is complete. */
   void finish() {
     for (final Slot child : children()) {
       child.finish();

@@ -24,8 +24,9 @@ import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 
 /**
- * The values of one column, as Java has them. Columns may come from anywhere, so every offset is held to the memory there is; the
- * memory itself is only held to the number of values once.
+ * The values of one column, as Java values. Columns may come from any source, so every offset is
+ * checked against the available memory; the memory itself is checked against the number of values
+ * once.
  */
 final class Source {
   private static final long NANOS = 1_000_000_000L;
@@ -74,7 +75,7 @@ final class Source {
   /**
    * The values of a column.
    *
-   * @param vector the column, whose type has to be the node's
+   * @param vector the column, whose type must be the node's
    */
   static Source of(final Node node, final FieldVector vector) {
     final ArrowType found = vector.getField().getType();
@@ -89,7 +90,7 @@ final class Source {
   private static Source[] below(final Node node, final FieldVector vector) {
     final List<FieldVector> vectors = vector.getChildrenFromFields();
     if (node.type == Map.Entry.class) {
-      // Whoever writes maps may call keys and values as they like.
+      // Writers of maps may choose the names of keys and values.
       if (vectors.size() != 2) {
         throw new ColumnsException(node.path, "entries of a map with " + vectors.size() + " members");
       }
@@ -128,7 +129,7 @@ final class Source {
     return constants;
   }
 
-  /** Refuses a column that is shorter than what it is part of. */
+  /** Refuses a column that is shorter than its parent. */
   void refuseFewer(final int count) {
     if (rows < count) {
       throw new ColumnsException(node.path, rows + " values, where there are " + count + " rows");
@@ -237,7 +238,7 @@ final class Source {
     return constant;
   }
 
-  /** The first value of a row; the one after its last is that of the row after it. */
+  /** The first value of a row; the end is the first value of the next row. */
   private int start(final int row, final long limit) {
     final int start = Mem.getInt(offsets + ((long) row << 2));
     final int end = Mem.getInt(offsets + ((long) row + 1 << 2));
@@ -362,7 +363,7 @@ final class Source {
     }
   }
 
-  /** Why objects of a class below cannot be made, or null. */
+  /** Why objects of a nested class cannot be constructed, or null. */
   static void refuseUnmakeable(final Node node) {
     if (node.codec != null && node.codec.cannotMake != null) {
       throw new ColumnsException(

@@ -8,8 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * What is left of a stream that can only be read from its end, as a Parquet file is: a few bytes in memory, more in a file that only its
- * owner may read, and no more than was allowed.
+ * A stream whose format must be read from its end, as a Parquet file: small ones in memory, larger
+ * ones in a file that only its owner may read, up to a limit.
  */
 final class Spill {
   /** Streams up to this length stay in memory. */
@@ -17,10 +17,10 @@ final class Spill {
 
   private static final int PIECE_BYTES = 1 << 16;
 
-  /** All of it, if that is short; else null. */
+  /** The content, if it is short; else null. */
   final byte[] bytes;
 
-  /** Where it is, if it is long; whoever has this deletes it. Else null. */
+  /** The file, if it is long; the owner of this object deletes it. Else null. */
   final Path file;
 
   private Spill(final byte[] bytes, final Path file) {
@@ -31,9 +31,9 @@ final class Spill {
   /**
    * Reads a stream to its end.
    *
-   * @param stream what is read; it is not closed
-   * @param bytesMax how long it may be
-   * @throws IOException as the stream and the file give it, or if the stream is longer
+   * @param stream the stream; it is not closed
+   * @param bytesMax its maximum length
+   * @throws IOException from the stream or the file, or if the stream is longer
    */
   static Spill of(final InputStream stream, final long bytesMax) throws IOException {
     final byte[] head = stream.readNBytes((int) Math.min(bytesMax, MEMORY_BYTES_MAX) + 1);

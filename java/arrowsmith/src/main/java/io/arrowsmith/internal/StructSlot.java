@@ -3,9 +3,10 @@ package io.arrowsmith.internal;
 
 import java.util.Arrays;
 
-/** Objects that become structs. They are gathered, so that one call takes many apart. */
+/** Objects that become structs. They are collected, so that one call writes many. */
 final class StructSlot extends Slot {
-  /** Objects in a block: their memory stays in the nearest caches while every member is written. */
+  /** Objects in a block: their memory stays in the L1 and L2 caches while every member is written.
+ */
   private static final int BLOCK = 256;
 
   private final Codec codec;

@@ -2,8 +2,9 @@
 package io.arrowsmith.internal;
 
 /**
- * One thread's part of a bit map that says which values are there. All bits are set before; those of nulls are cleared, so that
- * values cost nothing. Words that lie in two threads' parts are changed under a lock.
+ * One thread's part of a validity bitmap. All bits are set initially; those of nulls are cleared,
+ * so that non-null values cost nothing. Words shared by two threads' parts are changed under a
+ * lock.
  */
 final class Validity {
   private final Object lock;
@@ -34,7 +35,7 @@ final class Validity {
     }
   }
 
-  /** The map lies elsewhere now. */
+  /** The bitmap was moved. */
   void move(final long by) {
     address += by;
   }

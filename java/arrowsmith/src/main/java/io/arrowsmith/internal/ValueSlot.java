@@ -10,7 +10,7 @@ import java.time.LocalTime;
 import java.time.ZoneOffset;
 import java.util.UUID;
 
-/** Objects that are one value of one width: boxed primitives, dates and times, UUIDs. */
+/** Objects that are one value of fixed width: boxed primitives, dates and times, UUIDs. */
 final class ValueSlot extends Slot {
   private static final long NANOS = 1_000_000_000L;
 
@@ -89,7 +89,7 @@ final class ValueSlot extends Slot {
     }
   }
 
-  /** Nanoseconds; exact at the lower end too, where the seconds alone do not fit. */
+  /** Nanoseconds; exact at the lower end too, where the seconds alone overflow. */
   private static long nanos(final long seconds, final int nano) {
     if (seconds < 0 && nano > 0) {
       return Math.addExact(Math.multiplyExact(seconds + 1, NANOS), nano - NANOS);

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the public classes stand on: code generation, memory, the native library. No interface of the library; it may change. */
+/**
+ * The implementation of the public classes: code generation, memory, the native library. Not part
+ * of the API; it may change.
+ */
 package io.arrowsmith.internal;

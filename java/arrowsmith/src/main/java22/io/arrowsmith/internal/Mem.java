@@ -6,16 +6,17 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Memory outside of the heap, by address, for JDK 22 and newer: with the Foreign Function &amp; Memory API. Callers check every
- * bound; the segment is all of memory, because columns are given as addresses.
+ * Off-heap memory, by address, for JDK 22 and newer: with the Foreign Function &amp; Memory API.
+ * Callers check every bound; the segment covers all of memory, because columns are given as
+ * addresses.
  */
 final class Mem {
   private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
-  /** A word in which every byte has its highest bit, which no ASCII character has. */
+  /** A word in which every byte has its highest bit set, as no ASCII character has. */
   private static final long NOT_ASCII = 0x8080808080808080L;
 
-  /** Longest arrays that are copied word by word. */
+  /** Maximum length of arrays that are copied word by word. */
   private static final int SHORT_BYTES_MAX = 128;
 
   private Mem() {}
@@ -84,7 +85,7 @@ final class Mem {
     MemorySegment.copy(ALL, from, ALL, to, bytes);
   }
 
-  /** Short arrays by words: a call takes longer than they do. */
+  /** Short arrays by words: a call would take longer. */
   private static void words(final MemorySegment from, final long bytes, final long to) {
     long at = 0;
     for (; at + 32 <= bytes; at += 32) {
@@ -188,10 +189,12 @@ final class Mem {
   /**
    * Writes a text as UTF-8.
    *
-   * <p>The JDK copies a string of bytes that are all ASCII from where it lies; it does not say how many bytes it wrote, but if
-   * there is no byte above ASCII among the first as many as there are characters, then that is how many.
+   * <p>The JDK copies a string whose bytes are all ASCII directly; it does not return how many
+   * bytes it wrote, but if the first bytes, as many as there are characters, are all ASCII, then
+   * that is the number.
    *
-   * @return the address after it, or -1 if it ends after {@code limit}; then nothing was written
+   * @return the address after it, or -1 if it does not fit before {@code limit}; then nothing was
+   * written
    */
   static long putUtf8(final String text, final long at, final long limit) {
     final int length = text.length();

@@ -11,8 +11,9 @@ import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 
 /**
- * The functions of the native library, which {@code arrowsmith.h} describes: by the Foreign Function &amp; Memory API, for JDK 22 and newer. Addresses are numbers, and
- * whoever calls answers for them.
+ * The functions of the native library, described in {@code arrowsmith.h}: by the Foreign Function
+ * &amp; Memory API, for JDK 22 and newer. Addresses are numbers, and callers are responsible for
+ * their validity.
  */
 final class Natives {
   static {
@@ -96,7 +97,7 @@ final class Natives {
     }
   }
 
-  /** What is in a Parquet file, as a buffer; 0 is failure. */
+  /** The metadata of a Parquet file, as a buffer; 0 is failure. */
   static long parquetMetadata(final long source, final long pages, final long bytes, final long error) {
     try {
       return (long) PARQUET_METADATA.invokeExact(source, pages, bytes, error);
@@ -150,7 +151,7 @@ final class Natives {
     }
   }
 
-  /** Ends the work of another call. */
+  /** Cancels another thread's call. */
   static void cancel(final long reader) {
     try {
       CANCEL.invokeExact(reader);
@@ -222,7 +223,7 @@ final class Natives {
     }
   }
 
-  /** Copies bytes to a stream, and waits while it is full; 0 if nobody reads it any more. */
+  /** Copies bytes to a stream, and waits while it is full; 0 if it has no reader any more. */
   static long writeStream(final long stream, final long bytes, final long count) {
     try {
       return (long) WRITE_STREAM.invokeExact(stream, bytes, count);
@@ -231,7 +232,7 @@ final class Natives {
     }
   }
 
-  /** Ends a stream: with the text of an error, or 0. */
+  /** Ends a stream: with the address of an error text, or 0. */
   static void endStream(final long stream, final long error, final long errorBytes) {
     try {
       END_STREAM.invokeExact(stream, error, errorBytes);
@@ -249,7 +250,7 @@ final class Natives {
     }
   }
 
-  /** Gives what the pool keeps back to the system. */
+  /** Returns the pool's free memory to the system. */
   static void releaseMemory() {
     try {
       RELEASE_MEMORY.invokeExact();
