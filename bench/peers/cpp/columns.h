@@ -2,9 +2,9 @@
 // Arrow-layout columns that a simdjson On-Demand loop fills: the building blocks of this peer.
 //
 // A schema is a type (`Struct<Field<"voltage", List<UInt>>>`), so the compiler sees one schema and
-// emits what one would write by hand for it: no virtual call, no look-up by type. Buffers are
+// emits the equivalent of hand-written code: no virtual call, no look-up by type. Buffers are
 // reserved once, stay warm and are reused by every run, which favours this peer: it never waits for
-// a fresh page. It stands beside Arrowsmith in the benchmarks and is no part of the product.
+// a fresh page. It is part of the benchmarks, not of the product.
 #pragma once
 #include <sys/mman.h>
 
@@ -76,7 +76,7 @@ class Bits {
   size_t size_ = 0;
 };
 
-// What all engines report of a column, so that their results can be compared.
+// The totals that all engines report of a column, for comparison.
 struct Totals {
   enum Kind { kSum, kFloat, kBytes };
   std::string path;
@@ -185,7 +185,7 @@ class Str {
   size_t nulls_ = 0;
 };
 
-// The digits [from, from + count) of a text; -1 where one is no digit.
+// The digits [from, from + count) of a text; -1 if one is not a digit.
 inline int64_t digits(std::string_view text, size_t from, size_t count) {
   int64_t value = 0;
   for (size_t i = from; i < from + count; i++) {
@@ -367,7 +367,7 @@ struct Name {
     for (size_t i = 0; i < N; i++) text[i] = from[i];
   }
   constexpr std::string_view view() const { return {text, N - 1}; }
-  // The name with its closing quote, as it stands in the text.
+  // The name with its closing quote, as in the text.
   constexpr std::array<char, N> quoted() const {
     std::array<char, N> result{};
     for (size_t i = 0; i + 1 < N; i++) result[i] = text[i];
@@ -390,12 +390,12 @@ struct Field {
 template <class Column>
 concept Optional = Column::kOptional;
 
-// How the keys of an object are looked for.
+// How the keys of an object are looked up.
 enum class Order {
-  // Ask for each field of the schema in turn. A missing field would cost the rest of the object, so
-  // this is an error; it is for data whose keys are all there, in one order.
+  // Look up each field of the schema in turn. A missing field would consume the rest of the object,
+  // so it is an error; for data whose keys are all present, in one order.
   kKnown,
-  // Walk over what is there, expecting the order of the schema, but relying on nothing.
+  // Iterate over the keys present, expecting the order of the schema, but not relying on it.
   kAny,
 };
 inline thread_local Order g_order = Order::kAny;
@@ -455,12 +455,12 @@ class Struct {
     bool more = load();
     while (more) {
       const uint64_t before = seen;
-      // The expected order: one comparison a key, and straight on to the next field.
+      // The expected order: one comparison per key, then directly on to the next field.
       ((more && std::get<I>(fields_).is(key)
             ? (take<I>(parser, field, seen), ++at, more = load(), void())
             : void()),
        ...);
-      // No field has this key, or all that could have followed came before: a key to skip.
+      // No field has this key, or all later candidates came before: a key to skip.
       if (more && seen == before) {
         ++at;
         more = load();

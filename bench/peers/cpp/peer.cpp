@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hand-written peer: a simdjson On-Demand loop for each schema of the benchmark.
 //
-// peer --shape NAME --input FILE --threads N. It reads the file, says that it is ready, and for every
-// line `run` on its standard input converts the text once and reports the time and the totals of the
-// result. Of the two ways to look for keys it uses the faster one, found by trying both first.
+// peer --shape NAME --input FILE --threads N. It reads the file, reports that it is ready, and for
+// every line `run` on its standard input converts the text once and reports the time and the totals
+// of the result. Of the two ways to look up keys it uses the faster one, found by trying both
+// first.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -58,7 +59,7 @@ struct Worker {
     columns->clear();
     rows = 0;
 #ifdef SIMDJSON_THREADS_ENABLED
-    // Otherwise a thread of its own looks for structure ahead of this one: one thread means one.
+    // Otherwise a thread of its own indexes structure ahead of this one: one thread means one.
     parser.threaded = false;
 #endif
     od::document_stream documents;

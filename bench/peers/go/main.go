@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redpanda Connect with the parts that the benchmark needs, put together as its documentation says.
+// Redpanda Connect with the components that the benchmark needs, assembled as its documentation
+// describes.
 package main
 
 import (

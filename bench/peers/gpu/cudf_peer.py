@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuDF as a peer of `bench gpu`: FORMAT FILE ROUNDS in; the number of rows, then the seconds of each round out.
+"""cuDF as a peer of `bench gpu`: FORMAT FILE ROUNDS in; the number of rows, then the seconds of
+each round out.
 
-It reads a file into the device's memory. It never compares values: the suite compares the number of rows."""
+It reads a file into the device's memory. It never compares values: the suite compares the number of
+rows."""
 
 import sys
 import time

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON text into Arrow Java's vectors, in one JVM, in turns: Arrowsmith's reader, and Jackson into plain objects whose values are
-// set one by one. Arguments: file, threads, rounds, rounds before those. Prints one JSON object a line.
+// JSON text into Arrow Java's vectors, in one JVM, in rotation: Arrowsmith's reader, and Jackson
+// into plain objects whose values are set one by one. Arguments: file, threads, rounds, warm-up
+// rounds. Prints one JSON object per line.
 
 import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -39,7 +40,7 @@ public final class JsonPeer {
 
     private JsonPeer() {}
 
-    /** What Jackson makes of a record. */
+    /** Jackson's object for a record. */
     public static final class Trip {
         public String timestamp;
         public long timezone;
@@ -54,7 +55,7 @@ public final class JsonPeer {
         public long[] large_speed_var;
     }
 
-    /** Rows, and the sum of all integers in them where it is asked for. */
+    /** Rows, and on request the sum of all integers in them. */
     private record Read(long rows, long sum) {}
 
     private interface Way {
@@ -115,7 +116,7 @@ public final class JsonPeer {
             int from = 0;
             for (int thread = 1; thread <= threads; thread++) {
                 int to = (int) ((long) text.length * thread / threads);
-                // A part ends with a line.
+                // A part ends at a line end.
                 while (to < text.length && text[to - 1] != '\n') {
                     to++;
                 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark's own JSON reader: rows of a file, as `JsonPeer.java` reads it. Arguments: file, threads, rounds, rounds before those.
+"""Spark's own JSON reader: rows of a file, as `JsonPeer.java` reads it. Arguments: file, threads,
+rounds, warm-up rounds.
 
-Prints one JSON object. The schema is given, so that Spark reads once; rows go to a sink that takes and forgets them.
+Prints one JSON object. The schema is given, so that Spark reads once; rows go to a sink that
+discards them.
 """
 
 import json
@@ -19,7 +21,7 @@ SCHEMA = (
 
 
 def main() -> None:
-    """Reads again and again."""
+    """Reads repeatedly."""
     file, threads, rounds, before = sys.argv[1], *map(int, sys.argv[2:5])
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     session = (

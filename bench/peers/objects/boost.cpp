@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boost.Serialization: binary archive without header, polymorphic pointers, as its tutorial has them.
+// Boost.Serialization: binary archive without header, polymorphic pointers, as in its tutorial.
 #include <boost/archive/binary_iarchive.hpp>
 #include <boost/archive/binary_oarchive.hpp>
 #include <boost/serialization/base_object.hpp>

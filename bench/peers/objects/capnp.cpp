@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cap'n Proto: read in place; a pointer is checked when it is followed, so that decoding alone looks at the root only.
+// Cap'n Proto: read in place; a pointer is checked when it is followed, so decoding alone checks
+// only the root.
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 
@@ -42,7 +43,7 @@ struct CapnProto : bench::Loops<CapnProto> {
     std::size_t bytes() const override { return words.asBytes().size(); }
     bool make() {
         capnp::ReaderOptions options;
-        // The tree is a deep one.
+        // The tree is deep.
         options.nestingLimit = 100000;
         reader.emplace(words.asPtr(), options);
         root = reader->getRoot<with_capnp::Node>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cereal: binary archive, polymorphic unique pointers, as its documentation has them.
+// cereal: binary archive, polymorphic unique pointers, as in its documentation.
 #include <cereal/archives/binary.hpp>
 #include <cereal/types/base_class.hpp>
 #include <cereal/types/memory.hpp>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every contestant of `arrowsmith bench objects` does: the paper's tree (Fig. 18) out of bytes, many times.
+// The interface of every contestant of `arrowsmith bench objects`: decodes the paper's tree (Fig.
+// 18) from bytes, many times.
 //
-// The tree has n operations, a chain: each has a literal on its left, the next on its right, and the last a literal there too.
-// A contestant encodes it once in its own format, untimed. Timed is what a server does with a message: make of its bytes
-// what its users work with, and get rid of that again before the next message comes. A file is one contestant; which of them compile
-// here decides who takes part.
+// The tree has n operations, a chain: each has a literal on its left, the next on its right, and
+// the last a literal there too. A contestant encodes it once in its own format, untimed. Timed is a
+// server's work for a message: decode its bytes to the form that its users work with, and release
+// that before the next message. A file is one contestant; those that compile here take part.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +18,14 @@ namespace bench {
 struct Codec {
     virtual ~Codec() = default;
     virtual const char *name() const = 0;
-    // What the reader gives: "objects" of the user's classes, "messages" of generated ones, "views" into the bytes, "bytes".
+    // The reader's result: "objects" of the user's classes, "messages" of generated ones, "views"
+    // into the bytes, "bytes".
     virtual const char *yields() const = 0;
     virtual void encode(int operations) = 0;
     virtual std::size_t bytes() const = 0;
-    // Decodes and releases so often; whether all went well.
+    // Decodes and releases this many times; returns whether all succeeded.
     virtual bool decode(unsigned times) = 0;
-    // The same, and walks the tree in between: the sum of its values, as `evaluate()` has it.
+    // The same, and walks the tree in between: the sum of its values, as computed by `evaluate()`.
     virtual bool use(unsigned times, int &value) = 0;
 };
 
@@ -34,7 +36,7 @@ template <class T> struct Loops : Codec {
         bool good = true;
         for (unsigned i = 0; i < times; i++) {
             good &= self.make();
-            // What was made is held to be used.
+            // Prevents the result from being optimized away.
             asm volatile("" : : "r"(&self) : "memory");
             self.release();
         }
@@ -61,8 +63,8 @@ template <class T> struct Enter {
     Enter() { codecs().push_back(std::make_unique<T>()); }
 };
 
-// The values of the chain: literal i, operation i, the last literal; and what it evaluates to. The numbers of the
-// operations are those of the paper: 0 adds, 1 subtracts.
+// The values of the chain: literal i, operation i, the last literal; and its value. The numbers of
+// the operations are those of the paper: 0 adds, 1 subtracts.
 inline int literal(int index) { return index * 7 + 1; }
 inline int operation(int index) { return index % 2; }
 inline int apply(int type, int left, int right) { return type == 0 ? left + right : left - right; }

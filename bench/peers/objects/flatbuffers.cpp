@@ -33,7 +33,7 @@ struct FlatBuffers : bench::Loops<FlatBuffers> {
     }
     std::size_t bytes() const override { return buffer.size(); }
     bool make() {
-        // The tree is a deep one.
+        // The tree is deep.
         flatbuffers::Verifier verifier(buffer.data(), buffer.size(), 100000, 1000000);
         if (!with_flatbuffers::VerifyNodeBuffer(verifier)) return false;
         root = with_flatbuffers::GetNode(buffer.data());

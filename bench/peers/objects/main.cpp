@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the contestants that were linked: `run ROUNDS MILLISECONDS N...`. All take turns in one process, round by round; a line of
-// JSON for each contestant and size says the nanoseconds per message of every round. A wrong value makes `valid` false.
+// Times the linked contestants: `run ROUNDS MILLISECONDS N...`. All take turns in one process,
+// round by round; prints a line of JSON for each contestant and size with the nanoseconds per
+// message of every round. A wrong value makes `valid` false.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// Nanoseconds per message over about so long.
+// Nanoseconds per message, measured for approximately this long.
 double time(bench::Codec &codec, bool use, double span_s, unsigned &times) {
     for (;;) {
         const auto begin = Clock::now();

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round trips of messages between two network namespaces, as in the paper's Table 5 and Figs. 14 to 19.
+// Round trips of messages between two network namespaces, as in the paper's Table 5 and Figs. 14 to
+// 19.
 //
-//   net serve raw|udp|tcp reflect|paper|arrowsmith    on interface `as0` or on port 7411 of all addresses; until killed
-//   net ping raw|udp|tcp reflect BYTES IN_FLIGHT COUNT ADDRESS      a round is so many messages out and all of them back
-//   net ping udp|tcp objects OPERATIONS 1 COUNT ADDRESS             the tree of so many operations out, its value back
+//   net serve raw|udp|tcp reflect|paper|arrowsmith
+//       on interface `as0` or on port 7411 of all addresses; until killed
+//   net ping raw|udp|tcp reflect BYTES IN_FLIGHT COUNT ADDRESS
+//       a round sends IN_FLIGHT messages and gets all of them back
+//   net ping udp|tcp objects OPERATIONS 1 COUNT ADDRESS
+//       sends the tree of OPERATIONS operations, gets its value back
 //
-// `ping` prints one line of JSON: the percentiles 0 to 100 of the rounds' times in microseconds, and whether all came back right.
+// `ping` prints one line of JSON: the percentiles 0 to 100 of the rounds' times in microseconds,
+// and whether all came back right.
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
@@ -38,7 +43,7 @@ constexpr std::size_t capacity = 1 << 16;
     std::exit(1);
 }
 
-// What a server does with a message; its answer replaces it.
+// The server's action on a message; its answer replaces it.
 struct Work {
     std::string kind;
     void *region = std::aligned_alloc(64, capacity);
@@ -126,7 +131,7 @@ bool receive_all(int fd, std::uint8_t *data, std::size_t bytes) {
     return true;
 }
 
-// A message over TCP has its length before it: 4 bytes.
+// A message over TCP is preceded by its length: 4 bytes.
 void send_message(int fd, std::vector<std::uint8_t> &buffer, const std::uint8_t *data, std::size_t bytes) {
     buffer.resize(4 + bytes);
     const auto length = static_cast<std::uint32_t>(bytes);
@@ -167,7 +172,7 @@ void serve_tcp(Work &work) {
     }
 }
 
-// One side of a conversation: messages out, answers back.
+// One side of a conversation: sends messages, receives answers.
 struct Line {
     std::string kind;
     int fd = -1;
@@ -178,7 +183,7 @@ struct Line {
         if (kind == "raw") {
             fd = raw_socket(link);
             buffer.assign(header_bytes, 0xff);
-            // To everybody on the line, of whom there is one.
+            // Broadcast on the link, which has only one other end.
             ifreq request{};
             std::strcpy(request.ifr_name, "as0");
             if (ioctl(fd, SIOCGIFHWADDR, &request) != 0) fail("ioctl");

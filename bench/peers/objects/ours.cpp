@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader that `arrowsmith objects generate` made for the classes (namespace `expr`), and what no reader can be faster than: a
-// copy of the objects.
+// The reader that `arrowsmith objects generate` made for the classes (namespace `expr`), and the
+// lower bound for any reader: a copy of the objects.
 #include <cstdlib>
 #include <cstring>
 
@@ -40,7 +40,7 @@ struct Copy : bench::Loops<Copy> {
     void encode(int operations) override {
         const std::vector<std::uint8_t> message = bench::message(operations);
         size = 32 * static_cast<std::size_t>(2 * operations + 1);
-        // Pointers are made for where the copy will lie.
+        // Pointers are made for the address of the copy.
         const auto address = reinterpret_cast<std::uintptr_t>(to.memory);
         if (!expr::read(message.data(), message.size(), {from.memory, capacity, address}, root).ok()) std::abort();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's software and its place among the contestants.
+// The paper's software as a contestant.
 #include "paper.hpp"
 
 #include "codec.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The software of the paper (Sect. 5.1), written anew from its text: a virtual `read` per class, `dynamic_cast` for each
-// reference, one allocation per object. It trusts its input, as the paper's does.
+// The software of the paper (Sect. 5.1), rewritten from its text: a virtual `read` per class,
+// `dynamic_cast` for each reference, one allocation per object. It trusts its input, as the paper's
+// does.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocol Buffers: messages on an arena whose first block is reused, the fastest way that its documentation has.
+// Protocol Buffers: messages on an arena whose first block is reused, the fastest way in its
+// documentation.
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
@@ -48,7 +49,7 @@ struct Protobuf : bench::Loops<Protobuf> {
         arena.emplace(options);
         root = google::protobuf::Arena::CreateMessage<with_protobuf::Node>(&*arena);
         google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t *>(text.data()), static_cast<int>(text.size()));
-        // The tree is a deep one.
+        // The tree is deep.
         in.SetRecursionLimit(10000);
         return root->ParseFromCodedStream(&in);
     }

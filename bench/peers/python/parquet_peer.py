@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python peers of `arrowsmith bench parquet`: pyarrow, polars and DuckDB.
 
-parquet_peer.py --engine E --input FILE --threads N says that it is ready, and reads the file once for
-every line `run` on its standard input. Opening the file belongs to each reading, but for the engines
-that read from memory. Summing up the result is not timed.
+parquet_peer.py --engine E --input FILE --threads N reports that it is ready, and reads the file
+once for every line `run` on its standard input. Opening the file belongs to each reading, except
+for engines that read from memory. Summing the result is not timed.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def main():
         peak = peak_rss_mb()
         rows = result.num_rows if hasattr(result, "num_rows") else result.height
         check = {}
-        # Looked at once: the readings after the first are of the same file.
+        # Checked once: all readings are of the same file.
         if engine.looked_at is None:
             table = engine.table(result)
             for field, column in zip(table.schema, table.columns):
@@ -74,7 +74,7 @@ class PyArrow:
         self.prepare()
 
     def prepare(self):
-        """What is done once and not timed."""
+        """Untimed preparation."""
 
     def source(self):
         return {"source": self.path, "memory_map": True}
@@ -123,7 +123,7 @@ class PyArrowDictionary(PyArrow):
 
 
 class Polars:
-    """read_parquet. It gives strings as views."""
+    """read_parquet. It returns strings as views."""
 
     looked_at = None
 

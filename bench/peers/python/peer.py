@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python peers of `arrowsmith bench json`: pyarrow, polars and DuckDB.
 
-peer.py --engine E --shape S --schema FILE --input FILE --threads N loads the input, says that it is
-ready, and converts it once for every line `run` on its standard input. Every engine is given the
-schema; what it cannot read as asked is converted from text by its own functions, inside the timed
-part, as its user would have to. Summing up the result is not timed.
+peer.py --engine E --shape S --schema FILE --input FILE --threads N loads the input, reports that it
+is ready, and converts it once for every line `run` on its standard input. Every engine is given the
+schema; types that it cannot read directly are converted from text by its own functions, inside the
+timed part, as its user would have to. Summing the result is not timed.
 """
 
 import argparse
@@ -146,7 +146,7 @@ class DuckDb:
 
 
 def simpler(kind):
-    """The type that pyarrow can read for a type."""
+    """The type that pyarrow reads in place of a type."""
     import pyarrow as pa
 
     if pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind):
@@ -221,7 +221,7 @@ def quote(text):
 
 
 def totals(path, column, check):
-    """Adds the totals of a column: what is null, or in something that is null, does not count."""
+    """Adds the totals of a column: values that are null, or have a null ancestor, do not count."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -229,7 +229,7 @@ def totals(path, column, check):
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_struct(kind):
-        # flatten() carries the nulls of the struct over to its fields.
+        # flatten() propagates the nulls of the struct to its fields.
         for field, child in zip(kind, column.flatten()):
             totals(f"{path}.{field.name}", child, check)
         return

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is compared to tell whether two engines gave the same answer.
+//! Totals that decide whether two engines gave the same result.
 //!
-//! Engines in other processes and languages cannot hand their columns over, so each reduces them to
-//! a few totals for every leaf column: how many values are not null, and the wrapping sum of integers
+//! Engines in other processes and languages cannot pass their columns on, so each reduces them to a
+//! few totals per leaf column: the number of non-null values, and the wrapping sum of integers
 //! (booleans count as 0 and 1; dates and times as their integers), the sum of floats, or the number
-//! of bytes of strings. It never decides which rows are right; the conformance suite does that.
+//! of bytes of strings. The conformance suite, not this module, decides which rows are right.
 
 use std::collections::BTreeMap;
 
@@ -27,10 +27,10 @@ pub struct Check {
     pub columns: BTreeMap<String, Column>,
 }
 
-/// The totals of one leaf column; exactly one of the three sums is there.
+/// The totals of one leaf column; exactly one of the three sums is present.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// Values that are not null, and in nothing that is null.
+    /// Values that are not null, and have no null ancestor.
     pub n: u64,
     /// Sum of integers modulo 2^64, in decimal: JSON numbers are not exact there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub struct Column {
     pub bytes: Option<u64>,
 }
 
-/// The totals while they are being summed.
+/// The running totals.
 #[derive(Debug, Clone, Copy)]
 enum Total {
     Sum(u64),
@@ -59,7 +59,7 @@ pub(crate) struct Checker {
 }
 
 impl Checker {
-    /// Adds a batch. Fails on a type that no benchmark schema has.
+    /// Adds a batch. Fails on a type that no benchmark schema uses.
     pub(crate) fn add(&mut self, batch: &RecordBatch) -> Result<(), String> {
         self.rows += batch.num_rows() as u64;
         for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
@@ -81,7 +81,7 @@ impl Checker {
         Check { rows: self.rows, columns: columns.collect() }
     }
 
-    /// `outer` says which of the values are in something that is null.
+    /// `outer` marks the values without a null ancestor.
     fn column(
         &mut self,
         path: String,
@@ -140,7 +140,7 @@ impl Checker {
                 Total::Bytes(rows.map(|row| values.value(row).len() as u64).sum())
             }
             DataType::Dictionary(..) => {
-                // Lengths of the values, looked up; a key that is null has none.
+                // Lengths of the values, looked up by key; a null key has none.
                 let dictionary = array.as_any_dictionary();
                 let lengths = arrow_select::take::take(
                     &byte_lengths(dictionary.values().as_ref())?,
@@ -164,7 +164,7 @@ impl Checker {
     }
 }
 
-/// Of each string of a dictionary.
+/// For each string of a dictionary.
 fn byte_lengths(values: &dyn Array) -> Result<PrimitiveArray<UInt64Type>, String> {
     let lengths: Vec<u64> = match values.data_type() {
         DataType::Utf8 => {
@@ -190,7 +190,7 @@ impl Add for (u64, Total) {
             (Total::Sum(a), Total::Sum(b)) => Total::Sum(a.wrapping_add(b)),
             (Total::Float(a), Total::Float(b)) => Total::Float(a + b),
             (Total::Bytes(a), Total::Bytes(b)) => Total::Bytes(a + b),
-            // A column that changes its type between batches: the comparison will tell.
+            // A column that changes its type between batches: the comparison detects it.
             (_, changed) => changed,
         };
     }
@@ -221,7 +221,7 @@ fn wrapping_sum<T: ArrowPrimitiveType>(
     Total::Sum(values.fold(0, |sum, value| sum.wrapping_add(to_bits(value))))
 }
 
-/// Which items of a list array are in no list, or in one that is null; none where all count.
+/// Which items of a list array are in a non-null list; `None` if all are.
 fn items_nulls(
     items: usize,
     ranges: impl Iterator<Item = (usize, usize)>,
@@ -238,9 +238,9 @@ fn items_nulls(
 }
 
 impl Check {
-    /// The first difference, in words; `None` where the results agree.
+    /// The first difference, in words; `None` if the results agree.
     ///
-    /// Sums of floats may differ by rounding, because engines add them up in different orders.
+    /// Sums of floats may differ by rounding, because engines add in different orders.
     #[must_use]
     pub fn difference(&self, expected: &Self) -> Option<String> {
         if self.rows != expected.rows {
@@ -256,7 +256,7 @@ impl Check {
             }
         }
         let extra = self.columns.keys().find(|path| !expected.columns.contains_key(*path));
-        extra.map(|path| format!("{path} was not asked for"))
+        extra.map(|path| format!("{path} was not requested"))
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Engines that take turns on one input: the part that every suite shares. It knows no format.
+//! Engines that take turns on one input: shared by all suites, independent of the format.
 //!
-//! Each engine first has a turn that does not count, and whose result is compared with what is
-//! expected; then come the rounds, in which the order rotates.
+//! Each engine first has a warm-up turn, whose result is compared with the expected one; then come
+//! the rounds, in which the order rotates.
 
 use crate::check::Check;
 use crate::engine::{self, Keep, Prepared, Turn};
@@ -10,12 +10,12 @@ use crate::peer::Peer;
 use crate::result::Row;
 use crate::stats::Spread;
 
-/// An engine that needs longer than this for one conversion takes part in `SLOW_ROUNDS_MAX` rounds
-/// only: its figure is steady, and the others' rounds stay close together.
+/// An engine that needs longer than this for one conversion takes part in only `SLOW_ROUNDS_MAX`
+/// rounds: its times vary little, and the others' rounds stay close together.
 const SLOW_SECONDS: f64 = 2.0;
 const SLOW_ROUNDS_MAX: usize = 3;
 
-/// An engine at the start, with what it has done so far.
+/// A participating engine, with its measurements so far.
 pub(crate) struct Contestant<'a> {
     name: String,
     kind: &'static str,
@@ -35,19 +35,19 @@ pub(crate) enum Runner<'a> {
     Here {
         engine: Box<dyn Prepared + 'a>,
         keep: Keep,
-        /// What is done before each turn, untimed.
+        /// Untimed preparation before each turn.
         before: Option<Box<dyn Fn() + 'a>>,
     },
     /// In a process of its own.
     There(Peer),
 }
 
-/// What is measured, for the rows of the report.
+/// The measurements, for the rows of the report.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry<'a> {
     pub(crate) workload: &'a str,
     pub(crate) threads: usize,
-    /// Whatever the suite's speeds count.
+    /// The bytes that the suite's speeds refer to.
     pub(crate) bytes: u64,
     pub(crate) records: u64,
 }
@@ -86,7 +86,7 @@ impl<'a> Contestant<'a> {
         }
     }
 
-    /// A conversion that does not count, and whose result is compared with what is expected.
+    /// A warm-up conversion, whose result is compared with the expected one.
     pub(crate) fn warm_up(&mut self, expected: &Check) -> Result<(), String> {
         let turn = self.turn()?;
         if turn.seconds > SLOW_SECONDS {
@@ -102,7 +102,7 @@ impl<'a> Contestant<'a> {
         Ok(())
     }
 
-    fn take_part(&mut self, round: usize) -> Result<(), String> {
+    fn run_turn(&mut self, round: usize) -> Result<(), String> {
         if round < self.rounds_max {
             let turn = self.turn()?;
             if turn.rows != self.rows {
@@ -114,7 +114,7 @@ impl<'a> Contestant<'a> {
         Ok(())
     }
 
-    /// The figures; `None` where there was no round.
+    /// The figures; `None` without rounds.
     pub(crate) fn row(self, entry: &Entry<'_>) -> Option<Row> {
         let Spread { min, median, max } = Spread::of(&self.seconds)?;
         #[expect(clippy::cast_precision_loss, reason = "a speed has three digits")]
@@ -143,8 +143,8 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// Lets them take turns; those that fail leave, with their reason. A wrong result is measured all the
-/// same, and marked.
+/// Runs the rounds; an engine that fails is dropped, with its reason. A wrong result is measured
+/// too, and marked.
 pub(crate) fn compete<'a>(
     mut contestants: Vec<Contestant<'a>>,
     rounds: usize,
@@ -153,10 +153,10 @@ pub(crate) fn compete<'a>(
     let mut failures = Vec::new();
     for round in 0..rounds {
         progress(round);
-        // Nobody always runs after the same neighbour with its warm or cold caches.
+        // So that no engine always follows the same neighbour with its warm or cold caches.
         let first = if contestants.is_empty() { 0 } else { round % contestants.len() };
         contestants.rotate_left(first);
-        contestants.retain_mut(|contestant| match contestant.take_part(round) {
+        contestants.retain_mut(|contestant| match contestant.run_turn(round) {
             Ok(()) => true,
             Err(reason) => {
                 failures.push((contestant.name.clone(), reason));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Turns a public JSON file into records, one a line, without touching a value.
+//! Converts a public JSON file to records, one per line, without changing a value.
 //!
-//! Values keep their text (a float keeps its seventeen digits), so a parser and a printer would not
-//! do; white space outside strings goes, and the elements of one array become the records. The files
-//! are known to be valid JSON; on any other input the result is useless but nothing breaks.
+//! Values keep their text (a float keeps its seventeen digits), which parsing and printing would
+//! not ensure; white space outside strings is removed, and the elements of one array become the
+//! records. The files are known to be valid JSON; any other input gives a useless result, but no
+//! panic.
 
 /// The text without the white space between its tokens.
 pub(crate) fn minify(text: &[u8]) -> Vec<u8> {
@@ -18,7 +19,7 @@ pub(crate) fn minify(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The elements of the first array that is the value of `key`, in minified text.
+/// The elements of the first array with the key `key`, in minified text.
 pub(crate) fn elements<'a>(minified: &'a [u8], key: &str) -> Vec<&'a [u8]> {
     let opening = format!("\"{key}\":[");
     let found = minified.windows(opening.len()).position(|part| part == opening.as_bytes());
@@ -53,7 +54,7 @@ pub(crate) fn elements<'a>(minified: &'a [u8], key: &str) -> Vec<&'a [u8]> {
     Vec::new()
 }
 
-/// Follows where strings begin and end.
+/// Tracks where strings begin and end.
 #[derive(Default)]
 struct Strings {
     open: bool,
@@ -61,7 +62,7 @@ struct Strings {
 }
 
 impl Strings {
-    /// Whether this byte belongs to a string; its quotes do.
+    /// Whether this byte belongs to a string, including its quotes.
     fn inside(&mut self, byte: u8) -> bool {
         let was_open = self.open;
         if self.escaped {

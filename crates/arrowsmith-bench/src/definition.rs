@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads `bench/definitions/json.toml`, which is compiled in: what is measured, with which engines.
+//! Reads `bench/definitions/json.toml`, which is compiled in: the workloads and the engines.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) struct Definition {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkloadDefinition {
     pub(crate) name: String,
-    /// The schema, by the name under which the hand-written peers know it.
+    /// The name of the schema in the hand-written peers.
     pub(crate) shape: String,
     pub(crate) generator: Option<String>,
     #[serde(default = "one")]
@@ -58,11 +58,11 @@ pub(crate) struct EngineDefinition {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) about: String,
-    /// Which of the embedded peers runs it; none for those in this process.
+    /// The embedded peer that runs it; none for engines in this process.
     pub(crate) peer: Option<PeerKind>,
 }
 
-/// What a ratio against an engine means.
+/// The category of an engine, for ratios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
@@ -72,7 +72,7 @@ pub(crate) enum Kind {
     Reader,
     /// A parser, connected to Arrow builders.
     Library,
-    /// A loop written for one schema.
+    /// A hand-written loop for one schema.
     HandWritten,
 }
 
@@ -109,7 +109,7 @@ impl Definition {
         toml::from_str(JSON).map_err(|error| BenchError::Definition(error.to_string()))
     }
 
-    /// The workloads with these names, in the order of the definition; all where there are none.
+    /// The workloads with these names, in the order of the definition; all if there are no names.
     pub(crate) fn select_workloads(
         &self,
         names: &[String],
@@ -126,8 +126,8 @@ impl Definition {
     }
 }
 
-/// What `names` select: a whole name, or its family, as `generate` and `--engine` have it: `battery`
-/// is `battery-8`, `battery-64`…, `cpu` is `arrowsmith-cpu`.
+/// The items that `names` select: a full name, or its family, as in `generate` and `--engine`:
+/// `battery` is `battery-8`, `battery-64`…, `cpu` is `arrowsmith-cpu`.
 pub(crate) fn select<T: Clone>(
     what: &'static str,
     all: &[T],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How an engine in this process takes part, and how its turn is timed.
+//! The interface of an engine in this process, and the timing of its turn.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 use crate::check::{Check, Checker};
 use crate::machine;
 
-/// Takes each batch that an engine gives out, in the order of the records.
+/// Receives each batch of an engine, in the order of the records.
 pub type Sink<'a> = &'a mut dyn FnMut(RecordBatch) -> Result<(), String>;
 
 /// An engine that runs in this process.
@@ -18,15 +18,15 @@ pub trait InProcess {
     /// Its name in the definitions and results.
     fn name(&self) -> &str;
 
-    /// Version, instruction set and whatever else decides its speed, for the report.
+    /// Version, instruction set and other properties that determine its speed, for the report.
     fn version(&self) -> String;
 
-    /// What is done once for a schema: compiling a plan, starting threads. It is not timed.
+    /// Untimed preparation for a schema: compiling a plan, starting threads.
     ///
-    /// `input` is one JSON record a line, each with its line feed.
+    /// `input` is one JSON record per line, each with its line feed.
     ///
     /// # Errors
-    /// A message, which the report shows as the reason why this was not measured.
+    /// A message, which the report shows as the reason for a missing measurement.
     fn prepare<'a>(
         &'a self,
         schema: &SchemaRef,
@@ -35,9 +35,9 @@ pub trait InProcess {
     ) -> Result<Box<dyn Prepared + 'a>, String>;
 }
 
-/// An engine with its schema and input, ready to convert again and again.
+/// An engine with its schema and input, ready to convert repeatedly.
 pub trait Prepared {
-    /// Converts the whole input once and hands every batch to the sink: the timed part.
+    /// Converts the full input once and passes every batch to the sink: the timed part.
     ///
     /// # Errors
     /// The engine's message, or the sink's.
@@ -47,24 +47,24 @@ pub trait Prepared {
 /// What the consumer does with a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Counts it and drops it, as a streaming consumer does: buffers can be used again.
+    /// Counts it and drops it, as a streaming consumer does: buffers can be reused.
     Nothing,
     /// Keeps all batches until the end, as the peers keep their tables.
     Everything,
 }
 
-/// What one turn gave.
+/// The result of one turn.
 #[derive(Debug, Clone)]
 pub(crate) struct Turn {
     pub(crate) seconds: f64,
     pub(crate) rows: u64,
-    /// There where the result was looked at.
+    /// Present if the result was summed.
     pub(crate) check: Option<Check>,
-    /// Highest resident memory so far or in this turn, in 10^6 bytes, input included.
+    /// Highest resident memory so far or in this turn, in 10^6 bytes, including the input.
     pub(crate) peak_rss_mb: f64,
 }
 
-/// One timed turn. Freeing what was kept is not timed, as it is not for the peers.
+/// One timed turn. Freeing kept batches is not timed; neither is it for the peers.
 pub(crate) fn turn(engine: &mut dyn Prepared, keep: Keep) -> Result<Turn, String> {
     machine::reset_peak_rss();
     let mut rows = 0;
@@ -82,7 +82,7 @@ pub(crate) fn turn(engine: &mut dyn Prepared, keep: Keep) -> Result<Turn, String
     Ok(Turn { seconds, rows, check: None, peak_rss_mb })
 }
 
-/// An untimed turn whose result is looked at.
+/// An untimed turn whose result is summed.
 pub(crate) fn check(engine: &mut dyn Prepared) -> Result<Check, String> {
     let mut checker = Checker::default();
     engine.run(&mut |batch| checker.add(&batch))?;
@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives three batches and looks whether the sink has dropped the one before.
+    /// Emits three batches and checks whether the sink has dropped the previous one.
     struct Watch {
         dropped: Vec<bool>,
     }

@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can stop a benchmark as a whole. What stops one engine only is a [`crate::NotMeasured`].
+//! Errors that stop a benchmark as a whole. A failure of one engine only is a
+//! [`crate::NotMeasured`].
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a benchmark could not be run.
+/// The reason a benchmark could not be run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BenchError {
     /// The embedded definition cannot be read.
     Definition(String),
-    /// A name that the definition does not have.
+    /// A name that is not in the definition.
     UnknownName {
         /// `workload` or `engine`.
         what: &'static str,
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: Vec<String>,
     },
     /// A file could not be read or written.
     Io {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The generated input is not the one that the definition describes.
+    /// The generated input differs from the definition.
     WrongInput {
         /// The workload.
         workload: String,
-        /// Records that there should be.
+        /// Expected records.
         expected: u64,
-        /// Records that there are.
+        /// Actual records.
         found: u64,
     },
     /// A service under measurement failed.
     Service {
-        /// What happened.
+        /// The failure.
         message: String,
     },
-    /// The reference engine failed, so that nothing could be compared.
+    /// The reference engine failed, so there are no expected results.
     Reference {
         /// The workload.
         workload: String,
@@ -79,7 +80,7 @@ impl std::error::Error for BenchError {
 }
 
 impl BenchError {
-    /// For `map_err`: an I/O error with the path that it belongs to.
+    /// For `map_err`: an I/O error with its path.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench gpu`: what the GPU engine does on this machine's GPU, beside the machine's own copies, engine
-//! cpu on the same bytes, and cuDF where it is installed.
+//! `arrowsmith bench gpu`: the GPU engine on this machine's GPU, compared with the machine's own
+//! copies, engine cpu on the same bytes, and cuDF if it is installed.
 //!
-//! What cannot be measured is listed as not measured, with the reason: without a GPU that is everything. It
-//! drives a device from outside, by [`Gpu`], and never makes up a figure.
+//! Missing measurements are listed with the reason: without a GPU that is all of them. It drives a
+//! device from outside, by [`Gpu`], and never invents a figure.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::parquet::made::Made;
 use crate::result::{NotMeasured, Report, Row};
 use crate::stats::Spread;
 
-/// Where input and output are.
+/// The location of input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Both on the device.
@@ -28,7 +28,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// Every way, and what it is called.
+    /// Every way, and its name.
     pub const ALL: [Self; 3] = [Self::Device, Self::Host, Self::File];
 
     /// Its name in rows.
@@ -42,7 +42,7 @@ impl Way {
     }
 }
 
-/// Something to convert.
+/// An input to convert.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
     /// The schema of a text; none for a Parquet file.
@@ -55,35 +55,35 @@ pub struct Sample<'a> {
     pub records: u64,
 }
 
-/// What some conversions took.
+/// The measurement of some conversions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     /// Seconds of each, from the first byte read to the last batch complete.
     pub seconds: Vec<f64>,
-    /// Whether all of them gave as many records as there are.
+    /// Whether all of them returned the right number of records.
     pub valid: bool,
-    /// Energy of the device while all of them ran, in joules, if the machine says.
+    /// Energy of the device during all of them, in joules, if available.
     pub joules: Option<f64>,
 }
 
-/// Seconds of some copies to a device, and of some back.
+/// Seconds of each copy to a device, and of each back.
 pub type Copies = (Vec<f64>, Vec<f64>);
 
 /// A GPU, as the suite drives it.
 pub trait Gpu {
-    /// What it is called.
+    /// Its name.
     fn name(&self) -> String;
 
-    /// Converts a sample some times.
+    /// Converts a sample a number of times.
     ///
     /// # Errors
-    /// Why it cannot be measured.
+    /// The reason it cannot be measured.
     fn decode(&self, sample: Sample<'_>, way: Way, rounds: usize) -> Result<Measured, String>;
 
     /// The same by engine cpu, on all cores.
     ///
     /// # Errors
-    /// Why it cannot be measured.
+    /// The reason it cannot be measured.
     fn decode_on_cpu(
         &self,
         sample: Sample<'_>,
@@ -91,17 +91,17 @@ pub trait Gpu {
         rounds: usize,
     ) -> Result<Measured, String>;
 
-    /// Seconds that each of some copies of so many bytes took, between pinned memory and the device.
+    /// Seconds that each copy of this many bytes took, between pinned memory and the device.
     ///
     /// # Errors
-    /// Why it cannot be measured.
+    /// The reason it cannot be measured.
     fn copy(&self, bytes: usize, rounds: usize) -> Result<Copies, String>;
 
-    /// Why energy is not among the figures, if it is not.
+    /// Why there are no figures of energy, if there are none.
     fn no_energy(&self) -> Option<String>;
 }
 
-/// What to measure.
+/// Options of the suite.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Sizes of the texts, in bytes.
@@ -116,7 +116,7 @@ impl Default for Options {
     }
 }
 
-/// The inputs: name, workload, most values of a list.
+/// The inputs: name, workload, maximum values of a list.
 const INPUTS: [(&str, Workload, u32); 7] = [
     ("battery-1", Workload::Battery, 1),
     ("battery-8", Workload::Battery, 8),
@@ -127,7 +127,7 @@ const INPUTS: [(&str, Workload, u32); 7] = [
     ("logs", Workload::Logs, 64),
 ];
 
-/// Parquet files: what they are called here, and the workload of `bench parquet` that they are.
+/// Parquet files: their names here, and their workloads of `bench parquet`.
 const FILES: [(&str, &str); 5] = [
     ("parquet-delta", "int64-delta"),
     ("parquet-strings", "string-delta-length"),
@@ -136,10 +136,10 @@ const FILES: [(&str, &str); 5] = [
     ("parquet-taxi-zstd", "taxi-zstd"),
 ];
 
-/// What cuDF is run by: a format, a file and a number of rounds in, seconds out.
+/// Runs cuDF: takes a format, a file and a number of rounds, returns seconds.
 const CUDF: &str = include_str!("../embedded/peers/gpu/cudf_peer.py");
 
-/// Runs the suite; `gpu` is the device, or why there is none.
+/// Runs the suite; `gpu` is the device, or the reason there is none.
 pub fn run(
     options: &Options,
     gpu: Result<&dyn Gpu, &str>,
@@ -199,7 +199,7 @@ pub fn run(
     report
 }
 
-/// All engines, and all ways, on one sample, of which so many bytes count.
+/// All engines and ways on one sample of this many bytes.
 fn contest(
     report: &mut Report,
     name: &str,
@@ -221,7 +221,7 @@ fn contest(
     add(report, name, "cudf (file)", cudf.0, cudf.1);
 }
 
-/// Bytes and records of a sample, and what some conversions of it took on which device.
+/// Bytes and records of a sample, and the measurement of its conversions on a device.
 type Figure = ((u64, u64), Result<(String, Measured), String>);
 
 fn measure(
@@ -257,12 +257,12 @@ fn cudf(sample: Sample<'_>, rounds: usize) -> Result<Measured, String> {
     let mut lines = said.lines();
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr);
-        let last = said.lines().last().unwrap_or("it said nothing");
+        let last = said.lines().last().unwrap_or("it printed nothing");
         return Err(format!("cuDF: {last} (pip install cudf-cu13 has it)"));
     }
     let rows = lines.next().and_then(|line| line.parse::<u64>().ok());
     let seconds: Option<Vec<f64>> = lines.map(|line| line.parse().ok()).collect();
-    let seconds = seconds.ok_or("cuDF: what it said are no seconds")?;
+    let seconds = seconds.ok_or("cuDF: its output is not a list of seconds")?;
     Ok(Measured { seconds, valid: rows == Some(sample.records), joules: None })
 }
 
@@ -327,7 +327,7 @@ mod tests {
 
     const INPUTS_ALL: usize = INPUTS.len() + FILES.len();
 
-    /// A device that takes as long as it likes.
+    /// A device that takes a given time.
     struct Clock;
 
     impl Gpu for Clock {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite `ingest`: whole services, as processes, with records sent over loopback.
+//! The suite `ingest`: complete services, as processes, with records sent over loopback.
 //!
-//! What is measured is what a sender sees: from the first byte to the acknowledgement of the last
-//! record, which a service gives when the record is in its files. Services take turns, and each run
-//! has a process of its own; how many records the files hold is counted afterwards. It repeats the
-//! JSON paper's Fig. 4 (time of the stages) and Fig. 8 and 9 (throughput by size and threads), and adds
-//! latency at fixed rates, loss, processor time and energy.
+//! It measures what a sender sees: from the first byte to the acknowledgement of the last record,
+//! which a service sends when the record is in its files. Services take turns, and each run has a
+//! process of its own; the records in the files are counted afterwards. It repeats the JSON paper's
+//! Fig. 4 (time of the stages) and Fig. 8 and 9 (throughput by size and threads), and adds latency
+//! at fixed rates, loss, processor time and energy.
 
 mod connect;
 mod files;
@@ -32,20 +32,20 @@ use crate::stats::Spread;
 pub use connect::NAME as REDPANDA_CONNECT;
 pub use page::html;
 
-/// Text that is made before a run and sent again and again, so that the sender costs little.
+/// Text that is generated before a run and sent repeatedly, so that the sender costs little.
 const REPEATED_BYTES: u64 = 32 << 20;
-/// Bytes that are handed to the socket at a time.
+/// Bytes per write to the socket.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Connections of a run for throughput: enough for every thread of the service.
 const CONNECTIONS: usize = 4;
 /// Seed of all inputs.
 const SEED: u64 = 42;
-/// Longest run: an engine that would take longer is not measured at that size.
+/// Maximum duration of a run: an engine that would take longer is not measured at that size.
 const RUN_SECONDS_MAX: f64 = 15.0;
-/// Shares of the greatest throughput at which latency is measured.
+/// Shares of the maximum throughput at which latency is measured.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.8];
 
-/// What is run.
+/// Options of the suite.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The `arrowsmith` command.
@@ -60,14 +60,14 @@ pub struct Options {
     pub threads: Vec<usize>,
     /// Runs of each.
     pub rounds: usize,
-    /// How long latency is measured at each rate.
+    /// Duration of the latency measurement at each rate.
     pub latency_time: Duration,
     /// Where the peer is built.
     pub peers_dir: PathBuf,
 }
 
 impl Options {
-    /// The figures of the paper, in sizes that take minutes.
+    /// The paper's figures, in sizes that take minutes.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -87,7 +87,7 @@ impl Options {
     }
 }
 
-/// What a run of the suite found.
+/// The results of the suite.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// `ingest`.
@@ -96,13 +96,13 @@ pub struct Report {
     pub machine: Machine,
     /// What was measured.
     pub commit: String,
-    /// How it was asked for.
+    /// The options of the run.
     pub command: String,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
     /// Seed of the generated inputs.
     pub seed: u64,
-    /// Where the services wrote their files: the folder for temporary files.
+    /// The folder of the services' output: the folder for temporary files.
     pub folder: PathBuf,
     /// Throughput and stages.
     pub rows: Vec<Row>,
@@ -121,9 +121,9 @@ pub struct Row {
     pub engine: String,
     /// Parser threads.
     pub threads: usize,
-    /// Bytes of text that were asked for.
+    /// Requested bytes of text.
     pub asked_bytes: u64,
-    /// Bytes of text sent in a run: up to one record a connection more.
+    /// Bytes of text sent in a run: up to one more record per connection.
     pub bytes: u64,
     /// Records sent in a run.
     pub records: u64,
@@ -131,7 +131,7 @@ pub struct Row {
     pub seconds: Vec<f64>,
     /// Its median.
     pub seconds_median: f64,
-    /// 10^9 bytes of text a second, from the median.
+    /// 10^9 bytes of text per second, from the median.
     pub gb_per_s: f64,
     /// Processor time of the service per 10^9 bytes, in seconds.
     pub cpu_s_per_gb: Option<f64>,
@@ -139,11 +139,12 @@ pub struct Row {
     pub joules_per_gb: Option<f64>,
     /// Highest resident memory of the service in 10^6 bytes.
     pub peak_rss_mb: Option<f64>,
-    /// Time in each stage, all threads together, in seconds: receive, parse, resize, serialize, publish.
+    /// Time in each stage, all threads together, in seconds: receive, parse, resize, serialize,
+    /// publish.
     pub stage_s: Vec<(String, f64)>,
     /// Records sent and not found in the files, all runs together.
     pub lost_records: u64,
-    /// Records in the files that were not sent so often, all runs together.
+    /// Records in the files more often than sent, all runs together.
     pub repeated_records: u64,
 }
 
@@ -154,15 +155,15 @@ pub struct Latency {
     pub workload: String,
     /// Engine of the service.
     pub engine: String,
-    /// Share of the greatest throughput that was measured before.
+    /// Share of the maximum throughput measured before.
     pub share: f64,
-    /// Bytes of text a second.
+    /// Bytes of text per second.
     pub bytes_per_s: f64,
     /// From the time at which a chunk was due to the acknowledgement of its last record.
     pub latency: LatencyMs,
     /// Records sent and not found in the files.
     pub lost_records: u64,
-    /// Records in the files that were not sent so often.
+    /// Records in the files more often than sent.
     pub repeated_records: u64,
 }
 
@@ -190,13 +191,13 @@ impl Run {
     }
 }
 
-/// Who takes part, and its program.
+/// A participant, and its program.
 struct Engine<'a> {
     name: &'a str,
     program: PathBuf,
 }
 
-/// What all engines run in turns.
+/// The runs in rotation, for all engines.
 struct Task<'a> {
     workload: Workload,
     source: &'a Source,
@@ -204,7 +205,7 @@ struct Task<'a> {
     bytes: u64,
 }
 
-/// What is run once.
+/// Options of a single run.
 struct Plan<'a> {
     program: &'a std::path::Path,
     workload: Workload,
@@ -218,7 +219,7 @@ struct Plan<'a> {
 /// Runs the suite.
 ///
 /// # Errors
-/// When the service cannot be started at all, or nothing can be sent to it.
+/// If the service does not start, or cannot be sent to.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut report = Report {
@@ -275,7 +276,7 @@ fn source(workload: Workload) -> Source {
     made.repeated(REPEATED_BYTES, CHUNK_BYTES)
 }
 
-/// All engines in turns, round by round.
+/// All engines in rotation, round by round.
 fn throughput(
     options: &Options,
     engines: &[Engine<'_>],
@@ -322,7 +323,7 @@ fn throughput(
     Ok(())
 }
 
-/// How long a run would take, by those before, where that is too long.
+/// The estimated duration of a run, from earlier runs, if it is too long.
 fn too_long(report: &Report, engine: &str, task: &Task<'_>) -> Option<f64> {
     let same = |row: &&Row| {
         row.engine == engine
@@ -380,7 +381,7 @@ fn row(task: &Task<'_>, engine: &str, runs: &[Run]) -> Row {
     }
 }
 
-/// Latency at shares of the throughput that was measured.
+/// Latency at shares of the measured throughput.
 fn latency(
     options: &Options,
     workload: Workload,
@@ -421,14 +422,14 @@ fn latency(
     Ok(())
 }
 
-/// Starts a service, sends, and looks at what is left.
+/// Starts a service, sends, and counts its output.
 fn once(plan: &Plan<'_>) -> Result<Run, BenchError> {
     let launch = match plan.engine {
         REDPANDA_CONNECT => connect::launch(plan.program, plan.workload, plan.threads),
         engine => process::ours(plan.program, plan.workload.name(), engine, plan.threads),
     };
     let service = Service::start(launch?)?;
-    // A first record, so that nothing is opened or compiled while the clock runs.
+    // A first record, so that files are open and code is compiled before the timing.
     let first = send(plan, &service, Amount::Records(1), None, 1)?;
     let before = service.usage();
     let energy = joules();
@@ -481,7 +482,7 @@ fn send(
     Ok(report)
 }
 
-/// At a rate, chunks are small, so that they are due evenly; without one, as large as they were made.
+/// At a rate, chunks are small, so that they are due evenly; otherwise as large as generated.
 fn source_for(plan: &Plan<'_>, rate: Option<Rate>) -> Source {
     if rate.is_none() {
         return plan.source.clone();

@@ -15,12 +15,12 @@ pub(crate) struct Input {
     pub(crate) workload: String,
     pub(crate) shape: String,
     pub(crate) schema: SchemaRef,
-    /// One record a line, each with its line feed.
+    /// One record per line, each with its line feed.
     pub(crate) text: Vec<u8>,
 }
 
 impl Input {
-    /// Makes the input; `Ok(None)` where the public file that it needs is not here.
+    /// Makes the input; `Ok(None)` if its public file is missing.
     pub(crate) fn make(
         definition: &WorkloadDefinition,
         seed: u64,
@@ -58,7 +58,7 @@ impl Input {
     }
 }
 
-/// The records of a file, again and again, until there are `target` bytes.
+/// The records of a file, repeated until there are `target` bytes.
 fn repeat(file: &PathBuf, corpus: &CorpusDefinition, target: usize) -> Result<Vec<u8>, BenchError> {
     let minified = corpus::minify(&std::fs::read(file).map_err(BenchError::io(file))?);
     let records = corpus::elements(&minified, &corpus.array);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Installs the peers into a folder of their own, from the sources that are compiled in here.
+//! Installs the peers into a folder of their own, from the embedded sources.
 //!
-//! Nothing is installed before a peer is asked for, and nothing outside the folder is touched. What
-//! is there already and unchanged is used again. The peers' packages come from the registries
-//! through their ordinary clients (pip, Cargo, Go).
+//! A peer is installed only when it is requested, and no file outside the folder is changed.
+//! Unchanged peers are reused. Their packages come from the registries through their ordinary
+//! clients (pip, Cargo, Go).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::peer::last_line;
 /// File name → text, for each peer.
 pub(crate) type Sources = &'static [(&'static str, &'static str)];
 
-/// The name of a file among those embedded.
+/// The path of an embedded file.
 macro_rules! kept {
     ($file:literal) => {
         $file
@@ -26,8 +26,9 @@ macro_rules! kept {
 }
 pub(crate) use kept;
 
-/// What is embedded lies in the crate's folder, as links: so it is in the crate's package too. Cargo
-/// takes no folder with a `Cargo.toml` into a package, so that those have another name there.
+/// Embedded files are in the crate's folder as links, so that they are in the crate's package too.
+/// Cargo excludes folders with a `Cargo.toml` from a package, so these files have another name
+/// there.
 macro_rules! sources {
     ($folder:literal: $($file:literal $(from $kept:literal)?),+ $(,)?) => {
         &[$((
@@ -48,7 +49,7 @@ const CPP: Sources = sources!(
 
 const GO: Sources = sources!("go": "go.mod", "go.sum", "main.go");
 
-/// Builds Redpanda Connect, with the parts that its peer needs, if need be; gives the program.
+/// Builds Redpanda Connect with the components of its peer, if necessary; returns the program.
 pub(crate) fn redpanda_connect(
     peers: &Path,
     progress: &mut dyn FnMut(&str),
@@ -71,13 +72,13 @@ pub(crate) fn redpanda_connect(
     Ok(program)
 }
 
-/// Installs a peer if need be; gives the program and its first arguments.
+/// Installs a peer if necessary; returns the program and its first arguments.
 pub(crate) fn install(
     kind: PeerKind,
     peers: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<PathBuf>, String> {
-    // Peers run in other folders than the one that the user named this one from.
+    // Peers run in other folders, so relative paths are made absolute.
     let peers = std::path::absolute(peers).map_err(|e| format!("{}: {e}", peers.display()))?;
     match kind {
         PeerKind::Python => python(&peers.join("python"), progress),
@@ -132,7 +133,7 @@ fn cpp(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, St
     Ok(vec![program])
 }
 
-/// Where the amalgamated sources of simdjson are, from what `cargo metadata` printed.
+/// The path of simdjson's amalgamated sources, from the output of `cargo metadata`.
 fn simdjson_folder(metadata: &[u8]) -> Option<PathBuf> {
     let metadata: serde_json::Value = serde_json::from_slice(metadata).ok()?;
     let packages = metadata.get("packages")?.as_array()?;
@@ -141,7 +142,7 @@ fn simdjson_folder(metadata: &[u8]) -> Option<PathBuf> {
     Some(manifest.parent()?.join("vendor/simdjson"))
 }
 
-/// Cargo, without what the caller's build told it.
+/// Cargo, without the environment of the caller's build.
 pub(crate) fn cargo(folder: &Path) -> Command {
     let mut command = Command::new("cargo");
     command.current_dir(folder);
@@ -151,7 +152,7 @@ pub(crate) fn cargo(folder: &Path) -> Command {
     command
 }
 
-/// Writes the sources that differ from what is there; says whether any did.
+/// Writes the sources that differ from the existing ones; returns whether any did.
 pub(crate) fn write(folder: &Path, sources: Sources) -> Result<bool, String> {
     let mut changed = false;
     for (name, text) in sources {
@@ -176,8 +177,8 @@ pub(crate) fn remove(file: &Path) -> Result<(), String> {
     }
 }
 
-/// Runs a tool to its end and gives what it printed; on failure, what it complained about: the first
-/// line that says "error", as compilers write it, or else the last one.
+/// Runs a tool to its end and returns its output; on failure, its message: the first line that
+/// contains "error", as compilers write it, or else the last one.
 pub(crate) fn run(command: &mut Command) -> Result<Vec<u8>, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs the JSON suite: makes each input, starts the engines, lets them take turns, compares.
+//! Runs the JSON suite: makes each input, starts the engines, runs the rounds, compares.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,27 +21,27 @@ use crate::reference::ArrowJson;
 use crate::result::{self, NotMeasured, Report, Row};
 use crate::{BenchError, machine};
 
-/// The suffix of an engine that is the same as another but keeps its batches.
+/// The suffix of an engine that keeps its batches but is otherwise the same.
 const COLLECT: &str = "-collect";
 
 const NOT_HERE: &str = "is not part of this command";
 
-/// What to measure. Whatever is not given comes from the definition of the suite.
+/// Options of the suite. The definition supplies defaults.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Bytes of text of each workload, at least.
+    /// Minimum bytes of text of each workload.
     pub size_bytes: Option<u64>,
     /// Timed conversions of each engine.
     pub rounds: Option<u32>,
-    /// Names of workloads; none: all.
+    /// Names of workloads; empty for all.
     pub workloads: Vec<String>,
-    /// Names of engines; none: all.
+    /// Names of engines; empty for all.
     pub engines: Vec<String>,
-    /// Thread counts; none: one, and all that the machine has.
+    /// Thread counts; if empty, one, and all of the machine.
     pub threads: Vec<NonZeroUsize>,
     /// Where peers are installed.
     pub peers_dir: PathBuf,
-    /// Where the public files of the `real-…` workloads are.
+    /// The folder of the public files of the `real-…` workloads.
     pub corpora_dir: Option<PathBuf>,
 }
 
@@ -59,12 +59,12 @@ impl Default for Options {
     }
 }
 
-/// Runs the suite. `engines` are those in this process besides arrow-json, which is always there; an
-/// engine `x` also serves the name `x-collect`. `progress` gets one line at a time for the user.
+/// Runs the suite. `engines` are those in this process besides arrow-json, which always takes part;
+/// an engine `x` also serves the name `x-collect`. `progress` gets one line at a time for the user.
 ///
 /// # Errors
-/// An unknown name, an input that cannot be made, or a reference that fails. An engine that fails is
-/// no error: it is listed in [`Report::not_measured`].
+/// An unknown name, an input that cannot be made, or a reference that fails. A failing engine is
+/// not an error: it is listed in [`Report::not_measured`].
 pub fn run(
     options: &Options,
     engines: Vec<Box<dyn InProcess>>,
@@ -114,7 +114,7 @@ pub fn run(
     })
 }
 
-/// As asked; else one thread, and all of them where there are more.
+/// As requested; else one thread, and all of them if there are more.
 pub(crate) fn thread_counts(asked: &[NonZeroUsize]) -> Vec<NonZeroUsize> {
     if !asked.is_empty() {
         return asked.to_vec();
@@ -130,14 +130,14 @@ struct Suite {
     threads: Vec<NonZeroUsize>,
     engines: Vec<EngineDefinition>,
     in_process: Vec<Box<dyn InProcess>>,
-    /// The program and first arguments of each peer, or why there is none.
+    /// The program and first arguments of each peer, or the reason there is none.
     programs: BTreeMap<PeerKind, Result<Vec<PathBuf>, String>>,
     rows: Vec<Row>,
     not_measured: Vec<NotMeasured>,
 }
 
 impl Suite {
-    /// Installs the peers that are asked for, and sets aside the engines that cannot run at all.
+    /// Installs the requested peers, and removes the engines that cannot run.
     fn install(&mut self, peers: &Path, progress: &mut dyn FnMut(&str)) {
         for engine in std::mem::take(&mut self.engines) {
             let unusable = match engine.peer {
@@ -145,7 +145,7 @@ impl Suite {
                     let program = self.programs.entry(kind);
                     program.or_insert_with(|| install(kind, peers, progress)).clone().err()
                 }
-                None => self.here(&engine.name).is_none().then(|| NOT_HERE.to_owned()),
+                None => self.in_process(&engine.name).is_none().then(|| NOT_HERE.to_owned()),
             };
             match unusable {
                 Some(reason) => self.missing(&engine.name, "", reason),
@@ -154,8 +154,8 @@ impl Suite {
         }
     }
 
-    /// The engine in this process that serves a name, and what its consumer does.
-    fn here(&self, name: &str) -> Option<(&dyn InProcess, Keep)> {
+    /// The engine in this process for a name, and the treatment of its batches.
+    fn in_process(&self, name: &str) -> Option<(&dyn InProcess, Keep)> {
         let (name, keep) = match name.strip_suffix(COLLECT) {
             Some(name) => (name, Keep::Everything),
             None => (name, Keep::Nothing),
@@ -250,7 +250,7 @@ impl Suite {
                 (Runner::There(peer), version)
             }
             None => {
-                let (found, keep) = self.here(&definition.name).ok_or(NOT_HERE)?;
+                let (found, keep) = self.in_process(&definition.name).ok_or(NOT_HERE)?;
                 let engine = found.prepare(&input.schema, &input.text, threads)?;
                 (Runner::Here { engine, keep, before: None }, found.version())
             }
@@ -260,7 +260,7 @@ impl Suite {
     }
 }
 
-/// What every engine should find.
+/// The expected totals.
 fn reference(input: &Input) -> Result<Check, BenchError> {
     let wrap = |message| BenchError::Reference { workload: input.workload.clone(), message };
     let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -271,10 +271,10 @@ fn reference(input: &Input) -> Result<Check, BenchError> {
 const INPUT_FILE: &str = "input.jsonl";
 const SCHEMA_FILE: &str = "schema.arrows";
 
-/// What the folders of inputs are called, before the number of the process that they belong to.
+/// Prefix of the inputs' folders, before the process id.
 const WORK_PREFIX: &str = "arrowsmith-bench-";
 
-/// Files that are memory, where there are such: what an engine reads by path is in memory too.
+/// In-memory files, if available: an engine that reads by path then reads from memory too.
 fn work_folder() -> Result<tempfile::TempDir, BenchError> {
     let memory = Path::new("/dev/shm");
     let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -284,8 +284,8 @@ fn work_folder() -> Result<tempfile::TempDir, BenchError> {
     made.map_err(BenchError::io(parent))
 }
 
-/// Removes the inputs of runs that were interrupted: they would stay in memory for good. Only where
-/// the system shows its processes, so that no running benchmark loses its input.
+/// Removes the inputs of interrupted runs, which would stay in memory forever. Only if the system
+/// lists its processes, so that no running benchmark loses its input.
 fn remove_abandoned(parent: &Path) {
     let processes = Path::new("/proc");
     if !processes.join("self").exists() {
@@ -297,13 +297,13 @@ fn remove_abandoned(parent: &Path) {
             name.to_str().and_then(|name| name.strip_prefix(WORK_PREFIX)?.split('-').next());
         let number = owner.and_then(|owner| owner.parse::<u32>().ok());
         if number.is_some_and(|number| !processes.join(number.to_string()).exists()) {
-            // Somebody else's: then it is theirs to remove.
+            // Another user's, who must remove it.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// The text as it is, and the schema as an Arrow stream without batches.
+/// The text unchanged, and the schema as an Arrow stream without batches.
 fn write_input(input: &Input, folder: &Path) -> Result<(), BenchError> {
     let path = folder.join(INPUT_FILE);
     fs::write(&path, &input.text).map_err(BenchError::io(&path))?;

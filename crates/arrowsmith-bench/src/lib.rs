@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench`: measures what Arrowsmith does beside the libraries that a user would pick instead.
+//! `arrowsmith bench`: compares Arrowsmith with the libraries that a user would choose instead.
 //!
-//! A module for each subject (`json`, `parquet`, `ingest`, `objects`, `jvm`, `flight`, `gpu`, `rtl`), one way to write results
-//! and pages (`result`, `report`). All who are compared do the same work on the same bytes in one run, taking turns; what is
-//! published are ratios with their spread, because absolute figures drift on a shared machine. Our own engines are among
-//! them and get no favours. Every result is checked against a reference; a figure that was not measured is listed as
-//! not measured, with the reason.
+//! A module for each subject (`json`, `parquet`, `ingest`, `objects`, `jvm`, `flight`, `gpu`,
+//! `rtl`), one way to write results and pages (`result`, `report`). All participants do the same
+//! work on the same bytes in one run, taking turns; the published figures are ratios with their
+//! spread, because absolute figures drift on a shared machine. Our own engines are measured in the
+//! same way as the others. Every result is checked against a reference; a missing measurement is
+//! listed with the reason.
 //!
-//! It drives engines from outside, is never used by the product, and installs its peers by the run itself into a
-//! folder of their own, never by a build or a test.
+//! It drives engines from outside, and the product never uses it. The run itself installs the
+//! peers, into a folder of their own; builds and tests never do.
 //!
 //! ```
 //! use arrowsmith_bench::{Options, json};

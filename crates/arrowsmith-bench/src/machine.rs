@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the figures were measured on, and how much memory this process uses.
+//! The machine of a measurement, and this process's memory use.
 //!
-//! Reads what Linux tells; elsewhere the fields say "unknown", and memory is 0.
+//! Reads what Linux reports; elsewhere the fields are "unknown", and memory is 0.
 
 use std::fs;
 use std::process::Command;
@@ -22,7 +22,7 @@ pub(crate) fn describe() -> Machine {
     }
 }
 
-/// The vector instructions that a CPU engine could use here.
+/// The vector instruction sets that a CPU engine could use here.
 #[cfg(target_arch = "x86_64")]
 fn isa() -> String {
     let features = [
@@ -42,7 +42,7 @@ fn isa() -> String {
     if cfg!(target_arch = "aarch64") { "neon".to_owned() } else { "unknown".to_owned() }
 }
 
-/// The commit that this command was built from, with a mark where the tree has changes.
+/// The commit that this command was built from, marked if the tree has changes.
 pub(crate) fn commit() -> String {
     let git = |arguments: &[&str]| {
         let root = env!("CARGO_MANIFEST_DIR");
@@ -58,7 +58,7 @@ pub(crate) fn commit() -> String {
     if clean { commit } else { format!("{commit} with changes") }
 }
 
-/// Forgets the highest memory use so far, where the kernel can.
+/// Resets the peak of memory use, if the kernel supports it.
 pub(crate) fn reset_peak_rss() {
     // A failure leaves the peak of the whole process, which is larger, never smaller, than ours.
     let _ = fs::write("/proc/self/clear_refs", "5");
@@ -97,7 +97,8 @@ mod tests {
         reset_peak_rss();
         let block = std::hint::black_box(vec![1_u8; 64 << 20]);
         let peak = peak_rss_mb();
-        // The peak is of the whole process: what other tests free meanwhile takes nothing from it.
+        // The peak is of the whole process: memory that other tests free meanwhile does not reduce
+        // it.
         assert!(peak * 1e6 > 67e6, "{peak} {}", block.len());
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Talks to a peer: another program that converts the same bytes when it is told to.
+//! Controls a peer: another program that converts the same bytes on request.
 //!
-//! One JSON object a line. The peer loads the input and says `{"ready":true,"engine":…,"version":…}`;
-//! for each line `run` it converts once and says `{"seconds":…,"rows":…,"check":{…},"peak_rss_mb":…}`.
-//! It ends when its standard input does. A peer that dies, stays silent or talks nonsense is an error
-//! of that peer only.
+//! The protocol is one JSON object per line. The peer loads the input and writes
+//! `{"ready":true,"engine":…,"version":…}`; for each line `run` it converts once and writes
+//! `{"seconds":…,"rows":…,"check":{…},"peak_rss_mb":…}`. It ends with its standard input. A peer
+//! that dies, hangs or violates the protocol is an error of that peer only.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,8 +19,8 @@ use serde::Deserialize;
 use crate::check::{Check, Column};
 use crate::engine::Turn;
 
-/// No conversion takes longer than this unless something is wrong.
-const SILENCE_MAX: Duration = Duration::from_secs(600);
+/// Timeout: only a failure takes longer.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A running peer.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ struct Answer {
 }
 
 impl Peer {
-    /// Starts a peer and waits until it has loaded its input. What it writes to standard error goes
-    /// to a file in `folder`, whose last lines explain a failure.
+    /// Starts a peer and waits until it has loaded its input. Its standard error goes to a file in
+    /// `folder`, whose last lines explain a failure.
     pub(crate) fn start(mut command: Command, name: &str, folder: &Path) -> Result<Self, String> {
         let errors = folder.join(format!("{name}.stderr"));
         let file = File::create(&errors).map_err(|e| format!("{}: {e}", errors.display()))?;
@@ -58,7 +58,7 @@ impl Peer {
             return Err("cannot be started: no pipes".to_owned());
         };
 
-        // A thread reads, so that a peer that never answers can be given up.
+        // A thread reads, so that a hanging peer can be given up.
         let (send, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -70,7 +70,7 @@ impl Peer {
         let mut peer = Self { child, stdin, lines, errors, version: String::new() };
         let ready: Ready = peer.answer()?;
         if !ready.ready {
-            return Err("said that it is not ready".to_owned());
+            return Err("reported that it is not ready".to_owned());
         }
         peer.version = ready.version;
         Ok(peer)
@@ -82,7 +82,7 @@ impl Peer {
 
     /// One conversion.
     pub(crate) fn turn(&mut self) -> Result<Turn, String> {
-        // Should the peer be gone, the answer that does not come says so, with its last words.
+        // If the peer has ended, the missing answer is reported with its last output.
         let _ = self.stdin.write_all(b"run\n").and_then(|()| self.stdin.flush());
         let Answer { seconds, rows, check, peak_rss_mb } = self.answer()?;
         if !(seconds.is_finite() && seconds > 0.0) {
@@ -93,9 +93,9 @@ impl Peer {
     }
 
     fn answer<T: for<'de> Deserialize<'de>>(&mut self) -> Result<T, String> {
-        match self.lines.recv_timeout(SILENCE_MAX) {
+        match self.lines.recv_timeout(TIMEOUT) {
             Ok(line) => serde_json::from_str(&line)
-                .map_err(|error| format!("said what is no answer ({error}): {}", start_of(&line))),
+                .map_err(|error| format!("gave a malformed answer ({error}): {}", start_of(&line))),
             Err(RecvTimeoutError::Timeout) => Err("gave no answer in time".to_owned()),
             Err(RecvTimeoutError::Disconnected) => {
                 let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
@@ -108,7 +108,8 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may be in the middle of a conversion, so closing its input would not end it at once.
+        // It may be in the middle of a conversion, so closing its input would not end it
+        // immediately.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -118,12 +119,12 @@ fn start_of(line: &str) -> String {
     line.chars().take(80).collect()
 }
 
-/// The last line that is not empty: where tools say what went wrong.
+/// The last non-empty line: where tools print the error.
 pub(crate) fn last_line(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     line.map_or_else(
-        || "nothing was said".to_owned(),
+        || "it printed nothing".to_owned(),
         |line| line.trim().chars().take(300).collect(),
     )
 }
@@ -132,7 +133,7 @@ pub(crate) fn last_line(output: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// A peer made of shell, which says what the test wants.
+    /// A peer as a shell script, with the output that the test needs.
     fn shell(folder: &Path, script: &str) -> Result<Peer, String> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(script);
@@ -176,10 +177,10 @@ mod tests {
     fn nonsense_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         assert!(
-            shell(folder.path(), "echo hello").unwrap_err().starts_with("said what is no answer")
+            shell(folder.path(), "echo hello").unwrap_err().starts_with("gave a malformed answer")
         );
         let unready = r#"echo '{"ready":false,"version":""}'"#;
-        assert_eq!(shell(folder.path(), unready).unwrap_err(), "said that it is not ready");
+        assert_eq!(shell(folder.path(), unready).unwrap_err(), "reported that it is not ready");
         let mut peer = shell(folder.path(), &format!(
             "{READY}; read line; echo '{{\"seconds\":0,\"rows\":1,\"check\":{{}},\"peak_rss_mb\":0}}'"
         ))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! arrow-json, the ecosystem's own decoder, as an engine: the reference for every result, and a peer
-//! that needs no installation.
+//! arrow-json, the ecosystem's own decoder, as an engine: the reference for every result, and a
+//! peer that needs no installation.
 
 use std::num::NonZeroUsize;
 
@@ -84,7 +84,7 @@ fn decode(schema: &SchemaRef, part: &[u8], sink: Sink<'_>) -> Result<(), String>
     }
 }
 
-/// Parts of about equal size that end where a line ends; one empty part where there is no input.
+/// Parts of about equal size, split at line ends; one empty part if there is no input.
 pub(crate) fn split(input: &[u8], parts: NonZeroUsize) -> Vec<&[u8]> {
     let mut result = Vec::new();
     let mut rest = input;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a benchmark found: the object that `--json` writes and that the HTML page is made from.
+//! The results of a benchmark: the object that `--json` writes and that the HTML page is made from.
 
 use serde::Serialize;
 
@@ -14,28 +14,28 @@ pub struct Report {
     pub machine: Machine,
     /// What was measured.
     pub commit: String,
-    /// How it was asked for.
+    /// The options of the run.
     pub command: String,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
     /// Seed of the generated inputs.
     pub seed: u64,
-    /// The figures: every workload × thread count × engine that was measured.
+    /// The figures: every measured workload × thread count × engine.
     pub rows: Vec<Row>,
-    /// What was asked for and could not be measured, with the reason.
+    /// Requested but missing measurements, with the reason.
     pub not_measured: Vec<NotMeasured>,
 }
 
 /// The machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct Machine {
-    /// Processor, as it names itself.
+    /// Processor, by its own name.
     pub cpu: String,
     /// Processors that this process may use.
     pub cores: usize,
     /// Memory in 10^6 bytes.
     pub memory_mb: u64,
-    /// Vector instruction sets that matter here.
+    /// The relevant vector instruction sets.
     pub isa: String,
     /// Operating system, architecture, kernel.
     pub os: String,
@@ -52,11 +52,11 @@ pub struct Row {
     pub kind: String,
     /// How it was used.
     pub about: String,
-    /// Version, as the engine states it.
+    /// Version, as the engine reports it.
     pub version: String,
-    /// Threads that it was given.
+    /// Number of threads.
     pub threads: usize,
-    /// Size of the input text; where files are read, of the Arrow arrays that come out.
+    /// Size of the input text; if files are read, of the output's Arrow arrays.
     pub bytes: u64,
     /// Records in the input.
     pub records: u64,
@@ -70,11 +70,11 @@ pub struct Row {
     pub seconds: Vec<f64>,
     /// 10^9 of these bytes per second, from the median.
     pub gb_per_s: f64,
-    /// Highest resident memory in 10^6 bytes, the input text included.
+    /// Highest resident memory in 10^6 bytes, including the input text.
     pub peak_rss_mb: f64,
     /// Whether the result was compared with the reference's and agreed.
     pub valid: bool,
-    /// What differed, where it did not.
+    /// The difference, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<String>,
     /// Speed relative to the fastest peer of all.
@@ -83,30 +83,30 @@ pub struct Row {
     /// Speed relative to the fastest ready-made reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vs_fastest_reader: Option<Ratio>,
-    /// The file that was read, in the suites that read files.
+    /// The file that was read, in suites that read files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<FileInfo>,
 }
 
-/// What matters of a file that was read.
+/// Properties of a file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileInfo {
     /// Its size.
     pub bytes: u64,
-    /// Size of its pages before compression, about.
+    /// Approximate size of its pages before compression.
     pub page_bytes: u64,
     /// The figure that this is a point of: `output-size` or `page-size`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figure: Option<String>,
-    /// What strings became, where the file is strings: `plain`, `view` or `dictionary`.
+    /// The Arrow type of strings, if the file has only strings: `plain`, `view` or `dictionary`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strings: Option<String>,
-    /// Whether the file was in memory beforehand, and not read by its name.
+    /// Whether the file was in memory beforehand, rather than read by its name.
     #[serde(default)]
     pub memory: bool,
 }
 
-/// How many times faster than another engine, compared round by round.
+/// The speed-up over another engine, round by round.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ratio {
     /// The other engine.
@@ -119,19 +119,19 @@ pub struct Ratio {
     pub max: f64,
 }
 
-/// A figure that is missing.
+/// A missing figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotMeasured {
-    /// The engine; empty where no engine could be measured.
+    /// The engine; empty if no engine could be measured.
     pub engine: String,
-    /// The workload; empty where it is all of them.
+    /// The workload; empty for all of them.
     pub workload: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Adds to each row how it compares with the fastest valid peers of its workload and thread count, of those that
-/// have the file where it has it, and, where files are strings, make the same of them.
+/// Adds to each row its ratios to the fastest valid peers of its workload and thread count that
+/// have the file in the same place and, if files are strings, the same string type.
 pub(crate) fn compare(rows: &mut [Row]) {
     let all = rows.to_vec();
     for row in rows {

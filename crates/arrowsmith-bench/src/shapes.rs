@@ -2,7 +2,7 @@
 //! The schemas of the benchmark's inputs, by name: those of the generators and of the public files.
 //!
 //! The hand-written peers repeat each of these in their own language; the comparison of results
-//! tells when one of them drifts.
+//! detects differences.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub(crate) fn schema(shape: &str) -> Option<SchemaRef> {
     Some(Arc::new(Schema::new(fields)))
 }
 
-/// UTC by its offset: arrow-json knows the names of zones only with a database of them, which
-/// nothing else here needs. It is the same time zone, and the values are the same.
+/// UTC by its offset: arrow-json knows the names of zones only with a time zone database, which no
+/// other code here needs. It is the same time zone, and the values are the same.
 fn numeric_zone(field: &Field) -> Field {
     match field.data_type() {
         DataType::Timestamp(unit, Some(zone)) if &**zone == "UTC" => {
@@ -69,7 +69,7 @@ fn indices() -> Field {
     required("indices", list(DataType::Int32))
 }
 
-/// A status of the Twitter API: about half of its keys, the ones that an analyst would keep.
+/// A status of the Twitter API: about half of its keys, those that an analyst would keep.
 fn twitter() -> Vec<Field> {
     let hashtag = structure(vec![text("text"), indices()]);
     let url = structure(vec![text("url"), text("expanded_url"), text("display_url"), indices()]);
@@ -141,7 +141,7 @@ fn citm() -> Vec<Field> {
     ]
 }
 
-/// A polygon as GeoJSON writes it.
+/// A polygon in GeoJSON.
 fn canada() -> Vec<Field> {
     vec![text("type"), required("coordinates", list(list(list(DataType::Float64))))]
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The few statistics that a report needs.
+//! The statistics of a report.
 
-/// Smallest, middle and largest of some numbers.
+/// Minimum, median and maximum of numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) min: f64,
@@ -10,7 +10,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// `None` where there are no numbers. The median of an even count is the mean of the middle two.
+    /// `None` if there are no numbers. The median of an even count is the mean of the middle two.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -20,8 +20,8 @@ impl Spread {
         Some(Self { min, median: f64::midpoint(lower, upper), max })
     }
 
-    /// How many times faster `ours` was than `theirs`, round by round. Rounds are compared with each
-    /// other because whatever slowed the machine down in one of them slowed both.
+    /// The speed-up of `ours` over `theirs`, round by round. Rounds are compared with each other
+    /// because a slow phase of the machine slowed both.
     pub(crate) fn of_ratios(theirs: &[f64], ours: &[f64]) -> Option<Self> {
         let ratios: Vec<f64> =
             theirs.iter().zip(ours).filter(|(_, o)| **o > 0.0).map(|(t, o)| t / o).collect();

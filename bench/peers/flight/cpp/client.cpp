@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Flight client in C++: asks what there is, reads every endpoint in turn, and keeps it as a table.
+// A Flight client in C++: lists the flights, reads every endpoint in turn, and keeps the result as
+// a table.
 #include <arrow/flight/api.h>
 #include <arrow/table.h>
 

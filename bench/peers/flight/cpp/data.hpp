@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of a server: a folder of Parquet files that is read for every query, as a dataset and in one thread, or
-// Arrow files that are mapped once.
+// The data of a server: a folder of Parquet files that is read for every query, as a dataset and in
+// one thread, or Arrow files that are mapped once.
 #pragma once
 
 #include <arrow/api.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every C++ program of `arrowsmith bench flight` shares: its options, and how it talks to the command. It is no
-// part of what a user would write, and is not counted among the lines of code.
+// Shared by every C++ program of `arrowsmith bench flight`: options, and the protocol with the
+// command. A user would not write it, so it is not counted among the lines of code.
 #pragma once
 
 #include <arrow/api.h>
@@ -92,7 +92,7 @@ inline arrow::Result<std::string> check(const arrow::Table& table) {
 
 using Get = std::function<arrow::Result<std::shared_ptr<arrow::Table>>(const std::string& uri)>;
 
-// `get URI` fetches and keeps the table, `check` sums it up and lets it go.
+// `get URI` fetches and keeps the table, `check` sums and frees it.
 inline arrow::Status serve_commands(const Get& get) {
   ARROW_RETURN_NOT_OK(arrow::compute::Initialize());
   ready("");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads an Arrow stream from a socket (`tcp://PORT`, `unix:///NAME`), or maps the Arrow files of a folder (`file://…`).
+// Reads an Arrow stream from a socket (`tcp://PORT`, `unix:///NAME`), or maps the Arrow files of a
+// folder (`file://…`).
 #include <arrow/ipc/reader.h>
 #include <arrow/table.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left when Flight is taken away: who connects is sent one Arrow stream, over TCP or a Unix socket.
+// Arrow streams without Flight: each connection is sent one Arrow stream, over TCP or a Unix
+// socket.
 #include <arrow/compute/initialize.h>
 #include <arrow/ipc/writer.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Flight client in Java: asks what there is, reads every endpoint in turn, and keeps its batches.
+// A Flight client in Java: lists the flights, reads every endpoint in turn, and keeps its batches.
 
 import java.net.URI;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ final class Client {
           var unloader = new VectorUnloader(root);
           schema = root.getSchema();
           while (stream.next()) {
-            // Takes over the buffers: nothing is copied.
+            // Transfers the buffers without a copy.
             batches.add(unloader.getRecordBatch());
           }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both programs share: their options, and how they talk to the command. It is no part of what a user would write,
-// and is not counted among the lines of code.
+// Shared by both programs: options, and the protocol with the command. A user would not write it,
+// so it is not counted among the lines of code.
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -45,11 +45,11 @@ final class Harness {
     }
   }
 
-  /** What a client keeps: batches that are decoded as far as Arrow asks for it. */
+  /** The client's result: batches, decoded as far as Arrow requires. */
   static final class Kept implements AutoCloseable {
     final Schema schema;
     final List<ArrowRecordBatch> batches;
-    /** Whose memory the batches are in: closed after them. */
+    /** The owner of the batches' memory: closed after them. */
     private final AutoCloseable owner;
 
     Kept(Schema schema, List<ArrowRecordBatch> batches, AutoCloseable owner) {
@@ -82,7 +82,7 @@ final class Harness {
     while (System.in.read() >= 0) {}
   }
 
-  /** `get URI` fetches and keeps what there is, `check` sums it up and lets it go. */
+  /** `get URI` fetches and keeps the batches, `check` sums and frees them. */
   static void serveCommands(BufferAllocator allocator, Get get) throws Exception {
     ready("");
     var in = new BufferedReader(new InputStreamReader(System.in));

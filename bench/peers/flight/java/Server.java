@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Flight server in Java over a folder of files: one flight, one endpoint. Parquet is read through the dataset module,
-// which calls the C++ library; Arrow files are loaded once.
+// A Flight server in Java over a folder of files: one flight, one endpoint. Parquet is read through
+// the dataset module, which calls the C++ library; Arrow files are loaded once.
 
 import java.io.FileInputStream;
 import java.nio.charset.StandardCharsets;
@@ -82,7 +82,7 @@ final class Server extends NoOpFlightProducer implements AutoCloseable {
   public void getStream(CallContext context, Ticket ticket, ServerStreamListener listener) {
     var pressure = new BackpressureStrategy.CallbackBackpressureStrategy();
     pressure.register(listener);
-    // The call's own thread has to be free, or nobody says that the listener is ready again.
+    // The call's own thread must stay free, or the listener is not notified that it is ready again.
     senders.execute(() -> send(listener, pressure));
   }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Flight client in Python: asks what there is, reads every endpoint in turn, and keeps it as a table."""
+"""A Flight client in Python: lists the flights, reads every endpoint in turn, and keeps the result
+as a table."""
 
 import pyarrow as pa
 import pyarrow.flight as flight

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every Python program of `arrowsmith bench flight` shares: its options, and how it talks to the command. It is
-no part of what a user would write, and is not counted among the lines of code."""
+"""Shared by every Python program of `arrowsmith bench flight`: options, and the protocol with the
+command. A user would not write it, so it is not counted among the lines of code."""
 
 import argparse
 import json
@@ -43,7 +43,7 @@ def totals(column):
 
 
 def serve_commands(get, version=f"pyarrow {pa.__version__}", as_table=lambda result: result, rows=len):
-    """`get URI` fetches and keeps what there is, `check` sums it up and lets it go."""
+    """`get URI` fetches and keeps the table, `check` sums and frees it."""
     ready(version=version)
     result = None
     for line in sys.stdin:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Flight replaces: rows over PostgreSQL's own protocol, as tuples of Python (psycopg) or as Arrow (ADBC).
+"""The predecessor of Flight: rows over PostgreSQL's own protocol, as Python tuples (psycopg) or as
+Arrow (ADBC).
 
-rows.py load URI FILE writes an Arrow file into the table `taxi`; rows.py psycopg and rows.py adbc are clients."""
+rows.py load URI FILE writes an Arrow file into the table `taxi`; rows.py psycopg and rows.py adbc
+are clients."""
 
 import sys
 

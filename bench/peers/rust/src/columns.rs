@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns that Serde fills directly: what one writes to connect a JSON parser to Arrow.
+//! Columns that Serde fills directly: the code that connects a JSON parser to Arrow.
 //!
-//! A schema is a type, so nothing is looked up by type at run time, and no record is ever built in
-//! between. `read` appends one value, `null` a place holder.
+//! A schema is a type, so nothing is looked up by type at run time, and no intermediate record is
+//! built. `read` appends one value, `null` a placeholder.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub trait Column: Default {
     fn null(&mut self);
     fn finish(self, as_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError>;
 
-    /// What a key that is not there means.
+    /// The meaning of a missing key.
     fn missing<E: Error>(&mut self, name: &'static str) -> Result<(), E> {
         Err(E::missing_field(name))
     }
@@ -82,7 +82,7 @@ impl Column for Bool {
     }
 }
 
-/// Gives the text of a string to a function, without owning it.
+/// Passes the text of a string to a function, without owning it.
 struct Text<F>(F);
 
 impl<F: FnOnce(&str) -> bool> Visitor<'_> for Text<F> {

@@ -2,8 +2,8 @@
 //! The Rust peers of `arrowsmith bench json`: arrow-json, sonic-rs and simd-json.
 //!
 //! `arrowsmith-bench-peer --engine E --shape S --schema FILE --input FILE --threads N` loads the
-//! input, says that it is ready, and converts it once for every line `run`. It stands beside
-//! Arrowsmith and shares nothing with it but the code that sums results up.
+//! input, reports that it is ready, and converts it once for every line `run`. It shares only the
+//! code that sums results with Arrowsmith.
 #![forbid(unsafe_code)]
 
 #[allow(dead_code)]
@@ -110,7 +110,7 @@ fn sonic<C: Column>(part: &[u8], schema: &SchemaRef) -> Result<Vec<RecordBatch>,
     Ok(batches)
 }
 
-/// simd-json writes into its input, so each record is copied first; its buffers are used again.
+/// simd-json writes into its input, so each record is copied first; its buffers are reused.
 fn simd<C: Column>(part: &[u8], schema: &SchemaRef) -> Result<Vec<RecordBatch>, String> {
     let mut buffers = simd_json::Buffers::default();
     let mut record = Vec::new();

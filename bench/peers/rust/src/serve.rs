@@ -58,7 +58,7 @@ fn run(convert: Convert, schema: &SchemaRef, parts: &[&[u8]]) -> Result<Vec<Reco
     })
 }
 
-/// Parts of about equal size that end where a line ends.
+/// Parts of about equal size, split at line ends.
 fn split(text: &[u8], parts: usize) -> Vec<&[u8]> {
     let mut result = Vec::new();
     let mut rest = text;

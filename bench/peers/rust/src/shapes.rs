@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The schemas of the benchmark's workloads, as types. The same fields, types and nullability as the
-//! Arrow schema that the benchmark hands over; `finish` fails where they differ.
+//! The schemas of the benchmark's workloads, as types. The same fields, types and nullability as
+//! the Arrow schema that the benchmark passes; `finish` fails if they differ.
 
 use crate::columns::{Bool, Date, Fixed, Float, Int, Int32, List, Opt, Str, Timestamp, UInt};
 use crate::record;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Totals of arrays that were made by hand, with nulls where they hurt.
+//! Totals of hand-made arrays, with nulls in difficult places.
 
 use std::sync::Arc;
 
@@ -93,5 +93,5 @@ fn differences_are_named_and_rounding_is_none() {
     assert_eq!(one.difference(&other).unwrap(), "y is missing");
     let mut more = one.clone();
     more.columns.insert("z".into(), Column::default());
-    assert_eq!(more.difference(&one).unwrap(), "z was not asked for");
+    assert_eq!(more.difference(&one).unwrap(), "z was not requested");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bars with their spread, as the paper's figures have them, as SVG.
+//! Bar charts with error lines, as in the paper's figures, as SVG.
 
 use std::fmt::Write;
 
@@ -15,9 +15,9 @@ const LINE: f64 = 30.0;
 pub(super) struct Bar<'a> {
     pub(super) label: String,
     pub(super) value: f64,
-    /// From and to, drawn as a line.
+    /// Lower and upper end of the error line.
     pub(super) range: Option<(f64, f64)>,
-    /// Colours go by this name.
+    /// Determines the colour.
     pub(super) engine: &'a str,
 }
 

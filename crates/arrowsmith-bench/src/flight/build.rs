@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Installs the programs of the other languages into a folder of their own: their libraries come from PyPI, Maven Central
-//! and crates.io, through their ordinary clients. What is there and unchanged is used again.
+//! Installs the programs of the other languages into a folder of their own: their libraries come
+//! from PyPI, Maven Central and crates.io, through their ordinary clients. Unchanged programs are
+//! reused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,8 +26,8 @@ const PYTHON: Sources =
 const RUST: Sources = sources!("rust": "Cargo.toml" from "manifest.toml", "Cargo.lock", "src/harness.rs", "src/data.rs",
     "src/server.rs", "src/client.rs");
 
-/// Files that make a language's server and client; what only talks to the benchmark is not among them.
-pub(super) const COUNTED: [(&str, &[&str], &[&str]); 4] = [
+/// Files of a language's server and client, without the files for the benchmark protocol.
+pub(super) const USER_SOURCES: [(&str, &[&str], &[&str]); 4] = [
     ("cpp", &["server.cpp", "data.hpp"], &["client.cpp"]),
     ("java", &["Server.java"], &["Client.java"]),
     ("python", &["server.py"], &["client.py"]),
@@ -44,7 +45,7 @@ pub(super) fn text(language: &str, file: &str) -> Option<&'static str> {
     sources.iter().find(|(name, _)| *name == file).map(|(_, text)| *text)
 }
 
-/// How the programs of a language are started.
+/// The command lines of a language's programs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Programs {
     pub(super) server: Vec<PathBuf>,
@@ -103,7 +104,7 @@ fn python(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, Strin
         run(Command::new(&interpreter)
             .args(["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"])
             .arg(folder.join("requirements.txt")))?;
-        // Names that a linker looks for.
+        // Library names for the linker.
         let links = "import pyarrow; pyarrow.create_library_symlinks()";
         run(Command::new(&interpreter).args(["-c", links]))?;
         fs::write(&done, "").map_err(|e| format!("{}: {e}", done.display()))?;
@@ -111,7 +112,7 @@ fn python(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, Strin
     Ok(interpreter)
 }
 
-/// Compiles against the libraries inside of pyarrow's wheel, as the paper did in the end.
+/// Compiles against the libraries inside pyarrow's wheel, as the paper did in the end.
 fn cpp(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
     let interpreter = python(peers, progress)?;
     let folder = peers.join("cpp");
@@ -121,7 +122,7 @@ fn cpp(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, String> 
         return Ok(folder);
     }
     progress("compiling the C++ programs");
-    // Should this be interrupted, the older ones must not pass for these.
+    // If this is interrupted, the older programs must not be taken for the new ones.
     for program in programs {
         let _ = fs::remove_file(folder.join(program));
     }
@@ -164,7 +165,7 @@ fn java(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Programs, Strin
         ]);
     }
     let program = |class: &str| {
-        // The dataset module takes the number of its threads from there: one, as with the others.
+        // The dataset module reads its number of threads here: one, as in the others.
         let mut words = vec!["env".into(), "OMP_NUM_THREADS=1".into(), java.clone()];
         words.extend(flags.iter().map(PathBuf::from));
         words.push("-cp".into());
@@ -176,7 +177,7 @@ fn java(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Programs, Strin
     Ok(Programs { server: program("Server"), client: program("Client") })
 }
 
-/// 17 of `openjdk 17.0.15 2025-04-15`; 0 where there is no number.
+/// 17 of `openjdk 17.0.15 2025-04-15`; 0 without a number.
 fn java_version(text: &str) -> u32 {
     let number =
         text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_is_carried() {
-        for (language, server, client) in COUNTED {
+        for (language, server, client) in USER_SOURCES {
             for file in server.iter().chain(client) {
                 assert!(text(language, file).is_some_and(|text| text.contains("SPDX")), "{file}");
             }

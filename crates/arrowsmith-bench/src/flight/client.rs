@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The side of our own client in the talk with the benchmark; the fetching is the caller's, so that this crate needs no
-//! Flight.
+//! Our client's side of the benchmark protocol; the caller supplies the fetching, so that this
+//! crate needs no Flight.
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
@@ -10,11 +10,12 @@ use serde_json::json;
 
 use crate::check::Checker;
 
-/// Serves `get URI` and `check`, a line each, until the input ends: fetches and keeps all batches of the flight `taxi`, and then
-/// sums them up.
+/// Serves `get URI` and `check`, one per line, until the input ends: fetches and keeps all batches
+/// of the flight `taxi`, and then sums them.
 ///
 /// # Errors
-/// The input or output fails, or a column has a type that no benchmark has. What fetching says is passed on.
+/// The input or output fails, or a column has a type that no benchmark uses. Errors of fetching are
+/// passed on.
 pub fn serve_commands(
     version: &str,
     input: &mut dyn BufRead,

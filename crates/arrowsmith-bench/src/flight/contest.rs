@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Takes turns: every client asks every server, round by round, and every answer is checked after the clock stopped.
+//! Runs the rounds: every client queries every server, round by round, and every answer is checked
+//! after the timing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ pub(super) struct Contestant {
     pub(super) name: String,
     pub(super) process: Process,
     pub(super) version: String,
-    /// Where a server is.
+    /// The address of a server.
     pub(super) uri: String,
 }
 
@@ -55,12 +56,12 @@ impl Contestant {
     fn ready(name: &str, mut process: Process) -> Result<Self, String> {
         let ready: Ready = process.answer()?;
         if !ready.ready {
-            return Err(format!("{name} says that it is not ready"));
+            return Err(format!("{name} reports that it is not ready"));
         }
         Ok(Self { name: name.to_owned(), process, version: ready.version, uri: ready.uri })
     }
 
-    /// `arrowsmith serve`: it says where it listens, for people.
+    /// `arrowsmith serve`: its output for people contains the address.
     pub(super) fn ours(place: &Place, words: &[PathBuf]) -> Result<Self, String> {
         let mut process = Process::start(place, place.command(words), &format!("{OURS}-server"))?;
         let line = process.line_with("grpc://")?;
@@ -77,27 +78,27 @@ impl Contestant {
         self.process.ask(&format!("get {uri}"))
     }
 
-    /// Sums up what was got, and lets it go.
+    /// Sums the received batches, and frees them.
     pub(super) fn check(&mut self) -> Result<Check, String> {
         let Sums { rows, check } = self.process.ask("check")?;
         Ok(Check { rows, columns: check })
     }
 }
 
-/// Who asks whom; a mapped file has no server.
+/// A client and its server; a mapped file has no server.
 pub(super) struct Pair {
     server: Option<usize>,
     client: usize,
     uri: String,
     turns: Vec<Turn>,
     first: Option<f64>,
-    trouble: Option<String>,
+    error: Option<String>,
     difference: Option<String>,
 }
 
 impl Pair {
     pub(super) fn new(server: Option<usize>, client: usize, uri: String) -> Self {
-        Self { server, client, uri, turns: vec![], first: None, trouble: None, difference: None }
+        Self { server, client, uri, turns: vec![], first: None, error: None, difference: None }
     }
 }
 
@@ -110,7 +111,7 @@ struct Turn {
     network_bytes: Option<u64>,
 }
 
-/// What is asked for.
+/// The requested URI.
 pub(super) struct Task<'a> {
     pub(super) workload: &'a str,
     /// Bytes of the arrays.
@@ -118,11 +119,11 @@ pub(super) struct Task<'a> {
     pub(super) expected: &'a Check,
     pub(super) rounds: usize,
     pub(super) place: &'a Place,
-    /// How long a server takes to count what a query cost.
+    /// How long a server takes to account for the cost of a query.
     pub(super) settle: Duration,
 }
 
-/// All pairs, round by round; the first round does not count.
+/// All pairs, round by round; the first round is a warm-up.
 pub(super) fn run(
     task: &Task<'_>,
     servers: &mut [Contestant],
@@ -133,11 +134,11 @@ pub(super) fn run(
 ) {
     for round in 0..=task.rounds.max(1) {
         progress(&format!("{}: round {round} of {}", task.workload, task.rounds.max(1)));
-        for pair in pairs.iter_mut().filter(|pair| pair.trouble.is_none()) {
+        for pair in pairs.iter_mut().filter(|pair| pair.error.is_none()) {
             let client = &mut clients[pair.client];
             let server = pair.server.map(|at| &servers[at]);
             match turn(task, server, client, &pair.uri) {
-                Err(trouble) => pair.trouble = Some(trouble),
+                Err(error) => pair.error = Some(error),
                 Ok((turn, check)) => {
                     let difference = check.difference(task.expected);
                     pair.difference = pair.difference.take().or(difference);
@@ -154,8 +155,12 @@ pub(super) fn run(
         let server = pair.server.map(|at| &servers[at]);
         let client = &clients[pair.client];
         let name = server.map_or(IPC_MAPPED, |server| server.name.as_str());
-        if let Some(trouble) = &pair.trouble {
-            report.miss(&format!("{name} with {}", client.name), task.workload, trouble.clone());
+        if let Some(error) = &pair.error {
+            report.add_missing(
+                &format!("{name} with {}", client.name),
+                task.workload,
+                error.clone(),
+            );
             continue;
         }
         let row = row(task, pair, server, client);
@@ -164,10 +169,10 @@ pub(super) fn run(
     }
 }
 
-/// Has the system find as much free memory as a query takes, and gives it back.
+/// Allocates as much memory as a query takes, and frees it.
 ///
-/// A virtual machine's host takes free pages away after seconds, and giving them back page by page costs several times what
-/// the query does: who comes after a pause would pay for the pause.
+/// A virtual machine's host reclaims free pages after seconds, and getting them back page by page
+/// costs several times the query: the first query after a pause would pay for it.
 fn fault_in(bytes: u64) {
     const PAGE_BYTES: usize = 4096;
     let mut memory = vec![0_u8; usize::try_from(bytes).unwrap_or(0)];
@@ -181,14 +186,14 @@ fn turn(
     client: &mut Contestant,
     uri: &str,
 ) -> Result<(Turn, Check), String> {
-    // The arrays, and what is on its way to become them.
+    // The arrays, and the data in transit.
     if !task.place.keep_memory {
         fault_in(task.bytes + task.bytes / 2);
     }
     if let Some(server) = server {
-        server.process.forget_peak();
+        server.process.reset_peak();
     }
-    client.process.forget_peak();
+    client.process.reset_peak();
     let server_usage = || server.and_then(|server| server.process.usage());
     let before = (server_usage(), client.process.usage(), task.place.network_bytes());
     let got = client.get(uri)?;
@@ -263,7 +268,7 @@ fn row(task: &Task<'_>, pair: &Pair, server: Option<&Contestant>, client: &Conte
     }
 }
 
-/// The value that this part of the numbers is not above, between neighbours by distance.
+/// The quantile of the numbers, interpolated between neighbours.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -297,7 +302,7 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// Whether a row is a bound, and no server that anybody would run.
+/// Whether a row is a lower bound rather than a realistic server.
 pub(super) fn is_bound(row: &Row) -> bool {
     row.engine.starts_with("ipc-")
 }

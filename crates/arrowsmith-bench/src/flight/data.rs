@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The data set: trips of taxis in a folder of Parquet files, and the same as Arrow files; with what must be found in it.
+//! The data set: taxi trips in a folder of Parquet files, and the same as Arrow files; with the
+//! expected totals.
 //!
-//! Every file has a seed of its own, so that files are made in parallel and are the same on every machine. What is there
-//! already, from the same recipe, is used again.
+//! Every file has a seed of its own, so that files are generated in parallel and are the same on
+//! every machine. Existing files of the same recipe are reused.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,17 +21,17 @@ use crate::BenchError;
 use crate::check::{Check, Checker, Column};
 use crate::parquet::data::{Data, Rows};
 
-/// Seed of the first file; the next one has the next.
+/// Seed of the first file; each further file adds one.
 pub(super) const SEED: u64 = 42;
-/// Bytes of a row in a Parquet file, about: it decides how many rows make a file.
+/// Approximate bytes of a row in a Parquet file: determines the rows per file.
 const PARQUET_ROW_BYTES: u64 = 27;
-/// Changed when what is written changes, so that no older file is used.
+/// Changed whenever the content changes, so that no older file is used.
 const RECIPE: u32 = 1;
 
-/// Where the files are, and what is in them.
+/// The location and the content of the files.
 #[derive(Debug, Clone)]
 pub(super) struct DataSet {
-    /// Parquet files and nothing else; its name is the flight's.
+    /// Only Parquet files; the folder's name is the flight's.
     pub(super) parquet: PathBuf,
     /// Arrow files of the same rows, in the same order.
     pub(super) arrow: PathBuf,
@@ -41,7 +42,7 @@ pub(super) struct DataSet {
     pub(super) expected: Check,
 }
 
-/// What lies beside the files.
+/// The note stored beside the files.
 #[derive(Serialize, Deserialize)]
 struct Note {
     recipe: String,
@@ -51,7 +52,7 @@ struct Note {
     columns: std::collections::BTreeMap<String, Column>,
 }
 
-/// What one file adds.
+/// The totals of one file.
 struct Part {
     check: Check,
     parquet_bytes: u64,
@@ -90,7 +91,7 @@ pub(super) fn make(
     }
     progress(&format!("writing {files} files of {rows} rows"));
     for place in [&set.parquet, &set.arrow] {
-        // What an older recipe left would be served too.
+        // Files of an older recipe would be served too.
         if place.exists() {
             fs::remove_dir_all(place).map_err(BenchError::io(place))?;
         }
@@ -109,7 +110,7 @@ pub(super) fn make(
     Ok(set)
 }
 
-/// Files are taken one by one by as many threads as there are processors.
+/// Worker threads, one per processor, take the files one by one.
 fn write_all(mut set: DataSet, rows: u64, batch_rows: u64) -> Result<DataSet, BenchError> {
     let next = AtomicU64::new(0);
     let parts = Mutex::new(Vec::new());
@@ -199,7 +200,7 @@ fn size(batch: &arrow_array::RecordBatch) -> Result<u64, String> {
     Ok(sizes.map_err(|error| error.to_string())?.into_iter().sum::<usize>() as u64)
 }
 
-/// The totals of two parts together.
+/// The merged totals of two parts.
 fn add(total: &mut Check, part: &Check) {
     total.rows += part.rows;
     for (path, more) in &part.columns {
@@ -250,7 +251,7 @@ mod tests {
         }
         assert_eq!(parquet.finish().difference(&set.expected), None);
         assert_eq!(arrow.finish().difference(&set.expected), None);
-        // Found, not made again.
+        // Found, not generated again.
         let written =
             fs::metadata(set.parquet.join("part-00000.parquet")).unwrap().modified().unwrap();
         let again = make();

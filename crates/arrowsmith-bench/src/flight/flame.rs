@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flame graphs of the servers: `perf` looks at them while a client reads, and the stacks are drawn as SVG.
+//! Flame graphs of the servers: `perf` samples them while a client reads, and the stacks are drawn
+//! as SVG.
 //!
-//! A machine whose kernel does not let `perf` look has none, which the report says. The processor's own counters are not
-//! needed: a timer is enough.
+//! If the kernel does not permit `perf`, there are none, and the report says so. Hardware counters
+//! are not needed: a timer is enough.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,34 +17,34 @@ use crate::install::run;
 use crate::peer::last_line;
 use crate::report::escape;
 
-/// Looks a second.
-const FREQUENCY: &str = "199";
-/// How long is looked.
-const SECONDS: &str = "4";
-/// Functions that the JSON result names.
+/// Samples per second.
+const SAMPLES_PER_SECOND: &str = "199";
+/// Sampling duration, seconds.
+const SAMPLING_SECONDS: &str = "4";
+/// Functions listed in the JSON result.
 const TOP: usize = 15;
 const WIDTH: f64 = 1000.0;
 const LINE: f64 = 15.0;
 /// Deeper frames are not drawn.
 const DEPTH_MAX: usize = 48;
-/// Narrower ones neither.
-const NARROW: f64 = 0.8;
+/// Narrower frames are not drawn either.
+const WIDTH_MIN: f64 = 0.8;
 
 /// Where a server spends its time.
 #[derive(Debug, Clone, Serialize)]
 pub struct Flame {
     /// The server.
     pub engine: String,
-    /// How often was looked.
+    /// Number of samples.
     pub samples: u64,
-    /// Functions that were running most often, with their part of the samples.
+    /// The most frequent functions, with their share of the samples.
     pub top: Vec<(String, f64)>,
-    /// The picture.
+    /// The SVG.
     #[serde(skip)]
     pub svg: String,
 }
 
-/// Draws all servers that can be drawn, while the first client that can read them does.
+/// Draws all servers that can be sampled, while the first client that can read them does.
 pub(super) fn draw(
     servers: &mut [Contestant],
     clients: &mut [Contestant],
@@ -62,44 +63,44 @@ pub(super) fn draw(
         match sample(server, client) {
             Ok(stacks) => report.flames.push(flame(&server.name, &stacks)),
             Err(reason) => {
-                report.miss(&format!("{}, flame graph", server.name), PARQUET, reason);
+                report.add_missing(&format!("{}, flame graph", server.name), PARQUET, reason);
             }
         }
     }
 }
 
-/// Stacks, outermost first and joined by `;`, with how often they were seen.
+/// Stacks, outermost first and joined by `;`, with their counts.
 type Stacks = BTreeMap<String, u64>;
 
 fn sample(server: &Contestant, client: &mut Contestant) -> Result<Stacks, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let data = folder.path().join("perf.data");
     let java = server.name == "java";
-    // Compiled Java keeps frame pointers, when asked to; the others have tables instead.
+    // Compiled Java keeps frame pointers on request; the others have unwind tables instead.
     let graph = if java { "fp" } else { "dwarf,16384" };
     let mut perf = Command::new("perf");
-    perf.args(["record", "-e", "cpu-clock", "-F", FREQUENCY, "--call-graph", graph]);
+    perf.args(["record", "-e", "cpu-clock", "-F", SAMPLES_PER_SECOND, "--call-graph", graph]);
     perf.args(["-p", &server.process.id().to_string(), "-o"]).arg(&data);
-    perf.args(["--", "sleep", SECONDS]).stdout(Stdio::null()).stderr(Stdio::piped());
+    perf.args(["--", "sleep", SAMPLING_SECONDS]).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut perf = perf.spawn().map_err(|error| format!("perf: {error}"))?;
-    let mut trouble = None;
+    let mut error = None;
     while perf.try_wait().map_err(|error| error.to_string())?.is_none() {
-        if trouble.is_none() {
-            trouble = client.get(&server.uri).err();
+        if error.is_none() {
+            error = client.get(&server.uri).err();
         } else {
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
     }
     let output = perf.wait_with_output().map_err(|error| error.to_string())?;
-    if let Some(trouble) = trouble {
-        return Err(trouble);
+    if let Some(error) = error {
+        return Err(error);
     }
     client.check()?;
     if !output.status.success() {
         return Err(format!("perf cannot look: {}", last_line(&output.stderr)));
     }
     if java {
-        // Writes /tmp/perf-PID.map, where perf finds the names of what was compiled meanwhile.
+        // Writes /tmp/perf-PID.map, where perf finds the names of JIT-compiled functions.
         let id = server.process.id().to_string();
         run(Command::new("jcmd").args([&id, "Compiler.perfmap"]))?;
     }
@@ -109,10 +110,11 @@ fn sample(server: &Contestant, client: &mut Contestant) -> Result<Stacks, String
         let _ = std::fs::remove_file(format!("/tmp/perf-{}.map", server.process.id()));
     }
     let stacks = fold(&String::from_utf8_lossy(&printed?));
-    if stacks.is_empty() { Err("perf saw nothing".to_owned()) } else { Ok(stacks) }
+    if stacks.is_empty() { Err("perf recorded no samples".to_owned()) } else { Ok(stacks) }
 }
 
-/// What `perf script` prints: a line with the name of the thread, its frames, innermost first, and an empty line.
+/// The output of `perf script`: a line with the name of the thread, its frames, innermost first,
+/// and an empty line.
 fn fold(text: &str) -> Stacks {
     let mut stacks = Stacks::new();
     let mut thread = "";
@@ -136,13 +138,13 @@ fn fold(text: &str) -> Stacks {
     stacks
 }
 
-/// A name without what stands in brackets: types of arguments and of templates.
+/// A name without bracketed parts: types of arguments and of templates.
 fn short(symbol: &str) -> String {
     let mut name = String::new();
     let mut depth = 0_u32;
     for character in symbol.trim().chars() {
         match character {
-            // `operator()` and the like are rare enough to lose their brackets.
+            // `operator()` and the like are rare, so losing their brackets is acceptable.
             '<' | '(' => depth += 1,
             '>' | ')' => depth = depth.saturating_sub(1),
             ';' => name.push(':'),
@@ -152,16 +154,16 @@ fn short(symbol: &str) -> String {
     }
     let name = name.trim();
     let name = name.strip_suffix(" const").unwrap_or(name);
-    // Rust writes `<Type as Trait>::function`, of which only the end is left.
+    // Of Rust's `<Type as Trait>::function` only the end is kept.
     let name = name.trim_start_matches("::").to_owned();
     if name.is_empty() { symbol.trim().replace(';', ":") } else { name }
 }
 
-/// A frame with those that it called.
+/// A frame with its callees.
 #[derive(Default)]
 struct Node {
     count: u64,
-    /// How often it was running itself.
+    /// How often it was the innermost frame.
     own: u64,
     children: BTreeMap<String, Node>,
 }
@@ -207,13 +209,13 @@ fn svg(engine: &str, root: &Node) -> String {
     svg
 }
 
-/// Frames above the root that are wide enough to be drawn.
+/// Levels above the root that are wide enough to be drawn.
 fn depth(node: &Node, total: f64) -> usize {
-    let wide = node.children.values().filter(|n| number(n.count) / total * WIDTH >= NARROW);
+    let wide = node.children.values().filter(|n| number(n.count) / total * WIDTH >= WIDTH_MIN);
     wide.map(|child| 1 + depth(child, total)).max().unwrap_or(0)
 }
 
-/// Draws a frame and what it called; gives its width.
+/// Draws a frame and its callees; returns its width.
 fn frame(
     svg: &mut String,
     name: &str,
@@ -224,7 +226,7 @@ fn frame(
 ) -> f64 {
     let (x, level) = at;
     let width = number(node.count) / total * WIDTH;
-    if width < NARROW || level >= DEPTH_MAX {
+    if width < WIDTH_MIN || level >= DEPTH_MAX {
         return width;
     }
     let y = height - LINE * number(level as u64 + 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What our server is meant to reach, beside what was measured in this run. Ratios are taken round by round.
+//! The goals of our server, compared with the measurements of this run. Ratios are taken round by
+//! round.
 
 use serde::Serialize;
 
@@ -11,20 +12,21 @@ use crate::stats::Spread;
 pub struct Goal {
     /// In words.
     pub goal: String,
-    /// Who is compared with.
+    /// The competitor.
     pub beside: String,
-    /// What there is; a ratio.
+    /// The measured ratio.
     pub measured: f64,
-    /// What there should be.
+    /// The required ratio.
     pub wanted: f64,
     /// Whether it is reached.
     pub reached: bool,
 }
 
-/// All goals that there are figures for.
+/// All goals for which there are figures.
 pub(super) fn of(report: &Report) -> Vec<Goal> {
     let mut goals = Vec::new();
-    // The client that all of them have in common and that is not ours: it favours nobody. Ours where there is no other.
+    // The client that all servers have in common and that is not ours, which favours none. Ours if
+    // there is no other.
     let has = |client: &&str| report.row(PARQUET, OURS, client).is_some();
     let client = ["cpp", "rust", "python", "java", OURS].into_iter().find(has).unwrap_or("cpp");
     let others = ["cpp", "java", "python", "rust"];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines of code of every implementation, counted (the paper's Fig. 5): lines that are neither empty nor only a comment.
+//! Lines of code of every implementation (the paper's Fig. 5): lines that are neither empty nor
+//! only a comment.
 
 use serde::Serialize;
 
@@ -16,10 +17,10 @@ pub struct Lines {
     pub client: usize,
 }
 
-/// Counts the sources that this program carries. Ours is what a user writes: a command for each side.
+/// Counts the embedded sources. Ours is what a user writes: a command for each side.
 pub(super) fn count() -> Vec<Lines> {
     let ours = Lines { engine: OURS.to_owned(), server: 1, client: 1 };
-    let others = build::COUNTED.iter().map(|(language, server, client)| {
+    let others = build::USER_SOURCES.iter().map(|(language, server, client)| {
         let sum = |files: &[&str]| {
             let texts = files.iter().filter_map(|file| build::text(language, file));
             texts.map(code_lines).sum()
@@ -33,7 +34,7 @@ fn code_lines(text: &str) -> usize {
     let mut in_text = false;
     let code = |line: &&str| {
         let line = line.trim();
-        // A text of several lines at the head of a Python file is a comment.
+        // A docstring at the head of a Python file is a comment.
         let quotes = line.matches("\"\"\"").count();
         let was_in_text = in_text;
         in_text ^= quotes == 1;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite `flight`: servers and clients of Arrow Flight in five languages, each with each, as processes.
+//! The suite `flight`: servers and clients of Arrow Flight in five languages, all pairs, as
+//! processes.
 //!
-//! It repeats the paper "Benchmarking the Flight Transport Protocol in Different Languages" (Figs. 3 and 5, processor and network use) and
-//! what it left for later: Rust, Arrow streams without Flight over TCP and a Unix socket, mapped files, the row
-//! protocol that Flight replaces, and flame graphs. The servers are written with the official libraries, ours is `arrowsmith serve`;
-//! all of them read the same files in one thread, all clients keep every batch, and everybody takes turns.
+//! It repeats the paper "Benchmarking the Flight Transport Protocol in Different Languages" (Figs.
+//! 3 and 5, processor and network use) and its future work: Rust, Arrow streams without Flight over
+//! TCP and a Unix socket, mapped files, the row protocol that Flight replaces, and flame graphs.
+//! The servers are written with the official libraries, ours is `arrowsmith serve`; all of them
+//! read the same files in one thread, all clients keep every batch, and all take turns.
 //!
-//! It stands beside the product and is never used by it.
+//! The product never uses it.
 
 mod bars;
 mod build;
@@ -43,16 +45,16 @@ pub use page::html;
 
 /// Name of our own server and client.
 pub const OURS: &str = "arrowsmith";
-/// Every server and client that there is.
+/// All servers and clients.
 pub const NAMES: [&str; 5] = [OURS, "cpp", "java", "python", "rust"];
 /// The server reads Parquet files for every query.
 pub const PARQUET: &str = "taxi-parquet";
 /// The server has Arrow in memory, mapped where its library can.
 pub const MEMORY: &str = "taxi-memory";
-/// Rows out of a database: the first file of the data set.
+/// Rows from a database: the first file of the data set.
 pub const ROWS: &str = "taxi-rows";
 
-/// What is run.
+/// Options of the suite.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The `arrowsmith` command.
@@ -63,13 +65,13 @@ pub struct Options {
     pub clients: Vec<String>,
     /// [`PARQUET`], [`MEMORY`], [`ROWS`].
     pub workloads: Vec<String>,
-    /// All Parquet files together, about.
+    /// Approximate total bytes of all Parquet files.
     pub size_bytes: u64,
-    /// A Parquet file, about.
+    /// Approximate bytes of a Parquet file.
     pub file_bytes: u64,
     /// Rows of a batch.
     pub batch_rows: u64,
-    /// Queries that count, of each server by each client.
+    /// Measured queries, of each server by each client.
     pub rounds: usize,
     /// Whether Arrow streams without Flight take part.
     pub raw: bool,
@@ -77,7 +79,7 @@ pub struct Options {
     pub flames: bool,
     /// Where peers are built.
     pub peers_dir: PathBuf,
-    /// Where the files are made; among the peers if nobody says.
+    /// Where the files are generated; by default among the peers.
     pub files_dir: Option<PathBuf>,
 }
 
@@ -101,7 +103,7 @@ impl Options {
         }
     }
 
-    /// A look in seconds at whether all of it works, with nothing to install.
+    /// A smoke test of a few seconds that installs no peers.
     #[must_use]
     pub fn quick(self) -> Self {
         Self {
@@ -118,7 +120,7 @@ impl Options {
     }
 }
 
-/// What a run of the suite found.
+/// The results of the suite.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// `flight`.
@@ -127,7 +129,7 @@ pub struct Report {
     pub machine: Machine,
     /// What was measured.
     pub commit: String,
-    /// How it was asked for.
+    /// The options of the run.
     pub command: String,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
@@ -139,15 +141,15 @@ pub struct Report {
     pub parquet_bytes: u64,
     /// Rows of a batch.
     pub batch_rows: u64,
-    /// Whether all processes kept memory from one query to the next, because there was enough for all.
+    /// Whether all processes kept memory between queries, because there was enough for all.
     pub keep_memory: bool,
     /// Every server with every client.
     pub rows: Vec<Row>,
-    /// What issue 5 wants, and what there is.
+    /// The goals of issue 5, and the results.
     pub goals: Vec<Goal>,
     /// Lines of code.
     pub lines: Vec<Lines>,
-    /// Where the servers spend their time.
+    /// The flame graphs of the servers.
     pub flames: Vec<Flame>,
     /// What was not measured, with the reason.
     pub not_measured: Vec<NotMeasured>,
@@ -162,45 +164,45 @@ pub struct Row {
     pub engine: String,
     /// The client.
     pub client: String,
-    /// What both say of themselves.
+    /// What both report about themselves.
     pub version: String,
-    /// Streams at a time.
+    /// Parallel streams.
     pub threads: usize,
     /// Bytes of the arrays.
     pub bytes: u64,
     /// Rows of the table.
     pub records: u64,
-    /// The very first query of this pair, which does not count: a JVM compiles then.
+    /// The first query of this pair, which is a warm-up: a JVM compiles then.
     pub seconds_first: f64,
-    /// Every query that counts, in order: from before the connection to the last batch.
+    /// Every measured query, in order: from before the connection to the last batch.
     pub seconds: Vec<f64>,
     /// Their median.
     pub seconds_median: f64,
-    /// The least.
+    /// The minimum.
     pub seconds_min: f64,
-    /// The most.
+    /// The maximum.
     pub seconds_max: f64,
-    /// One in twenty is below.
+    /// The 5th percentile.
     pub seconds_p5: f64,
-    /// One in twenty is above.
+    /// The 95th percentile.
     pub seconds_p95: f64,
-    /// 10^9 bytes of arrays a second, from the median.
+    /// 10^9 bytes of arrays per second, from the median.
     pub gb_per_s: f64,
     /// Processor time of the server for a query, user and system, mean.
     pub server_cpu_s: Option<f64>,
     /// Processor time of the client for a query, mean.
     pub client_cpu_s: Option<f64>,
-    /// Both together, as part of all processors over the time of the queries.
+    /// Both together, as a share of all processors over the time of the queries.
     pub cpu_share: Option<f64>,
     /// Highest resident memory of the server in 10^6 bytes, mapped files included.
     pub peak_rss_mb: Option<f64>,
     /// Highest resident memory of the client.
     pub client_peak_rss_mb: Option<f64>,
-    /// Bytes over the loopback device for a query, headers included, median.
+    /// Bytes over the loopback device per query, headers included, median.
     pub network_bytes: Option<u64>,
     /// Whether rows and totals of all columns were right, every time.
     pub valid: bool,
-    /// What was wrong.
+    /// The error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<String>,
 }
@@ -214,7 +216,7 @@ impl Report {
         self.rows.iter().find(same)
     }
 
-    fn miss(&mut self, engine: &str, workload: &str, reason: impl Into<String>) {
+    fn add_missing(&mut self, engine: &str, workload: &str, reason: impl Into<String>) {
         let (engine, workload) = (engine.to_owned(), workload.to_owned());
         self.not_measured.push(NotMeasured { engine, workload, reason: reason.into() });
     }
@@ -223,8 +225,8 @@ impl Report {
 /// Runs the suite.
 ///
 /// # Errors
-/// A name is unknown, the files cannot be written, or our own server does not start. What else fails is listed as not
-/// measured.
+/// An unknown name, files that cannot be written, or our own server does not start. Other failures
+/// are listed as not measured.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     known(options)?;
     let peers = options.peers_dir.join("flight");
@@ -235,14 +237,17 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     let set =
         data::make(&files, options.size_bytes, options.file_bytes, options.batch_rows, progress)?;
     let mut report = start(options, &set);
-    // What every client, and every server that has loaded the arrays, would hold in the end.
+    // The memory that every client, and every server that has loaded the arrays, would hold in the
+    // end.
     let held = set.arrow_bytes * 2 * (options.clients.len() + options.servers.len()) as u64;
     report.keep_memory = held / 1_000_000 < report.machine.memory_mb;
     let mut place =
         Place { keep_memory: report.keep_memory, namespace: None, folder: peers.clone() };
     match Namespace::make() {
         Ok(namespace) => place.namespace = Some(namespace),
-        Err(reason) => report.miss("network", "", format!("bytes are not counted: {reason}")),
+        Err(reason) => {
+            report.add_missing("network", "", format!("bytes are not counted: {reason}"))
+        }
     }
     let suite = Suite {
         options,
@@ -253,7 +258,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     for workload in &options.workloads {
         if workload == ROWS {
             if let Err(reason) = rows::measure(&suite, &peers, &mut report, progress) {
-                report.miss("postgresql", ROWS, reason);
+                report.add_missing("postgresql", ROWS, reason);
             }
         } else {
             suite.flights(workload, &mut report, progress)?;
@@ -261,7 +266,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     }
     report.goals = goals::of(&report);
     report.lines = lines::count();
-    report.miss("development time (the paper's Figs. 4 and 6)", "", "nobody took the time");
+    report.add_missing("development time (the paper's Figs. 4 and 6)", "", "not recorded");
     Ok(report)
 }
 
@@ -299,7 +304,7 @@ fn start(options: &Options, set: &DataSet) -> Report {
     }
 }
 
-/// What takes part, built.
+/// The participants, built.
 fn programs(
     options: &Options,
     peers: &Path,
@@ -313,7 +318,7 @@ fn programs(
             continue;
         }
         if name == OURS {
-            // The same command in both parts; what follows is told where it is started.
+            // The same command for both sides; each adds its own arguments.
             let client = ["bench", "flight", "--as-client"].map(PathBuf::from);
             let client = [options.program.clone()].into_iter().chain(client).collect();
             all.push((name, Programs { server: vec![options.program.clone()], client }));
@@ -321,13 +326,13 @@ fn programs(
         }
         match build::language(name, peers, progress) {
             Ok(programs) => all.push((name, programs)),
-            Err(reason) => report.miss(name, "", reason),
+            Err(reason) => report.add_missing(name, "", reason),
         }
     }
     if options.raw {
         match build::raw(peers, progress) {
             Ok(programs) => all.push((RAW, programs)),
-            Err(reason) => report.miss("Arrow without Flight", "", reason),
+            Err(reason) => report.add_missing("Arrow without Flight", "", reason),
         }
     }
     all
@@ -335,7 +340,7 @@ fn programs(
 
 /// Arrow streams without Flight, among the programs.
 const RAW: &str = "raw";
-/// Names of these as servers; their client is C++.
+/// Their names as servers; their client is C++.
 pub(crate) const IPC_TCP: &str = "ipc-tcp";
 pub(crate) const IPC_UNIX: &str = "ipc-unix";
 pub(crate) const IPC_MAPPED: &str = "ipc-mapped";
@@ -348,7 +353,7 @@ struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    /// Every server with every client, in turns.
+    /// Every server with every client, in rotation.
     fn flights(
         &self,
         workload: &str,
@@ -372,19 +377,19 @@ impl Suite<'_> {
                     let more = ["--transport", transport].map(PathBuf::from);
                     match self.server(engine, programs, memory, &more) {
                         Ok(server) => servers.push(server),
-                        Err(reason) => report.miss(engine, workload, reason),
+                        Err(reason) => report.add_missing(engine, workload, reason),
                     }
                 }
             } else if self.options.servers.iter().any(|one| one == name) {
                 match self.server(name, programs, memory, &[]) {
                     Ok(server) => servers.push(server),
-                    Err(reason) => report.miss(name, workload, failed(reason)?),
+                    Err(reason) => report.add_missing(name, workload, failed(reason)?),
                 }
             }
             if *name == RAW || self.options.clients.iter().any(|one| one == name) {
                 match Contestant::client(self.place, name, &programs.client) {
                     Ok(client) => clients.push(client),
-                    Err(reason) => report.miss(name, workload, failed(reason)?),
+                    Err(reason) => report.add_missing(name, workload, failed(reason)?),
                 }
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite's page: the paper's figures from what was measured, beside the paper's own numbers, and what it left for
-//! later. Nothing in it comes from elsewhere.
+//! The suite's page: the paper's figures from the measurements, next to the paper's own numbers,
+//! and its future work. It loads no external resources.
 
 use std::fmt::Write;
 
@@ -9,7 +9,8 @@ use super::contest::is_bound;
 use super::{IPC_MAPPED, IPC_TCP, IPC_UNIX, MEMORY, NAMES, PARQUET, ROWS, Report, Row};
 use crate::report::{STYLE, date, escape, number, number_table};
 
-/// Seconds and their deviation of the paper's Fig. 3, as its authors' sheet has them: C++ with the wheel's libraries.
+/// Seconds and their deviation in the paper's Fig. 3, from its authors' spreadsheet: C++ with the
+/// wheel's libraries.
 const PAPER_SECONDS: [(&str, f64, f64); 3] =
     [("java", 58.20, 1.15), ("cpp", 26.05, 0.33), ("python", 25.63, 0.33)];
 /// Lines of code of its Fig. 5.
@@ -36,7 +37,7 @@ pub fn html(report: &Report) -> String {
         page.push_str(&figure_3(report, workload));
         page.push_str(&matrices(report, workload));
     }
-    page.push_str(&use_of(report));
+    page.push_str(&resource_use(report));
     page.push_str(&bounds(report));
     page.push_str(&lines(report));
     page.push_str(&flames(report));
@@ -71,7 +72,7 @@ fn goals(report: &Report) -> String {
     for goal in &report.goals {
         let _ = writeln!(
             text,
-            "<div class=\"card\"><b>{} ×</b><span>{}, beside {}. Wanted: {} {} ×. {}</span></div>",
+            "<div class=\"card\"><b>{} ×</b><span>{}, relative to {}. Goal: {} {} ×. {}</span></div>",
             number(goal.measured),
             escape(&goal.goal),
             escape(&goal.beside),
@@ -88,7 +89,7 @@ fn goals(report: &Report) -> String {
     text
 }
 
-/// Languages that talk with themselves, as the paper's Fig. 3.
+/// Languages paired with themselves, as in the paper's Fig. 3.
 fn figure_3(report: &Report, workload: &str) -> String {
     let own: Vec<&Row> = NAMES.iter().filter_map(|n| report.row(workload, n, n)).collect();
     if own.is_empty() {
@@ -113,9 +114,9 @@ fn figure_3(report: &Report, workload: &str) -> String {
     let times = bars(|row| row.seconds_median, |row| Some((row.seconds_p5, row.seconds_p95)));
     text.push_str(&bars::svg("Time of a query, as in Fig. 3", "seconds, median", &times));
     let speeds = bars(|row| row.gb_per_s, |_| None);
-    text.push_str(&bars::svg("Throughput", "GB of arrays a second", &speeds));
+    text.push_str(&bars::svg("Throughput", "GB of arrays per second", &speeds));
     let cpu = bars(|row| row.server_cpu_s.unwrap_or(0.0), |_| None);
-    text.push_str(&bars::svg("Processor time of the server", "seconds a query", &cpu));
+    text.push_str(&bars::svg("Processor time of the server", "seconds per query", &cpu));
     text.push_str("</div>\n");
     if workload == PARQUET {
         let ours = |name: &str| report.row(PARQUET, name, name);
@@ -131,7 +132,9 @@ fn figure_3(report: &Report, workload: &str) -> String {
                 maybe(relative) + " ×",
             ]
         });
-        text.push_str("<h3>Beside the paper's, on two computers with 10 Gb/s between them</h3>\n");
+        text.push_str(
+            "<h3>Compared with the paper's, on two computers with 10 Gb/s between them</h3>\n",
+        );
         text.push_str(&number_table(&["Language", "Paper", "of C++", "Here", "of C++"], rows));
     }
     text.push_str("</section>\n");
@@ -169,7 +172,7 @@ fn matrices(report: &Report, workload: &str) -> String {
         let [median, low, high] = [row.seconds_median, row.seconds_p5, row.seconds_p95].map(number);
         format!("{median} ({low}–{high})")
     });
-    matrix("GB of arrays a second", &|row| number(row.gb_per_s));
+    matrix("GB of arrays per second", &|row| number(row.gb_per_s));
     matrix("Processor seconds of server + client", &|row| {
         format!("{} + {}", maybe(row.server_cpu_s), maybe(row.client_cpu_s))
     });
@@ -183,7 +186,7 @@ fn matrices(report: &Report, workload: &str) -> String {
 }
 
 /// The paper's Sect. 5.1: use of processor and network.
-fn use_of(report: &Report) -> String {
+fn resource_use(report: &Report) -> String {
     let own = [PARQUET, MEMORY].into_iter().flat_map(|workload| {
         NAMES.into_iter().filter_map(move |name| report.row(workload, name, name))
     });
@@ -257,8 +260,8 @@ fn bounds(report: &Report) -> String {
         "Server, s/GB",
     ];
     format!(
-        "<section>\n<h2>What Flight costs, and what it replaces</h2>\n<p>C++ writes and reads Arrow streams over plain sockets and maps files: less \
-         than that no transfer can do. Flight is read by the C++ client here. PostgreSQL's rows go into tuples of Python (psycopg) \
+        "<section>\n<h2>What Flight costs, and what it replaces</h2>\n<p>C++ writes and reads Arrow streams over plain sockets and maps files: a lower bound \
+         for every transfer. Flight is read by the C++ client here. PostgreSQL's rows go into tuples of Python (psycopg) \
          or into Arrow (ADBC).</p>\n{}</section>\n",
         number_table(&head, cells)
     )
@@ -286,7 +289,7 @@ fn lines(report: &Report) -> String {
         ]
     });
     format!(
-        "<section>\n<h2>Lines of code</h2>\n<p>Neither empty nor only a comment, without what talks to the benchmark. arrowsmith's are commands: \
+        "<section>\n<h2>Lines of code</h2>\n<p>Neither empty nor only a comment, without the benchmark protocol. arrowsmith's are commands: \
          <code>arrowsmith serve</code> and <code>arrowsmith fetch</code>.</p>\n<div class=\"panels\">{}</div>\n{}</section>\n",
         bars::svg("Lines of code, as in Fig. 5", "server and client", &bars),
         number_table(&["Language", "Server", "Client", "Both, the paper's"], rows)
@@ -299,7 +302,7 @@ fn flames(report: &Report) -> String {
     }
     let mut text = String::from(
         "<section>\n<h2>Flame graphs of the servers</h2>\n<p>While they read Parquet files for a client. Width is processor time; callers are below. \
-         Names without arguments; hold the pointer over a frame for all of it. A library without symbols shows as [unknown].</p>\n",
+         Names without arguments; hover over a frame for its full name. A library without symbols shows as [unknown].</p>\n",
     );
     for flame in &report.flames {
         let name = escape(&flame.engine);
@@ -362,8 +365,7 @@ fn method(report: &Report) -> String {
     entry("Command", &report.command);
     entry("Seed", &report.seed.to_string());
     entry("Rows of a batch", &report.batch_rows.to_string());
-    let kept =
-        if report.keep_memory { "kept by all processes" } else { "given back to the system" };
+    let kept = if report.keep_memory { "kept by all processes" } else { "returned to the system" };
     entry("Memory between queries", kept);
     let mut versions: Vec<&str> =
         report.rows.iter().flat_map(|row| row.version.split(" → ")).collect();
@@ -375,10 +377,10 @@ fn method(report: &Report) -> String {
         entry("Not measured", &format!("{}: {}", what.trim(), missing.reason));
     }
     text.push_str(
-        "</dl>\n<p>Every query opens a connection, asks for the flight, reads each of its endpoints in turn and keeps all batches; the clock \
-         runs from before the connection to the last batch. Then the client counts rows and sums up every column, which is compared with what \
-         the generator wrote. Servers and clients are processes that run all the time; all pairs take turns, round by round, after a first round that does not \
-         count. Servers scan with one thread. Processor time and memory are the system's count of each process; memory includes mapped files. Bytes are \
+        "</dl>\n<p>Every query opens a connection, requests the flight, reads each of its endpoints in turn and keeps all batches; the time \
+         runs from before the connection to the last batch. Then the client counts rows and sums every column, which is compared with the data that \
+         the generator wrote. Servers and clients are processes that run all the time; all pairs take turns, round by round, after a warm-up \
+         round. Servers scan with one thread. Processor time and memory are the system's count of each process; memory includes mapped files. Bytes are \
          those of the loopback device of a network namespace that holds these processes alone. A ratio is the median of the ratios of the rounds. \
          1 GB = 10<sup>9</sup> bytes of Arrow arrays.</p>\n</section>\n",
     );

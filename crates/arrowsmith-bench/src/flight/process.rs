@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A server or a client under measurement: a process that talks in lines of JSON, and what it uses.
+//! A server or a client under measurement: a process with a protocol of JSON lines, and its
+//! resource use.
 //!
-//! All of them live in a network namespace that is made for the run, where that can be had (it takes root): its loopback
-//! device counts their bytes and nobody else's. Nothing of the machine's own network is touched.
+//! All of them run in a network namespace that is created for the run, if possible (it requires
+//! root): its loopback device counts only their bytes. The machine's own network is not changed.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -16,12 +17,12 @@ use serde::de::DeserializeOwned;
 use crate::install::run;
 use crate::peer::last_line;
 
-/// Nothing takes longer than this unless something is wrong.
+/// Timeout: only a failure takes longer.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
-/// Ticks of `/proc/PID/stat` in a second, on every architecture of Linux that we know.
+/// Ticks of `/proc/PID/stat` per second, on every known Linux architecture.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A network namespace with a loopback device and nothing else; removed in the end.
+/// A network namespace with only a loopback device; removed in the end.
 #[derive(Debug)]
 pub(super) struct Namespace(String);
 
@@ -50,10 +51,11 @@ impl Drop for Namespace {
     }
 }
 
-/// What tells the allocators of C and of Arrow to keep memory that was given back to them.
+/// Tells the allocators of C and of Arrow to keep freed memory.
 ///
-/// Whether glibc trims its heap after a query depends on what lies at its end: without this a client takes 0.16 s or 0.32 s for
-/// the same query of the same server, for 2,000 or 130,000 page faults.
+/// Whether glibc trims its heap after a query depends on the allocation at its end: without this a
+/// client takes 0.16 s or 0.32 s for the same query of the same server, for 2,000 or 130,000 page
+/// faults.
 const KEEP_MEMORY: [(&str, &str); 3] = [
     ("MALLOC_TRIM_THRESHOLD_", "1099511627776"),
     ("MALLOC_MMAP_THRESHOLD_", "33554432"),
@@ -63,10 +65,10 @@ const KEEP_MEMORY: [(&str, &str); 3] = [
 /// Where processes are started.
 #[derive(Debug, Default)]
 pub(super) struct Place {
-    /// Whether processes keep memory between queries, all of them alike.
+    /// Whether processes keep memory between queries; the same for all of them.
     pub(super) keep_memory: bool,
     pub(super) namespace: Option<Namespace>,
-    /// For what they complain about.
+    /// For their error output.
     pub(super) folder: PathBuf,
 }
 
@@ -87,13 +89,13 @@ impl Place {
         command
     }
 
-    /// Bytes over the network so far, with everything that protocols add; `None` without a namespace.
+    /// Bytes over the network so far, with all protocol overhead; `None` without a namespace.
     pub(super) fn network_bytes(&self) -> Option<u64> {
         self.namespace.as_ref()?.bytes()
     }
 }
 
-/// A running program; dropping it kills it, and what it started.
+/// A running program; dropping it kills it and its children.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -103,22 +105,22 @@ pub(super) struct Process {
     name: String,
 }
 
-/// What a client says of a query that failed; it can be asked again.
+/// A client's error for a failed query; it can be queried again.
 #[derive(serde::Deserialize)]
 struct Trouble {
     error: String,
 }
 
-/// What a process used so far.
+/// The resources a process has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Usage {
     pub(super) cpu_s: f64,
-    /// Since [`Process::forget_peak`].
+    /// Since [`Process::reset_peak`].
     pub(super) peak_rss_mb: f64,
 }
 
 impl Process {
-    /// Starts a program; it has not said anything yet.
+    /// Starts a program, without waiting for its first line.
     pub(super) fn start(place: &Place, mut command: Command, name: &str) -> Result<Self, String> {
         let errors = place.folder.join(format!("{name}.stderr"));
         let file = File::create(&errors).map_err(|e| format!("{}: {e}", errors.display()))?;
@@ -128,7 +130,7 @@ impl Process {
             command.spawn().map_err(|error| format!("{name} cannot be started: {error}"))?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().ok_or("no pipe")?;
-        // A thread reads, so that a program that never answers can be given up.
+        // A thread reads, so that a hanging program can be given up.
         let (send, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -144,7 +146,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Its next line, as far as it is what is expected; other lines are passed over.
+    /// Its next line of the expected form; other lines are skipped.
     pub(super) fn answer<T: DeserializeOwned>(&mut self) -> Result<T, String> {
         let until = Instant::now() + SILENCE_MAX;
         loop {
@@ -158,12 +160,12 @@ impl Process {
                         return Ok(answer);
                     }
                 }
-                Err(_) => return Err(self.trouble()),
+                Err(_) => return Err(self.exit_error()),
             }
         }
     }
 
-    /// The first line that holds this, on either output; for programs that do not talk in JSON.
+    /// The first line that contains this, on either output; for programs without JSON output.
     pub(super) fn line_with(&mut self, mark: &str) -> Result<String, String> {
         let until = Instant::now() + Duration::from_secs(60);
         while Instant::now() < until {
@@ -178,34 +180,36 @@ impl Process {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Err(self.trouble())
+        Err(self.exit_error())
     }
 
-    /// Tells it something and waits for what it says to that.
+    /// Sends it a line and waits for the answer.
     pub(super) fn ask<T: DeserializeOwned>(&mut self, line: &str) -> Result<T, String> {
         if let Some(stdin) = &mut self.stdin {
-            // Should it be gone, the answer that does not come says so, with its last words.
+            // If it has ended, the missing answer is reported with its last output.
             let _ = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
         }
         self.answer()
     }
 
-    fn trouble(&mut self) -> String {
+    fn exit_error(&mut self) -> String {
         let said = fs::read(&self.errors).unwrap_or_default();
-        // What the library's own log says comes before the error that ends the program.
+        // The library's log output precedes the error that ends the program.
         let status = self.child.try_wait().ok().flatten();
         let status = status.map_or_else(|| "does not answer".to_owned(), |s| format!("ended, {s}"));
         format!("{}: {status}: {}", self.name, last_line(&said))
     }
 
-    /// What it used; `None` where the system does not say.
+    /// Its resources; `None` if the system does not report them.
     pub(super) fn usage(&self) -> Option<Usage> {
         let folder = format!("/proc/{}", self.child.id());
         let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
-        // The name may hold anything, blanks and brackets included: fields are counted behind it.
+        // The name may contain anything, including spaces and brackets: fields are counted after
+        // it.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
         let mut ticks = || fields.next()?.parse::<f64>().ok();
-        // Of itself, and of its children that have ended: a database answers in a process of its own.
+        // Its own, and those of its children that have ended: a database answers in a process of
+        // its own.
         let cpu_s = (ticks()? + ticks()? + ticks()? + ticks()?) / TICKS_PER_SECOND;
         let status = fs::read_to_string(format!("{folder}/status")).ok()?;
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -213,14 +217,14 @@ impl Process {
         Some(Usage { cpu_s, peak_rss_mb: kib * 1024.0 / 1e6 })
     }
 
-    /// Forgets the highest memory use so far, where the kernel can.
-    pub(super) fn forget_peak(&self) {
+    /// Resets the peak of memory use, if the kernel supports it.
+    pub(super) fn reset_peak(&self) {
         let _ = fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
     }
 }
 
-/// Gives a program a group of processes of its own, which ends as one. Windows has none: there only the program
-/// itself is ended.
+/// Gives a program a process group of its own, which is killed as one. Windows has none: there only
+/// the program itself is killed.
 fn own_group(command: &mut Command) {
     #[cfg(unix)]
     {
@@ -234,7 +238,7 @@ fn own_group(command: &mut Command) {
 impl Drop for Process {
     fn drop(&mut self) {
         self.stdin = None;
-        // Its group: what stands in front of the program would leave it behind.
+        // Its group: killing a wrapper alone would leave the program running.
         let group = format!("-{}", self.child.id());
         let mut kill = Command::new("kill");
         let _ = kill.args(["-TERM", "--", &group]).stderr(Stdio::null()).status();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What Flight replaces: rows out of a PostgreSQL server of its own, as Python's tuples and through ADBC as Arrow.
+//! The predecessor of Flight: rows from a PostgreSQL server of its own, as Python tuples and
+//! through ADBC as Arrow.
 //!
-//! The table is the first file of the data set: rows are slow. The same rows go over Flight beside it in the report, by rows a second.
+//! The table is the first file of the data set only, because rows are slow. The report shows the
+//! same rows over Flight next to it, in rows per second.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,10 +15,10 @@ use super::process::Process;
 use super::{ROWS, Report, Suite, build};
 use crate::install::run;
 
-/// The only port that is used inside of the namespace by it; on a machine without one it must be free.
+/// Its port inside the namespace; on a machine without namespaces it must be free.
 const PORT: u16 = 54_329;
 /// The backend of a query is counted when it has ended.
-const SETTLE: Duration = Duration::from_millis(300);
+const ACCOUNTING_DELAY: Duration = Duration::from_millis(300);
 
 /// Starts a database, fills it, reads it and removes it.
 pub(super) fn measure(
@@ -82,22 +84,22 @@ pub(super) fn measure(
         expected: &expected,
         rounds: suite.options.rounds.min(5),
         place: suite.place,
-        settle: SETTLE,
+        settle: ACCOUNTING_DELAY,
     };
     contest::run(&task, &mut servers, &mut readers, pairs, report, progress);
-    // It is the postmaster's, and says nothing of the process that answered.
+    // This is the postmaster's time, without the process that answered.
     for row in report.rows.iter_mut().filter(|row| row.workload == ROWS) {
         row.peak_rss_mb = None;
     }
     Ok(())
 }
 
-/// The newest of Debian's, or what is in the path.
+/// Debian's newest, or the one in the path.
 fn postgres() -> Result<PathBuf, String> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let folders = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
     let found = folders.filter(|folder| folder.join("postgres").is_file()).max();
-    found.ok_or_else(|| "there is no PostgreSQL; Debian has the package postgresql-15".to_owned())
+    found.ok_or_else(|| "PostgreSQL is not installed; Debian's package is postgresql-15".to_owned())
 }
 
 fn text(error: impl ToString) -> String {

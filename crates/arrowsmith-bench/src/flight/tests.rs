@@ -64,7 +64,7 @@ fn report() -> Report {
         flames: Vec::new(),
         not_measured: Vec::new(),
     };
-    report.miss("rust", "", "no <compiler>");
+    report.add_missing("rust", "", "no <compiler>");
     report
 }
 

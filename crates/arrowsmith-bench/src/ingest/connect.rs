@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The peer: Redpanda Connect, from HTTP into Parquet files, configured as its documentation says.
+//! The peer: Redpanda Connect, from HTTP into Parquet files, configured as in its documentation.
 //!
-//! It has no Arrow output, so it writes the columnar format that it has. A request is answered when the
-//! file with its records is written, which is what the sender measures. Dates stay text, because it
-//! converts no dates: a little less work than the others do.
+//! It has no Arrow output, so it writes its columnar format, Parquet. A request is answered when
+//! the file with its records is written, which is what the sender measures. Dates stay text,
+//! because it cannot convert them: slightly less work than for the others.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::BenchError;
 /// Its name among the engines.
 pub const NAME: &str = "redpanda-connect";
 
-/// Columns as its Parquet encoder wants them; `None` for a workload that nobody wrote down.
+/// The columns for its Parquet encoder; `None` for workloads without a definition here.
 fn columns(workload: Workload) -> Option<&'static [(&'static str, &'static str)]> {
     const LIST: &str = "INT64, repeated: true";
     Some(match workload.name() {
@@ -38,15 +38,15 @@ fn columns(workload: Workload) -> Option<&'static [(&'static str, &'static str)]
     })
 }
 
-/// How to start it. The last line end goes first: a line without a record would make its encoder give up
-/// the request, and the lines would be written as they came.
+/// Its command line. The last line end is removed first: an empty line would make its encoder fail
+/// the request, and the lines would be written unconverted.
 pub(super) fn launch(
     program: &Path,
     workload: Workload,
     threads: usize,
 ) -> Result<Launch, BenchError> {
     let columns = columns(workload).ok_or_else(|| BenchError::Service {
-        message: format!("there is no schema of {} for it", workload.name()),
+        message: format!("it has no schema for {}", workload.name()),
     })?;
     let (post, http) = (free_port()?, free_port()?);
     let columns: String = columns

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who consumes the files that a service writes: counts their rows and removes them.
+//! Consumes the files that a service writes: counts their rows and removes them.
 //!
-//! Only what says how many rows there are is read, so that little of what is measured goes to the
-//! measurement. It never looks at values.
+//! It reads only the row counts, so that it costs little of the measured time. It never reads
+//! values.
 
 use std::fs::{self, File};
 use std::io::{self, Error, Read, Seek, SeekFrom};
@@ -20,15 +20,15 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 const TRAILER_BYTES: i64 = 10;
 /// Bytes before the text of a message: continuation and length.
 const PREFIX_BYTES: usize = 8;
-/// Time between two looks.
+/// Polling interval.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Kind of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Arrow IPC, each named when it is complete: removed as they come.
+    /// Arrow IPC, each renamed when it is complete: removed as they appear.
     Arrow,
-    /// Parquet, which can be read only when the writer has ended.
+    /// Parquet, readable only after the writer has ended.
     Parquet,
 }
 
@@ -45,7 +45,7 @@ impl Consumer {
         let work = move || {
             let mut rows = 0;
             loop {
-                // Before the look: what was there at the end is seen by the last one.
+                // Checked before listing: the last listing sees all files.
                 let last = told.load(Ordering::Acquire);
                 if last || format == Format::Arrow {
                     rows += consume(&folder, format)?;
@@ -59,7 +59,7 @@ impl Consumer {
         Self { stop, thread: Some(thread::spawn(work)) }
     }
 
-    /// Consumes what is left when the writer has ended; gives the rows of all files.
+    /// Consumes the rest after the writer has ended; returns the rows of all files.
     pub(super) fn end(&mut self) -> io::Result<u64> {
         self.stop.store(true, Ordering::Release);
         let Some(thread) = self.thread.take() else { return Ok(0) };
@@ -92,7 +92,7 @@ fn wrong(path: &Path, error: impl std::fmt::Display) -> Error {
     Error::other(format!("{}: {error}", path.display()))
 }
 
-/// Rows of an Arrow file, by its footer and the heads of its messages.
+/// Rows of an Arrow file, from its footer and the headers of its messages.
 fn arrow_rows(path: &Path) -> io::Result<u64> {
     let mut file = File::open(path)?;
     let mut trailer = [0; 10];
@@ -112,13 +112,13 @@ fn arrow_rows(path: &Path) -> io::Result<u64> {
         let message = head.get(PREFIX_BYTES..).unwrap_or_default();
         let message = root_as_message(message).map_err(|error| wrong(path, error))?;
         let batch = message.header_as_record_batch();
-        let length = batch.ok_or_else(|| wrong(path, "a block is no batch"))?.length();
+        let length = batch.ok_or_else(|| wrong(path, "a block is not a batch"))?.length();
         rows += u64::try_from(length).map_err(Error::other)?;
     }
     Ok(rows)
 }
 
-/// Rows of a Parquet file, by its footer.
+/// Rows of a Parquet file, from its footer.
 fn parquet_rows(path: &Path) -> io::Result<u64> {
     let reader =
         SerializedFileReader::new(File::open(path)?).map_err(|error| wrong(path, error))?;

@@ -29,7 +29,7 @@ pub fn html(report: &Report) -> String {
     page
 }
 
-/// The different values of something, in the order in which they come.
+/// The distinct values, in order of appearance.
 fn different<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut all = Vec::new();
     values.for_each(|value| {
@@ -44,7 +44,7 @@ fn megabytes_label(bytes: u64) -> String {
     format!("{} MB", number(megabytes(bytes)))
 }
 
-/// What a line stands for.
+/// The meaning of a line.
 fn line(row: &Row) -> (String, usize) {
     (row.engine.clone(), row.threads)
 }
@@ -54,7 +54,7 @@ fn sizes(rows: &[&Row]) -> Vec<u64> {
 }
 
 /// Name of an engine for readers.
-fn called(engine: &str) -> String {
+fn display_name(engine: &str) -> String {
     match engine {
         "cpu" => "arrowsmith".to_owned(),
         REDPANDA_CONNECT => "Redpanda Connect, HTTP to Parquet".to_owned(),
@@ -62,7 +62,7 @@ fn called(engine: &str) -> String {
     }
 }
 
-/// Our engine beside each other one, at the largest text that both ran with the most threads.
+/// Our engine next to each other one, at the largest text that both ran with the most threads.
 fn ratios(report: &Report) -> String {
     let rows = || report.rows.iter();
     let most = rows().map(|row| row.threads).max().unwrap_or_default();
@@ -81,7 +81,7 @@ fn ratios(report: &Report) -> String {
                 let cpu = theirs.cpu_s_per_gb.zip(ours.cpu_s_per_gb).map(|(a, b)| a / b);
                 let cells = [
                     workload.clone(),
-                    called(other),
+                    display_name(other),
                     megabytes_label(ours.bytes),
                     number(ours.gb_per_s),
                     number(theirs.gb_per_s),
@@ -100,7 +100,7 @@ fn ratios(report: &Report) -> String {
     let head =
         ["Workload", "Beside", "Text", "GB/s", "GB/s of it", "Faster", "Less processor time"];
     let mut text = format!(
-        "<section>\n<h2>arrowsmith beside the others</h2>\n<p>{most} parser threads, the largest text \
+        "<section>\n<h2>arrowsmith and the others</h2>\n<p>{most} parser threads, the largest text \
          that both ran.</p>\n"
     );
     text.push_str(&text_table(&head, lines.into_iter()));
@@ -114,7 +114,7 @@ fn throughput(report: &Report) -> String {
     let lines = different(report.rows.iter().map(line));
     let names: Vec<String> = lines
         .iter()
-        .map(|(engine, threads)| format!("{}, {threads} parser threads", called(engine)))
+        .map(|(engine, threads)| format!("{}, {threads} parser threads", display_name(engine)))
         .collect();
     text.push_str(&legend(names.iter().map(String::as_str).enumerate()));
     text.push_str("<div class=\"panels\">\n");
@@ -248,7 +248,7 @@ fn method(report: &Report) -> String {
         "</dl>\n<p>Each run has a process of its own; engines take turns, round by round, and the median \
          is shown. Sender and service share the processors. Records are made beforehand and sent over \
          4 connections; a record is acknowledged when it is in a file that outlives the process, but not \
-         a loss of power: nothing waits for the disk. Complete files are removed while the run goes on, as \
+         a loss of power: files are not synced to disk. Complete files are removed while the run goes on, as \
          a consumer would, after their rows were counted; records that were sent and are not in them are \
          listed as lost. Redpanda Connect takes requests of 256 KiB over HTTP and writes each into a \
          Parquet file without compression: it has no Arrow output. 1 GB = 10<sup>9</sup> bytes of JSON text.</p>\n</section>\n",

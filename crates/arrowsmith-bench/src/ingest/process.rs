@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A service under measurement: a process with a folder, what it uses, and what it left.
+//! A service under measurement: a process with a folder, its resource use, and its output.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -12,25 +12,25 @@ use std::time::{Duration, Instant};
 use super::files::{Consumer, Format};
 use crate::BenchError;
 
-/// Longest wait for a start or an end.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// Ticks of `/proc/PID/stat` in a second, on every architecture of Linux that we know.
+/// Timeout of a start or an end.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Ticks of `/proc/PID/stat` per second, on every known Linux architecture.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// Text inside the service at a time.
+/// Text in flight inside the service.
 const MEMORY_MIB: u32 = 256;
-/// Size of a file: small enough for a consumer to keep up, so that memory is used again.
+/// Size of a file: small enough for a consumer to keep up, so that memory is reused.
 const ROLL_MIB: u32 = 64;
 
-/// A service that can be started: it writes its files into `out`, and everything else, in a folder of
-/// its own.
+/// A service that can be started: it writes its files to `out`, and all others to a folder of its
+/// own.
 pub(super) struct Launch {
     pub(super) program: PathBuf,
     /// Name and text of its configuration.
     pub(super) config: (&'static str, String),
     pub(super) arguments: &'static [&'static str],
-    /// Where it takes records.
+    /// Its input address.
     pub(super) target: String,
-    /// Where it says that it is ready: port and path.
+    /// Its readiness endpoint: port and path.
     pub(super) ready: (u16, &'static str),
     pub(super) format: Format,
 }
@@ -43,7 +43,7 @@ pub(super) struct Service {
     consumer: Consumer,
 }
 
-/// What a process used so far.
+/// The resources a process has used so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Usage {
     pub(super) cpu_s: f64,
@@ -101,7 +101,7 @@ impl Service {
             .map_err(failed)?;
         let consumer = Consumer::start(out, launch.format);
         let mut this = Self { process, folder, launch, consumer };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while this.get(this.launch.ready.1).is_none() {
             if this.process.try_wait().map_err(failed)?.is_some() || Instant::now() > until {
                 return Err(failed(format!("the service does not start: {}", this.log())));
@@ -119,10 +119,10 @@ impl Service {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// A page, where it is answered with 200.
+    /// A page, if it is answered with 200.
     fn get(&self, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.launch.ready.0)).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        stream.set_read_timeout(Some(TIMEOUT)).ok()?;
         let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
@@ -131,7 +131,7 @@ impl Service {
         head.contains(" 200 ").then(|| body.to_owned())
     }
 
-    /// Seconds in each stage so far, all threads together; nothing of a service without stages.
+    /// Seconds in each stage so far, all threads together; empty for a service without stages.
     pub(super) fn stages(&self) -> Result<Vec<(String, f64)>, BenchError> {
         if self.launch.format == Format::Parquet {
             return Ok(Vec::new());
@@ -145,11 +145,12 @@ impl Service {
         Ok(stages.iter().filter_map(one).collect())
     }
 
-    /// What it used; `None` where the system does not say.
+    /// Its resources; `None` if the system does not report them.
     pub(super) fn usage(&self) -> Option<Usage> {
         let folder = format!("/proc/{}", self.process.id());
         let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
-        // The name may hold anything, blanks and brackets included: fields are counted behind it.
+        // The name may contain anything, including spaces and brackets: fields are counted after
+        // it.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
         let mut ticks = || fields.next()?.parse::<f64>().ok();
         let cpu_s = (ticks()? + ticks()?) / TICKS_PER_SECOND;
@@ -159,11 +160,11 @@ impl Service {
         Some(Usage { cpu_s, peak_rss_mb: kib * 1024.0 / 1e6 })
     }
 
-    /// Ends it in order; gives the records in its files.
+    /// Stops it cleanly; returns the records in its files.
     pub(super) fn end(mut self) -> Result<u64, BenchError> {
         let id = self.process.id().to_string();
         Command::new("kill").args(["-TERM", &id]).status().map_err(failed)?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         let status = loop {
             if let Some(status) = self.process.try_wait().map_err(failed)? {
                 break status;
@@ -188,11 +189,11 @@ impl Drop for Service {
     }
 }
 
-/// Energy that the processors have used since some time, where the system counts it.
+/// Energy that the processors have used since some time, if the system counts it.
 pub(super) fn joules() -> Option<f64> {
     let entries = fs::read_dir("/sys/class/powercap").ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // One for each package; the parts of a package have a second colon.
+    // One per package; the parts of a package have a second colon.
     let packages =
         names.filter(|name| name.starts_with("intel-rapl:") && name.matches(':').count() == 1);
     let mut sum = None;

@@ -50,7 +50,7 @@ fn a_row_has_the_medians_and_every_loss() {
     let report = report();
     let row = &report.rows[0];
     assert_eq!((row.seconds_median, row.gb_per_s), (2.0, 1.0));
-    // What came twice does not make up for what is lost.
+    // Duplicates do not make up for losses.
     assert_eq!((row.lost_records, row.repeated_records), (3, 1));
     assert_eq!(
         (row.cpu_s_per_gb, row.joules_per_gb, row.peak_rss_mb),
@@ -67,7 +67,7 @@ fn the_page_shows_what_was_measured_and_nothing_from_elsewhere() {
     {
         assert!(page.contains(part), "{part}");
     }
-    // Sizes as they were asked for, not the power of two above what was sent.
+    // The requested sizes, not the power of two above the sent size.
     assert!(page.contains("1.05 MB") && !page.contains("2.10 MB"));
     for part in ["NaN", "<script", "src=", "http://", "https://"] {
         assert!(!page.contains(part), "{part}");

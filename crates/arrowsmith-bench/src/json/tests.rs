@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite from end to end, small, without any peer: arrow-json and engines made for the test.
+//! The suite from end to end, small, without peers: arrow-json and engines made for the test.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -18,7 +18,7 @@ fn options(workloads: &[&str], engines: &[&str]) -> Options {
     }
 }
 
-/// arrow-json under our name; every second record is lost where it is told to be wrong.
+/// arrow-json under our name; it drops every second record if told to be wrong.
 struct Ours {
     wrong: bool,
 }
@@ -74,7 +74,7 @@ fn every_generated_workload_runs_on_the_reference_engine() {
         assert!(row.seconds_min <= row.seconds_median && row.seconds_median <= row.seconds_max);
         assert_eq!(row.vs_fastest_peer.as_ref().unwrap().engine, "arrow-json");
     }
-    // The public files were not given, and that is said.
+    // The public files are missing, and the report says so.
     let missing: Vec<&str> = report.not_measured.iter().map(|m| &m.workload[..]).collect();
     assert_eq!(missing, ["real-twitter", "real-citm", "real-canada"]);
     assert!(lines.iter().any(|line| line == "trip × 2: round 2"));
@@ -116,7 +116,7 @@ fn a_peer_that_cannot_be_installed_is_not_measured() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    // A folder cannot be made in a file, so that the installation fails before it starts.
+    // A folder cannot be created in a file, so the installation fails before it starts.
     let asked = Options { peers_dir: file, ..options(&["trip"], &["pyarrow", "arrow-json"]) };
     let report = run(&asked, Vec::new(), &mut |_| ()).unwrap();
     assert_eq!(report.rows.len(), 1);

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The goals that the suite was written for, held to what one run measured. Ratios are of medians of the same number of threads on the same
-//! JDK; nothing is measured here.
+//! The goals of the suite, compared with the measurements of one run. Ratios are of medians with
+//! the same number of threads on the same JDK; this module measures nothing itself.
 
 use serde::Serialize;
 
 use super::{Report, Row};
 
-/// A goal, and what came of it on one JDK with one number of threads.
+/// A goal, and its result on one JDK with one number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Goal {
-    /// The figure that it is about.
+    /// The figure it refers to.
     pub workload: String,
-    /// What is divided by what.
+    /// The numerator and the denominator.
     pub what: String,
     /// Version of the JDK.
     pub jdk: u32,
     /// Threads.
     pub threads: u32,
-    /// What was to be reached.
+    /// The required ratio.
     pub wanted: f64,
-    /// What was.
+    /// The measured ratio.
     pub found: f64,
-    /// Whether that is enough.
+    /// Whether it is reached.
     pub met: bool,
 }
 
-/// What one goal compares.
+/// The two sides of one goal.
 struct Rule {
     workload: &'static str,
     what: &'static str,
@@ -33,7 +33,7 @@ struct Rule {
     /// The best of these counts.
     others: &'static [&'static str],
     wanted: f64,
-    /// Of another JDK too, where there is no row of the same: Spark runs on one only.
+    /// From another JDK if there is no row of the same: Spark runs on one only.
     any_jdk: bool,
 }
 
@@ -42,7 +42,7 @@ const PORTABLE: [&str; 4] = ["bytebuffer", "bytebuffer-direct", "unsafe", "jni"]
 const RULES: [Rule; 6] = [
     Rule {
         workload: "fig-4-small",
-        what: "columns handed over, beside the best of ByteBuffer, Unsafe and JNI",
+        what: "columns transferred, relative to the best of ByteBuffer, Unsafe and JNI",
         ours: "columns",
         others: &PORTABLE,
         wanted: 3.0,
@@ -50,7 +50,7 @@ const RULES: [Rule; 6] = [
     },
     Rule {
         workload: "fig-4-small",
-        what: "columns handed over, beside Arrow Java's setters",
+        what: "columns transferred, relative to Arrow Java's setters",
         ours: "columns",
         others: &["arrow-java"],
         wanted: 10.0,
@@ -58,7 +58,7 @@ const RULES: [Rule; 6] = [
     },
     Rule {
         workload: "fig-4-medium",
-        what: "columns handed over, beside copying memory",
+        what: "columns transferred, relative to copying memory",
         ours: "columns",
         others: &["copy-bandwidth"],
         wanted: 0.85,
@@ -66,7 +66,7 @@ const RULES: [Rule; 6] = [
     },
     Rule {
         workload: "fig-4-large",
-        what: "columns handed over, beside copying memory",
+        what: "columns transferred, relative to copying memory",
         ours: "columns",
         others: &["copy-bandwidth"],
         wanted: 0.85,
@@ -74,7 +74,7 @@ const RULES: [Rule; 6] = [
     },
     Rule {
         workload: "json",
-        what: "JSON read, beside Jackson and Arrow Java's setters",
+        what: "JSON read, relative to Jackson and Arrow Java's setters",
         ours: "json-arrowsmith",
         others: &["json-jackson"],
         wanted: 5.0,
@@ -82,7 +82,7 @@ const RULES: [Rule; 6] = [
     },
     Rule {
         workload: "json",
-        what: "JSON read, beside Spark's reader",
+        what: "JSON read, relative to Spark's reader",
         ours: "json-arrowsmith",
         others: &["json-spark"],
         wanted: 10.0,
@@ -90,7 +90,7 @@ const RULES: [Rule; 6] = [
     },
 ];
 
-/// All goals that this run has the figures for.
+/// All goals for which this run has the figures.
 pub(super) fn goals(report: &Report) -> Vec<Goal> {
     let mut goals = Vec::new();
     for rule in &RULES {
@@ -99,15 +99,16 @@ pub(super) fn goals(report: &Report) -> Vec<Goal> {
             rows.filter(|row| row.engine == name).collect::<Vec<&Row>>()
         };
         for ours in of(rule.ours) {
-            let beside =
+            let others =
                 rule.others.iter().flat_map(|name| of(name)).filter(|row| {
                     row.threads == ours.threads && (row.jdk == ours.jdk || rule.any_jdk)
                 });
-            let best = beside.max_by(|a, b| a.handed().total_cmp(&b.handed()));
-            let Some(best) = best.filter(|best| best.handed() > 0.0) else { continue };
-            // Copying is measured in turns, so that the ratio of every round is known.
+            let best =
+                others.max_by(|a, b| a.transfer_gb_per_s().total_cmp(&b.transfer_gb_per_s()));
+            let Some(best) = best.filter(|best| best.transfer_gb_per_s() > 0.0) else { continue };
+            // Copying is measured in the same rounds, so that the ratio of every round is known.
             let copied = ours.vs_copy.filter(|_| best.is_machine());
-            let found = copied.unwrap_or(ours.handed() / best.handed());
+            let found = copied.unwrap_or(ours.transfer_gb_per_s() / best.transfer_gb_per_s());
             goals.push(Goal {
                 workload: rule.workload.to_owned(),
                 what: rule.what.to_owned(),

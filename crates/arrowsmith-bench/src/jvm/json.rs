@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! JSON into the JVM: Arrowsmith's reader beside Jackson and Spark's own (`bench/peers/jvm`).
+//! JSON into the JVM: Arrowsmith's reader compared with Jackson and Spark's own
+//! (`bench/peers/jvm`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::peer::last_line;
 
 const PEER: &str = include_str!("../../embedded/peers/jvm/JsonPeer.java");
 const SPARK: &str = include_str!("../../embedded/peers/jvm/spark.py");
-/// Spark as the Python package index has it: it runs on JDK 17 and newer.
+/// Spark from the Python package index: it runs on JDK 17 and newer.
 const PYSPARK: &str = include_str!("../../embedded/peers/jvm/requirements.txt");
 
 #[derive(Deserialize)]
@@ -27,7 +28,7 @@ struct Answer {
     valid: bool,
 }
 
-/// Measures; what cannot be is noted as such.
+/// Measures; failures are recorded.
 pub(super) fn run(
     options: &Options,
     jdks: &[Jdk],
@@ -38,14 +39,14 @@ pub(super) fn run(
     let folder = options.peers_dir.join("jvm/json");
     let file = match input(&folder, options.size_bytes / 2) {
         Ok(file) => file,
-        Err(reason) => return report.miss("", "json", &reason),
+        Err(reason) => return report.add_missing("", "json", &reason),
     };
     let Some(first) = jdks.first() else { return };
     let threads = options.threads.iter().max().copied().unwrap_or(1);
     let figures = [threads, options.rounds.min(5), 2].map(|number| number.to_string());
     let classes = match compile(&folder, first, libraries) {
         Ok(classes) => classes,
-        Err(reason) => return report.miss("json-arrowsmith, json-jackson", "json", &reason),
+        Err(reason) => return report.add_missing("json-arrowsmith, json-jackson", "json", &reason),
     };
     for jdk in jdks {
         progress(&format!("json, JDK {}", jdk.feature));
@@ -62,12 +63,12 @@ pub(super) fn run(
             Ok(found) => add(report, jdk, &found),
             Err(reason) => {
                 let engine = format!("json-arrowsmith, json-jackson (JDK {})", jdk.feature);
-                report.miss(&engine, "json", &reason);
+                report.add_missing(&engine, "json", &reason);
             }
         }
     }
     progress("json, Spark");
-    // Spark's releases name the JDKs that they run on; the oldest here is always one of them.
+    // Spark's releases support certain JDKs; the oldest here is always one of them.
     let spark = spark(&folder).and_then(|(python, script)| {
         let mut command = Command::new(python);
         command.arg(script).arg(&file).args(&figures).env("JAVA_HOME", &first.home);
@@ -75,7 +76,7 @@ pub(super) fn run(
     });
     match spark {
         Ok(found) => add(report, first, &found),
-        Err(reason) => report.miss("json-spark", "json", &reason),
+        Err(reason) => report.add_missing("json-spark", "json", &reason),
     }
 }
 
@@ -139,7 +140,7 @@ fn answers(command: &mut Command) -> Result<Vec<Answer>, String> {
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().filter(|line| line.starts_with('{'));
     let answers: Result<Vec<Answer>, _> = lines.map(serde_json::from_str).collect();
-    answers.map_err(|error| format!("it said what is no answer: {error}"))
+    answers.map_err(|error| format!("malformed answer: {error}"))
 }
 
 fn add(report: &mut Report, jdk: &Jdk, answers: &[Answer]) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite `jvm`: the figures of the paper "Pushing Big Data into Accelerators: Can the JVM Saturate Our
-//! Hardware?", on every JDK of this machine.
+//! The suite `jvm`: the figures of the paper "Pushing Big Data into Accelerators: Can the JVM
+//! Saturate Our Hardware?", on every JDK of this machine.
 //!
-//! Each point of a figure is a layout of its own, generated, built and run by arrowsmith-jvm. Beside
-//! every collection the machine's own copy and read bandwidth is measured, in turns with the
-//! approaches, so that the paper's question has a ratio for an answer. It stands beside the product and is
-//! never used by it.
+//! Each point of a figure is a layout of its own, generated, built and run by arrowsmith-jvm. For
+//! every collection the machine's own copy and read bandwidth is measured too, in rotation with the
+//! approaches, so that the answer to the paper's question is a ratio. The product never uses it.
 
 mod goals;
 mod json;
@@ -28,29 +27,31 @@ use crate::machine;
 use crate::result::{Machine, NotMeasured};
 use crate::stats::Spread;
 
-/// Start of all random data.
+/// Seed of all random data.
 const SEED: u64 = 2018;
 
-/// What is measured, and how.
+/// Options of the suite.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Figures by name: `fig-3a` to `fig-3f`, `fig-4-small`, `fig-4-medium`, `fig-4-large`, `json`; empty for all.
+    /// Figures by name: `fig-3a` to `fig-3f`, `fig-4-small`, `fig-4-medium`, `fig-4-large`, `json`;
+    /// empty for all.
     pub figures: Vec<String>,
-    /// Approaches by name; empty for all in Fig. 4, for the paper's and ours in Fig. 3.
+    /// Approaches by name; if empty, all in Fig. 4, and the paper's and ours in Fig. 3.
     pub approaches: Vec<String>,
     /// Versions of JDKs; empty for all that are found.
     pub jdks: Vec<u32>,
-    /// Counts of threads of Fig. 4; the other collections take the most.
+    /// Thread counts of Fig. 4; the other collections use the largest.
     pub threads: Vec<u32>,
-    /// Rounds that count.
+    /// Measured rounds.
     pub rounds: u32,
-    /// Rounds before those.
+    /// Warm-up rounds.
     pub warmup: u32,
-    /// Bytes of the primitives of a collection, at most: the paper's counts of objects are cut to it. Text of JSON is half as long.
+    /// Maximum bytes of the primitives of a collection: the paper's object counts are reduced to
+    /// it. Text of JSON is half as long.
     pub size_bytes: u64,
-    /// Time of an iteration of single calls.
+    /// Duration of an iteration of single calls.
     pub iteration_ms: u32,
-    /// Where libraries are put, and what is generated.
+    /// The folder of libraries and generated sources.
     pub peers_dir: PathBuf,
 }
 
@@ -77,7 +78,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A look at whether all of it works.
+    /// A smoke test.
     #[must_use]
     pub fn quick(self) -> Self {
         let figures = ["fig-3d", "fig-4-small"].map(str::to_owned).to_vec();
@@ -85,7 +86,7 @@ impl Options {
     }
 }
 
-/// What a run of the suite found.
+/// The results of the suite.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// `jvm`.
@@ -94,17 +95,17 @@ pub struct Report {
     pub machine: Machine,
     /// What was measured.
     pub commit: String,
-    /// How it was asked for.
+    /// The options of the run.
     pub command: String,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
     /// Seed of the random data.
     pub seed: u64,
-    /// What was measured.
+    /// The measurements.
     pub rows: Vec<Row>,
-    /// What was not, with the reason.
+    /// Missing measurements, with the reason.
     pub not_measured: Vec<NotMeasured>,
-    /// Which goals that reaches.
+    /// The goals, and whether they are reached.
     pub goals: Vec<Goal>,
 }
 
@@ -113,9 +114,9 @@ pub struct Report {
 pub struct Row {
     /// The figure.
     pub workload: String,
-    /// The place on its x axis: primitives, elements, depth.
+    /// The position on its x axis: primitives, elements, depth.
     pub x: u64,
-    /// The approach; `copy-bandwidth` and `read-bandwidth` are the machine.
+    /// The approach; `copy-bandwidth` and `read-bandwidth` are the machine's limits.
     pub engine: String,
     /// Version of the JDK.
     pub jdk: u32,
@@ -125,7 +126,7 @@ pub struct Row {
     pub collector: String,
     /// Threads.
     pub threads: u32,
-    /// Objects handed over.
+    /// Objects transferred.
     pub objects: u64,
     /// Bytes of their primitives.
     pub bytes: u64,
@@ -133,18 +134,18 @@ pub struct Row {
     pub seconds: Vec<f64>,
     /// Its median.
     pub seconds_median: f64,
-    /// Its least.
+    /// Its minimum.
     pub seconds_min: f64,
-    /// 10^9 bytes of primitives a second, by the median.
+    /// 10^9 bytes of primitives per second, from the median.
     pub gb_per_s: f64,
-    /// Time of every round in which native code left unread what it was handed; empty where it reads the heap itself, and
-    /// for single objects.
+    /// Time of every round in which native code did not read the data; empty if it reads the heap
+    /// itself, and for single objects.
     pub handed_seconds: Vec<f64>,
-    /// 10^9 bytes of primitives a second handed over, by its median.
+    /// 10^9 bytes of primitives per second transferred, from its median.
     pub handed_gb_per_s: Option<f64>,
-    /// Throughput of handing over beside copying the same way, round by round; `None` for single objects.
+    /// Throughput of the transfer relative to copying, round by round; `None` for single objects.
     pub vs_copy: Option<f64>,
-    /// Throughput beside reading.
+    /// Throughput relative to reading.
     pub vs_read: Option<f64>,
     /// Whether every sum was right.
     pub valid: bool,
@@ -153,7 +154,7 @@ pub struct Row {
 /// Runs the suite.
 ///
 /// # Errors
-/// When no JDK is found, a name is unknown, or nothing can be built.
+/// No JDK is found, a name is unknown, or the build fails.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     let figures = plan::figures(options)?;
     for name in &options.approaches {
@@ -170,7 +171,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
         jdks.retain(|jdk| options.jdks.contains(&jdk.feature));
     }
     let Some(first) = jdks.first() else {
-        let message = "no JDK that was asked for was found; set JAVA_HOME".to_owned();
+        let message = "none of the requested JDKs was found; set JAVA_HOME".to_owned();
         return Err(BenchError::Service { message });
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -189,7 +190,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     let libraries = match Libraries::install(&options.peers_dir.join("jvm/libraries"), first) {
         Ok(libraries) => libraries,
         Err(error) => {
-            report.miss("kryo, protobuf, arrow-java, columns, JMH", "", &error.to_string());
+            report.add_missing("kryo, protobuf, arrow-java, columns, JMH", "", &error.to_string());
             Libraries::default()
         }
     };
@@ -207,8 +208,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
 }
 
 impl Report {
-    /// Notes what was not measured, once.
-    fn miss(&mut self, engine: &str, workload: &str, reason: &str) {
+    /// Records a missing measurement, once.
+    fn add_missing(&mut self, engine: &str, workload: &str, reason: &str) {
         let same = |other: &NotMeasured| {
             other.engine == engine && other.workload == workload && other.reason == reason
         };
@@ -254,7 +255,7 @@ impl Suite<'_> {
             };
             if let Err(error) = result {
                 let what = format!("JDK {}", jdk.feature);
-                report.miss(
+                report.add_missing(
                     &what,
                     &format!("{} at {}", self.figure.name, point.x),
                     &error.to_string(),
@@ -294,20 +295,21 @@ impl Suite<'_> {
             outcome.measured.iter().find(same)
         };
         for one in &outcome.measured {
-            let beside = |name: &str, seconds: &[f64]| {
+            let ratio_to = |name: &str, seconds: &[f64]| {
                 let machine = find(name, one.threads)?;
-                // Seconds a byte, so that both count the same.
+                // Seconds per byte, so that both have the same unit.
                 let per = |seconds: &[f64], bytes: u64| -> Vec<f64> {
                     seconds.iter().map(|seconds| seconds / number(bytes)).collect()
                 };
                 let machine = per(&machine.seconds, machine.bytes);
                 Spread::of_ratios(&machine, &per(seconds, one.bytes)).map(|spread| spread.median)
             };
-            // Copying reads nothing of what it has written; where nothing is handed over, reading is all there is.
+            // Copying does not read its output; approaches without a transfer are compared with
+            // reading only.
             let handed =
                 if one.handed_seconds.is_empty() { &one.seconds } else { &one.handed_seconds };
-            let copy = beside("copy-bandwidth", handed);
-            let read = beside("read-bandwidth", &one.seconds);
+            let copy = ratio_to("copy-bandwidth", handed);
+            let read = ratio_to("read-bandwidth", &one.seconds);
             let row = Row {
                 vs_copy: copy,
                 vs_read: read,
@@ -330,7 +332,7 @@ impl Suite<'_> {
         approaches: &[String],
         report: &mut Report,
     ) -> Result<(), arrowsmith_jvm::JvmError> {
-        // Who takes part, and whether the sums are right, before JMH measures.
+        // The participants, and whether their sums are right, before JMH measures.
         let options = RunOptions {
             approaches: approaches.to_vec(),
             mode: Mode::One { calls: 1 },
@@ -360,7 +362,11 @@ impl Suite<'_> {
     fn note(&self, outcome: &Outcome, jdk: &Jdk, report: &mut Report) {
         for one in &outcome.not_run {
             let engine = format!("{} (JDK {})", one.approach, jdk.feature);
-            report.miss(&engine, if one.failed { &self.figure.name } else { "" }, &one.reason);
+            report.add_missing(
+                &engine,
+                if one.failed { &self.figure.name } else { "" },
+                &one.reason,
+            );
         }
     }
 
@@ -396,7 +402,7 @@ impl Suite<'_> {
 }
 
 impl Row {
-    /// With what follows from its times.
+    /// With the values derived from its times.
     fn finish(mut self) -> Self {
         if let Some(spread) = Spread::of(&self.seconds) {
             self.seconds_median = spread.median;
@@ -411,12 +417,12 @@ impl Row {
         self
     }
 
-    /// What handing over comes to, without reading; where nothing is handed over, with it.
-    fn handed(&self) -> f64 {
+    /// Throughput of the transfer, without reading; if there is no transfer, with reading.
+    fn transfer_gb_per_s(&self) -> f64 {
         self.handed_gb_per_s.unwrap_or(self.gb_per_s)
     }
 
-    /// Whether it is the machine itself.
+    /// Whether it is one of the machine's limits.
     fn is_machine(&self) -> bool {
         self.engine.ends_with("-bandwidth")
     }

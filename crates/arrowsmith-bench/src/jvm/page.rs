@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The page of the suite `jvm`: the paper's figures and its Table 2, tables of all figures, machine, method.
+//! The page of the suite `jvm`: the paper's figures and its Table 2, tables of all figures,
+//! machine, method.
 
 use std::fmt::Write;
 
 use super::{Goal, Report, Row};
 use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, text_table};
 
-/// What the figures of the paper are.
+/// Captions of the paper's figures.
 const TITLES: [(&str, &str, &str); 9] = [
     ("fig-3a", "One object by its primitives (Fig. 3a)", "primitives"),
     ("fig-3b", "A collection by the primitives of an object (Fig. 3b)", "primitives"),
@@ -50,8 +51,8 @@ fn different<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     all
 }
 
-/// What an approach is called for readers.
-fn called(engine: &str) -> String {
+/// The display name of an approach.
+fn display_name(engine: &str) -> String {
     match engine {
         "columns" => "arrowsmith columns".to_owned(),
         "json-arrowsmith" => "arrowsmith".to_owned(),
@@ -67,31 +68,33 @@ fn engines(report: &Report) -> Vec<&str> {
     all
 }
 
-/// The paper's Table 2: the best throughput of each approach, beside the machine's own.
+/// The paper's Table 2: the best throughput of each approach, next to the machine's own.
 fn best(report: &Report) -> String {
     let mut text = String::from(
-        "<section>\n<h2>Most throughput (the paper's Table 2)</h2>\n<p>GB/s of primitives handed over, and \
-         the threads; in per cent of what the machine copies in the same rounds with as many threads. Behind the stroke, \
+        "<section>\n<h2>Maximum throughput (the paper's Table 2)</h2>\n<p>GB/s of primitives transferred, and \
+         the threads; in per cent of the machine's copy bandwidth in the same rounds and with as many threads. After the slash, \
          with the time in which native code reads all of it, as in the paper; of direct access that is all there \
          is to measure.</p>\n",
     );
     for jdk in different(report.rows.iter().map(|row| row.jdk)) {
         let mut rows = Vec::new();
         for engine in engines(report) {
-            let mut cells = vec![called(engine)];
+            let mut cells = vec![display_name(engine)];
             for size in ["fig-4-small", "fig-4-medium", "fig-4-large"] {
                 let of = report.rows.iter().filter(|row| {
                     row.workload == size && row.jdk == jdk && row.engine == engine && row.valid
                 });
-                // Of equals the first: fewer threads.
-                let top = of.rev().max_by(|a, b| a.handed().total_cmp(&b.handed()));
+                // The first of equals: fewer threads.
+                let top =
+                    of.rev().max_by(|a, b| a.transfer_gb_per_s().total_cmp(&b.transfer_gb_per_s()));
                 cells.push(top.map_or_else(
                     || "–".to_owned(),
                     |row| {
                         let share = row
                             .vs_copy
                             .map_or_else(String::new, |share| format!(", {:.0} %", share * 100.0));
-                        let (handed, read) = (number(row.handed()), number(row.gb_per_s));
+                        let (handed, read) =
+                            (number(row.transfer_gb_per_s()), number(row.gb_per_s));
                         format!("{handed} ({}){share} / {read}", row.threads)
                     },
                 ));
@@ -111,7 +114,7 @@ fn best(report: &Report) -> String {
 
 fn figures(report: &Report) -> String {
     let engines = engines(report);
-    let names: Vec<String> = engines.iter().map(|engine| called(engine)).collect();
+    let names: Vec<String> = engines.iter().map(|engine| display_name(engine)).collect();
     let mut text = String::from("<section>\n<h2>The paper's figures</h2>\n");
     text.push_str(&legend(names.iter().map(String::as_str).enumerate()));
     for (figure, title, x_label) in TITLES {
@@ -140,7 +143,8 @@ fn figures(report: &Report) -> String {
                     let fits = |row: &&&Row| {
                         row.jdk == jdk && row.engine == *engine && place(row) == *step && row.valid
                     };
-                    // The machine's time is of other bytes: it has its place where throughput is drawn.
+                    // The machine's limits are times of other bytes: they are shown only in
+                    // throughput charts.
                     let found =
                         rows.iter().find(fits).filter(|row| by_threads || !row.is_machine());
                     found.map(|row| value(row))
@@ -167,11 +171,11 @@ fn figures(report: &Report) -> String {
     text
 }
 
-/// Which goals a figure is about, and whether they were met.
+/// The goals of a figure, and whether they were reached.
 fn goals(report: &Report, figure: &str) -> String {
     let here: Vec<&Goal> = report.goals.iter().filter(|goal| goal.workload == figure).collect();
     if here.is_empty() {
-        return "<p>No goal is about this figure.</p>\n".to_owned();
+        return "<p>This figure has no goal.</p>\n".to_owned();
     }
     let share = |goal: &Goal, value: f64| {
         if goal.wanted < 1.0 { format!("{:.0} %", value * 100.0) } else { format!("{value:.1} ×") }
@@ -221,7 +225,7 @@ fn json(report: &Report) -> String {
             |ours| format!("{} ×", number(ours.gb_per_s / row.gb_per_s)),
         );
         vec![
-            called(&row.engine),
+            display_name(&row.engine),
             row.jdk.to_string(),
             row.threads.to_string(),
             number(row.gb_per_s),
@@ -260,7 +264,7 @@ fn details(report: &Report) -> String {
         vec![
             row.workload.clone(),
             row.x.to_string(),
-            called(&row.engine),
+            display_name(&row.engine),
             row.jdk.to_string(),
             row.threads.to_string(),
             row.objects.to_string(),
@@ -299,13 +303,13 @@ fn method(report: &Report) -> String {
         entry("Not measured", &format!("{}: {}", what.trim(), missing.reason));
     }
     text.push_str(
-        "</dl>\n<p>Each approach hands over the same objects, and native code adds up all primitives that arrive; the \
-         sum has to be the one that Java comes to. Forms that only a JVM reads (Java serialization, Kryo, Protobuf) are \
-         touched by native code, and checked by reading them back. Collections: approaches take turns in one JVM, \
+        "</dl>\n<p>Each approach transfers the same objects, and native code adds up all primitives that arrive; the \
+         sum must equal Java's. For formats that only a JVM reads (Java serialization, Kryo, Protobuf) \
+         native code reads every byte, and the content is checked by reading it back. Collections: approaches take turns in one JVM, \
          round by round, the order rotating, with copying and reading of plain memory by native threads in between; \
-         the median is shown. Every round is run twice: once native code reads all that arrives, once it leaves it alone, so \
-         that handing over can be set beside copying, which reads nothing either. Single objects: JMH, a JVM for each approach. Buffers are kept from call to call. A \
-         collection that is larger than a buffer of 256 MiB is handed over in slices. Primitives are 32-bit integers \
+         the median is shown. Every round is run twice: once native code reads all data, once it does not, so \
+         that the transfer can be compared with copying, which does not read its output either. Single objects: JMH, a JVM for each approach. Buffers are reused by later calls. A \
+         collection that is larger than a buffer of 256 MiB is transferred in slices. Primitives are 32-bit integers \
          with random values. 1 GB is 10<sup>9</sup> bytes of primitives, without what objects need \
          besides.</p>\n</section>\n",
     );

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The figures of the paper as layouts (Sect. 6). Counts of objects are the paper's, cut to what was asked for.
+//! The figures of the paper as layouts (Sect. 6). Object counts are the paper's, reduced to the
+//! requested size.
 
 use arrowsmith_jvm::{APPROACHES, Layout, Primitive, Tree};
 
@@ -8,7 +9,7 @@ use crate::error::BenchError;
 
 /// Primitives are 32-bit integers, as in the paper.
 const INT: [Primitive; 1] = [Primitive::Int];
-/// Most objects of a collection: small ones need more memory for themselves than for what is in them.
+/// Maximum objects of a collection: small ones need more memory for headers than for their content.
 const OBJECTS_MAX: u64 = 1 << 20;
 /// The paper's approaches, and ours.
 const PAPERS: [&str; 7] =
@@ -20,12 +21,12 @@ pub(super) struct Figure {
     pub(super) name: String,
     /// One object, measured by JMH.
     pub(super) single: bool,
-    /// Whether it is drawn by threads.
+    /// Whether its x axis is the number of threads.
     pub(super) by_threads: bool,
     pub(super) points: Vec<Point>,
 }
 
-/// A place on the x axis.
+/// A position on the x axis.
 #[derive(Debug, Clone)]
 pub(super) struct Point {
     pub(super) x: u64,
@@ -34,7 +35,7 @@ pub(super) struct Point {
 }
 
 impl Figure {
-    /// Who takes part.
+    /// The approaches.
     pub(super) fn approaches(&self, options: &Options) -> Vec<String> {
         let given = &options.approaches;
         if !given.is_empty() {
@@ -57,7 +58,7 @@ pub(super) const NAMES: [&str; 9] = [
     "fig-4-large",
 ];
 
-/// The figures that were asked for.
+/// The requested figures.
 pub(super) fn figures(options: &Options) -> Result<Vec<Figure>, BenchError> {
     for name in &options.figures {
         if !NAMES.contains(&name.as_str()) && name != "json" {
@@ -84,9 +85,10 @@ fn figure(name: &str, options: &Options) -> Result<Figure, BenchError> {
         Ok(Point { x: u64::from(x), layout, objects: u32::try_from(objects).unwrap_or(1) })
     };
     let points: Result<Vec<Point>, BenchError> = match name {
-        // Fewer places than the paper has: each is a layout to generate and compile, and a JVM for each approach.
+        // Fewer positions than in the paper: each is a layout to generate and compile, and a JVM
+        // for each approach.
         "fig-3a" => [1, 16, 256].map(|p| point(p, leaf(p, 0, 0), 1)).into_iter().collect(),
-        // The paper's 2^20 objects, a quarter of them: the largest take 64 MiB.
+        // The paper's 2^20 objects, reduced to a quarter: the largest take 64 MiB.
         "fig-3b" => [1, 8, 64].map(|p| point(p, leaf(p, 0, 0), 1 << 18)).into_iter().collect(),
         "fig-3c" => [16, 4_096, 1 << 20].map(|e| point(e, leaf(0, 1, e), 1)).into_iter().collect(),
         "fig-3d" => {

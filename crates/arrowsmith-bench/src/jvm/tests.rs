@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The plan of the suite and its page; nothing is measured here.
+//! The plan of the suite and its page; no measurements.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn row(workload: &str, engine: &str, jdk: u32, threads: u32, seconds: &[f64]) ->
 fn a_row_is_its_median() {
     let row = row("fig-4-small", "columns", 17, 1, &[0.004, 0.001, 0.002]);
     assert!((row.gb_per_s - 0.5).abs() < 1e-9);
-    assert!((row.handed() - 1.0).abs() < 1e-9);
+    assert!((row.transfer_gb_per_s() - 1.0).abs() < 1e-9);
     assert!((row.seconds_min - 0.001).abs() < 1e-12);
 }
 
@@ -83,15 +83,15 @@ fn the_page_has_what_was_measured_and_says_what_was_not() {
             report.rows.push(row("json", "json-jackson", jdk, threads, &[0.004]));
         }
     }
-    report.miss("ffm (JDK 17)", "", "needs JDK 22");
-    report.miss("ffm (JDK 17)", "", "needs JDK 22");
+    report.add_missing("ffm (JDK 17)", "", "needs JDK 22");
+    report.add_missing("ffm (JDK 17)", "", "needs JDK 22");
     report.goals = goals::goals(&report);
     let page = html(&report);
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert_eq!(page.matches("<h3>JDK 17</h3>").count(), 1);
     assert!(page.contains("2.00 (1), 50 %") && page.contains("4.00 ×"));
     assert_eq!(page.matches("needs JDK 22").count(), 1);
-    assert!(page.contains("Goal: JSON read, beside Jackson and Arrow Java's setters, 5.0 × or more. 4.0 × on JDK 17 with 1 thread: not met;"), "{page}");
+    assert!(page.contains("Goal: JSON read, relative to Jackson and Arrow Java's setters, 5.0 × or more. 4.0 × on JDK 17 with 1 thread: not met;"), "{page}");
     assert!(page.contains("17.0 &lt;vm&gt;") && !page.contains("NaN"));
 }
 
@@ -108,7 +108,7 @@ fn goals_are_held_to_the_same_threads_and_jdk() {
             row("fig-4-small", "columns", 17, 1, &[0.001]),
             row("fig-4-small", "unsafe", 17, 1, &[0.002]),
             row("fig-4-small", "jni", 17, 1, &[0.004]),
-            // Of another number of threads, another JDK, and wrong: none of them counts.
+            // Another number of threads, another JDK, and a wrong sum: none of them counts.
             row("fig-4-small", "unsafe", 17, 2, &[0.0001]),
             row("fig-4-small", "unsafe", 25, 1, &[0.0001]),
             Row { valid: false, ..row("fig-4-small", "bytebuffer", 17, 1, &[0.0001]) },
@@ -129,5 +129,5 @@ fn goals_are_held_to_the_same_threads_and_jdk() {
     assert_eq!(found, expected);
     assert!((report.goals[0].found - 2.0).abs() < 1e-9);
     assert!((report.goals[2].found - 0.9).abs() < 1e-9);
-    assert!(html(&report).contains("Goal: columns handed over, beside copying memory, 85 % or more. 90 % on JDK 17 with 1 thread: met."));
+    assert!(html(&report).contains("Goal: columns transferred, relative to copying memory, 85 % or more. 90 % on JDK 17 with 1 thread: met."));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Compiles the contestants into a folder of their own: ours from the layout that the compiler wrote down, as a user
-//! would, the others from Debian's packages, as far as they are installed.
+//! Compiles the contestants into a folder of their own: ours from the layout in the compiler's
+//! debug information, as a user would, the others from Debian's packages, if they are installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const PEERS: Sources = sources!(
 const CLASSES: Sources = sources!("expression": "expression.hpp", "expression.cpp");
 const RUNTIME: Sources = sources!("include": "arrowsmith/graph.hpp", "arrowsmith/graph_fast.hpp");
 
-/// A library that we compare with: its name, what is generated for it, what is compiled, what is linked.
+/// A library to compare with: its name, generated files, compiled files, linked libraries.
 struct Peer {
     name: &'static str,
     generate: &'static [&'static str],
@@ -62,17 +62,17 @@ const LIBRARIES: [Peer; 5] = [
     },
 ];
 
-/// What was compiled.
+/// The compiled programs.
 pub(super) struct Built {
     /// Times codecs; `main.cpp`.
     pub codecs: PathBuf,
     /// Both sides of the network; `net.cpp`.
     pub network: PathBuf,
-    /// Libraries that are not here.
+    /// Missing libraries.
     pub not_measured: Vec<NotMeasured>,
 }
 
-/// Compiles all that can be compiled here.
+/// Compiles everything that can be compiled here.
 pub(super) fn contestants(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<Built, String> {
     let peers = std::path::absolute(peers).map_err(|e| format!("{}: {e}", peers.display()))?;
     let folder = peers.join("objects");
@@ -112,7 +112,7 @@ pub(super) fn contestants(peers: &Path, progress: &mut dyn FnMut(&str)) -> Resul
     Ok(Built { codecs, network, not_measured })
 }
 
-/// What `arrowsmith objects generate expression.o --root Node` does.
+/// The equivalent of `arrowsmith objects generate expression.o --root Node`.
 fn generate_ours(folder: &Path) -> Result<(), String> {
     run(compiler(folder).args([
         "-std=c++17",
@@ -131,7 +131,7 @@ fn generate_ours(folder: &Path) -> Result<(), String> {
         generate::Options { name: "expr".into(), includes: vec!["expression.hpp".into()] };
     for file in generate::cpp(&layout, &options).map_err(|error| error.to_string())? {
         let path = folder.join(&file.name);
-        // Left alone where nothing changed, so that it is not compiled again.
+        // Unchanged files are not rewritten, so that they are not compiled again.
         if fs::read_to_string(&path).is_ok_and(|found| found == file.text) {
             continue;
         }
@@ -153,7 +153,7 @@ fn compiler(folder: &Path) -> Command {
     command
 }
 
-/// Compiles a file, unless that was done after everything in the folder was last changed.
+/// Compiles a file, unless its output is newer than every file in the folder.
 fn compile(folder: &Path, file: &str) -> Result<PathBuf, String> {
     let object = folder.join(format!("{file}.o"));
     if object.exists() && newest_source(folder) <= modified(&object) {
@@ -169,7 +169,7 @@ fn modified(file: &Path) -> Option<std::time::SystemTime> {
     fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
 }
 
-/// When one of our own sources was last changed; what libraries generate follows from them.
+/// The last modification of our own sources; the libraries' generated files depend on them.
 fn newest_source(folder: &Path) -> Option<std::time::SystemTime> {
     let names = [PEERS, CLASSES, RUNTIME].into_iter().flatten().map(|(name, _)| *name);
     names.chain(["expr.cpp", "expr.hpp"]).filter_map(|name| modified(&folder.join(name))).max()

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The generated circuit: cycles by simulation, resources by synthesis.
 //!
-//! Cycles are counted by the circuit itself; times at the paper's 125 MHz are derived from them. Resources are those after
-//! technology mapping for the paper's FPGA family; nothing is placed or routed here.
+//! The circuit itself counts the cycles; times at the paper's 125 MHz are derived from them.
+//! Resources are those after technology mapping for the paper's FPGA family; the design is not
+//! placed or routed here.
 
 use arrowsmith_engine_rtl::graph::Request;
 use arrowsmith_engine_rtl::{MemoryProfile, Verilator};
@@ -26,13 +27,14 @@ pub struct Cycles {
     pub message_bytes: u32,
     /// Bytes of the objects.
     pub object_bytes: u32,
-    /// Cycles of one message, from taking it up to the answer of the last write, its bytes already fetched.
+    /// Cycles of one message, from accepting it to the response of the last write, its bytes
+    /// already fetched.
     pub cycles: u32,
-    /// Cycles per message of many that are submitted back to back, registers included.
+    /// Cycles per message of many submitted back to back, including register accesses.
     pub cycles_back_to_back: f64,
 }
 
-/// What the circuit takes of an FPGA.
+/// The resources of the circuit on an FPGA.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Resources {
     /// Yosys's name of the family: `xc5v` is the paper's Virtex-5.
@@ -49,7 +51,7 @@ pub struct Resources {
     pub dsp: u64,
 }
 
-/// Simulates and synthesizes the circuit, as far as the tools are here.
+/// Simulates and synthesizes the circuit, if the tools are installed.
 pub(super) fn measure(options: &Options, report: &mut Report, progress: &mut dyn FnMut(&str)) {
     let design = Layout::from_json(LAYOUT).map_err(|error| error.to_string()).and_then(|layout| {
         let design = generate(&layout, &Widths::default()).map_err(|error| error.to_string())?;
@@ -89,8 +91,8 @@ pub(super) fn message(operations: u32) -> Vec<u8> {
 }
 
 fn simulate(options: &Options, layout: &Layout, design: &Design) -> Result<Vec<Cycles>, String> {
-    /// Messages that are submitted back to back.
-    const MANY: u32 = 64;
+    /// Messages submitted back to back.
+    const BACK_TO_BACK: u32 = 64;
     let say = |error: arrowsmith_engine_rtl::RtlError| error.to_string();
     let circuit = Verilator::find().and_then(|found| found.circuit(design, layout)).map_err(say)?;
     let vtables: Vec<u64> = (1..=layout.slots() as u64).map(|slot| slot * 0x1000).collect();
@@ -101,7 +103,7 @@ fn simulate(options: &Options, layout: &Layout, design: &Design) -> Result<Vec<C
         .map(|&operations| {
             let message = message(operations);
             let object_bytes = 16 * (2 * operations + 1);
-            let requests: Vec<Request<'_>> = (0..u64::from(MANY))
+            let requests: Vec<Request<'_>> = (0..u64::from(BACK_TO_BACK))
                 .map(|index| Request {
                     message: &message,
                     header: false,
@@ -121,14 +123,14 @@ fn simulate(options: &Options, layout: &Layout, design: &Design) -> Result<Vec<C
                 object_bytes,
                 cycles: answers.last().map_or(0, |answer| answer.cycles),
                 #[expect(clippy::cast_precision_loss, reason = "fewer than 2^52 cycles")]
-                cycles_back_to_back: run.cycles as f64 / f64::from(MANY),
+                cycles_back_to_back: run.cycles as f64 / f64::from(BACK_TO_BACK),
             })
         })
         .collect()
 }
 
 fn synthesize(design: &Design) -> Result<Vec<Resources>, String> {
-    /// Ten times what it takes.
+    /// A timeout: ten times the usual duration.
     const LIMIT_S: u64 = 600;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let tools = Tools { limit_s: LIMIT_S, cache: folder.path().to_owned() };

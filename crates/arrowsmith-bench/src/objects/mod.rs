@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite `objects`: C++ object graphs out of bytes, in software, over a network, and as a circuit.
+//! The suite `objects`: C++ object graphs from bytes, in software, over a network, and as a
+//! circuit.
 //!
-//! It repeats the object-structure paper (MSR-TR-2009-126): Table 5 and Figs. 14 to 17 (round trips between two network
-//! namespaces that it makes), Fig. 18's tree, Figs. 19 and 20 (times and speed-ups), Fig. 21 (processor load), Tables 2
-//! and 3 (resources, by synthesis), and puts today's libraries beside it. All software takes turns in one C++
-//! process; what cannot be had on a machine is listed as not measured, with the reason.
+//! It repeats the object-structure paper (MSR-TR-2009-126): Table 5 and Figs. 14 to 17 (round trips
+//! between two network namespaces that it creates), Fig. 18's tree, Figs. 19 and 20 (times and
+//! speed-ups), Fig. 21 (processor load), Tables 2 and 3 (resources, by synthesis), and adds today's
+//! libraries. All software takes turns in one C++ process; missing measurements are listed with the
+//! reason.
 
 mod build;
 mod circuit;
@@ -36,22 +38,22 @@ pub const PAPER: &str = "paper-software";
 /// Name of the copy of the finished objects among the codecs.
 pub const COPY: &str = "memcpy";
 
-/// What is run.
+/// Options of the suite.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Sizes of the tree of Fig. 18, in operations: it has 2 n + 1 objects.
     pub operations: Vec<u32>,
-    /// Measurements of each, in turns.
+    /// Rounds of each measurement.
     pub rounds: u32,
-    /// How long one measurement takes, about.
+    /// Approximate duration of one measurement.
     pub span_ms: u32,
     /// Round trips of each network measurement.
     pub trips: u32,
-    /// Whether the network is measured: that takes root.
+    /// Whether the network is measured: this requires root.
     pub network: bool,
-    /// Whether the circuit is simulated and synthesized: that takes Verilator and Yosys.
+    /// Whether the circuit is simulated and synthesized: this requires Verilator and Yosys.
     pub circuit: bool,
-    /// Where the contestants are compiled.
+    /// The folder of the compiled contestants.
     pub peers_dir: PathBuf,
 }
 
@@ -69,7 +71,7 @@ impl Default for Options {
     }
 }
 
-/// What a run of the suite found.
+/// The results of the suite.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// `objects`.
@@ -78,7 +80,7 @@ pub struct Report {
     pub machine: Machine,
     /// What was measured.
     pub commit: String,
-    /// How it was asked for.
+    /// The options of the run.
     pub command: String,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
@@ -88,7 +90,7 @@ pub struct Report {
     pub trips: Vec<Trip>,
     /// The circuit, by size of the tree.
     pub cycles: Vec<Cycles>,
-    /// What the circuit takes of an FPGA.
+    /// The resources of the circuit on an FPGA.
     pub resources: Vec<Resources>,
     /// What was not measured, with the reason.
     pub not_measured: Vec<NotMeasured>,
@@ -101,7 +103,8 @@ pub struct Row {
     pub operations: u32,
     /// Name of the contestant.
     pub codec: String,
-    /// What it gives: `objects` of the user's classes, `messages` of generated ones, `views` into the bytes, `bytes`.
+    /// Its result: `objects` of the user's classes, `messages` of generated ones, `views` into the
+    /// bytes, `bytes`.
     pub yields: String,
     /// Bytes of the message in its format.
     pub bytes: u64,
@@ -126,13 +129,14 @@ impl Report {
         self.rows.iter().find(|row| row.operations == operations && row.codec == codec)
     }
 
-    /// How many times less time `ours` takes than `theirs`, round by round: least, median, most.
+    /// The speed-up of `ours` over `theirs`, round by round: minimum, median, maximum.
     pub(crate) fn faster(&self, operations: u32, theirs: &str, ours: &str) -> Option<Spread> {
         let (theirs, ours) = (self.row(operations, theirs)?, self.row(operations, ours)?);
         Spread::of_ratios(&theirs.decode_ns, &ours.decode_ns)
     }
 
-    /// The other contestants that give objects one can call methods on, or messages and views that stand for them.
+    /// The other contestants whose results are objects with methods, or equivalent messages and
+    /// views.
     pub(crate) fn peers(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for row in &self.rows {
@@ -149,7 +153,7 @@ impl Report {
 ///
 /// # Errors
 ///
-/// Our own reader does not compile or run. Everything else that fails is listed as not measured.
+/// Our own reader does not compile or run. All other failures are listed as not measured.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let mut report = Report {
@@ -175,17 +179,17 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     if options.network {
         network::measure(options, &built.network, &mut report, progress);
     } else {
-        report.not_measured.push(missing("network", "it was not asked for"));
+        report.not_measured.push(missing("network", "it was not requested"));
     }
     if options.circuit {
         circuit::measure(options, &mut report, progress);
     } else {
-        report.not_measured.push(missing("circuit", "it was not asked for"));
+        report.not_measured.push(missing("circuit", "it was not requested"));
     }
     Ok(report)
 }
 
-/// What the C++ process printed, a row a line.
+/// The output of the C++ process, one row per line.
 fn rows(printed: &[u8]) -> Result<Vec<Row>, String> {
     let text = String::from_utf8_lossy(printed);
     text.lines()

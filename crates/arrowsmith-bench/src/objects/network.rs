@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Round trips between two network namespaces, joined by a pair of virtual Ethernet devices, all made for the run and removed after
-//! it. Needs root and `ip`; touches nothing of the machine's own network.
+//! Round trips between two network namespaces, joined by a pair of virtual Ethernet devices, all
+//! created for the run and removed after it. Requires root and `ip`; the machine's own network is
+//! not changed.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{OURS, Options, PAPER, Report, missing};
 use crate::install::run;
 
-/// Where the server is; both namespaces have no other network.
+/// The server's address; both namespaces have no other network.
 const SERVER: &str = "10.0.0.2";
 
 /// Round trips of one kind.
@@ -19,13 +20,13 @@ const SERVER: &str = "10.0.0.2";
 pub struct Trip {
     /// `raw` Ethernet frames, `udp` or `tcp`.
     pub transport: String,
-    /// What the server does: `reflect`, or make and evaluate the tree with [`PAPER`] or [`OURS`].
+    /// The server's action: `reflect`, or make and evaluate the tree with [`PAPER`] or [`OURS`].
     pub server: String,
-    /// Bytes of a message, where it is reflected.
+    /// Bytes of a reflected message.
     pub bytes: Option<u32>,
-    /// Operations of the tree, where one is sent.
+    /// Operations of the tree, if one is sent.
     pub operations: Option<u32>,
-    /// Messages that are under way at once; the time is that of all of them.
+    /// Messages in flight; the time is that of all of them.
     pub in_flight: u32,
     /// Percentiles 0 to 100 in microseconds.
     pub percentiles_us: Vec<f64>,
@@ -39,14 +40,14 @@ impl Trip {
     }
 }
 
-/// What a client prints.
+/// The output of a client.
 #[derive(Deserialize)]
 struct Printed {
     valid: bool,
     percentiles_us: Vec<f64>,
 }
 
-/// Two namespaces and their line.
+/// Two namespaces and their link.
 struct Line {
     client: String,
     server: String,
@@ -87,7 +88,7 @@ impl Drop for Line {
     }
 }
 
-/// A server that ends with its owner.
+/// A server that is killed with its owner.
 struct Server(Child);
 
 impl Drop for Server {
@@ -119,14 +120,14 @@ pub(super) fn measure(
     }
 }
 
-/// Table 5 and Figs. 14 to 17: messages that come back as they are.
+/// Table 5 and Figs. 14 to 17: messages that are returned unchanged.
 fn reflect(
     options: &Options,
     program: &Path,
     line: &Line,
     report: &mut Report,
 ) -> Result<(), String> {
-    // The paper's payloads (Sect. 6.2): what makes the least and the greatest frame.
+    // The paper's payloads (Sect. 6.2): those of the smallest and the largest frame.
     for (transport, least, most) in [("raw", 46, 1486), ("udp", 1, 1450), ("tcp", 1, 1435)] {
         let _server = serve(line, program, transport, "reflect")?;
         for bytes in [least, most] {
@@ -180,7 +181,8 @@ fn serve(line: &Line, program: &Path, transport: &str, work: &str) -> Result<Ser
         .args(["serve", transport, work])
         .spawn()
         .map_err(|error| format!("{}: {error}", program.display()))?;
-    // It has nothing to say when it is ready; a client that comes too early would fail, and says so.
+    // The server does not report that it is ready; a client that connects too early fails with an
+    // error.
     std::thread::sleep(Duration::from_millis(300));
     Ok(Server(child))
 }

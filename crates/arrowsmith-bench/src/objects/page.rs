@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The page of the suite `objects`: the paper's figures and tables beside what was measured here.
+//! The page of the suite `objects`: the paper's figures and tables next to the measurements.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub fn html(report: &Report) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Object graphs, {day}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n<h1>C++ object graphs out of bytes</h1>\n\
+         <header>\n<h1>C++ object graphs from bytes</h1>\n\
          <p class=\"sub\">The expression tree of MSR-TR-2009-126, Fig. 18 · {day} · commit {}</p>\n\
          </header>\n",
         escape(&report.commit)
@@ -33,14 +33,14 @@ pub fn html(report: &Report) -> String {
     page
 }
 
-/// Sizes of the tree, as they were measured.
+/// The measured sizes of the tree.
 fn sizes(report: &Report) -> Vec<u32> {
     let mut sizes: Vec<u32> = report.rows.iter().map(|row| row.operations).collect();
     sizes.dedup();
     sizes
 }
 
-/// Ours beside each other contestant at the largest tree.
+/// Ours next to each other contestant at the largest tree.
 fn summary(report: &Report) -> String {
     let Some(&largest) = sizes(report).last() else { return String::new() };
     let others = [PAPER].into_iter().chain(report.peers()).chain([COPY]);
@@ -60,8 +60,8 @@ fn summary(report: &Report) -> String {
     let head = ["Beside", "Gives", "Bytes", "µs", "Time of arrowsmith's", "And evaluated"];
     let ours = report.row(largest, OURS).map_or(0.0, |row| row.decode_ns_median / 1e3);
     format!(
-        "<section>\n<h2>arrowsmith beside the others</h2>\n<p>A tree of {} objects: {} µs a message with \
-         the generated reader, into memory that is used again; how many times as long the others take, median \
+        "<section>\n<h2>arrowsmith and the others</h2>\n<p>A tree of {} objects: {} µs per message with \
+         the generated reader, into reused memory; how many times as long the others take, median \
          (least to most) of the rounds.</p>\n{}</section>\n",
         2 * largest + 1,
         number(ours),
@@ -105,7 +105,7 @@ fn software(report: &Report) -> String {
     text.push_str(&chart("Decode", "microseconds per message", &steps, &decode));
     let used = of(|row| row.use_ns_median / 1e3);
     text.push_str(&chart("Decode and evaluate", "microseconds per message", &steps, &used));
-    // Fig. 21: the processor's time with the work done elsewhere is that of the copy.
+    // Fig. 21: if the work is offloaded, the processor's time is that of the copy.
     let load = |name: &str| {
         let values = steps.iter().map(|n| {
             let (row, copy) = (report.row(*n, name)?, report.row(*n, COPY)?);
@@ -129,7 +129,7 @@ fn circuit(report: &Report) -> String {
         return String::new();
     }
     let mut text = format!(
-        "<section>\n<h2>The circuit</h2>\n<p>Generated from the 32-bit layout of the classes, 16 bytes a beat, up to 1,024 \
+        "<section>\n<h2>The circuit</h2>\n<p>Generated from the 32-bit layout of the classes, 16 bytes per beat, up to 1,024 \
          objects. Cycles are counted in simulation with memory that answers in two cycles; microseconds are derived for the \
          paper's {PAPER_MHZ} MHz. The paper's circuit took {PAPER_CYCLES} cycles for 4,080 bytes of objects.</p>\n"
     );
@@ -216,11 +216,11 @@ fn network(report: &Report) -> String {
     text
 }
 
-/// Percentiles of round trips that are shown.
-const SHOWN: [usize; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
+/// The displayed percentiles of round trips.
+const PERCENTILES: [usize; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
 
 fn percentiles(trip: &Trip) -> Vec<Option<f64>> {
-    SHOWN.iter().map(|at| trip.percentiles_us.get(*at).copied()).collect()
+    PERCENTILES.iter().map(|at| trip.percentiles_us.get(*at).copied()).collect()
 }
 
 fn curves(title: &str, names: &[String], trips: &[&Trip]) -> String {
@@ -229,9 +229,9 @@ fn curves(title: &str, names: &[String], trips: &[&Trip]) -> String {
         lines.map(|(index, (name, trip))| Series { index, name, values: percentiles(trip) });
     let chart = LineChart {
         title,
-        x_label: "per cent of the round trips took no longer",
+        x_label: "percentile of the round trips",
         y_label: "microseconds",
-        steps: SHOWN.iter().map(ToString::to_string).collect(),
+        steps: PERCENTILES.iter().map(ToString::to_string).collect(),
         series: series.collect(),
         ideal: None,
     };
@@ -339,12 +339,12 @@ fn method(report: &Report) -> String {
     }
     text.push_str(
         "</dl>\n<p>The tree has n operations in a chain: each has a literal on its left and the next on its right. A \
-         contestant decodes the message in its own format and releases what it made, again and again, from and to memory that is \
+         contestant decodes the message in its own format and releases the result, repeatedly, from and to memory that is \
          in cache; all take turns in one process, round by round, and the median is shown. <i>Objects</i> are of the \
          user's own classes, with virtual functions; <i>messages</i> are of generated classes; <i>views</i> read the \
-         bytes in place: FlatBuffers verifies them first, Cap'n Proto checks when a pointer is followed, so that its decoding is \
+         bytes in place: FlatBuffers verifies them first, Cap'n Proto checks when a pointer is followed, so its decoding is \
          all in the use. <i>memcpy</i> copies finished objects. The paper's software trusts its input; arrowsmith \
-         checks every byte that can be wrong.</p>\n</section>\n",
+         checks every byte that can be invalid.</p>\n</section>\n",
     );
     text
 }

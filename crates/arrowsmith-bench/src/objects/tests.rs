@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite on made-up figures, and its parts that need nothing but a C++ compiler.
+//! The suite on invented figures, and its parts that need only a C++ compiler.
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn what_is_no_row_is_said() {
 
 #[test]
 fn the_message_is_as_long_as_the_paper_says() {
-    // The paper's 2,683 bytes have 4 more for the heap's address, which is part of the request here.
+    // The paper's 2,683 bytes include 4 for the heap's address, which is part of the request here.
     assert_eq!(circuit::message(127).len(), 2_679);
 }
 

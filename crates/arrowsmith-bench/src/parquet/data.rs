@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The rows of the Parquet workloads, a batch at a time, from a seed. It writes nothing.
+//! The rows of the Parquet workloads, a batch at a time, from a seed. It writes no files.
 //!
-//! `int64-varied` and `int32-varied` are the Parquet paper's data for delta encoding: a random number
-//! modulo a power of two that is drawn anew for every 256 values, so that widths change from block to
-//! block. `strings` are its strings, 1 to 12 letters and digits.
+//! `int64-varied` and `int32-varied` are the Parquet paper's data for delta encoding: random
+//! numbers modulo a power of two, which is drawn again for every 256 values, so that widths change
+//! from block to block. `strings` are its strings, 1 to 12 letters and digits.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use arrowsmith_workload::{Generator, Workload};
 
 use crate::shapes;
 
-/// Values after which the paper's generator draws another width.
+/// Number of values after which the paper's generator draws another width.
 const RUN_VALUES: u64 = 256;
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// What a workload's columns hold; the names are those of the definition.
+/// The content of a workload's columns; the names are those of the definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Data {
@@ -60,7 +60,7 @@ pub(crate) enum Data {
 }
 
 impl Data {
-    /// Bytes that a row has in Arrow, about: it decides how many rows make a size.
+    /// Approximate bytes of a row in Arrow: determines the number of rows for a size.
     pub(crate) const fn row_bytes(self) -> u64 {
         match self {
             Self::Int64 | Self::Int64Varied | Self::Int64Nullable | Self::Float64 => 8,
@@ -76,7 +76,7 @@ impl Data {
         }
     }
 
-    /// Whether there is nothing but a column of strings.
+    /// Whether the only column is one of strings.
     pub(crate) fn is_strings(self) -> bool {
         let schema = self.schema();
         schema.fields().len() == 1 && schema.field(0).data_type() == &DataType::Utf8
@@ -101,7 +101,7 @@ impl Data {
             Self::Structs => {
                 one("l", DataType::new_list(DataType::Struct(struct_fields()), true), true)
             }
-            // The generators know these schemas; there is nothing that could be missing.
+            // The generators know these schemas, so this cannot fail.
             Self::Taxi => shapes::schema("taxi").unwrap_or_else(|| Arc::new(Schema::empty())),
             Self::Lineitem => {
                 let schema = shapes::schema("lineitem");
@@ -119,7 +119,7 @@ fn struct_fields() -> Fields {
     ])
 }
 
-/// Amounts as the specification has them: fifteen digits, two of them decimals.
+/// Amounts as in the specification: fifteen digits, two of them decimals.
 fn decimals(schema: &Schema) -> Schema {
     let exact = |field: &Arc<Field>| match field.data_type() {
         DataType::Float64 => field.as_ref().clone().with_data_type(DataType::Decimal128(15, 2)),
@@ -134,22 +134,22 @@ pub(crate) struct Rows {
     data: Data,
     schema: SchemaRef,
     rng: Random,
-    /// Values that are left of the present width.
+    /// Values left with the current width.
     left: u64,
     /// The strings to choose from.
     words: Vec<String>,
-    /// The word of the present run, and the rows that are left of it.
+    /// The word of the current run, and the rows left in it.
     run: (usize, u64),
-    /// The last of the sorted numbers, and the widest step to the next.
+    /// The last of the sorted numbers, and the largest step to the next.
     key: (u64, u64),
-    /// What the present values are below.
+    /// The exclusive upper bound of the current values.
     modulo: u64,
     generator: Option<Generator>,
     text: Vec<u8>,
 }
 
 impl Rows {
-    /// `rows` is how many there will be: sorted data spread over their whole range.
+    /// `rows` is the total number of rows: sorted data spread over their full range.
     pub(crate) fn new(data: Data, seed: u64, rows: u64) -> Self {
         let mut rng = Random(seed ^ (data as u64) << 32);
         let words = match data {
@@ -345,8 +345,8 @@ impl Random {
         usize::try_from(self.below(len as u64)).unwrap_or(0)
     }
 
-    /// About normal, mean 0, deviation 1: the sum of twelve even draws, of 16 bits each and with the
-    /// last ones filled up, so that no bit of the mantissa is always zero.
+    /// Approximately normal, mean 0, deviation 1: the sum of twelve uniform draws of 16 bits, with
+    /// the low bits filled up, so that no bit of the mantissa is always zero.
     #[expect(clippy::cast_precision_loss, reason = "it is a draw")]
     fn normal(&mut self) -> f64 {
         let draws: u64 = (0..3)

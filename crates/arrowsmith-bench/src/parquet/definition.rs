@@ -15,10 +15,10 @@ const PARQUET: &str = include_str!("../../embedded/definitions/parquet.toml");
 pub(crate) struct Definition {
     pub(crate) suite: String,
     pub(crate) seed: u64,
-    /// Of the Arrow arrays that come out.
+    /// Bytes of the output's Arrow arrays.
     pub(crate) size_bytes: u64,
     pub(crate) rounds: u32,
-    /// Of the Arrow arrays that come out of one row group.
+    /// Bytes of Arrow arrays from one row group.
     pub(crate) group_bytes: u64,
     #[serde(rename = "workload")]
     pub(crate) workloads: Vec<WorkloadDefinition>,
@@ -38,7 +38,7 @@ pub(crate) struct WorkloadDefinition {
     #[serde(default)]
     pub(crate) codec: CodecName,
     pub(crate) page_bytes: u64,
-    /// Rows of a page, at most; none: as many as fit.
+    /// Maximum rows of a page; if absent, as many as fit.
     pub(crate) page_rows: Option<usize>,
     /// 1 or 2.
     pub(crate) page_version: u8,
@@ -46,7 +46,7 @@ pub(crate) struct WorkloadDefinition {
     pub(crate) statistics: bool,
 }
 
-/// How values are written.
+/// The encoding of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum EncodingName {
@@ -58,7 +58,7 @@ pub(crate) enum EncodingName {
     ByteStreamSplit,
 }
 
-/// How pages are compressed.
+/// The compression of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CodecName {
@@ -87,28 +87,28 @@ pub(crate) struct EngineDefinition {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) about: String,
-    /// Which of the embedded peers runs it; none for those in this process.
+    /// The embedded peer that runs it; none for engines in this process.
     pub(crate) peer: Option<PeerKind>,
     /// The engine in this process that runs it.
     pub(crate) base: Option<String>,
     /// Whether batches are kept until the end.
     #[serde(default)]
     pub(crate) collect: bool,
-    /// Whether memory comes fresh from the system.
+    /// Whether memory is requested from the system again each time.
     #[serde(default)]
     pub(crate) fresh: bool,
-    /// What strings become.
+    /// The Arrow type of strings.
     #[serde(default)]
     pub(crate) strings: Strings,
     /// Whether the file is in memory beforehand.
     #[serde(default)]
     pub(crate) memory: bool,
-    /// Whether it takes part only where the file is strings.
+    /// Whether it takes part only if the file has only strings.
     #[serde(default)]
     pub(crate) only_strings: bool,
 }
 
-/// What columns of strings become.
+/// The Arrow type of string columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strings {
@@ -136,7 +136,7 @@ impl Definition {
         toml::from_str(PARQUET).map_err(|error| BenchError::Definition(error.to_string()))
     }
 
-    /// The workloads and figures with these names; all where there are none.
+    /// The workloads and figures with these names; all if there are no names.
     pub(crate) fn select(
         &self,
         names: &[String],

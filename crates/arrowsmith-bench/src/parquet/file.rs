@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the file of a workload, and sums up what a reader must find in it.
+//! Writes the file of a workload, and sums the expected totals.
 //!
-//! The totals come from the rows before they are written: no reader has a part in them. A file that
-//! is there already, from the same recipe, is used again; its totals lie beside it.
+//! The totals come from the rows before they are written, so they do not depend on a reader. An
+//! existing file of the same recipe is reused; its totals are stored beside it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,23 +21,23 @@ use super::definition::{CodecName, EncodingName, WorkloadDefinition};
 use crate::BenchError;
 use crate::check::{Check, Checker, Column};
 
-/// Rows that are made and written at once.
+/// Rows generated and written at once.
 const BATCH_ROWS: u64 = 65_536;
 
-/// Changed when the writer's choices here change, so that no older file is used.
+/// Changed whenever the writer's settings change, so that no older file is used.
 const RECIPE: u32 = 1;
 
-/// A file that is there to be read.
+/// An existing file.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
     pub(crate) file_bytes: u64,
-    /// Of the Arrow arrays that come out.
+    /// Bytes of the output's Arrow arrays.
     pub(crate) arrow_bytes: u64,
     pub(crate) expected: Check,
 }
 
-/// What lies beside the file.
+/// The note stored beside the file.
 #[derive(Serialize, Deserialize)]
 struct Note {
     recipe: String,
@@ -65,7 +65,7 @@ impl File {
             return Ok(Self { path, file_bytes: found.len(), arrow_bytes, expected });
         }
 
-        // A run that is interrupted leaves no note, so that its file is not taken for a whole one.
+        // An interrupted run leaves no note, so that its file is not taken for a complete one.
         let _ = fs::remove_file(&note_path);
         let io = |error: String| BenchError::io(&path)(std::io::Error::other(error));
         let (expected, arrow_bytes) =
@@ -145,7 +145,7 @@ fn properties(workload: &WorkloadDefinition, group_rows: usize) -> WriterPropert
         .set_created_by("arrowsmith bench".to_owned())
         .set_data_page_size_limit(page_bytes)
         .set_data_page_row_count_limit(workload.page_rows.unwrap_or(usize::MAX))
-        // The writer looks at the size of its page after each of these batches.
+        // The writer checks the size of its page after each of these batches.
         .set_write_batch_size(if page_bytes > 4_096 { 1_024 } else { 64 })
         .set_max_row_group_row_count(Some(group_rows))
         .set_dictionary_enabled(workload.encoding == EncodingName::Dictionary)
@@ -161,7 +161,7 @@ fn properties(workload: &WorkloadDefinition, group_rows: usize) -> WriterPropert
             false => EnabledStatistics::None,
         });
     let encoding = match workload.encoding {
-        // Values that the dictionary has no room for.
+        // Values that do not fit the dictionary.
         EncodingName::Plain | EncodingName::Dictionary => Encoding::PLAIN,
         EncodingName::DeltaBinaryPacked => Encoding::DELTA_BINARY_PACKED,
         EncodingName::DeltaLengthByteArray => Encoding::DELTA_LENGTH_BYTE_ARRAY,

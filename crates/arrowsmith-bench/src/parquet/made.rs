@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One input of a suite that has inputs of several formats: its bytes, and the same as a file that goes away with it.
+//! One input of a suite with several input formats: its bytes, and a temporary file with the same
+//! content.
 
 use tempfile::{NamedTempFile, TempDir};
 
@@ -7,10 +8,10 @@ use super::definition::Definition;
 use super::file::File;
 use crate::BenchError;
 
-/// Where the file of an input is.
+/// The file of an input.
 pub(crate) enum Place {
     Text(NamedTempFile),
-    /// In a folder of its own, which goes away too.
+    /// In a folder of its own, which is removed too.
     Parquet {
         file: File,
         _folder: TempDir,
@@ -32,19 +33,19 @@ pub(crate) struct Made {
     pub(crate) file: Place,
     /// Records, or rows.
     pub(crate) records: u64,
-    /// Of the Arrow arrays that come out of a Parquet file, else 0.
+    /// Bytes of the Arrow arrays of a Parquet file, else 0.
     pub(crate) arrow_bytes: u64,
 }
 
 impl Made {
-    /// A text of so many records.
+    /// A text of this many records.
     pub(crate) fn text(bytes: Vec<u8>, records: u64) -> std::io::Result<Self> {
         let file = NamedTempFile::new()?;
         std::fs::write(file.path(), &bytes)?;
         Ok(Self { bytes, file: Place::Text(file), records, arrow_bytes: 0 })
     }
 
-    /// The file of a workload of `bench parquet`, of about so many bytes of Arrow arrays.
+    /// The file of a workload of `bench parquet`, of approximately this many bytes of Arrow arrays.
     pub(crate) fn parquet(workload: &str, size_bytes: u64) -> Result<Self, BenchError> {
         let definition = Definition::parquet()?;
         let found = definition.workload(workload);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs the Parquet suite: makes each file, starts the engines, lets them take turns, compares.
+//! Runs the Parquet suite: makes each file, starts the engines, runs the rounds, compares.
 //!
 //! All engines read the same file, which is in the system's page cache, into Arrow arrays. Our own
-//! engine enters through [`Engine`], as the `parquet` crate does.
+//! engine is called through [`Engine`], as is the `parquet` crate.
 
 pub(crate) mod data;
 mod definition;
@@ -37,7 +37,7 @@ const SMALL_ROUNDS: u32 = 5;
 /// Output of a workload in a quick run.
 const QUICK_BYTES: u64 = 1 << 20;
 
-/// The program that the Python peers of this suite are in.
+/// The program of this suite's Python peers.
 const PYTHON_PROGRAM: &str = "parquet_peer.py";
 
 /// An engine that runs in this process.
@@ -45,14 +45,14 @@ pub trait Engine {
     /// Its name in the definitions.
     fn name(&self) -> &str;
 
-    /// Version, instruction set and whatever else decides its speed, for the report.
+    /// Version, instruction set and other properties that determine its speed, for the report.
     fn version(&self) -> String;
 
-    /// What is done once; it is not timed. Opening the file belongs to each conversion, unless it is to be in
+    /// Untimed preparation. Opening the file belongs to each conversion, unless it is to be in
     /// `memory` beforehand.
     ///
     /// # Errors
-    /// A message, which the report shows as the reason why this was not measured.
+    /// A message, which the report shows as the reason for a missing measurement.
     fn prepare<'a>(
         &'a self,
         file: &Path,
@@ -61,28 +61,28 @@ pub trait Engine {
         memory: bool,
     ) -> Result<Box<dyn Prepared + 'a>, String>;
 
-    /// Gives all memory that is kept for later conversions back to the system.
+    /// Returns all memory kept for later conversions to the system.
     fn release_memory(&self) {}
 }
 
-/// What to measure. Whatever is not given comes from the definition of the suite.
+/// Options of the suite. The definition supplies defaults.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Bytes of Arrow arrays of each workload.
     pub size_bytes: Option<u64>,
     /// Timed conversions of each engine.
     pub rounds: Option<u32>,
-    /// Names of workloads and figures; none: all.
+    /// Names of workloads and figures; empty for all.
     pub workloads: Vec<String>,
-    /// Names of engines; none: all.
+    /// Names of engines; empty for all.
     pub engines: Vec<String>,
-    /// Thread counts; none: one, and all that the machine has. Figures are measured with the first.
+    /// Thread counts; if empty, one, and all of the machine. Figures are measured with the first.
     pub threads: Vec<NonZeroUsize>,
     /// Where peers are installed.
     pub peers_dir: PathBuf,
-    /// Where the files are made; none: `parquet` among the peers.
+    /// The folder of the files; by default `parquet` among the peers.
     pub files_dir: Option<PathBuf>,
-    /// Whether files stay for the next run.
+    /// Whether files are kept for the next run.
     pub keep_files: bool,
 }
 
@@ -102,8 +102,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same for a run that shows that everything works: small files, one round, one thread, and of
-    /// the engines those that need no installation, unless others are named.
+    /// Options of a smoke test: small files, one round, one thread, and only the engines that need
+    /// no installation, unless others are named.
     #[must_use]
     pub fn quick(self) -> Self {
         let mut engines = self.engines;
@@ -122,12 +122,12 @@ impl Options {
     }
 }
 
-/// Runs the suite. `engines` are those in this process besides the `parquet` crate, which is always
-/// there. `progress` gets one line at a time for the user.
+/// Runs the suite. `engines` are those in this process besides the `parquet` crate, which always
+/// takes part. `progress` gets one line at a time for the user.
 ///
 /// # Errors
-/// An unknown name, or a file that cannot be made. An engine that fails is no error: it is listed in
-/// [`Report::not_measured`].
+/// An unknown name, or a file that cannot be made. A failing engine is not an error: it is listed
+/// in [`Report::not_measured`].
 pub fn run(
     options: &Options,
     engines: Vec<Box<dyn Engine>>,
@@ -179,8 +179,8 @@ pub fn run(
     })
 }
 
-/// The files of a figure, with the sizes of their outputs: none larger than asked for, and that size
-/// itself where all are larger.
+/// The files of a figure, with the sizes of their outputs: none larger than requested, and exactly
+/// that size if all are larger.
 fn points(
     definition: &Definition,
     figure: &FigureDefinition,
@@ -207,7 +207,7 @@ struct Suite {
     threads: Vec<NonZeroUsize>,
     engines: Vec<EngineDefinition>,
     in_process: Vec<Box<dyn Engine>>,
-    /// The program and first arguments of the Python peers, or why there is none.
+    /// The program and first arguments of the Python peers, or the reason there is none.
     program: Option<Result<Vec<PathBuf>, String>>,
     files_dir: PathBuf,
     keep_files: bool,
@@ -216,7 +216,7 @@ struct Suite {
 }
 
 impl Suite {
-    /// Installs the peers that are asked for, and sets aside the engines that cannot run at all.
+    /// Installs the requested peers, and removes the engines that cannot run.
     fn install(&mut self, peers: &Path, progress: &mut dyn FnMut(&str)) {
         for engine in std::mem::take(&mut self.engines) {
             let unusable = match (engine.peer, &engine.base) {
@@ -225,10 +225,11 @@ impl Suite {
                         self.program.get_or_insert_with(|| program(kind, peers, progress));
                     program.clone().err()
                 }
-                (None, Some(base)) => {
-                    self.here(base).is_none().then(|| "is not part of this command".to_owned())
-                }
-                (None, None) => Some("has nothing that runs it".to_owned()),
+                (None, Some(base)) => self
+                    .in_process(base)
+                    .is_none()
+                    .then(|| "is not part of this command".to_owned()),
+                (None, None) => Some("has no program that runs it".to_owned()),
             };
             match unusable {
                 Some(reason) => self.missing(&engine.name, "", reason),
@@ -237,7 +238,7 @@ impl Suite {
         }
     }
 
-    fn here(&self, name: &str) -> Option<&dyn Engine> {
+    fn in_process(&self, name: &str) -> Option<&dyn Engine> {
         self.in_process.iter().find(|engine| engine.name() == name).map(AsRef::as_ref)
     }
 
@@ -347,7 +348,7 @@ impl Suite {
                 (Runner::There(peer), version)
             }
             Some(base) => {
-                let found = self.here(base).ok_or("is not part of this command")?;
+                let found = self.in_process(base).ok_or("is not part of this command")?;
                 let engine = found.prepare(&file.path, threads, *strings, definition.memory)?;
                 let keep = if *collect { Keep::Everything } else { Keep::Nothing };
                 let before: Option<Box<dyn Fn() + 'a>> =
@@ -359,7 +360,7 @@ impl Suite {
     }
 }
 
-/// Installs a peer; gives the program of this suite.
+/// Installs a peer; returns the program of this suite.
 fn program(
     kind: PeerKind,
     peers: &Path,

@@ -17,7 +17,7 @@ use parquet::arrow::arrow_reader::{
 use super::{Engine, Strings};
 use crate::engine::{Prepared, Sink};
 
-/// The reader with batches of some number of rows, as this command was built.
+/// The reader with a given number of rows per batch, as this command was built.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ParquetRs {
     pub(crate) name: &'static str,
@@ -71,7 +71,7 @@ impl Prepared for Reading {
         if threads == 1 {
             return read(&bytes, &metadata, (0..groups).collect(), self.batch_rows, sink);
         }
-        // Whole row groups for each thread: the reader itself has one.
+        // Whole row groups for each thread: the reader itself is single-threaded.
         let rows = self.batch_rows;
         let parts = std::thread::scope(|scope| {
             let part = |thread: usize| {
@@ -96,7 +96,7 @@ impl Prepared for Reading {
     }
 }
 
-/// The footer, with the schema that strings are to have.
+/// The footer, with the requested schema of strings.
 fn metadata(bytes: &Bytes, strings: Strings) -> Result<ArrowReaderMetadata, String> {
     let text = |error: parquet::errors::ParquetError| error.to_string();
     let plain = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()).map_err(text)?;

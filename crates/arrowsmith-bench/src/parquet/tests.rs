@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite from end to end, small, without any peer: the parquet crate and engines made for the test.
+//! The suite from end to end, small, without peers: the parquet crate and engines made for the
+//! test.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,7 +20,7 @@ fn options(folder: &Path, workloads: &[&str], engines: &[&str]) -> Options {
     }
 }
 
-/// The parquet crate under our name; half of the rows are lost where it is told to be wrong.
+/// The parquet crate under our name; it drops half of the rows if told to be wrong.
 struct Ours {
     wrong: bool,
     released: Rc<Cell<usize>>,

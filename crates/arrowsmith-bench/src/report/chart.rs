@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scales, marks and line charts, as SVG text. Colours are classes, so that the page decides them.
+//! Scales, marks and line charts, as SVG text. Colours are CSS classes, defined by the page.
 
 use std::fmt::Write;
 
 use super::{escape, number};
 
-/// Colours that the style sheet has.
+/// The colours of the style sheet.
 const COLOURS: usize = 10;
 
 /// A logarithmic scale from values to pixels.
@@ -18,8 +18,8 @@ pub(crate) struct LogScale {
 }
 
 impl LogScale {
-    /// A scale that holds all values, with ends that are ticks; from 0.1 to 1 where there are none.
-    pub(crate) fn around(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+    /// A scale that covers all values, with ticks at its ends; from 0.1 to 1 if there are none.
+    pub(crate) fn covering(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
         for value in values.filter(|value| value.is_finite() && *value > 0.0) {
             least = least.min(value);
@@ -51,18 +51,18 @@ impl LogScale {
     }
 }
 
-/// 1, 2 and 5 times the powers of ten that a speed can have.
+/// 1, 2 and 5 times the powers of ten in the range of speeds.
 fn tick_candidates() -> impl DoubleEndedIterator<Item = f64> {
     (-4..4).flat_map(|exponent| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(exponent)))
 }
 
-/// A tick as people write it: no more digits than it has.
+/// A tick's label, with the fewest digits.
 pub(crate) fn tick_label(tick: f64) -> String {
     let text = format!("{tick:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A filled mark at a place: its form repeats its colour, for those who cannot tell colours apart.
+/// A filled mark at a position: its shape repeats its colour, for colour-blind readers.
 pub(crate) fn mark(index: usize, x: f64, y: f64, tip: &str) -> String {
     let form = match index % 5 {
         0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.4\""),
@@ -131,7 +131,7 @@ impl LineChart<'_> {
     pub(crate) fn svg(&self) -> String {
         let values = self.series.iter().flat_map(|series| series.values.iter().flatten().copied());
         let all = values.chain(self.ideal.iter().flatten().copied());
-        let y = LogScale::around(all, HEIGHT - BOTTOM, TOP);
+        let y = LogScale::covering(all, HEIGHT - BOTTOM, TOP);
         let mut svg = format!(
             "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{0}\">\n\
              <text class=\"title\" x=\"0\" y=\"14\">{0}</text>\n\
@@ -171,7 +171,7 @@ impl LineChart<'_> {
             let points = ideal.iter().enumerate().map(|(step, &value)| (self.x(step), y.at(value)));
             let _ = writeln!(svg, "<polyline class=\"ideal\" points=\"{}\"/>", path(points));
         }
-        // The first engine last, so that it lies on top.
+        // The first engine last, so that it is on top.
         for series in self.series.iter().rev() {
             svg.push_str(&self.line(series, y));
         }
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_scale_ends_at_ticks_and_is_even_in_ratios() {
-        let scale = LogScale::around([0.3, 6.0].into_iter(), 0.0, 100.0);
+        let scale = LogScale::covering([0.3, 6.0].into_iter(), 0.0, 100.0);
         let ticks: Vec<String> = scale.ticks().map(tick_label).collect();
         assert_eq!(ticks, ["0.2", "0.5", "1", "2", "5", "10"]);
         assert!((scale.at(0.2)).abs() < 1e-9 && (scale.at(10.0) - 100.0).abs() < 1e-9);
@@ -225,9 +225,9 @@ mod tests {
 
     #[test]
     fn a_scale_without_values_still_has_a_range() {
-        let scale = LogScale::around([f64::NAN, 0.0].into_iter(), 0.0, 1.0);
+        let scale = LogScale::covering([f64::NAN, 0.0].into_iter(), 0.0, 1.0);
         assert_eq!(scale.ticks().count(), 4);
-        let one = LogScale::around([1.0].into_iter(), 0.0, 1.0);
+        let one = LogScale::covering([1.0].into_iter(), 0.0, 1.0);
         assert!(one.at(1.0).is_finite() && one.ticks().count() == 3);
     }
 

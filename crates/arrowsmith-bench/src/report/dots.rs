@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The dot plot: one line for each workload, one mark for each engine, and its spread behind it.
+//! The dot plot: one line per workload, one mark per engine, over the bar of its spread.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub(crate) fn plot(view: &View<'_>, threads: usize) -> String {
     let rows = || view.report.rows.iter().filter(shown);
     let speeds = rows()
         .flat_map(|row| [speed(row.bytes, row.seconds_max), speed(row.bytes, row.seconds_min)]);
-    let x = LogScale::around(speeds, LEFT, WIDTH - RIGHT);
+    let x = LogScale::covering(speeds, LEFT, WIDTH - RIGHT);
     let workloads: Vec<&str> = view
         .workloads
         .iter()
@@ -64,7 +64,7 @@ pub(crate) fn plot(view: &View<'_>, threads: usize) -> String {
             y + 4.0,
             escape(workload)
         );
-        // Ours last, so that it lies on top.
+        // Ours last, so that it is on top.
         let mut engines: Vec<_> = view.measured().collect();
         engines.reverse();
         for (index, engine) in engines {

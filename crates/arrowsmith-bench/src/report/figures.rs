@@ -23,7 +23,7 @@ pub(crate) fn all(view: &View<'_>) -> String {
     text
 }
 
-/// As in Fig. 5 of the paper: one panel for small values, one for the whole 64 bits.
+/// As in Fig. 5 of the paper: one panel for small values, one for the full 64 bits.
 fn array_length(view: &View<'_>, threads: usize) -> String {
     let panels: Vec<LineChart<'_>> = [
         ("battery", "battery: values 0 to 2046"),
@@ -60,7 +60,7 @@ fn array_length(view: &View<'_>, threads: usize) -> String {
     panels.iter().for_each(|panel| text.push_str(&panel.svg()));
     let _ = writeln!(
         text,
-        "</div>\n<figcaption>One list of unsigned integers a record, {}. Logarithmic scale: equal \
+        "</div>\n<figcaption>One list of unsigned integers per record, {}. Logarithmic scale: equal \
          distances are equal ratios.</figcaption>\n</figure>\n</section>",
         plural(threads, "thread")
     );
@@ -81,7 +81,7 @@ fn every_workload(view: &View<'_>, threads: usize) -> String {
     )
 }
 
-/// How much faster each engine gets with threads: the geometric mean over all workloads that were
+/// The speed-up of each engine with threads: the geometric mean over all workloads that were
 /// measured with every thread count.
 fn scaling(view: &View<'_>) -> String {
     let (Some(&first), true) = (view.threads.first(), view.threads.len() > 1) else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes one self-contained HTML page of a report: figures, tables, machine, method.
 //!
-//! No script, no font and no image comes from anywhere else; the page reads the same on paper, on a
-//! light and on a dark screen. It shows what was measured and nothing that was not.
+//! The page loads no external script, font or image; it is readable on paper, and on light and dark
+//! screens. It shows measurements only.
 
 mod chart;
 mod dots;
@@ -45,11 +45,11 @@ pub fn html(report: &Report) -> String {
     page
 }
 
-/// A report with what the parts of the page keep asking for.
+/// A report with values that several parts of the page need.
 pub(crate) struct View<'a> {
     report: &'a Report,
     words: Words,
-    /// Names of all engines that were asked for, in the order of the definition where known.
+    /// Names of all requested engines, in the order of the definition.
     engines: Vec<&'a str>,
     workloads: Vec<&'a str>,
     threads: Vec<usize>,
@@ -72,7 +72,7 @@ impl<'a> View<'a> {
                 add(&mut view.engines, &missing.engine[..]);
             }
         }
-        // Ours first: the eye begins there, and colours follow this order.
+        // Ours first: the reader looks there first, and colours follow this order.
         view.engines.sort_by_key(|engine| !engine.starts_with("arrowsmith"));
         view.threads.sort_unstable();
         view
@@ -85,7 +85,7 @@ impl<'a> View<'a> {
             .find(|row| row.workload == workload && row.engine == engine && row.threads == threads)
     }
 
-    /// The engines of which there is a figure.
+    /// The engines with figures.
     fn measured(&self) -> impl Iterator<Item = (usize, &'a str)> {
         let rows = &self.report.rows;
         let all = self.engines.iter().copied().enumerate();
@@ -99,7 +99,7 @@ impl<'a> View<'a> {
         found.next().map(|missing| &missing.reason[..])
     }
 
-    /// Our main engine, where it was measured.
+    /// Our main engine, if it was measured.
     fn ours(&self) -> Option<&'a str> {
         let row = self.report.rows.iter().find(|row| row.kind == "ours")?;
         Some(&row.engine)
@@ -112,7 +112,7 @@ fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-/// What a reader in a hurry takes along: our ratios on one thread, with their range.
+/// The summary: our ratios on one thread, with their range.
 fn headline(view: &View<'_>) -> String {
     let Some(ours) = view.ours() else {
         return String::new();
@@ -160,7 +160,7 @@ fn headline(view: &View<'_>) -> String {
     text
 }
 
-/// Where, what and how: so that the figures can be judged and repeated.
+/// Machine, options and method, so that the figures can be judged and repeated.
 fn method(view: &View<'_>) -> String {
     let report = view.report;
     let machine = &report.machine;
@@ -189,15 +189,15 @@ fn method(view: &View<'_>) -> String {
         let _ = writeln!(text, "<tr><td>{}</td><td>{cells}</td></tr>", escape(engine));
     }
     text.push_str(
-        "</tbody>\n</table>\n<p>Every engine converts the same bytes, again and again, and they take \
-         turns: one conversion each a round, the order rotating. The first conversion of each is \
+        "</tbody>\n</table>\n<p>Every engine converts the same bytes repeatedly, and they take \
+         turns: one conversion each per round, the order rotating. The first conversion of each is \
          not timed. ",
     );
     text.push_str(view.words.method);
     text.push_str(
         " An engine that takes more than two seconds takes part in three rounds. 1 GB is \
          10<sup>9</sup> bytes. A ratio is the median of the ratios of the rounds, with the worst and \
-         the best round in brackets: on a shared machine it says more than either speed. A \
+         the best round in brackets: on a shared machine it is more reliable than either speed. A \
          <i>reader</i> is ready-made; a <i>library</i> is a parser that typed code connects to Arrow; \
          <i>hand-written</i> is a loop for one schema.</p>\n</section>\n",
     );
@@ -232,7 +232,7 @@ pub(crate) fn number_table(head: &[&str], rows: impl Iterator<Item = Vec<String>
     rows_of("<table>", head, rows)
 }
 
-/// Rows that begin with our own name stand out.
+/// Rows that begin with our own name are highlighted.
 fn rows_of(table: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut text = format!("<div class=\"scroll\">{table}\n<thead><tr>");
     for cell in head {
@@ -251,7 +251,7 @@ fn rows_of(table: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) 
     text
 }
 
-/// The day of a time, by Howard Hinnant's `civil_from_days`: years that begin in March, in eras of
+/// The date of a time, by Howard Hinnant's `civil_from_days`: years that begin in March, in eras of
 /// 400 years.
 pub(crate) fn date(unix_s: u64) -> String {
     let days = unix_s / 86_400 + 719_468;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The figures of the Parquet paper: speed over the size of the output (its Fig. 4 and 6) and over the
-//! size of pages (Fig. 5 and 7). It shows the rows that are points of these figures, and no others.
+//! The figures of the Parquet paper: speed over the size of the output (its Fig. 4 and 6) and over
+//! the size of pages (Fig. 5 and 7). It shows only the rows that are points of these figures.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use super::View;
 use super::chart::{LineChart, Series, legend};
 use crate::result::Row;
 
-/// Both figures, where there are points of them.
+/// Both figures, if they have points.
 pub(crate) fn all(view: &View<'_>) -> String {
     let mut text = output_size(view);
     text.push_str(&page_size(view));
@@ -25,10 +25,10 @@ fn points<'a>(view: &View<'a>, figure: &str) -> Vec<Point<'a>> {
 struct Point<'a> {
     row: &'a Row,
     figure: &'a str,
-    /// The workload whose sizes were changed.
+    /// The base workload.
     workload: &'a str,
     page_bytes: u64,
-    /// What was asked for.
+    /// The requested size.
     output_bytes: u64,
 }
 
@@ -84,7 +84,7 @@ fn page_size(view: &View<'_>) -> String {
         view,
         "Speed over the size of pages",
         &panels,
-        "As Fig. 5 and 7 of the paper. Pages are as large as said before compression, about.",
+        "As Fig. 5 and 7 of the paper. Page sizes are approximate, before compression.",
     )
 }
 
@@ -138,7 +138,7 @@ fn section(view: &View<'_>, title: &str, panels: &[String], caption: &str) -> St
     text
 }
 
-/// `16 KiB`, `1 kB`, `10 MB`: as exact as it is round.
+/// `16 KiB`, `1 kB`, `10 MB`: in the largest unit that is exact.
 fn size(bytes: u64) -> String {
     for (unit, name) in
         [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1_000_000, "MB"), (1_000, "kB")]

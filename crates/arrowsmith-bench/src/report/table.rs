@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables of the page: one summary for each thread count, and every figure there is.
+//! The tables of the page: one summary per thread count, and all figures.
 
 use std::fmt::Write;
 
@@ -72,7 +72,7 @@ fn ratio(ratio: Option<&Ratio>) -> String {
     )
 }
 
-/// Every figure, and every one that is missing.
+/// Every figure, and every missing one.
 pub(crate) fn details(view: &View<'_>) -> String {
     let mut text = String::from(
         "<section>\n<h2>All figures</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>Engine</th>\
@@ -138,7 +138,7 @@ fn missing_line(view: &View<'_>, workload: &str, engine: &str) -> String {
     )
 }
 
-/// Workloads of which there is no figure at all.
+/// Workloads without figures.
 fn missing_workloads(view: &View<'_>) -> String {
     let mut text = String::new();
     for missing in view.report.not_measured.iter().filter(|missing| missing.engine.is_empty()) {

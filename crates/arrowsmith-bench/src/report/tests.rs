@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The page of a report that was made by hand.
+//! The page of a hand-made report.
 
 use super::*;
 use crate::result::tests::row;
@@ -47,7 +47,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Every tag that is opened is closed, in order.
+/// Every tag is closed, in order.
 fn assert_balanced(page: &str) {
     let mut open = Vec::new();
     for part in page.split('<').skip(1) {
@@ -87,7 +87,7 @@ fn what_was_not_measured_is_said_and_never_invented() {
     let page = html(&report(rows()));
     assert!(page.contains("not measured: pip failed: no network"));
     assert!(page.contains("real-citm: not measured: the public file is not here"));
-    // simdjson has no figure on trip.
+    // simdjson has no figure for trip.
     assert!(
         page.contains("<td>trip</td><td><b>4.00</b></td><td>0.100</td><td><i>not measured</i>")
     );

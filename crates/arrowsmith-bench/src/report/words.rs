@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the page calls things, for each suite.
+//! The page's wording for each suite.
 
 /// The words of a suite.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Words {
     pub(crate) title: &'static str,
     pub(crate) subtitle: &'static str,
-    /// Of every speed.
+    /// The unit of speeds.
     pub(crate) unit: &'static str,
-    /// How it was measured, without what all suites share.
+    /// The method, without the part common to all suites.
     pub(crate) method: &'static str,
 }
 
@@ -26,11 +26,11 @@ const PARQUET: Words = Words {
     title: "Parquet to Arrow",
     subtitle: "Files in the page cache to Arrow columns in memory",
     unit: "GB/s of Arrow output",
-    method: "Its result is compared, column by column, with what was summed up from the rows before \
+    method: "Its result is compared, column by column, with totals computed from the rows before \
              they were written. Opening the file is timed, unless the engine reads from memory; \
              starting threads and freeing the result are not. Speeds are bytes of the Arrow arrays \
-             (values, offsets, validity; strings as offsets and bytes) over the median time. Where a \
-             file is strings, an engine is compared with those that make the same of them: plain \
+             (values, offsets, validity; strings as offsets and bytes) over the median time. If a \
+             file has only strings, an engine is compared with those that make the same type of them: plain \
              strings, views or dictionaries. Peak memory is that of the whole process, with the pages \
              of the file that it has mapped.",
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The circuits of the report: their sources, and what a simulated run of them takes.
+//! The circuits of the report: their sources, and the cycles of a simulated run.
 
 use std::sync::Arc;
 
@@ -20,10 +20,11 @@ use arrowsmith_workload::{Generator, Workload};
 use super::model::Run;
 use super::synthesis::Sources;
 
-/// Values of a list, at most, in the JSON that is simulated.
+/// Maximum values of a list, in the simulated JSON.
 const VALUES_MAX: u32 = 64;
 
-/// The parts of a JSON circuit that are synthesized: one parser up to its writers, and all of it with writers, memory and registers.
+/// The synthesized parts of a JSON circuit: one parser up to its writers, and the complete circuit
+/// with writers, memory and registers.
 pub(crate) fn json_sources(plan: &Plan, shape: Shape) -> Result<[Sources; 2], String> {
     let design = generate(plan, "records", shape).map_err(|error| error.to_string())?;
     let library = LIBRARY_JSON.iter();
@@ -34,7 +35,8 @@ pub(crate) fn json_sources(plan: &Plan, shape: Shape) -> Result<[Sources; 2], St
     Ok([Sources { top: "records_parser".to_owned(), files }, device])
 }
 
-/// Runs generated records through the circuit of a workload and compares every value with the engine `cpu`.
+/// Runs generated records through the circuit of a workload and compares every value with the
+/// engine `cpu`.
 pub(crate) fn run_json(
     workload: Workload,
     shape: Shape,
@@ -76,7 +78,7 @@ fn bytes_of(batch: &RecordBatch) -> u64 {
     bytes.map(|bytes| bytes as u64).sum()
 }
 
-/// The columns of the Parquet paper's Table I that a circuit is made for.
+/// The columns of the Parquet paper's Table I with a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnCase {
     /// Numbers of 64 bits, PLAIN.
@@ -117,7 +119,7 @@ impl ColumnCase {
 
     /// A file of the column: numbers below 2^20 and strings of 1 to 12 letters, by a fixed rule.
     fn file(self, rows: usize) -> Result<Vec<u8>, String> {
-        // Any mixing will do: Knuth's multiplier.
+        // Any mixing is sufficient: Knuth's multiplier.
         let mixed = |row: usize| (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         let number = |row| i64::try_from(mixed(row) % (1 << 20)).unwrap_or(0);
         let column: ArrayRef = match self {
@@ -163,7 +165,7 @@ impl ColumnCase {
         rtl_parquet::generate(&[self.column()], &options).map_err(|error| error.to_string())
     }
 
-    /// The converter of this column alone, with memory and registers.
+    /// The converter of this column only, with memory and registers.
     pub(crate) fn sources(self) -> Result<Sources, String> {
         let design = self.design()?;
         Ok(Sources { top: design.top.clone(), files: parquet::sources(&design) })

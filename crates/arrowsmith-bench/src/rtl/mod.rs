@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith rtl report`: what generated circuits take of an FPGA and how fast they are, beside the papers' tables.
+//! `arrowsmith rtl report`: the FPGA resources and the speed of generated circuits, next to the
+//! papers' tables.
 //!
-//! Measured here: cycles, by simulation in which every value is compared with the engine `cpu`, on an ideal memory and behind models of the
-//! papers' interfaces; cells, by synthesis; if asked for, a clock, by placing and routing on an FPGA that open tools do that for. Everything else is
-//! derived from those by [`model`] and marked so. It never runs in tests with the tools: they take minutes.
+//! Measured here: cycles, by simulation in which every value is compared with the engine `cpu`, on
+//! an ideal memory and behind models of the papers' interfaces; cells, by synthesis; optionally a
+//! clock, by place and route on an FPGA that open tools support. All other figures are derived from
+//! those by [`model`] and marked so. Tests never run it with the tools: they take minutes.
 
 mod circuits;
 pub mod model;
@@ -35,14 +37,14 @@ pub use synthesis::{Harness, LongestPath, Module, Placed, PlacedPath, Resources}
 /// The clocks of the papers, in MHz: JSON, Parquet.
 pub const CLOCKS: [u32; 2] = [200, 250];
 
-/// What is reported.
+/// Options of the report.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Schemas of JSON, by name; one that has a workload's name is simulated with its records.
+    /// Schemas of JSON, by name; one with a workload's name is simulated with its records.
     pub schemas: Vec<(String, Arc<Schema>)>,
-    /// Bytes a cycle of the JSON parsers.
+    /// Bytes per cycle of the JSON parsers.
     pub widths: Vec<usize>,
-    /// Whether Parquet's converters are part of it.
+    /// Whether Parquet's converters are included.
     pub parquet: bool,
     /// Whether circuits are run behind interfaces.
     pub end_to_end: bool,
@@ -50,14 +52,14 @@ pub struct Options {
     pub place: bool,
     /// Bytes of JSON of a run.
     pub bytes: usize,
-    /// Seconds that one run of a tool may take.
+    /// Timeout of one run of a tool, in seconds.
     pub limit_s: u64,
-    /// Where results of tools are kept.
+    /// The folder of tool results.
     pub cache: PathBuf,
 }
 
 impl Options {
-    /// The papers' schemas in all widths, and all else.
+    /// The papers' schemas in all widths, and everything else.
     #[must_use]
     pub fn new(cache: PathBuf) -> Self {
         let workloads = [Workload::Battery, Workload::BatteryU64, Workload::Trip];
@@ -75,7 +77,7 @@ impl Options {
     }
 }
 
-/// What a run found.
+/// The results of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// `rtl`.
@@ -84,7 +86,7 @@ pub struct Report {
     pub machine: Machine,
     /// What was measured.
     pub commit: String,
-    /// How it was asked for.
+    /// The options of the run.
     pub command: String,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
@@ -96,33 +98,34 @@ pub struct Report {
     pub not_measured: Vec<NotMeasured>,
 }
 
-/// A circuit, and what was measured of it.
+/// A circuit, and its measurements.
 #[derive(Debug, Clone, Serialize)]
 pub struct Circuit {
     /// Its schema, or its column.
     pub name: String,
     /// `json` or `parquet`.
     pub format: &'static str,
-    /// Bytes that it takes in a cycle, at most.
+    /// Maximum bytes that it takes per cycle.
     pub width: usize,
     /// A run on an ideal memory.
     pub run: Option<Run>,
-    /// What was synthesized.
+    /// The synthesized parts.
     pub parts: Vec<Part>,
-    /// What its modules take, each for itself, UltraScale+.
+    /// The resources of its modules, each separately, UltraScale+.
     pub modules: Vec<Module>,
-    /// Placed and routed: of JSON the parser, of Parquet the device.
+    /// Placed and routed: for JSON the parser, for Parquet the device.
     pub placed: Option<Placed>,
 }
 
 /// A part of a circuit on a family of FPGAs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Part {
-    /// `parser`: one parser, up to its writers; `device`: all of it, with writers, memory and registers.
+    /// `parser`: one parser, up to its writers; `device`: all of it, with writers, memory and
+    /// registers.
     pub part: &'static str,
     /// Yosys's name of the family.
     pub family: &'static str,
-    /// What it takes.
+    /// Its resources.
     #[serde(flatten)]
     pub resources: Resources,
 }
@@ -132,13 +135,13 @@ pub struct Part {
 pub struct EndToEnd {
     /// The workload.
     pub name: String,
-    /// Bytes a cycle of a parser.
+    /// Bytes per cycle of a parser.
     pub width: usize,
-    /// Parsers that share the way to memory.
+    /// Parsers that share the memory interface.
     pub parsers: usize,
-    /// Ports to memory, which the parsers share evenly.
+    /// Memory ports, which the parsers share evenly.
     pub ports: usize,
-    /// Cycles of a read that parsers read ahead for.
+    /// Read latency in cycles that the parsers' queues cover.
     pub read_ahead: usize,
     /// The interface.
     pub interface: &'static str,
@@ -146,9 +149,9 @@ pub struct EndToEnd {
     pub megahertz: u32,
     /// The run.
     pub run: Run,
-    /// GB of JSON a second, from the run's cycles at that clock.
+    /// GB of JSON per second, from the run's cycles at that clock.
     pub gb_per_s: f64,
-    /// GB a second that the interface lets through, each way.
+    /// GB per second of the interface, each way.
     pub limit_gb_per_s: f64,
 }
 
@@ -165,7 +168,7 @@ impl Circuit {
         found.map(|found| &found.resources)
     }
 
-    /// GB a second at a clock: of JSON read, of Arrow written.
+    /// GB per second at a clock: of JSON read, of Arrow written.
     #[must_use]
     pub fn gb_per_s(&self, megahertz: u32) -> Option<f64> {
         let per_cycle = match self.format {
@@ -176,13 +179,14 @@ impl Circuit {
     }
 }
 
-/// JSON that is run behind interfaces.
+/// The JSON workload that is run behind interfaces.
 const END_TO_END: [Workload; 3] = [Workload::BatteryU64, Workload::Battery, Workload::Trip];
-/// What is run behind them: parsers that close the papers' clock, as many as fit half of a VU37P, with reads ahead for the slowest of the interfaces.
-const BEHIND: Shape =
+/// The circuit that is run behind them: parsers that close the papers' clock, as many as fit half
+/// of a VU37P, with read-ahead for the slowest of the interfaces.
+const INTERFACE_SHAPE: Shape =
     Shape { width: 8, parsers: 56, ports: 28, read_ahead: 160, writers: Writers::Auto };
 
-/// Makes the report; `progress` is told what is under way.
+/// Makes the report; `progress` gets the step in progress.
 #[must_use]
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -210,7 +214,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     if options.parquet {
         cases.extend(ColumnCase::ALL.into_iter().filter_map(|case| maker.parquet(case)));
     }
-    // What says most comes first: whoever looks early, or has little time, has it.
+    // The most informative steps come first, for readers of an unfinished report.
     cases.iter_mut().for_each(|case| maker.cycles(case, options.bytes));
     cases.iter_mut().for_each(|case| maker.part(case, "device", "xcup"));
     cases.iter_mut().for_each(|case| maker.modules(case));
@@ -223,8 +227,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     if options.end_to_end {
         for workload in END_TO_END {
             let named = options.schemas.iter().any(|(name, _)| name == workload.name());
-            if named && options.widths.contains(&BEHIND.width) {
-                maker.end_to_end(workload, options.bytes * BEHIND.parsers);
+            if named && options.widths.contains(&INTERFACE_SHAPE.width) {
+                maker.end_to_end(workload, options.bytes * INTERFACE_SHAPE.parsers);
             }
         }
     }
@@ -242,7 +246,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
         report.not_measured.push(NotMeasured {
             workload: "every circuit".into(),
             engine: "clock after placing and routing on another family".into(),
-            reason: "takes long; --place does it".into(),
+            reason: "takes long; --place enables it".into(),
         });
     }
     report
@@ -264,7 +268,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// What a step gave; why it gave nothing goes to the report.
+    /// The result of a step; its error goes to the report.
     fn note<T>(
         &mut self,
         of: &str,
@@ -295,7 +299,7 @@ impl Maker<'_> {
     }
 
     fn cycles(&mut self, case: &mut Case, bytes: usize) {
-        /// Enough for the start and the end of a run to be a small part of it.
+        /// Long enough that the start and the end of a run are a small part of it.
         const ROWS: usize = 200_000;
         let Circuit { name, width, .. } = &case.circuit;
         case.circuit.run = self.note(&case.of, "cycles", |_| match case.column {
@@ -322,19 +326,19 @@ impl Maker<'_> {
         case.circuit.modules = found.unwrap_or_default();
     }
 
-    /// The part that can be had of every format without its way to memory.
+    /// The part that every format has without its memory interface.
     fn place(&mut self, case: &mut Case) {
         let sources = case.parser.as_ref().unwrap_or(&case.device);
         case.circuit.placed = self.note(&case.of, "place and route", |tools| tools.placed(sources));
     }
 
     fn end_to_end(&mut self, workload: Workload, bytes: usize) {
-        let Shape { width, parsers, ports, read_ahead, .. } = BEHIND;
+        let Shape { width, parsers, ports, read_ahead, .. } = INTERFACE_SHAPE;
         let of = format!("{workload}, {parsers} parsers of {width} bytes on {ports} ports");
         for interface in Interface::ALL {
             let megahertz = CLOCKS[0];
             let run = self.note(&of, &format!("behind {}", interface.name), |_| {
-                run_json(workload, BEHIND, interface.at(megahertz), bytes)
+                run_json(workload, INTERFACE_SHAPE, interface.at(megahertz), bytes)
             });
             self.report.end_to_end.extend(run.map(|run| EndToEnd {
                 name: workload.name().to_owned(),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known and what follows: sizes of devices, the papers' tables, and the arithmetic between cycles and GB/s.
+//! Published data and derived figures: sizes of devices, the papers' tables, and the arithmetic
+//! between cycles and GB/s.
 //!
-//! Nothing here measures; every figure that comes out is marked as derived where it is shown.
+//! It measures nothing; every figure from here is marked as derived where it is shown.
 
 use arrowsmith_engine_rtl::Interface;
 use serde::Serialize;
 
-/// An FPGA of the papers, with the sizes that its maker publishes.
+/// An FPGA of the papers, with its maker's published sizes.
 #[derive(Debug, Clone, Copy)]
 pub struct Device {
     /// Its name.
@@ -66,7 +67,7 @@ pub struct JsonPaper {
     pub logic_per_cent: f64,
     /// Per cent of its block RAM.
     pub block_ram_per_cent: f64,
-    /// MiB a joule, of the whole system above its idle power.
+    /// MiB per joule, of the whole system above its idle power.
     pub mib_per_joule: f64,
 }
 
@@ -139,7 +140,7 @@ const fn parquet_paper(
 pub struct Run {
     /// Bytes that the circuit read.
     pub input_bytes: u64,
-    /// Bytes of the Arrow arrays that came of it.
+    /// Bytes of the resulting Arrow arrays.
     pub output_bytes: u64,
     /// Cycles from start to done.
     pub cycles: u64,
@@ -151,38 +152,39 @@ pub struct Run {
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 impl Run {
-    /// Bytes read in a cycle.
+    /// Bytes read per cycle.
     #[must_use]
     pub fn input_per_cycle(&self) -> f64 {
         self.input_bytes as f64 / self.cycles.max(1) as f64
     }
 
-    /// Bytes of Arrow in a cycle.
+    /// Bytes of Arrow per cycle.
     #[must_use]
     pub fn output_per_cycle(&self) -> f64 {
         self.output_bytes as f64 / self.cycles.max(1) as f64
     }
 
-    /// Bytes of Arrow of a byte that is read.
+    /// Bytes of Arrow per byte read.
     #[must_use]
     pub fn expansion(&self) -> f64 {
         self.output_bytes as f64 / self.input_bytes.max(1) as f64
     }
 
-    /// GB read in a second by as many of these circuits on their own memories.
+    /// GB read per second by this many circuits on their own memories.
     #[must_use]
     pub fn gb_per_s(&self, circuits: f64, megahertz: u32) -> f64 {
         circuits * self.input_per_cycle() * f64::from(megahertz) / 1e3
     }
 
-    /// GB that an interface lets in a second, if what comes of them is to go back over it: it moves so many each way.
+    /// GB that an interface reads per second, if the output goes back over it: the link rate limits
+    /// each way.
     #[must_use]
     pub fn limit_gb_per_s(&self, interface: &Interface) -> f64 {
         f64::from(interface.megabytes_per_second) / 1e3 / self.expansion().max(1.0)
     }
 }
 
-/// How many copies of what takes `luts` and `block_ram_36` fit half of a device.
+/// The number of copies of a circuit of `luts` and `block_ram_36` that fit half of a device.
 #[must_use]
 pub fn fit_half(device: &Device, luts: u64, block_ram_36: u64) -> u64 {
     let logic = device.luts / 2 / luts.max(1);
@@ -197,26 +199,27 @@ pub fn per_cent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// Look-up tables for a GB/s.
+/// Look-up tables per GB/s.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub fn luts_per_gb_per_s(luts: u64, gb_per_s: f64) -> f64 {
     luts as f64 / gb_per_s
 }
 
-/// The clock that a path of so many nanoseconds allows, in MHz.
+/// The clock for a path of this many nanoseconds, in MHz.
 #[must_use]
 pub fn megahertz(ns: f64) -> f64 {
     1e3 / ns
 }
 
-/// Watts of a look-up table with its register for each MHz: an eighth of them change in a cycle, as the maker's estimator assumes.
+/// Watts of a look-up table with its register per MHz: an eighth of them toggle per cycle, as the
+/// maker's estimator assumes.
 const LUT_WATTS_PER_MHZ: f64 = 0.1e-6;
-/// Watts of a block RAM for each MHz.
+/// Watts of a block RAM per MHz.
 const BLOCK_RAM_WATTS_PER_MHZ: f64 = 10e-6;
 
-/// Joules of a GB that is read, an estimate: the fabric's dynamic power over its throughput. Not the shell's, the link's, the
-/// static power.
+/// Joules per GB read, an estimate: the fabric's dynamic power divided by its throughput. Without
+/// the shell, the link and the static power.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub fn joules_per_gb(luts: u64, block_ram_36: u64, input_per_cycle: f64) -> f64 {
@@ -225,7 +228,7 @@ pub fn joules_per_gb(luts: u64, block_ram_36: u64, input_per_cycle: f64) -> f64 
     watts_per_mhz * 1e3 / input_per_cycle
 }
 
-/// Joules of a GB (10^9 bytes) where a joule moves so many MiB.
+/// Joules per GB (10^9 bytes) at this many MiB per joule.
 #[must_use]
 pub fn joules_of(mib_per_joule: f64) -> f64 {
     1e9 / (mib_per_joule * f64::from(1 << 20))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The page of the report: circuits beside the papers' tables. Figures are *measured* (simulated cycles, mapped cells),
-//! *derived* from measured ones, or an *estimate*, and every table says which.
+//! The page of the report: circuits next to the papers' tables. Figures are *measured* (simulated
+//! cycles, mapped cells), *derived* from measured ones, or an *estimate*, and every table says
+//! which.
 
 mod resources;
 
@@ -51,7 +52,7 @@ fn of<'a>(report: &'a Report, format: &'a str) -> impl Iterator<Item = &'a Circu
     report.circuits.iter().filter(move |circuit| circuit.format == format)
 }
 
-/// Lines over the width, one a schema.
+/// Lines over the width, one per schema.
 fn chart(
     report: &Report,
     title: &str,
@@ -79,7 +80,7 @@ fn chart(
     });
     let chart = LineChart {
         title,
-        x_label: "bytes a cycle that a parser can take",
+        x_label: "bytes per cycle that a parser can take",
         y_label,
         steps: widths.iter().map(usize::to_string).collect(),
         series: series.collect(),
@@ -93,11 +94,11 @@ fn json(report: &Report) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "<section>\n<h2>JSON</h2>\n<p>One parser. Measured: bytes of JSON a cycle on an ideal memory, look-up tables after mapping for \
+        "<section>\n<h2>JSON</h2>\n<p>One parser. Measured: bytes of JSON per cycle on an ideal memory, look-up tables after mapping for \
          UltraScale+. Derived: GB/s at 200 MHz and look-up tables for each. A device has writers, memory \
          interfaces and registers too.</p>\n<div class=\"panels\">\n",
     );
-    text.push_str(&chart(report, "Throughput", "bytes of JSON a cycle, measured", |circuit| {
+    text.push_str(&chart(report, "Throughput", "bytes of JSON per cycle, measured", |circuit| {
         circuit.run.map(|run| run.input_per_cycle())
     }));
     let area = |circuit: &Circuit| {
@@ -144,7 +145,7 @@ fn json(report: &Report) -> String {
     text
 }
 
-/// Beside Table I: what the paper's devices, half full, would do with our parsers.
+/// For comparison with Table I: the speed of the paper's devices, half full of our parsers.
 fn json_paper(report: &Report) -> String {
     let mut rows = Vec::new();
     for paper in JSON_PAPER {
@@ -198,9 +199,9 @@ fn json_paper(report: &Report) -> String {
     }
     let head = ["System", "Parsers", "Logic", "Block RAM", "GB/s, end to end", "J/GB", "Limit"];
     format!(
-        "<h3>Beside Table I of the JSON paper</h3>\n<p>The paper's rows are measured on boards and include its shell (per cent of ALMs or CLBs). Ours are \
+        "<h3>Comparison with Table I of the JSON paper</h3>\n<p>The paper's rows are measured on boards and include its shell (per cent of ALMs or CLBs). Ours are \
          derived: as many devices, each with its own port to memory, as the interface needs, if half of a VU37P holds them. \
-         What comes of the JSON goes back over the same interface, each way on its own: where Arrow is larger than the text, that is the limit.</p>\n{}",
+         The Arrow output goes back over the same interface, in the other direction: if Arrow is larger than the text, that is the limit.</p>\n{}",
         number_table(&head, rows.into_iter())
     )
 }
@@ -241,35 +242,35 @@ fn parquet(report: &Report) -> String {
         "LUT",
         "Registers",
         "Block RAM",
-        "Bytes of Arrow a cycle, measured",
+        "Bytes of Arrow per cycle, measured",
         "GB/s at 200 MHz, derived",
         "GB/s at 250 MHz, derived",
         "J/GB, estimate",
     ];
     format!(
-        "<section>\n<h2>Parquet</h2>\n<p>One converter with memory interface and registers, per cent of a VU9P, beside Table I of the paper. Ours: after \
+        "<section>\n<h2>Parquet</h2>\n<p>One converter with memory interface and registers, per cent of a VU9P, next to Table I of the paper. Ours: after \
          Yosys's mapping, neither placed nor routed. The paper's: placed and routed, without the shell.</p>\n{}{}</section>\n",
         number_table(&head, ours.chain(theirs)),
         parquet_interfaces(report)
     )
 }
 
-/// What an interface leaves of a converter at its clock.
+/// The throughput of a converter at its clock, limited by an interface.
 fn parquet_interfaces(report: &Report) -> String {
     let rows = of(report, "parquet").filter_map(|circuit| {
         let (run, alone) = (circuit.run?, circuit.gb_per_s(CLOCKS[1])?);
         let behind = Interface::ALL.map(|interface| {
-            // The interface's limit is of what is read; `alone` is of what is written.
+            // The interface's limit is for bytes read; `alone` is for bytes written.
             let limit = run.limit_gb_per_s(&interface) * run.expansion();
             let kept = alone.min(limit);
-            format!("{}, {:.0} % of what it lets through", number(kept), 100.0 * kept / limit)
+            format!("{}, {:.0} % of the interface's throughput", number(kept), 100.0 * kept / limit)
         });
         Some([vec![circuit.name.clone(), number(alone)], behind.into()].concat())
     });
     let mut head = vec!["Converter", "GB/s at 250 MHz alone"];
     head.extend(Interface::ALL.iter().map(|interface| interface.name));
     format!(
-        "<h3>Behind the interfaces</h3>\n<p>Derived: GB of Arrow a second, the less of the converter and of what the interface moves each way, Parquet in and \
+        "<h3>Behind the interfaces</h3>\n<p>Derived: GB of Arrow per second, the minimum of the converter's and the interface's throughput each way, Parquet in and \
          Arrow out.</p>\n{}",
         number_table(&head, rows)
     )
@@ -306,7 +307,7 @@ fn end_to_end(report: &Report) -> String {
     ];
     format!(
         "<section>\n<h2>End to end</h2>\n<p>Parsers that share ports to memory, simulated as a whole behind a model of the interface (latency and payload rate each \
-         way). The interface's figure is for JSON: what its slower direction lets through.</p>\n{}</section>\n",
+         way). The interface's figure is for JSON: the throughput of its slower direction.</p>\n{}</section>\n",
         number_table(&head, rows)
     )
 }
@@ -327,10 +328,10 @@ fn method(report: &Report) -> String {
     }
     text.push_str(
         "</dl>\n<p>Cycles: Verilator runs the generated circuit on generated records; every value is compared with the engine cpu. Look-up tables include those that are \
-         memory or shift registers; two small ones that a maker's tool would put into one count as two. Interfaces are models: payload rates of PCIe Gen3 x8 \
+         memory or shift registers; two small ones that a vendor's tool would merge count as two. Interfaces are models: payload rates of PCIe Gen3 x8 \
          7.2 GB/s, OpenCAPI 3 22 GB/s, PCIe Gen5 x16 57.6 GB/s each way, latencies of 800, 400 and 700 ns for a read. Energy is an estimate of the \
-         fabric alone: 0.1 µW for a look-up table with its register and 10 µW for a block RAM, each MHz, an eighth of all switching in a cycle; no shell, no link, \
-         no static power, so that it is no match for the papers' figures of whole systems.</p>\n</section>\n",
+         fabric only: 0.1 µW for a look-up table with its register and 10 µW for a block RAM, per MHz, an eighth of all switching per cycle; no shell, no link, \
+         no static power, so it cannot be compared with the papers' figures of whole systems.</p>\n</section>\n",
     );
     text
 }

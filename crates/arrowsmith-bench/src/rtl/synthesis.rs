@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Yosys and nextpnr, through the scripts of `hdl/syn`: a design's files in, what it takes of an FPGA out.
+//! Yosys and nextpnr, through the scripts of `hdl/syn`: from a design's files to its FPGA
+//! resources.
 //!
-//! What was found once is kept by a hash of scripts, sources and arguments. A tool that is missing, fails or takes longer than
-//! it may gives a reason, never a figure.
+//! Results are cached by a hash of scripts, sources and arguments. A tool that is missing, fails or
+//! times out yields a reason, never a figure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,12 +29,12 @@ pub(crate) struct Sources {
     pub files: Vec<(String, String)>,
 }
 
-/// What a design takes of an FPGA after technology mapping.
+/// A design's FPGA resources after technology mapping.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
-    /// Look-up tables, those that are memory or shift registers included.
+    /// Look-up tables, including those used as memory or shift registers.
     pub luts_all: u64,
-    /// Of them, those that are memory or shift registers.
+    /// Of these, those used as memory or shift registers.
     pub luts_as_memory: u64,
     /// Flip-flops.
     pub flip_flops: u64,
@@ -41,7 +42,7 @@ pub struct Resources {
     pub block_ram_36: u64,
     /// Multipliers.
     pub dsp: u64,
-    /// Latches: there should be none.
+    /// Latches: must be none.
     pub latches: u64,
     /// The longest path between registers.
     pub path: LongestPath,
@@ -50,7 +51,7 @@ pub struct Resources {
 /// The longest path between registers of a mapped netlist.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LongestPath {
-    /// Look-up tables in the path that has most.
+    /// Look-up tables in the path with the most.
     pub levels: u32,
     /// Nanoseconds of the slowest path by the model of `paths.py`, registers included.
     pub ns: f64,
@@ -58,34 +59,34 @@ pub struct LongestPath {
     pub from: String,
     /// The register where it ends.
     pub to: String,
-    /// Cells in combinational loops: there should be none.
+    /// Cells in combinational loops: must be none.
     pub in_loops: u64,
 }
 
-/// What one module of a design takes, synthesized for itself, without what is inside it.
+/// The resources of one module of a design, synthesized separately, without its submodules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Module {
-    /// Its name, with parameters where Yosys names them.
+    /// Its name, with parameters if Yosys includes them.
     #[serde(default)]
     pub name: String,
-    /// How often it is there.
+    /// Number of instances.
     pub copies: u64,
-    /// Look-up tables of one.
+    /// Look-up tables of one instance.
     pub luts_all: u64,
-    /// Flip-flops of one.
+    /// Flip-flops of one instance.
     pub flip_flops: u64,
-    /// Look-up tables in the path of it that has most, from and to registers or what is inside it.
+    /// Look-up tables in its path with the most, from and to registers or submodules.
     pub levels: u32,
     /// Nanoseconds of its slowest such path by the model of `paths.py`.
     pub ns: f64,
 }
 
-/// What a design takes of an FPGA that open tools place and route on, and the clock that its wires allow.
+/// A design's resources on an FPGA that open tools place and route, and its clock after routing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Placed {
     /// The FPGA.
     pub device: String,
-    /// Look-up tables of four inputs, those around the ports included.
+    /// Four-input look-up tables, including those around the ports.
     pub luts: u64,
     /// Flip-flops, likewise.
     pub flip_flops: u64,
@@ -93,17 +94,17 @@ pub struct Placed {
     pub block_ram: u64,
     /// Multipliers of 18 bits.
     pub multipliers: u64,
-    /// What is around the ports in place of pins.
+    /// The logic around the ports in place of pins.
     pub harness: Harness,
     /// Look-up tables of the device.
     pub luts_of_device: u64,
-    /// The clock that it can have, by the timing of the routed design.
+    /// The clock by the timing of the routed design.
     pub megahertz: f64,
-    /// What that clock is the clock of.
+    /// The slowest path, which limits that clock.
     pub path: PlacedPath,
 }
 
-/// Registers that stand for pins.
+/// Registers in place of pins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Harness {
     /// Look-up tables.
@@ -117,7 +118,7 @@ pub struct Harness {
 pub struct PlacedPath {
     /// Nanoseconds, registers included.
     pub ns: f64,
-    /// Of them, those of wires.
+    /// Of these, nanoseconds of wires.
     pub routing_ns: f64,
     /// Cells between the registers.
     pub cells: u32,
@@ -127,7 +128,7 @@ pub struct PlacedPath {
     pub to: String,
 }
 
-/// The tools, how long one run of them may take, and where results are kept.
+/// The tools, their timeout, and the folder of results.
 #[derive(Debug, Clone)]
 pub(crate) struct Tools {
     pub limit_s: u64,
@@ -135,7 +136,7 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// What the whole design takes of a family: `xcup`, `xc7` or `xc5v`.
+    /// The resources of the full design on a family: `xcup`, `xc7` or `xc5v`.
     pub(crate) fn resources<T: DeserializeOwned>(
         &self,
         sources: &Sources,
@@ -144,7 +145,7 @@ impl Tools {
         self.ask("report.py", sources, &["--family", family])
     }
 
-    /// What each module takes, most first.
+    /// The resources of each module, largest first.
     pub(crate) fn modules(&self, sources: &Sources, family: &str) -> Result<Vec<Module>, String> {
         #[derive(Deserialize)]
         struct Said {
@@ -157,7 +158,7 @@ impl Tools {
         Ok(modules)
     }
 
-    /// The whole design, placed and routed.
+    /// The full design, placed and routed.
     pub(crate) fn placed(&self, sources: &Sources) -> Result<Placed, String> {
         self.ask("place.py", sources, &[])
     }
@@ -177,12 +178,12 @@ impl Tools {
         let printed = self.run(script, sources, arguments)?;
         let found =
             serde_json::from_slice(&printed).map_err(|error| format!("{script}: {error}"))?;
-        // A result that cannot be kept is a result all the same.
+        // A result that cannot be cached is still valid.
         let _ = fs::create_dir_all(&self.cache).and_then(|()| fs::write(&kept, &printed));
         Ok(found)
     }
 
-    /// The name under which a result is kept.
+    /// The file name of a cached result.
     pub(crate) fn key(&self, script: &str, sources: &Sources, arguments: &[&str]) -> String {
         let used = if script == "place.py" { "report.py" } else { "paths.py" };
         let texts = SCRIPTS.iter().filter(|(name, _)| *name == script || *name == used);
@@ -215,14 +216,14 @@ impl Tools {
         let output = command.output().map_err(|error| format!("timeout: {error}"))?;
         match output.status.code() {
             Some(0) => Ok(output.stdout),
-            // What `timeout` says when it ended, or had to kill, the command.
-            Some(124 | 137) => Err(format!("nothing within {} s", self.limit_s)),
+            // The exit codes of `timeout` when it ended, or had to kill, the command.
+            Some(124 | 137) => Err(format!("no result within {} s", self.limit_s)),
             _ => Err(format!("{}; `tools/hdl run` finds the tools", last_line(&output.stderr))),
         }
     }
 }
 
-/// 64-bit FNV-1a of texts, each with an end.
+/// 64-bit FNV-1a of texts, each terminated.
 fn hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
     let bytes = texts.flat_map(|text| text.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The arithmetic, what the tools print, and the page, on made-up figures; the tools themselves are tested in `hdl/syn`.
+//! The arithmetic, the tools' output, and the page, on invented figures; the tools themselves are
+//! tested in `hdl/syn`.
 
 use std::fs;
 
@@ -29,7 +30,7 @@ fn figures_follow_from_cycles_and_cells() {
     close(RUN.input_per_cycle(), 8.0);
     close(RUN.output_per_cycle(), 12.0);
     close(RUN.gb_per_s(4.0, 200), 6.4);
-    // 1.5 bytes go back for each that comes: the way back is the limit.
+    // 1.5 bytes go back for each byte read: the way back is the limit.
     close(RUN.limit_gb_per_s(&Interface::PCIE3_X8), 4.8);
     let small = Run { output_bytes: 4_000, ..RUN };
     close(small.limit_gb_per_s(&Interface::PCIE3_X8), 7.2);
@@ -37,7 +38,7 @@ fn figures_follow_from_cycles_and_cells() {
     close(model::megahertz(4.0), 250.0);
     // 10,000 LUTs at 200 MHz: 0.2 W; 1.6 GB/s.
     close(model::joules_per_gb(10_000, 0, 8.0), 0.125);
-    // 200 MiB for a joule.
+    // 200 MiB per joule.
     close(model::joules_of(200.0), 4.76837158203125);
     close(model::per_cent(1, 0), 100.0);
     assert_eq!(model::fit_half(&VU37P, 10_000, 0), 65);
@@ -55,7 +56,7 @@ fn tools(limit_s: u64) -> (tempfile::TempDir, Tools, Sources) {
 #[test]
 fn what_was_found_once_is_kept_by_its_sources() {
     let (_folder, tools, sources) = tools(1);
-    // Nothing within no time, or no Yosys: a reason in both cases, and nothing is kept.
+    // A timeout of zero, or a missing Yosys: a reason in both cases, and no cached result.
     let reason = tools.resources::<Resources>(&sources, "xcup").unwrap_err();
     assert!(reason.contains("within 1 s") || reason.contains("tools/hdl run"), "{reason}");
     assert!(!tools.cache.exists());

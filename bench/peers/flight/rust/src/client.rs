@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Flight client in Rust: asks what there is, reads every endpoint in turn, and keeps its batches.
+//! A Flight client in Rust: lists the flights, reads every endpoint in turn, and keeps its batches.
 
 mod harness;
 

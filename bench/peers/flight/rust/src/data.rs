@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The data of the server: a folder of Parquet files that is read for every query, one after another, or Arrow files
-//! that are mapped once.
+//! The data of the server: a folder of Parquet files that is read for every query, one after
+//! another, or Arrow files that are mapped once.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,8 @@ impl Data {
 
 /// The batches of a mapped file, without a copy.
 fn map(path: &Path) -> Result<Vec<RecordBatch>, Failure> {
-    // SAFETY: nobody changes the file while it is mapped.
+    // SAFETY: the file is not modified while it is mapped: only the benchmark writes it, before the
+    // run.
     let mapped = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
     let buffer = Buffer::from(Bytes::from_owner(mapped));
     let end = buffer.len().checked_sub(10).ok_or("too short")?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What both programs share: their options, and how they talk to the command. It is no part of what a user would write,
-//! and is not counted among the lines of code.
+//! Shared by both programs: options, and the protocol with the command. A user would not write it,
+//! so it is not counted among the lines of code.
 #![allow(dead_code, reason = "each program uses one half of it")]
 
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub fn wait_for_end() {
     std::io::stdin().lock().lines().map_while(Result::ok).for_each(drop);
 }
 
-/// `get URI` fetches and keeps what there is, `check` sums it up and lets it go.
+/// `get URI` fetches and keeps the batches, `check` sums and frees them.
 pub fn serve_commands(
     mut get: impl FnMut(&str) -> Result<Vec<RecordBatch>, Failure>,
 ) -> Result<(), Failure> {

@@ -49,7 +49,7 @@ impl FlightService for Server {
         let batches = self.data.read();
         let stream = FlightDataEncoderBuilder::new()
             .with_schema(self.data.schema().clone())
-            // Batches go out as they are, as with the other languages.
+            // Batches are sent unchanged, as in the other languages.
             .with_max_flight_data_size(usize::MAX)
             .build(batches.map_err(|error| FlightError::ExternalError(error)))
             .map_err(Status::from);

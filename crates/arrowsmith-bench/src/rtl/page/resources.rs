@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What circuits take of an FPGA: mapped, placed and routed, module by module.
+//! The FPGA resources of circuits: mapped, placed and routed, module by module.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::report::{escape, number, number_table};
 use crate::rtl::model::{Device, LX110T, VU9P, VU37P, megahertz, per_cent};
 use crate::rtl::{CLOCKS, Report};
 
-/// Modules of a circuit that are listed.
+/// Number of modules listed per circuit.
 const MODULES_SHOWN: usize = 12;
 
 pub(super) fn resources(report: &Report) -> String {
@@ -64,7 +64,7 @@ pub(super) fn resources(report: &Report) -> String {
         "Slowest path",
     ];
     format!(
-        "<section>\n<h2>Resources and depth</h2>\n<p>Measured after technology mapping by Yosys. The model of time knows cells and a typical net behind each, \
+        "<section>\n<h2>Resources and depth</h2>\n<p>Measured after technology mapping by Yosys. The model of time knows cells and a typical net after each, \
          not places: {} MHz need a path of {} ns. It is of UltraScale+ in every row. The Virtex-5 {} ({} LUT) is the object paper's: `arrowsmith bench objects`.</p>\n{}</section>\n",
         CLOCKS[1],
         number(1e3 / f64::from(CLOCKS[1])),
@@ -122,7 +122,7 @@ pub(super) fn placed(report: &Report) -> String {
     format!(
         "<section>\n<h2>Placed and routed</h2>\n<p>On a Lattice {}, the largest FPGA with an open flow that ends in timing: Yosys and nextpnr. It is slower than the papers' by its making \
          (40 nm against 16 nm, look-up tables of four inputs against six), so that its clock is evidence of what wires take, not of the papers' clock. \
-         Registers of a harness stand for pins: a shift register before, one behind every port.</p>\n{}</section>\n",
+         Registers of a harness replace pins: a shift register before every port, another after it.</p>\n{}</section>\n",
         escape(device),
         number_table(&head, rows.into_iter())
     )
