@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The library's reader between Python's threads: opened with the GIL, run without it.
 //!
-//! Sources and callbacks in Python take the GIL on whatever thread they run. So whoever waits for a batch, or for
-//! the reader's end, must not hold it.
+//! Sources and callbacks in Python take the GIL on whatever thread they run. So whoever waits for a
+//! batch, or for the reader's end, must not hold it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -127,7 +127,8 @@ fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {
     if cfg!(windows)
         && let Some(number) = source.raw_os_error()
     {
-        // One of Windows' own numbers, which `OSError` takes in the fourth place and makes its errno of.
+        // One of Windows' own numbers, which `OSError` takes in the fourth place and makes its
+        // errno of.
         let path = path.map(PathBuf::into_os_string);
         return PyOSError::new_err((0, source.to_string(), path, number));
     }

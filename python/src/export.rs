@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schemas, batches and streams as capsules of the Arrow C interfaces.
 //!
-//! A capsule shares the memory of the batches, which lives as long as anyone holds it. What a consumer
-//! asks for by `requested_schema` is not heeded, as the interface allows: the schema to decode into is
-//! chosen when reading, where a value that does not fit is an error and not a null.
+//! A capsule shares the memory of the batches, which lives as long as anyone holds it. What a
+//! consumer asks for by `requested_schema` is not heeded, as the interface allows: the schema to
+//! decode into is chosen when reading, where a value that does not fit is an error and not a null.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions: text, or what users of pyarrow and pandas write: `[("x", ">", 1), ("y", "in", {2, 3})]` is a
-//! conjunction, a list of such lists a disjunction of them. Their logic is the text form's.
+//! Conditions: text, or what users of pyarrow and pandas write: `[("x", ">", 1), ("y", "in", {2,
+//! 3})]` is a conjunction, a list of such lists a disjunction of them. Their logic is the text
+//! form's.
 
 use arrowsmith::parquet::{Comparison, Literal, Predicate};
 use pyo3::exceptions::PyTypeError;

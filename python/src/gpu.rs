@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The GPU, and row groups of Parquet files that stay on it.
 //!
-//! A GPU is opened once a process: that takes a while, and memory of it. Built with the feature `shim`, and with
-//! `ARROWSMITH_GPU_TESTS=shim` in the environment, the kernels run on the CPU in its place, for tests.
+//! A GPU is opened once a process: that takes a while, and memory of it. Built with the feature
+//! `shim`, and with `ARROWSMITH_GPU_TESTS=shim` in the environment, the kernels run on the CPU in
+//! its place, for tests.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +18,8 @@ use arrowsmith::{DataFile, Error, Limits, Progress, Result};
 
 static OPENED: Mutex<Option<Arc<dyn Device>>> = Mutex::new(None);
 
-/// The engine `gpu`, if this name asks for it; with `auto` only where there is a GPU. Each of its decoders takes so many
-/// bytes of device memory at most.
+/// The engine `gpu`, if this name asks for it; with `auto` only where there is a GPU. Each of its
+/// decoders takes so many bytes of device memory at most.
 pub(crate) fn engine(name: &str, memory_bytes_max: u64) -> Result<Option<GpuEngine>> {
     let options = GpuOptions::default().with_memory_bytes_max(memory_bytes_max);
     by_name(name, || Ok(GpuEngine::new(device()?, options)))

@@ -2,8 +2,8 @@
 //! The module `arrowsmith._lib`: the library as Python sees it.
 //!
 //! It turns Python's values into inputs, schemas and options, runs the reader without the GIL, and
-//! gives the batches out through the Arrow PyCapsule interface, so that whoever takes them takes the
-//! memory itself. It decides nothing about data: names, defaults and documentation are in
+//! gives the batches out through the Arrow PyCapsule interface, so that whoever takes them takes
+//! the memory itself. It decides nothing about data: names, defaults and documentation are in
 //! `python/arrowsmith`, decoding is in the library.
 
 #![forbid(unsafe_code)]

@@ -28,7 +28,8 @@ enum State {
 /// Gives the batches as they are decoded.
 #[pyclass(module = "arrowsmith", frozen)]
 pub(crate) struct Reader {
-    /// Only ever tried: a thread that waited here would hold the GIL, which the one inside may need.
+    /// Only ever tried: a thread that waited here would hold the GIL, which the one inside may
+    /// need.
     state: Mutex<State>,
     schema: SchemaRef,
     progress: Arc<Progress>,

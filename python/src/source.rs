@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What Python calls a source, as inputs of the library.
 //!
-//! `bytes` never change, so their memory is read as it is. Other buffers may change under a thread that
-//! reads them; they and files are copied piece by piece, holding the GIL.
+//! `bytes` never change, so their memory is read as it is. Other buffers may change under a thread
+//! that reads them; they and files are copied piece by piece, holding the GIL.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -66,8 +66,8 @@ fn unopened(source: &Bound<'_, PyAny>) -> PyResult<Input> {
     Ok(input)
 }
 
-/// Anything but text, for a format whose parts are read as they are needed: a file that can be sought in is
-/// read in parts, the others whole.
+/// Anything but text, for a format whose parts are read as they are needed: a file that can be
+/// sought in is read in parts, the others whole.
 pub(crate) fn random_access(source: &Bound<'_, PyAny>) -> PyResult<Input> {
     let is_buffer = source.is_instance_of::<PyBytes>() || PyMemoryView::from(source).is_ok();
     if is_buffer || !source.hasattr("seek")? || !source.hasattr("tell")? {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask fuzz`: every fuzz target in turn, for a time, and what came of it.
 //!
-//! With cargo-fuzz and a nightly compiler it is libFuzzer that looks for inputs; without, the same bodies
-//! run on random changes of their seeds, which finds less and needs nothing.
+//! With cargo-fuzz and a nightly compiler it is libFuzzer that looks for inputs; without, the same
+//! bodies run on random changes of their seeds, which finds less and needs nothing.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};

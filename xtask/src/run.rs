@@ -115,7 +115,8 @@ impl Runner {
         let mut process = Process::new("bash");
         process.args(["-c", script]).arg(times_file(name)).args(&command.words);
         process.current_dir(command.folder.as_deref().unwrap_or(shell::root()));
-        // `cargo run` puts the target folder into it, where programs would find libraries before their own.
+        // `cargo run` puts the target folder into it, where programs would find libraries before
+        // their own.
         process.env_remove("LD_LIBRARY_PATH");
         let env = self.env.iter().chain(&command.env);
         process.envs(env.map(|(name, value)| (name, value))).stdin(Stdio::null());

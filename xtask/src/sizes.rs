@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A house rule of `cargo xtask tidy`: no allocation takes its size from an input, unless that passes the
-//! gate.
+//! A house rule of `cargo xtask tidy`: no allocation takes its size from an input, unless that
+//! passes the gate.
 //!
-//! Whether a number comes from an input no text tells. So the rule is the other way round: in crates that
-//! read what comes from outside, the size of `with_capacity`, `reserve`, `resize` and `vec![_; n]` has to
-//! be one that obviously does not, which is a constant, the length of what is in memory already, or the
-//! smaller of something and a constant. Any other size goes through `arrowsmith_core::memory` (or a
-//! `try_` of a buffer), or has a comment that begins with `Bounded:` and says by what.
+//! Whether a number comes from an input no text tells. So the rule is the other way round: in
+//! crates that read what comes from outside, the size of `with_capacity`, `reserve`, `resize` and
+//! `vec![_; n]` has to be one that obviously does not, which is a constant, the length of what is
+//! in memory already, or the smaller of something and a constant. Any other size goes through
+//! `arrowsmith_core::memory` (or a `try_` of a buffer), or has a comment that begins with
+//! `Bounded:` and says by what.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -140,8 +141,8 @@ fn arguments(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a size is made of constants and of lengths of what is there, or is the smaller of something
-/// and another.
+/// Whether a size is made of constants and of lengths of what is there, or is the smaller of
+/// something and another.
 fn is_bounded(size: &str) -> bool {
     if [".min(", ".clamp("].iter().any(|call| size.contains(call)) {
         return true;

@@ -72,8 +72,8 @@ pub enum Command {
 
 /// Convert JSON or Parquet to Arrow, Parquet or JSON
 ///
-/// What the input is, its name or its first bytes say. JSON without --schema has its schema inferred from the first
-/// records. The output appears under its name only when it is whole.
+/// What the input is, its name or its first bytes say. JSON without --schema has its schema
+/// inferred from the first records. The output appears under its name only when it is whole.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// The file to write, or `-` for standard output (an Arrow stream, unless --to says otherwise)
@@ -123,8 +123,8 @@ pub struct ConvertArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
-    /// Files, glob patterns, folders of Parquet files, URLs of objects (s3://, gs://, az://, https://), or `-` for
-    /// standard input; all are of one schema
+    /// Files, glob patterns, folders of Parquet files, URLs of objects (s3://, gs://, az://,
+    /// https://), or `-` for standard input; all are of one schema
     #[arg(required = true, value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<String>,
 
@@ -165,7 +165,8 @@ pub struct InputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What decodes: `reference` is arrow-json or the parquet crate, slower; arrow-json refuses some options
+    /// What decodes: `reference` is arrow-json or the parquet crate, slower; arrow-json refuses
+    /// some options
     #[arg(long, value_enum, default_value_t = Engine::Cpu)]
     pub engine: Engine,
 
@@ -243,7 +244,8 @@ pub struct ParquetArgs {
     #[arg(long)]
     pub verify_checksums: bool,
 
-    /// Types of columns that come from folders' names: `year: int32, zone: utf8` [default: inferred]
+    /// Types of columns that come from folders' names: `year: int32, zone: utf8` [default:
+    /// inferred]
     #[arg(long, value_name = "SCHEMA")]
     pub partition_types: Option<String>,
 }
@@ -256,7 +258,8 @@ pub struct OutputArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<To>,
 
-    /// Rows of every batch but the last [default: what a MiB of JSON gives; of Parquet 131072 or fewer]
+    /// Rows of every batch but the last [default: what a MiB of JSON gives; of Parquet 131072 or
+    /// fewer]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch_rows: Option<u32>,
 
@@ -268,7 +271,8 @@ pub struct OutputArgs {
     #[arg(long, value_enum, value_name = "COMPRESSION")]
     pub buffer_compression: Option<BufferCompression>,
 
-    /// Parquet: none, snappy, lz4, or zstd, gzip, brotli with or without a level (zstd:9) [default: zstd]
+    /// Parquet: none, snappy, lz4, or zstd, gzip, brotli with or without a level (zstd:9) [default:
+    /// zstd]
     #[arg(long, value_name = "CODEC", value_parser = codec)]
     pub codec: Option<Codec>,
 
@@ -316,11 +320,12 @@ pub struct Records(pub Option<NonZeroU64>);
 
 /// Show what is in an Arrow or Parquet file
 ///
-/// Prints the schema, the batches or row groups, and where the bytes are. Reads metadata only; with --pages
-/// of Parquet the headers of pages too.
+/// Prints the schema, the batches or row groups, and where the bytes are. Reads metadata only; with
+/// --pages of Parquet the headers of pages too.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// An Arrow IPC file or stream, or a Parquet file or its URL; `-` for an Arrow stream on standard input
+    /// An Arrow IPC file or stream, or a Parquet file or its URL; `-` for an Arrow stream on
+    /// standard input
     pub input: PathBuf,
 
     /// Print one JSON object instead of text
@@ -414,7 +419,8 @@ pub struct SendArgs {
     #[arg(long, value_name = "SIZE", default_value = "256KiB", value_parser = size::parse_memory)]
     pub chunk: usize,
 
-    /// Make so many bytes beforehand and send them again and again: the sender is then never the limit
+    /// Make so many bytes beforehand and send them again and again: the sender is then never the
+    /// limit
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub repeat: Option<u64>,
 

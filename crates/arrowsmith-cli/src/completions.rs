@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith completions` and `arrowsmith man`: what shells and manuals say of the command, written
-//! from the same definitions that parse it, so that neither can say something else.
+//! `arrowsmith completions` and `arrowsmith man`: what shells and manuals say of the command,
+//! written from the same definitions that parse it, so that neither can say something else.
 
 use std::fs;
 use std::io::Write;
@@ -15,8 +15,9 @@ use crate::failure::{Failure, Outcome};
 
 /// Print the completions of a shell
 ///
-/// bash: arrowsmith completions bash > ~/.local/share/bash-completion/completions/arrowsmith;
-/// zsh: to a file _arrowsmith in a folder of $fpath; fish: to ~/.config/fish/completions/arrowsmith.fish.
+/// bash: arrowsmith completions bash > ~/.local/share/bash-completion/completions/arrowsmith; zsh:
+/// to a file _arrowsmith in a folder of $fpath; fish: to
+/// ~/.config/fish/completions/arrowsmith.fish.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell that is to complete

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How a command ends when it does not end well: what is printed, and the exit status.
 //!
-//! Scripts depend on the status (docs/guide/convert.md): 1 the input or the work failed, 2 the call was
-//! wrong, 130 stopped by Ctrl-C.
+//! Scripts depend on the status (docs/guide/convert.md): 1 the input or the work failed, 2 the call
+//! was wrong, 130 stopped by Ctrl-C.
 
 use std::fmt;
 use std::io;

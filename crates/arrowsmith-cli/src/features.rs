@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What this build of the command has and lacks: `--version`, and errors that name the feature to build with.
+//! What this build of the command has and lacks: `--version`, and errors that name the feature to
+//! build with.
 
 use std::sync::LazyLock;
 

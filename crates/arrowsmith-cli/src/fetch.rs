@@ -20,8 +20,8 @@ use crate::size::{display, grouped};
 
 /// Read a dataset of an Arrow Flight server into a file
 ///
-/// URL is grpc://HOST:PORT/DATASET, or grpc+tls:// for TLS; without a dataset, the flights are listed. A token may also
-/// stand in the environment, ARROWSMITH_FLIGHT_TOKEN.
+/// URL is grpc://HOST:PORT/DATASET, or grpc+tls:// for TLS; without a dataset, the flights are
+/// listed. A token may also stand in the environment, ARROWSMITH_FLIGHT_TOKEN.
 #[derive(Debug, Args)]
 pub struct FetchArgs {
     /// grpc://HOST:PORT/DATASET

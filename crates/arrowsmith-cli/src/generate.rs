@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith generate`: the workloads of arrowsmith-workload, to a file, standard output or a service.
+//! `arrowsmith generate`: the workloads of arrowsmith-workload, to a file, standard output or a
+//! service.
 
 mod send;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith health`: asks a running service over HTTP whether it is well, and says so by its exit
-//! status. An image without a shell has nothing else that could.
+//! `arrowsmith health`: asks a running service over HTTP whether it is well, and says so by its
+//! exit status. An image without a shell has nothing else that could.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};

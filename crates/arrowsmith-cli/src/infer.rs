@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith infer`: the schema of the input, as `--schema` takes it. Parquet files say it themselves.
+//! `arrowsmith infer`: the schema of the input, as `--schema` takes it. Parquet files say it
+//! themselves.
 
 use std::io::{self, Write};
 

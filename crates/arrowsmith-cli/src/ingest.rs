@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith ingest`: the service of arrowsmith-ingest, set up by file, environment and flags.
 //!
-//! Logs go to standard error; the summary, one JSON object, too, so that standard output is free for
-//! the sink of that name.
+//! Logs go to standard error; the summary, one JSON object, too, so that standard output is free
+//! for the sink of that name.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ use crate::failure::{Failure, Outcome};
 
 /// Receive JSON over TCP, HTTP and from files, and publish it as Arrow
 ///
-/// Settings come from --config, then the environment (ARROWSMITH_INGEST_LIMITS__CONNECTIONS=100), then
-/// flags; the later wins. --schema, --listen, --dial, --follow and --out set up a stream without any
-/// file. SIGTERM drains and ends, SIGHUP reads the schemas again.
+/// Settings come from --config, then the environment (ARROWSMITH_INGEST_LIMITS__CONNECTIONS=100),
+/// then flags; the later wins. --schema, --listen, --dial, --follow and --out set up a stream
+/// without any file. SIGTERM drains and ends, SIGHUP reads the schemas again.
 #[derive(Debug, Args)]
 pub struct IngestArgs {
     /// The configuration, TOML
@@ -49,8 +49,8 @@ pub struct IngestArgs {
     #[arg(long, value_name = "ADDRESS")]
     pub dial: Vec<String>,
 
-    /// Read these files as they grow; a pattern in quotes takes those that come later, too. How far they were
-    /// read is kept in NAME.places
+    /// Read these files as they grow; a pattern in quotes takes those that come later, too. How far
+    /// they were read is kept in NAME.places
     #[arg(long, value_name = "FILES")]
     pub follow: Vec<String>,
 

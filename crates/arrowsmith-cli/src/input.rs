@@ -100,8 +100,8 @@ pub fn is_parquet(args: &InputArgs) -> Outcome<bool> {
     Ok(parquet > 0)
 }
 
-/// Whether the files are there that arguments name, and do not describe by a pattern: what else is wrong
-/// with a command does not matter when they are not.
+/// Whether the files are there that arguments name, and do not describe by a pattern: what else is
+/// wrong with a command does not matter when they are not.
 pub fn are_there(args: &InputArgs) -> Outcome {
     let is_name =
         |name: &&String| name.as_str() != "-" && !is_url(name) && !name.contains(['*', '?', '[']);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith inspect`: what is in an Arrow or Parquet file, from its metadata alone.
 //!
-//! The first bytes say which it is. The report goes to standard output, as text for people or as one
-//! JSON object; a file that ends too early or contradicts itself is an error, never a panic.
+//! The first bytes say which it is. The report goes to standard output, as text for people or as
+//! one JSON object; a file that ends too early or contradicts itself is an error, never a panic.
 
 mod arrow;
 mod parquet;

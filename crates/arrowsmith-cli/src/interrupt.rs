@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Ctrl-C: stop the work, take away what is half done, exit with 130.
 //!
-//! The first signal asks the work to stop, and the ordinary path of an error then cleans up. Work that
-//! does not notice (it waits for a pipe that nobody writes to) is ended after a moment, or by a second
-//! signal, and then the cleaning is done here.
+//! The first signal asks the work to stop, and the ordinary path of an error then cleans up. Work
+//! that does not notice (it waits for a pipe that nobody writes to) is ended after a moment, or by
+//! a second signal, and then the cleaning is done here.
 
 use std::fs;
 use std::path::Path;
@@ -30,8 +30,8 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes the signals over. Without this (it fails only where the system has no signals) they end
-    /// the process at once, and a temporary file may stay.
+    /// Takes the signals over. Without this (it fails only where the system has no signals) they
+    /// end the process at once, and a temporary file may stay.
     pub fn install() -> Self {
         let interrupt = Self::default();
         let handler = interrupt.clone();

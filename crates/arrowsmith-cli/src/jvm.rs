@@ -45,7 +45,8 @@ struct GenerateArgs {
 
 /// Generate, build and run every approach; each has to come to the same sum
 ///
-/// Approaches take turns in one JVM. Figures go to standard error, the JSON result to where --json says.
+/// Approaches take turns in one JVM. Figures go to standard error, the JSON result to where --json
+/// says.
 #[derive(Debug, Args)]
 struct BenchArgs {
     #[command(flatten)]
@@ -111,7 +112,8 @@ struct LayoutArgs {
     #[arg(long = "jar", value_name = "JAR", requires = "class")]
     jars: Vec<PathBuf>,
 
-    /// Fetch Kryo, Protobuf and Arrow Java by Maven into this folder; without, their approaches are left out
+    /// Fetch Kryo, Protobuf and Arrow Java by Maven into this folder; without, their approaches are
+    /// left out
     #[arg(long, value_name = "DIR")]
     libraries: Option<PathBuf>,
 }

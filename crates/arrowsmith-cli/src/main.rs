@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The `arrowsmith` command: the library's sources, engines and sinks, put together on a command line.
+//! The `arrowsmith` command: the library's sources, engines and sinks, put together on a command
+//! line.
 //!
-//! Results go to files or standard output, all else to standard error. What it prints, its options and
-//! its exit status are a contract (docs/guide/convert.md); it never decodes anything itself.
+//! Results go to files or standard output, all else to standard error. What it prints, its options
+//! and its exit status are a contract (docs/guide/convert.md); it never decodes anything itself.
 
 #![forbid(unsafe_code)]
 

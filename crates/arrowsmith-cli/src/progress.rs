@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bar on standard error: how far, how fast, how long still.
 //!
-//! A bar when standard error is a terminal; a line a second when it is not and progress was asked for.
-//! It never touches standard output.
+//! A bar when standard error is a terminal; a line a second when it is not and progress was asked
+//! for. It never touches standard output.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};

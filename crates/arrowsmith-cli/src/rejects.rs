@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records that were left out or changed: to `--rejects FILE` whole, or the first few reasons to standard error.
+//! Records that were left out or changed: to `--rejects FILE` whole, or the first few reasons to
+//! standard error.
 //!
 //! The file is written in place, line by line, and is flushed however the command ends: what was
-//! rejected before a failure or Ctrl-C is not lost with it. It exists, empty, when nothing was rejected.
+//! rejected before a failure or Ctrl-C is not lost with it. It exists, empty, when nothing was
+//! rejected.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -106,8 +108,8 @@ impl Rejects {
         }
     }
 
-    /// Writes what is buffered, and takes nothing more: work that goes on until the process ends would leave half
-    /// a line.
+    /// Writes what is buffered, and takes nothing more: work that goes on until the process ends
+    /// would leave half a line.
     pub fn close(&self) -> Result<()> {
         let flushed = self.flush();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).file = None;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith serve`: datasets as Arrow Flight and Flight SQL, by arrowsmith-flight.
 //!
-//! Logs go to standard error. The first line on standard output is the address, for scripts that asked for port 0.
+//! Logs go to standard error. The first line on standard output is the address, for scripts that
+//! asked for port 0.
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -21,9 +22,10 @@ use crate::{schema, size};
 
 /// Serve files as Arrow Flight, and as tables of Flight SQL
 ///
-/// A PATH is a file, a pattern in quotes or a folder of Parquet, Arrow or JSON files, or grpc://HOST:PORT/STREAM for a
-/// live stream of `arrowsmith ingest`. NAME=PATH gives it another name than that of its file or folder. Without --tokens
-/// and --users everybody who can connect may read.
+/// A PATH is a file, a pattern in quotes or a folder of Parquet, Arrow or JSON files, or
+/// grpc://HOST:PORT/STREAM for a live stream of `arrowsmith ingest`. NAME=PATH gives it another
+/// name than that of its file or folder. Without --tokens and --users everybody who can connect may
+/// read.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// What to serve: PATH or NAME=PATH
@@ -38,7 +40,8 @@ pub struct ServeArgs {
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub format: Option<FormatArg>,
 
-    /// Schema of JSON files: a file, text as `infer` prints it, or a workload's name [default: inferred]
+    /// Schema of JSON files: a file, text as `infer` prints it, or a workload's name [default:
+    /// inferred]
     #[arg(short, long, value_name = "SCHEMA")]
     pub schema: Option<String>,
 
@@ -46,7 +49,8 @@ pub struct ServeArgs {
     #[arg(long)]
     pub preload: bool,
 
-    /// Map Arrow files instead of reading them: without a copy. Replace such files by renaming others, never change them
+    /// Map Arrow files instead of reading them: without a copy. Replace such files by renaming
+    /// others, never change them
     #[arg(long, conflicts_with = "preload")]
     pub map: bool,
 

@@ -5,8 +5,8 @@
 const UNITS: [(&str, u64); 4] =
     [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
-/// Reads `4096`, `64KiB`, `256 MiB`, `1.5GB`. `K`, `M`, `G`, `T` alone count in powers of 1024, with
-/// a `B` in powers of 1000; case does not matter.
+/// Reads `4096`, `64KiB`, `256 MiB`, `1.5GB`. `K`, `M`, `G`, `T` alone count in powers of 1024,
+/// with a `B` in powers of 1000; case does not matter.
 pub fn parse(text: &str) -> Result<u64, String> {
     let refuse =
         || format!("{text:?} is no size: a number and B, KiB, MiB, GiB, TiB, KB, MB, GB or TB");

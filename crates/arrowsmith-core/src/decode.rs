@@ -18,11 +18,12 @@ pub const PADDING_BYTES: usize = 128;
 /// How records follow one another inside a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Framing {
-    /// One record a line (NDJSON, JSON Lines): `\n` or `\r\n` ends a record and may not stand inside
-    /// one; empty lines are skipped; the last line needs no end.
+    /// One record a line (NDJSON, JSON Lines): `\n` or `\r\n` ends a record and may not stand
+    /// inside one; empty lines are skipped; the last line needs no end.
     #[default]
     Lines,
-    /// Documents one after another, with or without white space between them, on any number of lines.
+    /// Documents one after another, with or without white space between them, on any number of
+    /// lines.
     Concatenated,
     /// Elements of one array: records separated by commas. The brackets, and the comma at which the
     /// framer cut, are not part of the chunk.
@@ -32,8 +33,8 @@ pub enum Framing {
 /// Whole records, and where they come from.
 #[derive(Debug, Clone)]
 pub struct Chunk<'a> {
-    /// The records are `bytes[..len]`. [`PADDING_BYTES`] more bytes after `len`, of any value, let an
-    /// engine work in place; without them it has to copy.
+    /// The records are `bytes[..len]`. [`PADDING_BYTES`] more bytes after `len`, of any value, let
+    /// an engine work in place; without them it has to copy.
     pub bytes: &'a [u8],
     /// Length of the records, in bytes.
     pub len: usize,
@@ -91,12 +92,13 @@ pub trait Decoder: Send {
     /// Decodes every record of `chunk` and appends the rows to the current batch.
     ///
     /// # Errors
-    /// With [`OnError::Fail`](crate::OnError::Fail) the first record that does not fit ends the call;
-    /// the rows before it stay in the batch and `flush` gives them.
+    /// With [`OnError::Fail`](crate::OnError::Fail) the first record that does not fit ends the
+    /// call; the rows before it stay in the batch and `flush` gives them.
     fn decode(&mut self, chunk: &Chunk<'_>) -> Result<Report>;
 
-    /// Makes [`Decoder::decode`] stop between two records once the batch takes more than about this many
-    /// bytes, and say so in [`Report::unread`]. `false` from an engine that always takes whole chunks.
+    /// Makes [`Decoder::decode`] stop between two records once the batch takes more than about this
+    /// many bytes, and say so in [`Report::unread`]. `false` from an engine that always takes whole
+    /// chunks.
     fn set_batch_bytes(&mut self, bytes: usize) -> bool {
         let _ = bytes;
         false
@@ -105,8 +107,9 @@ pub trait Decoder: Send {
     /// Rows in the current batch.
     fn rows(&self) -> usize;
 
-    /// Ends the batch and hands it over, with the plan's schema; `None` when it has no rows. Rows that do not
-    /// fit into one batch stay, and [`Decoder::rows`] counts them: the next call has more of them.
+    /// Ends the batch and hands it over, with the plan's schema; `None` when it has no rows. Rows
+    /// that do not fit into one batch stay, and [`Decoder::rows`] counts them: the next call has
+    /// more of them.
     ///
     /// # Errors
     /// Only when Arrow refuses the arrays, which would be a bug of the engine.

@@ -23,8 +23,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The input does not hold what the plan expects. Boxed because it is large and rare.
     Data(Box<DataError>),
-    /// A file of a columnar format is not sound, or holds what cannot be read. Boxed because it is large
-    /// and rare.
+    /// A file of a columnar format is not sound, or holds what cannot be read. Boxed because it is
+    /// large and rare.
     File(Box<FileError>),
     /// The schema cannot be read, or cannot be decoded by this engine; the text names the field.
     Schema {
@@ -166,8 +166,8 @@ pub enum ErrorKind {
     RecordTooLong,
     /// More data in one batch than the column's 32-bit offsets can address.
     OffsetOverflow,
-    /// A record that becomes more than a limit in [`Limits`](crate::Limits) allows, which the message
-    /// names, or than the system has memory for.
+    /// A record that becomes more than a limit in [`Limits`](crate::Limits) allows, which the
+    /// message names, or than the system has memory for.
     Limit,
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is wrong with a file of a columnar format, and where: file, row group, column, page, byte.
 //!
-//! The counterpart of [`DataError`](crate::DataError) for formats that have no records or lines to count.
-//! It knows no format: the names are those that all columnar formats share.
+//! The counterpart of [`DataError`](crate::DataError) for formats that have no records or lines to
+//! count. It knows no format: the names are those that all columnar formats share.
 
 use std::fmt;
 use std::sync::Arc;

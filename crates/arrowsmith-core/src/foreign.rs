@@ -28,7 +28,8 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"---\n", "YAML, which is not read"),
 ];
 
-/// What an input that begins like this probably is, if it is a format that is known and is not JSON.
+/// What an input that begins like this probably is, if it is a format that is known and is not
+/// JSON.
 pub fn guess(text: &[u8]) -> Option<String> {
     let known = MAGIC.iter().find(|(magic, _)| text.starts_with(magic));
     let what = known.map(|(_, what)| *what).or_else(|| separated(text))?;

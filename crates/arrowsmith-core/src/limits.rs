@@ -15,17 +15,19 @@ pub struct Limits {
     pub memory_bytes_max: usize,
     /// Largest footer of a columnar file, in bytes. Default 256 MiB.
     pub metadata_bytes_max: usize,
-    /// Largest page of a columnar file after decompression, in bytes. Default 2 GiB - 1, which is the most that
-    /// Parquet can say: writers put a whole row group into one page. Memory is taken as it is filled.
+    /// Largest page of a columnar file after decompression, in bytes. Default 2 GiB - 1, which is
+    /// the most that Parquet can say: writers put a whole row group into one page. Memory is taken
+    /// as it is filled.
     pub page_bytes_max: usize,
-    /// Most fields that a schema of JSON may have, those inside others counted too, whether it was given
-    /// or inferred. Default 10,000.
+    /// Most fields that a schema of JSON may have, those inside others counted too, whether it was
+    /// given or inferred. Default 10,000.
     pub fields_max: usize,
-    /// Most bytes that the parts of fixed size of one row, or of one item of a list, may take in Arrow: what
-    /// an empty object becomes. Each value counts as one byte at least. Default 1 MiB.
+    /// Most bytes that the parts of fixed size of one row, or of one item of a list, may take in
+    /// Arrow: what an empty object becomes. Each value counts as one byte at least. Default 1 MiB.
     pub row_bytes_max: usize,
-    /// Most memory that the columns of one batch may take while records are decoded into them, in bytes.
-    /// A pipeline ends batches long before; so this is what one record may become. Default 1 GiB.
+    /// Most memory that the columns of one batch may take while records are decoded into them, in
+    /// bytes. A pipeline ends batches long before; so this is what one record may become. Default 1
+    /// GiB.
     pub batch_bytes_max: usize,
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The gate for memory whose size an input decides: a budget, and a refusal instead of an abort.
 //!
-//! An allocation that fails ends the process, and no `catch_unwind` of a host (Python, a JVM, a server)
-//! catches that. So what an input decides is asked for here first. [`Budget::run`] puts a budget on the
-//! current thread around a piece of work; buffers that grow [`charge`] it, once for each growth and not
-//! for each value; and where it is used up, or the system has no more, the work unwinds with a
-//! [`Refused`], silently, to the nearest [`Budget::run`], which gives it as an error. A size that comes
-//! straight from an input is a [`vec_with_capacity`], which gives the refusal as a result.
+//! An allocation that fails ends the process, and no `catch_unwind` of a host (Python, a JVM, a
+//! server) catches that. So what an input decides is asked for here first. [`Budget::run`] puts a
+//! budget on the current thread around a piece of work; buffers that grow [`charge`] it, once for
+//! each growth and not for each value; and where it is used up, or the system has no more, the work
+//! unwinds with a [`Refused`], silently, to the nearest [`Budget::run`], which gives it as an
+//! error. A size that comes straight from an input is a [`vec_with_capacity`], which gives the
+//! refusal as a result.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -18,7 +19,8 @@ use crate::{Error, FileErrorKind};
 /// Memory that was not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
-    /// The limit's name in [`Limits`](crate::Limits); empty where it was the system that had no more.
+    /// The limit's name in [`Limits`](crate::Limits); empty where it was the system that had no
+    /// more.
     pub limit: &'static str,
     /// Its value, in bytes.
     pub limit_bytes: usize,
@@ -42,7 +44,8 @@ impl Refused {
         payload.downcast::<Self>().map(|refused| *refused)
     }
 
-    /// Ends the work that asked for it: unwinds to [`Budget::run`], with neither message nor panic hook.
+    /// Ends the work that asked for it: unwinds to [`Budget::run`], with neither message nor panic
+    /// hook.
     #[cold]
     pub fn unwind(self) -> ! {
         resume_unwind(Box::new(self))
@@ -151,8 +154,8 @@ pub fn release(bytes: usize) {
     });
 }
 
-/// An empty vector with room for `count` values, where an input says how many: within what is left of
-/// the thread's budget, which it does not use up.
+/// An empty vector with room for `count` values, where an input says how many: within what is left
+/// of the thread's budget, which it does not use up.
 ///
 /// # Errors
 /// Where that is more than is left, or than the system has.

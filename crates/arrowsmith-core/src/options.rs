@@ -9,8 +9,8 @@ pub enum OnError {
     /// Stop with an error; the rows before it are kept.
     #[default]
     Fail,
-    /// Put a null in the innermost nullable field around a value that does not fit; a record that is
-    /// not JSON becomes a row of nulls. Where no null is allowed the record is rejected as by
+    /// Put a null in the innermost nullable field around a value that does not fit; a record that
+    /// is not JSON becomes a row of nulls. Where no null is allowed the record is rejected as by
     /// [`OnError::Skip`]. Every replacement is counted and reported.
     Null,
     /// Leave the record out, and report it, whole, with the reason.
@@ -47,7 +47,8 @@ pub struct DecodeOptions {
     pub duplicate_keys: DuplicateKeys,
     /// What becomes of a key that the schema does not have.
     pub unknown_keys: UnknownKeys,
-    /// Take `NaN`, `Infinity` and `-Infinity` in floating-point fields, as Python's `json` writes them.
+    /// Take `NaN`, `Infinity` and `-Infinity` in floating-point fields, as Python's `json` writes
+    /// them.
     pub allow_nan: bool,
     /// Trust that the input is valid JSON: skipped values are only balanced, not validated.
     pub trust: bool,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The sink trait, the last of source → plan → engine → batch → sink, and the file that sinks write.
+//! The sink trait, the last of source → plan → engine → batch → sink, and the file that sinks
+//! write.
 //!
-//! A [`Sink`] takes record batches in order and writes all of them, or says why not. It knows nothing
-//! of engines, never reorders, and never leaves half a file under the name that was asked for:
-//! [`Output`] sees to that for every sink alike. Nothing here knows a format.
+//! A [`Sink`] takes record batches in order and writes all of them, or says why not. It knows
+//! nothing of engines, never reorders, and never leaves half a file under the name that was asked
+//! for: [`Output`] sees to that for every sink alike. Nothing here knows a format.
 
 use arrow_array::RecordBatch;
 
@@ -15,15 +16,16 @@ pub use output::{Output, sync_folder};
 
 /// Takes record batches and writes them.
 pub trait Sink: Send {
-    /// Writes one batch after those before it. All batches have the schema that the sink was made with.
+    /// Writes one batch after those before it. All batches have the schema that the sink was made
+    /// with.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) names the file; other kinds say what the format cannot hold.
     /// After an error the sink is only good for dropping, which removes what it wrote.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Writes what is left, and puts the file under its name. A sink that is dropped without this call
-    /// leaves no file.
+    /// Writes what is left, and puts the file under its name. A sink that is dropped without this
+    /// call leaves no file.
     ///
     /// # Errors
     /// As [`Sink::write`].

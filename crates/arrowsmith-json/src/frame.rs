@@ -2,9 +2,9 @@
 //! Finds where records end, so that text can be cut between them.
 //!
 //! It stands between source and engine: bytes that somebody read go in, and places to cut come out.
-//! Only line ends, quotes and brackets are looked at. Whether the text between is JSON is the engine's
-//! business: what does not balance is handed on whole, so that the engine says what is wrong, and an
-//! answer never depends on where the bytes were cut or how many came at once.
+//! Only line ends, quotes and brackets are looked at. Whether the text between is JSON is the
+//! engine's business: what does not balance is handed on whole, so that the engine says what is
+//! wrong, and an answer never depends on where the bytes were cut or how many came at once.
 
 mod array;
 mod concatenated;
@@ -90,8 +90,8 @@ enum Place {
 const SLACK_BYTES: usize = 64 << 10;
 
 impl Framer {
-    /// A framer at the start of a source, whose name is that of positions in errors. Without `framing`
-    /// the first bytes decide, as [`detect`] has it.
+    /// A framer at the start of a source, whose name is that of positions in errors. Without
+    /// `framing` the first bytes decide, as [`detect`] has it.
     pub fn new(framing: Option<Framing>, limits: &Limits, source: Option<Arc<str>>) -> Self {
         Self {
             framing,
@@ -106,8 +106,8 @@ impl Framer {
         }
     }
 
-    /// Passes over lines that are longer than a record may be, instead of failing. Values that are no
-    /// lines fail all the same: where they end nobody knows.
+    /// Passes over lines that are longer than a record may be, instead of failing. Values that are
+    /// no lines fail all the same: where they end nobody knows.
     #[must_use]
     pub fn skip_overlong(mut self, skip: bool) -> Self {
         self.skip_overlong = skip;
@@ -119,15 +119,17 @@ impl Framer {
         self.framing
     }
 
-    /// The next whole records: as many as fit into `target_bytes`, or the first one if that is longer.
+    /// The next whole records: as many as fit into `target_bytes`, or the first one if that is
+    /// longer.
     ///
-    /// `available` begins where what was consumed ended; after [`Step::NeedMore`] it has to be longer,
-    /// or `eof` true. With `eof` nothing follows it.
+    /// `available` begins where what was consumed ended; after [`Step::NeedMore`] it has to be
+    /// longer, or `eof` true. With `eof` nothing follows it.
     ///
     /// # Errors
-    /// [`Error::Data`], whose record and line count from the start of `available`, and whose offset is
-    /// that in the source: `record-too-long`; in arrays `syntax` where there is none, `truncated` at the end,
-    /// `trailing-data` behind it. After an error there is nothing more to be had.
+    /// [`Error::Data`], whose record and line count from the start of `available`, and whose offset
+    /// is that in the source: `record-too-long`; in arrays `syntax` where there is none,
+    /// `truncated` at the end, `trailing-data` behind it. After an error there is nothing more to
+    /// be had.
     pub fn next(&mut self, available: &[u8], eof: bool, target_bytes: usize) -> Result<Step> {
         if self.place == Place::Start && !self.begin(available, eof)? {
             return Ok(if eof { Step::Done } else { Step::NeedMore });
@@ -146,8 +148,8 @@ impl Framer {
         Ok(step)
     }
 
-    /// Passes the byte order mark, finds the framing, opens the array; `false` when there is too little
-    /// text for that.
+    /// Passes the byte order mark, finds the framing, opens the array; `false` when there is too
+    /// little text for that.
     fn begin(&mut self, available: &[u8], eof: bool) -> Result<bool> {
         if !eof && available.len() < BOM.len() && BOM.starts_with(available) {
             return Ok(false);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schemas from records: a schema that every record looked at fits, whatever valid JSON it is.
 //!
-//! It stands before the plan. What was seen is kept as a tree of kinds (`lattice`), in which a new value
-//! can only make a kind wider: integer → number, missing → nullable, and, where nothing else holds both
-//! values, `json`, which keeps any text as it stands. So the order of the records matters only for the
-//! order of the columns, nothing is lost, and no valid record makes inference fail. Memory is bounded by
-//! the number of distinct keys, which [`Limits::fields_max`] bounds, not by the number of records. `docs/guide/schema.md` has the rules.
+//! It stands before the plan. What was seen is kept as a tree of kinds (`lattice`), in which a new
+//! value can only make a kind wider: integer → number, missing → nullable, and, where nothing else
+//! holds both values, `json`, which keeps any text as it stands. So the order of the records
+//! matters only for the order of the columns, nothing is lost, and no valid record makes inference
+//! fail. Memory is bounded by the number of distinct keys, which [`Limits::fields_max`] bounds, not
+//! by the number of records. `docs/guide/schema.md` has the rules.
 
 mod lattice;
 mod reader;
@@ -24,14 +25,14 @@ use reader::{Fault, Reader, Rules};
 pub struct InferOptions {
     /// Records to look at, at most; `None` looks at all. Default `None`.
     pub records_max: Option<u64>,
-    /// Make dates and timestamps of columns whose strings are all ISO 8601. Default `false`: strings
-    /// stay strings.
+    /// Make dates and timestamps of columns whose strings are all ISO 8601. Default `false`:
+    /// strings stay strings.
     pub timestamps: bool,
     /// Make fields not nullable that had a value in every record. Default `false`: a sample proves
     /// nothing about the records after it.
     pub strict_nulls: bool,
-    /// Distinct keys at one place below the record itself, beyond which an object is taken for a map.
-    /// Default 1000.
+    /// Distinct keys at one place below the record itself, beyond which an object is taken for a
+    /// map. Default 1000.
     pub object_keys_max: usize,
     /// Pass over records that are not JSON, instead of failing. Default `false`.
     pub skip_malformed: bool,
@@ -76,8 +77,8 @@ pub struct Inferrer {
     fields_left: usize,
 }
 
-/// Keys that are looked at for each field that a schema may have: keys of objects that turn out to be maps
-/// are many, and all of them are held until then.
+/// Keys that are looked at for each field that a schema may have: keys of objects that turn out to
+/// be maps are many, and all of them are held until then.
 const KEYS_PER_FIELD: usize = 16;
 
 impl Inferrer {

@@ -23,7 +23,8 @@ pub struct Chunk {
 /// Where records come from.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// Made as they are sent: connection `i` sends what `Generator::new(workload, seed + i, …)` makes.
+    /// Made as they are sent: connection `i` sends what `Generator::new(workload, seed + i, …)`
+    /// makes.
     Generated {
         /// Kind of records.
         workload: Workload,
@@ -46,8 +47,8 @@ impl Source {
         Self::Generated { workload, seed: 0, values_max: VALUES_MAX_DEFAULT, layout }
     }
 
-    /// Makes about `bytes` of a source's first connection now, in chunks of `chunk_bytes`, to be sent
-    /// again and again.
+    /// Makes about `bytes` of a source's first connection now, in chunks of `chunk_bytes`, to be
+    /// sent again and again.
     #[must_use]
     pub fn repeated(&self, bytes: u64, chunk_bytes: usize) -> Self {
         let pace = Pace::new(None, 0, 1);

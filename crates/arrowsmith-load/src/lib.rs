@@ -2,9 +2,9 @@
 //! Sends generated records over TCP or HTTP, at a rate, over many connections, and counts what was
 //! acknowledged: the other end of the ingest service, for its users, tests and benchmarks.
 //!
-//! Stands outside of source → plan → engine → batch → sink and knows nothing of Arrow. It never sends a
-//! record twice unless it is told to try again, and never takes a record for acknowledged that the
-//! receiver did not confirm.
+//! Stands outside of source → plan → engine → batch → sink and knows nothing of Arrow. It never
+//! sends a record twice unless it is told to try again, and never takes a record for acknowledged
+//! that the receiver did not confirm.
 //!
 //! ```
 //! use std::io::Read;
@@ -69,17 +69,18 @@ pub struct Options {
     /// Bytes of records between two looks at the clock, and of the body of a request. A rate
     /// makes it smaller.
     pub chunk_bytes: usize,
-    /// TCP: wait for acknowledgements, which are lines with the number of records that were settled on
-    /// the connection so far.
+    /// TCP: wait for acknowledgements, which are lines with the number of records that were settled
+    /// on the connection so far.
     pub acknowledge: bool,
-    /// For how long to try again when a connection fails or a request is answered by 429 or 503. What
-    /// was not acknowledged is sent again; it may then arrive twice.
+    /// For how long to try again when a connection fails or a request is answered by 429 or 503.
+    /// What was not acknowledged is sent again; it may then arrive twice.
     pub retry: Duration,
     /// Longest wait for a connection, an answer, or the next acknowledgement.
     pub timeout: Duration,
     /// `Authorization: Bearer` of requests; on TCP the first line.
     pub token: Option<String>,
-    /// Certificates, as PEM, that may sign the receiver's; the public authorities where there is none.
+    /// Certificates, as PEM, that may sign the receiver's; the public authorities where there is
+    /// none.
     pub ca: Option<PathBuf>,
     /// Certificate and key, as PEM, with which to introduce oneself.
     pub identity: Option<(PathBuf, PathBuf)>,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! When the next chunk of a connection is due.
 //!
-//! The timetable is fixed at the start: who is late sends at once until it has caught up, and latency
-//! counts from the time that was due, so that a receiver that stalls cannot hide it.
+//! The timetable is fixed at the start: who is late sends at once until it has caught up, and
+//! latency counts from the time that was due, so that a receiver that stalls cannot hide it.
 
 use std::time::{Duration, Instant};
 
 use crate::{Chunk, Rate};
 
-/// Chunks that a connection sends in a second, at least, when there is a rate: finer than any latency
-/// that matters over a second, coarse enough for the timer.
+/// Chunks that a connection sends in a second, at least, when there is a rate: finer than any
+/// latency that matters over a second, coarse enough for the timer.
 const CHUNKS_PER_SECOND: f64 = 200.0;
 
 /// A connection's timetable.
@@ -22,8 +22,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// The share of connection `index` of `connections`; they begin one after another within the time
-    /// of one chunk.
+    /// The share of connection `index` of `connections`; they begin one after another within the
+    /// time of one chunk.
     pub(crate) fn new(rate: Option<Rate>, index: usize, connections: usize) -> Self {
         let count = connections.max(1);
         #[expect(clippy::cast_precision_loss, reason = "numbers of connections are small")]

@@ -15,8 +15,8 @@ pub struct Report {
     pub sent_records: u64,
     /// Bytes of text in them.
     pub sent_bytes: u64,
-    /// Records that the receiver acknowledged: over HTTP by status 200, over TCP by a line. `None` where
-    /// it was not asked to.
+    /// Records that the receiver acknowledged: over HTTP by status 200, over TCP by a line. `None`
+    /// where it was not asked to.
     pub acknowledged_records: Option<u64>,
     /// Records that were refused for good, by a status that a second try does not change.
     pub refused_records: u64,

@@ -28,8 +28,8 @@ pub(crate) struct Shared {
     pub(crate) listener: Option<TcpListener>,
 }
 
-/// Sends, until all is sent and acknowledged, it cannot go on, or `stop` is set; on its own threads.
-/// What went wrong with connections is in the report.
+/// Sends, until all is sent and acknowledged, it cannot go on, or `stop` is set; on its own
+/// threads. What went wrong with connections is in the report.
 ///
 /// # Errors
 /// When it cannot begin: options that make no sense, an address that cannot be listened at,

@@ -160,7 +160,8 @@ fn an_acknowledgement_of_what_was_not_sent_is_a_failure() {
     }
 }
 
-/// Answers requests with these statuses, the last again and again; gives the bodies of those with 200.
+/// Answers requests with these statuses, the last again and again; gives the bodies of those with
+/// 200.
 fn answer(stream: TcpStream, statuses: &[&str]) -> String {
     let mut taken = String::new();
     let mut reader = BufReader::new(stream.try_clone().unwrap());

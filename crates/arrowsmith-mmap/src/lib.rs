@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file as a byte slice, or read by offset into memory that nobody cleared: the unsafe calls of both, behind
-//! safe faces.
+//! A file as a byte slice, or read by offset into memory that nobody cleared: the unsafe calls of
+//! both, behind safe faces.
 //!
-//! It is the first step of source → plan → engine → batch → sink for plain regular files. It stands in
-//! a crate of its own so that every other crate around it can forbid unsafe code. It never writes.
+//! It is the first step of source → plan → engine → batch → sink for plain regular files. It stands
+//! in a crate of its own so that every other crate around it can forbid unsafe code. It never
+//! writes.
 //!
-//! Mapping is for those who read all of a file, front to back, and hand parts of it on. Whoever copies or decodes
-//! what is in the system's cache is faster with reads: they need no page tables, and the system copies from
-//! huge pages.
+//! Mapping is for those who read all of a file, front to back, and hand parts of it on. Whoever
+//! copies or decodes what is in the system's cache is faster with reads: they need no page tables,
+//! and the system copies from huge pages.
 
 use std::fs::File;
 use std::io;
@@ -21,8 +22,8 @@ use memmap2::Mmap;
 /// # Files that change
 /// The map shows the file, not a copy of it. A process that overwrites the file while it is mapped
 /// changes the bytes seen here; one that truncates it makes the system end this process with
-/// `SIGBUS` when it touches the pages that are gone. Whoever has to read such files reads them as streams.
-/// Windows refuses to truncate a file while it is mapped.
+/// `SIGBUS` when it touches the pages that are gone. Whoever has to read such files reads them as
+/// streams. Windows refuses to truncate a file while it is mapped.
 #[derive(Debug)]
 pub struct FileMap {
     map: Mmap,
@@ -32,20 +33,22 @@ impl FileMap {
     /// Maps the whole of `file`, and tells the system that it will be read once, front to back.
     ///
     /// # Errors
-    /// The system's error, for what cannot be mapped: pipes, directories, some network file systems.
+    /// The system's error, for what cannot be mapped: pipes, directories, some network file
+    /// systems.
     pub fn open(file: &File) -> io::Result<Self> {
-        // SAFETY: the map is private to this struct, is only ever lent out as `&[u8]` that borrows it,
-        // and is unmapped when it is dropped, so that no reference outlives the memory. What remains
-        // is another process that changes the file: bytes may then differ between two reads, which
-        // decoders stand since they check what they derive from bytes where they use it; truncation
-        // ends the process with SIGBUS, as the type's documentation says.
+        // SAFETY: the map is private to this struct, is only ever lent out as `&[u8]` that borrows
+        // it, and is unmapped when it is dropped, so that no reference outlives the memory. What
+        // remains is another process that changes the file: bytes may then differ between two
+        // reads, which decoders stand since they check what they derive from bytes where they use
+        // it; truncation ends the process with SIGBUS, as the type's documentation says.
         let map = unsafe { Mmap::map(file)? };
         advise(&map);
         Ok(Self { map })
     }
 }
 
-/// Tells the system that the map is read front to back, and soon. Advice can be refused without harm.
+/// Tells the system that the map is read front to back, and soon. Advice can be refused without
+/// harm.
 #[cfg(unix)]
 fn advise(map: &Mmap) {
     let _ = map.advise(memmap2::Advice::Sequential);
@@ -73,7 +76,8 @@ impl FileReader {
     }
 }
 
-// SAFETY: `Ok` is returned once every byte of `into` was written, since `read_some` wrote those that it counts.
+// SAFETY: `Ok` is returned once every byte of `into` was written, since `read_some` wrote those
+// that it counts.
 unsafe impl ReadAt for FileReader {
     fn read_at(&self, mut offset: u64, mut into: &mut [MaybeUninit<u8>]) -> io::Result<()> {
         while !into.is_empty() {
@@ -91,7 +95,8 @@ unsafe impl ReadAt for FileReader {
     }
 }
 
-/// One read at an offset. Returns how many bytes of `into` it wrote, from the first on; 0 at the end of the file.
+/// One read at an offset. Returns how many bytes of `into` it wrote, from the first on; 0 at the
+/// end of the file.
 #[cfg(unix)]
 fn read_some(file: &File, offset: u64, into: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
     use std::os::fd::AsRawFd;
@@ -103,10 +108,12 @@ fn read_some(file: &File, offset: u64, into: &mut [MaybeUninit<u8>]) -> io::Resu
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
-/// One read at an offset. Returns how many bytes of `into` it wrote, from the first on; 0 at the end of the file.
+/// One read at an offset. Returns how many bytes of `into` it wrote, from the first on; 0 at the
+/// end of the file.
 ///
-/// It moves the file's cursor, which nobody uses. The stable call takes memory that was written only, so that
-/// it is cleared first; the processor's cache still holds what the system then overwrites.
+/// It moves the file's cursor, which nobody uses. The stable call takes memory that was written
+/// only, so that it is cleared first; the processor's cache still holds what the system then
+/// overwrites.
 #[cfg(windows)]
 fn read_some(file: &File, offset: u64, into: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
     use std::os::windows::fs::FileExt;

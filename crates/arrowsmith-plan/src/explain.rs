@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plans as text for people: `arrowsmith convert --explain`.
 //!
-//! One line a decoder: what it is called in the JSON text, what it takes there → the Arrow type that
-//! comes out. The text is stable, so that it can be compared, and [`Plan::hash`] is made of it.
+//! One line a decoder: what it is called in the JSON text, what it takes there → the Arrow type
+//! that comes out. The text is stable, so that it can be compared, and [`Plan::hash`] is made of
+//! it.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -32,8 +33,9 @@ impl Display for Plan {
 impl Plan {
     /// A number for the plan: equal for equal plans, on every platform and in every process.
     ///
-    /// It is the 64-bit FNV-1a hash of the plan's text and its schema's, good enough to name a cached
-    /// kernel or a generated circuit; it is no proof against somebody who wants two plans to collide.
+    /// It is the 64-bit FNV-1a hash of the plan's text and its schema's, good enough to name a
+    /// cached kernel or a generated circuit; it is no proof against somebody who wants two plans to
+    /// collide.
     pub fn hash(&self) -> u64 {
         let text = format!("{self}{}", format_schema(self.schema()));
         text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {

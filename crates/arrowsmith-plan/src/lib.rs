@@ -3,8 +3,8 @@
 //!
 //! A plan is compiled once from an Arrow schema (given, read from a file, written as text, or
 //! inferred) and is a tree of typed decoders, as in Fig. 7 of the JSON paper. It is printable and
-//! hashable; equal plans print equal text. This crate decodes nothing and does no I/O beyond reading
-//! a schema file.
+//! hashable; equal plans print equal text. This crate decodes nothing and does no I/O beyond
+//! reading a schema file.
 
 #![forbid(unsafe_code)]
 

@@ -3,8 +3,8 @@
 //! Parquet file.
 //!
 //! The first bytes say what a file is; its name does not matter. Only the schema is read: the data
-//! behind it may be of any size, or broken. Nothing is written, and bytes of any value give a schema or
-//! an error.
+//! behind it may be of any size, or broken. Nothing is written, and bytes of any value give a
+//! schema or an error.
 
 mod ipc;
 
@@ -36,8 +36,8 @@ const HEAD_BYTES: usize = 8;
 
 /// Reads a schema from a file, or from the text itself: what `--schema` takes.
 ///
-/// A text that is no file's name is taken for a schema if it has a `:` in it. As a file anything that
-/// [`load_schema_file`] knows will do.
+/// A text that is no file's name is taken for a schema if it has a `:` in it. As a file anything
+/// that [`load_schema_file`] knows will do.
 ///
 /// # Errors
 /// As [`load_schema_file`] and [`parse_schema`]; a text that is neither.
@@ -62,8 +62,8 @@ pub fn load_schema(spec: &str) -> Result<Schema> {
 /// `schema.serialize()` makes it), an Arrow IPC file or stream, or Parquet.
 ///
 /// # Errors
-/// [`Error::Io`] when the file cannot be read; [`Error::Schema`], whose message names the file, when it
-/// holds no schema.
+/// [`Error::Io`] when the file cannot be read; [`Error::Schema`], whose message names the file,
+/// when it holds no schema.
 pub fn load_schema_file(path: impl AsRef<Path>) -> Result<Schema> {
     let path = path.as_ref();
     let mut file = File::open(path).map_err(|error| Error::io(path, error))?;
@@ -146,8 +146,8 @@ fn schema_from_message(bytes: &[u8]) -> Result<Schema> {
     }
 }
 
-/// The Arrow schema of a Parquet file: the one that its writer put into the metadata, or else what its
-/// types come to.
+/// The Arrow schema of a Parquet file: the one that its writer put into the metadata, or else what
+/// its types come to.
 fn from_parquet(file: &File) -> Result<Schema> {
     let broken = |error: &dyn std::fmt::Display| Error::schema("", error.to_string());
     let metadata =

@@ -20,7 +20,8 @@ pub const VALUE_FIELD_NAME: &str = "value";
 /// Field metadata key that declares how binary is written in JSON: `base64` (default) or `hex`.
 pub const ENCODING_METADATA_KEY: &str = "arrowsmith:encoding";
 
-/// Field metadata key and value of Arrow's canonical JSON extension type: any JSON value, kept as text.
+/// Field metadata key and value of Arrow's canonical JSON extension type: any JSON value, kept as
+/// text.
 pub const EXTENSION_NAME_KEY: &str = "ARROW:extension:name";
 
 /// See [`EXTENSION_NAME_KEY`].
@@ -134,8 +135,8 @@ pub enum Op {
     Timestamp {
         /// The unit of the column.
         unit: TimeUnit,
-        /// The zone of the column; a text without offset is a time in this zone, which has to be UTC
-        /// or a fixed offset for that.
+        /// The zone of the column; a text without offset is a time in this zone, which has to be
+        /// UTC or a fixed offset for that.
         zone: Option<Arc<str>>,
     },
     /// An ISO-8601 duration, or a number in this unit.
@@ -164,9 +165,9 @@ impl Plan {
         Self::compile(schema)
     }
 
-    /// Compiles the part of a schema that `columns` names: dotted paths of fields, each of which keeps
-    /// all that is below it. The columns come out in the order of the schema; what is left out is
-    /// skipped like an unknown key.
+    /// Compiles the part of a schema that `columns` names: dotted paths of fields, each of which
+    /// keeps all that is below it. The columns come out in the order of the schema; what is left
+    /// out is skipped like an unknown key.
     ///
     /// # Errors
     /// As [`Plan::new`], and [`Error::Schema`] for a path that is not in the schema.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schemas as text that people write: `name: type`, one a line.
 //!
-//! The first step before source → plan: [`parse_schema`] reads what a person wrote, [`format_schema`]
-//! writes what inference found, and reading that gives the same schema again. `docs/guide/schema.md`
-//! has the grammar. Nothing here opens files or decides whether JSON can be decoded into a type.
+//! The first step before source → plan: [`parse_schema`] reads what a person wrote,
+//! [`format_schema`] writes what inference found, and reading that gives the same schema again.
+//! `docs/guide/schema.md` has the grammar. Nothing here opens files or decides whether JSON can be
+//! decoded into a type.
 //!
 //! ```
 //! use arrow_schema::DataType;

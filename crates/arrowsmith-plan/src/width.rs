@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How wide a row is: what an object without a single key becomes in Arrow, and the limits on it.
 //!
-//! A record of two bytes is a row of every column that the schema has, and a schema of thirty bytes can
-//! ask for columns of any width. So the width is known, and bounded, before anything is decoded.
+//! A record of two bytes is a row of every column that the schema has, and a schema of thirty bytes
+//! can ask for columns of any width. So the width is known, and bounded, before anything is
+//! decoded.
 
 use arrow_schema::DataType;
 use arrowsmith_core::{Error, Limits, Result};
@@ -10,8 +11,8 @@ use arrowsmith_core::{Error, Limits, Result};
 use crate::{FloatWidth, IntWidth, Node, Op, Plan};
 
 impl Plan {
-    /// Bytes that an empty object takes in Arrow, about: the values of fixed size, and the offsets of the
-    /// others. Each value counts as one at least.
+    /// Bytes that an empty object takes in Arrow, about: the values of fixed size, and the offsets
+    /// of the others. Each value counts as one at least.
     pub fn row_bytes(&self) -> usize {
         width(self.root())
     }

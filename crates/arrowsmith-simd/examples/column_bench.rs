@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How fast columns are decoded: each kernel beside plain Rust and `memcpy`, warm and into fresh memory.
+//! How fast columns are decoded: each kernel beside plain Rust and `memcpy`, warm and into fresh
+//! memory.
 //!
-//! `cargo run --release -p arrowsmith-simd --example column_bench [PART OF A NAME]` prints, for each kernel,
-//! GB/s of Arrow output at the best of several alternating rounds. *small*: 64 Ki rows into one recycled
-//! buffer, as a stream of batches has it; *large*: 8 Mi rows, written past the cache; *fresh*: as large,
-//! the pool emptied before, so that the system maps and clears new pages; *cold*: as small, what is read having left
-//! the caches, as a file that is read once.
+//! `cargo run --release -p arrowsmith-simd --example column_bench [PART OF A NAME]` prints, for
+//! each kernel, GB/s of Arrow output at the best of several alternating rounds. *small*: 64 Ki rows
+//! into one recycled buffer, as a stream of batches has it; *large*: 8 Mi rows, written past the
+//! cache; *fresh*: as large, the pool emptied before, so that the system maps and clears new pages;
+//! *cold*: as small, what is read having left the caches, as a file that is read once.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a benchmark")]
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Asking for memory before it is needed. What the CPU fetches ahead by itself ends with each page of memory,
-//! and a column is a walk through many: without this a decoder waits for each of them. It never reads.
+//! Asking for memory before it is needed. What the CPU fetches ahead by itself ends with each page
+//! of memory, and a column is a walk through many: without this a decoder waits for each of them.
+//! It never reads.
 
-/// How far ahead of what it reads a kernel asks, in bytes: what one core decodes while memory answers.
+/// How far ahead of what it reads a kernel asks, in bytes: what one core decodes while memory
+/// answers.
 pub(crate) const AHEAD_BYTES: usize = 2048;
 
-/// Asks for the cache lines of the `len` bytes from byte `at` of `bytes` on, as far as there are any. It has no
-/// effect but on time, and none where the CPU cannot be asked.
+/// Asks for the cache lines of the `len` bytes from byte `at` of `bytes` on, as far as there are
+/// any. It has no effect but on time, and none where the CPU cannot be asked.
 #[inline(always)]
 pub fn ask(bytes: &[u8], at: usize, len: usize) {
     let end = at.saturating_add(len).min(bytes.len());

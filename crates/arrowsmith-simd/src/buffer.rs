@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Growable, aligned, pooled memory that becomes an Arrow buffer without a copy.
 //!
-//! Fresh memory costs more than decoding into it: a 4 KiB page is zeroed by the kernel at a quarter of
-//! the speed at which a warm one is written. So blocks of 2 MiB and more are mapped with huge pages, those
-//! somewhat smaller share one, and a block goes back to a process-wide pool when the last Arrow buffer over it is dropped. The
-//! pool keeps a sixteenth of the machine's memory, [`POOL_BYTES_MAX`] at most, or what
-//! [`set_pool_bytes_max`] says; what is beyond that is given back to the system. So it never holds more
-//! than arrays that lived at one time took up.
+//! Fresh memory costs more than decoding into it: a 4 KiB page is zeroed by the kernel at a quarter
+//! of the speed at which a warm one is written. So blocks of 2 MiB and more are mapped with huge
+//! pages, those somewhat smaller share one, and a block goes back to a process-wide pool when the
+//! last Arrow buffer over it is dropped. The pool keeps a sixteenth of the machine's memory,
+//! [`POOL_BYTES_MAX`] at most, or what [`set_pool_bytes_max`] says; what is beyond that is given
+//! back to the system. So it never holds more than arrays that lived at one time took up.
 //!
-//! Every block passes the gate of [`arrowsmith_core::memory`]: growth that the thread's budget or the
-//! system refuses unwinds with [`Refused`], and [`Buf::try_reserve`] gives it as a result. Nothing here
-//! ends the process.
+//! Every block passes the gate of [`arrowsmith_core::memory`]: growth that the thread's budget or
+//! the system refuses unwinds with [`Refused`], and [`Buf::try_reserve`] gives it as a result.
+//! Nothing here ends the process.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::io;
@@ -42,8 +42,8 @@ const ALIGN_BYTES: usize = 64;
 /// mapped on its own.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Smallest block that shares a huge page with others of its size: at most eight stay mapped while one
-/// lives.
+/// Smallest block that shares a huge page with others of its size: at most eight stay mapped while
+/// one lives.
 const SHARED_BYTES_MIN: usize = 256 << 10;
 
 /// Bytes that are somewhere else, and can be read by their offset: a file.
@@ -141,7 +141,8 @@ fn memory_bytes() -> usize {
     const LENGTH: u32 = 64;
     const { assert!(size_of::<Status>() == LENGTH as usize) };
     let mut status = Status { length: LENGTH, load: 0, memory_bytes: 0, others: [0; 6] };
-    // SAFETY: the call writes what it knows into `status`, which says how long it is, and nothing else.
+    // SAFETY: the call writes what it knows into `status`, which says how long it is, and nothing
+    // else.
     let known = unsafe { GlobalMemoryStatusEx(&mut status) } != 0;
     if known { usize::try_from(status.memory_bytes).unwrap_or(usize::MAX) } else { 0 }
 }
@@ -437,8 +438,8 @@ impl<T: ArrowNativeType> Buf<T> {
         Ok(())
     }
 
-    /// Pointer to the room for `additional` more elements, made if it is not there. Writing there is
-    /// for kernels; the elements count once [`Buf::advance`] says so.
+    /// Pointer to the room for `additional` more elements, made if it is not there. Writing there
+    /// is for kernels; the elements count once [`Buf::advance`] says so.
     #[inline(always)]
     pub(crate) fn spare(&mut self, additional: usize) -> *mut T {
         // Bounded: growth is the gate itself.
@@ -514,8 +515,8 @@ impl<T: ArrowNativeType> Buf<T> {
         Ok(())
     }
 
-    /// Takes the elements out as an Arrow buffer without copying, and remembers their number as a hint
-    /// for the next batch.
+    /// Takes the elements out as an Arrow buffer without copying, and remembers their number as a
+    /// hint for the next batch.
     pub fn take(&mut self) -> ScalarBuffer<T> {
         let len = std::mem::take(&mut self.len);
         self.hint = len + len / 16;

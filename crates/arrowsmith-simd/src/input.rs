@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A text with readable padding, so that a vector load at any position inside it is in bounds.
 //!
-//! What the padding holds does not matter to memory safety; a caller that reads a value up to the end
-//! of the text must not let the padding decide what the value is.
+//! What the padding holds does not matter to memory safety; a caller that reads a value up to the
+//! end of the text must not let the padding decide what the value is.
 
 /// Bytes that must follow the text.
 pub const PADDING_BYTES: usize = 128;

@@ -98,8 +98,8 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         int_list_scalar(input, pos, out, signed)
     }
 
-    /// Takes the literal in those of `lanes` where it stands: these. `all` is a guess whether that is all
-    /// eight.
+    /// Takes the literal in those of `lanes` where it stands: these. `all` is a guess whether that
+    /// is all eight.
     #[inline(always)]
     fn literal_lanes(
         self,
@@ -144,8 +144,8 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         lanes::indices(out, first, lanes);
     }
 
-    /// Reads records that are one array of integers; see [`crate::stream`]. None of them, unless there
-    /// is a kernel.
+    /// Reads records that are one array of integers; see [`crate::stream`]. None of them, unless
+    /// there is a kernel.
     #[inline(always)]
     fn list_stream(
         self,

@@ -2,9 +2,10 @@
 //! The same place of eight records at once.
 //!
 //! Records of one source look alike. Read side by side, what is the same in all of them (which key
-//! comes next, what type its value has, which column it goes to) is found out once for eight values, and
-//! the latency of one record hides behind the others. A *lane* is one of the eight; a set of lanes is a
-//! byte, a bit each. What a record has not got costs a bit that is not set, not a branch.
+//! comes next, what type its value has, which column it goes to) is found out once for eight
+//! values, and the latency of one record hides behind the others. A *lane* is one of the eight; a
+//! set of lanes is a byte, a bit each. What a record has not got costs a bit that is not set, not a
+//! branch.
 //!
 //! The kernels here are the plain ones. They take values in their usual form; if any lane holds
 //! another one (`None`), nothing has happened, and the caller reads lane by lane. That a number is
@@ -234,9 +235,10 @@ pub struct Elements {
 /// How far ahead elements are looked for, in bytes.
 const ELEMENTS_BYTES_MAX: usize = 4096;
 
-/// Guesses where the elements of a list begin that are objects (`{`) or lists (`[`), the first of them at
-/// `pos`: where `},{` or `}, {` stands, up to the first `}]`, and the like for lists. `None` if its end and eight of them are further than 4 KiB away. Texts that
-/// hold such things mislead it; the caller compares where elements really end.
+/// Guesses where the elements of a list begin that are objects (`{`) or lists (`[`), the first of
+/// them at `pos`: where `},{` or `}, {` stands, up to the first `}]`, and the like for lists.
+/// `None` if its end and eight of them are further than 4 KiB away. Texts that hold such things
+/// mislead it; the caller compares where elements really end.
 #[inline(always)]
 pub fn elements<I: Isa>(
     isa: I,

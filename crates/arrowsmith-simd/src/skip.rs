@@ -165,8 +165,8 @@ fn other_scalar(input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fau
     })
 }
 
-/// Where the text, or with `lines` the line, ends inside the number or literal at `pos`, which up to
-/// there could be one.
+/// Where the text, or with `lines` the line, ends inside the number or literal at `pos`, which up
+/// to there could be one.
 pub fn cut_scalar(input: Input<'_>, pos: usize, lines: bool, nan: bool) -> Option<usize> {
     let rest = input.text().get(pos..)?;
     let len = if lines { rest.iter().position(|b| *b == b'\n') } else { None };
@@ -289,14 +289,15 @@ fn key<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usi
     Ok(space(isa, input, pos + 1, rules.lines))
 }
 
-/// The bits that a backslash before them takes the meaning from. `carry` is whether the window begins
-/// with such a byte, and becomes that of the next window.
+/// The bits that a backslash before them takes the meaning from. `carry` is whether the window
+/// begins with such a byte, and becomes that of the next window.
 #[inline(always)]
 fn escaped(backslash: u64, carry: &mut bool) -> u64 {
     if backslash == 0 {
         return u64::from(std::mem::take(carry));
     }
-    // Backslashes that are not escaped themselves start runs; runs of odd length escape what follows.
+    // Backslashes that are not escaped themselves start runs; runs of odd length escape what
+    // follows.
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let backslash = backslash & !u64::from(*carry);
     let follows = backslash << 1 | u64::from(*carry);
@@ -306,8 +307,8 @@ fn escaped(backslash: u64, carry: &mut bool) -> u64 {
     (EVEN ^ (even_series << 1)) & follows
 }
 
-/// Skips the container whose bracket is at `pos` by matching brackets outside strings alone; gives the
-/// position after it. For trusted text, and to find where a broken record ends.
+/// Skips the container whose bracket is at `pos` by matching brackets outside strings alone; gives
+/// the position after it. For trusted text, and to find where a broken record ends.
 ///
 /// # Errors
 /// `truncated`, at the end of the text.

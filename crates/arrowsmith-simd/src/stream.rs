@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records that are nothing but one array of integers, 4 KiB at a time.
 //!
-//! In `{"voltage":[12,7]}\n{"voltage":[3]}\n` everything from one array's `]` to the next one's `[` is
-//! the same text in every record: the *literal*. Given that, a block of text is in order exactly when
+//! In `{"voltage":[12,7]}\n{"voltage":[3]}\n` everything from one array's `]` to the next one's `[`
+//! is the same text in every record: the *literal*. Given that, a block of text is in order exactly
+//! when
 //! 1. every comma, and every `[`, is followed by a digit, and every comma follows a digit,
 //! 2. no number has a leading zero or too many digits,
 //! 3. before every `[` stands the literal, with a digit before its `]`, and
 //! 4. there are no other bytes than digits, commas, and as many as the literals have.
 //!
 //! All four are questions about bit masks of the whole block, so that a validating reader pays
-//! little. The kernel works in three passes over a block: masks; numbers; records. It stops in front of
-//! the first block that is not in order, and the caller goes on record by record.
+//! little. The kernel works in three passes over a block: masks; numbers; records. It stops in
+//! front of the first block that is not in order, and the caller goes on record by record.
 
 /// Bytes in a block.
 pub const BLOCK_BYTES: usize = 4096;
@@ -30,8 +31,9 @@ pub struct ListStream {
 }
 
 impl ListStream {
-    /// A stream with this literal, which runs from a record's `]` to the next one's `[`. `None` when
-    /// the literal is too long, or holds a byte that would be taken for one of a number or an array.
+    /// A stream with this literal, which runs from a record's `]` to the next one's `[`. `None`
+    /// when the literal is too long, or holds a byte that would be taken for one of a number or an
+    /// array.
     pub fn new(literal: &[u8], signed: bool) -> Option<Self> {
         let len = literal.len();
         let (first, last) = (literal.first()?, literal.last()?);

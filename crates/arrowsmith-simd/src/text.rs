@@ -167,9 +167,9 @@ impl TextBuf {
         }
     }
 
-    /// Appends the JSON strings of these lanes, and an empty one for each of the others; each position
-    /// goes from the opening quote to behind the closing one. `false`, with nothing changed, if one of
-    /// them is no string, or not a whole one.
+    /// Appends the JSON strings of these lanes, and an empty one for each of the others; each
+    /// position goes from the opening quote to behind the closing one. `false`, with nothing
+    /// changed, if one of them is no string, or not a whole one.
     #[inline(always)]
     pub fn push_lanes<I: Isa>(
         &mut self,
@@ -205,8 +205,8 @@ impl TextBuf {
             let text = if there { input.window(from + 1) } else { &QUOTES };
             let quote = if there { input.at(from) } else { b'"' };
             let stop = isa.string_stop(text);
-            // SAFETY: there is room for `LANES` windows from `to` on, each of 64 bytes; `room` are left,
-            // at least one for each lane to come.
+            // SAFETY: there is room for `LANES` windows from `to` on, each of 64 bytes; `room` are
+            // left, at least one for each lane to come.
             unsafe { to.copy_from_nonoverlapping(text.as_ptr(), 64) };
             let count = stop.trailing_zeros() as usize;
             if quote != b'"' || stop == 0 || text[count & 63] != b'"' {
@@ -243,8 +243,8 @@ impl TextBuf {
             if simdutf8::basic::from_utf8(bytes).is_err() {
                 return false;
             }
-            // Valid strings in a row are valid as a whole; the whole is cut well if no string begins
-            // with the inside of a character.
+            // Valid strings in a row are valid as a whole; the whole is cut well if no string
+            // begins with the inside of a character.
             let all = self.bytes.as_slice();
             let starts = &self.offsets.as_slice()[self.valid_strings..];
             let inside = |start: &i32| all.get(offset(*start)).is_some_and(|b| b & 0xC0 == 0x80);

@@ -61,7 +61,8 @@ impl Unifier {
     /// The batch with its keys in the numbering of the file; `None` when it has no dictionaries.
     ///
     /// # Errors
-    /// When keys cannot number the values ([`Unifier::is_full`]), and for a batch of another schema.
+    /// When keys cannot number the values ([`Unifier::is_full`]), and for a batch of another
+    /// schema.
     pub fn unify(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
         if !self.has_any() {
             return Ok(None);

@@ -56,7 +56,8 @@ impl IpcSink {
     /// Starts the file: magic number and schema.
     ///
     /// # Errors
-    /// [`Error::Io`] when that cannot be written, [`Error::Arrow`] for a type that IPC does not have.
+    /// [`Error::Io`] when that cannot be written, [`Error::Arrow`] for a type that IPC does not
+    /// have.
     pub fn new(output: Output, schema: &Schema, options: &IpcOptions) -> Result<Self> {
         let compression = match options.compression {
             BufferCompression::None => None,

@@ -4,8 +4,8 @@
 //! One object a line, in arrow-json's spelling: timestamps and dates are ISO 8601 (in UTC, if they
 //! have a time zone), binary is hexadecimal, decimals are numbers with all their digits, nulls are
 //! written as `null`. What JSON does not have (NaN, infinities) is null. A column of JSON text
-//! (`json` in the schema, Arrow's `arrow.json`) is written as the values that the text spells, at any
-//! depth; a text in it that is no JSON becomes a string. It never reorders rows, and the file
+//! (`json` in the schema, Arrow's `arrow.json`) is written as the values that the text spells, at
+//! any depth; a text in it that is no JSON becomes a string. It never reorders rows, and the file
 //! appears only when it is whole.
 //!
 //! ```

@@ -8,8 +8,8 @@ use arrowsmith_core::Error;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 
-/// How pages are compressed: `none`, `snappy`, `lz4`, or `zstd`, `gzip`, `brotli`, each with a level
-/// after a colon where wanted (`zstd:9`). The default is `zstd` at level 1.
+/// How pages are compressed: `none`, `snappy`, `lz4`, or `zstd`, `gzip`, `brotli`, each with a
+/// level after a colon where wanted (`zstd:9`). The default is `zstd` at level 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Codec(Compression);
 

@@ -23,8 +23,8 @@ pub struct ParquetOptions {
     pub codec: Codec,
     /// Most rows of a row group. Default 1 Mi.
     pub row_group_rows: usize,
-    /// Size at which a row group ends whatever its rows, in bytes: a group is kept in memory, encoded,
-    /// until it is full. Default 128 MiB.
+    /// Size at which a row group ends whatever its rows, in bytes: a group is kept in memory,
+    /// encoded, until it is full. Default 128 MiB.
     pub row_group_bytes_max: usize,
     /// Whether columns are dictionary-encoded where that is smaller. Default yes.
     pub dictionary: bool,
@@ -41,7 +41,8 @@ impl Default for ParquetOptions {
     }
 }
 
-/// Writes record batches as Parquet to anything. The Arrow schema and its metadata are kept in the footer.
+/// Writes record batches as Parquet to anything. The Arrow schema and its metadata are kept in the
+/// footer.
 pub struct ParquetStream<W: Write + Send> {
     writer: ArrowWriter<W>,
     /// As it is written, if that is not as it comes.
@@ -53,8 +54,8 @@ impl<W: Write + Send> ParquetStream<W> {
     /// Starts the file.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be written, [`Error::Arrow`] for a type that Parquet does not have,
-    /// [`Error::Config`] for row groups of no rows.
+    /// [`Error::Io`] when it cannot be written, [`Error::Arrow`] for a type that Parquet does not
+    /// have, [`Error::Config`] for row groups of no rows.
     pub fn new(output: W, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
         if options.row_group_rows == 0 || options.row_group_bytes_max == 0 {
             return Err(Error::Config("a row group needs room for a row".to_owned()));
@@ -81,8 +82,8 @@ impl<W: Write + Send> ParquetStream<W> {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let cast = self.cast_to.as_ref().map(|schema| cast_to(batch, schema)).transpose()?;
         let batch = cast.as_ref().unwrap_or(batch);
-        // The writer cuts a batch at the end of a row group by calling itself once a group: groups of
-        // few rows would need a deep stack. Pieces that fit the group never get there.
+        // The writer cuts a batch at the end of a row group by calling itself once a group: groups
+        // of few rows would need a deep stack. Pieces that fit the group never get there.
         let mut start = 0;
         while start < batch.num_rows() {
             let room = self.row_group_rows - self.writer.in_progress_rows();

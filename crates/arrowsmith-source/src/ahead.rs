@@ -38,8 +38,8 @@ impl ReadAhead {
     }
 }
 
-/// Reads until the end, an error, or until nobody listens. The end is an empty block, so that a thread
-/// that dies without one is noticed.
+/// Reads until the end, an error, or until nobody listens. The end is an empty block, so that a
+/// thread that dies without one is noticed.
 fn pump(
     mut reader: Box<dyn Read + Send>,
     full: &SyncSender<io::Result<Vec<u8>>>,

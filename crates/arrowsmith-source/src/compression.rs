@@ -26,7 +26,8 @@ pub enum Compression {
 pub(crate) const MAGIC_BYTES: usize = 4;
 
 impl Compression {
-    /// The compression with this name, as the command line takes it: `auto`, `none`, `gzip`, `zstd`, `lz4`.
+    /// The compression with this name, as the command line takes it: `auto`, `none`, `gzip`,
+    /// `zstd`, `lz4`.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "auto" => Self::Auto,
@@ -38,7 +39,8 @@ impl Compression {
         })
     }
 
-    /// The compression that data beginning like this has; [`Compression::None`] when no magic is there.
+    /// The compression that data beginning like this has; [`Compression::None`] when no magic is
+    /// there.
     pub fn of_magic(head: &[u8]) -> Self {
         match head {
             [0x1F, 0x8B, ..] => Self::Gzip,
@@ -50,7 +52,8 @@ impl Compression {
         }
     }
 
-    /// Wraps `reader` so that it gives the text. `Auto` counts as `None` here: the caller has looked.
+    /// Wraps `reader` so that it gives the text. `Auto` counts as `None` here: the caller has
+    /// looked.
     pub(crate) fn decoder<R>(self, reader: R) -> io::Result<Box<dyn Read + Send>>
     where
         R: BufRead + Send + 'static,
@@ -64,8 +67,9 @@ impl Compression {
     }
 }
 
-/// LZ4 frames one after another. `lz4_flex` ends at the end of each frame, and takes a file that was
-/// cut between two blocks for a complete one: here that is an error, since rows would be lost silently.
+/// LZ4 frames one after another. `lz4_flex` ends at the end of each frame, and takes a file that
+/// was cut between two blocks for a complete one: here that is an error, since rows would be lost
+/// silently.
 struct Lz4Frames<R: BufRead> {
     decoder: lz4_flex::frame::FrameDecoder<Tracked<R>>,
     done: bool,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Folders and patterns of files that together are one table, with the values that their folders' names
-//! give: `sales/year=2024/zone=A/part-0.parquet`.
+//! Folders and patterns of files that together are one table, with the values that their folders'
+//! names give: `sales/year=2024/zone=A/part-0.parquet`.
 //!
 //! Only names are looked at here; no file is opened, and values stay text.
 
@@ -33,9 +33,9 @@ impl From<Input> for DataFile {
     }
 }
 
-/// The files that `argument` names: those of [`expand`], and for a folder all that are in it, at any depth,
-/// whose names end in one of `extensions`. Files and folders that start with `.` or `_` are left out.
-/// Files come in the order of their names.
+/// The files that `argument` names: those of [`expand`], and for a folder all that are in it, at
+/// any depth, whose names end in one of `extensions`. Files and folders that start with `.` or `_`
+/// are left out. Files come in the order of their names.
 ///
 /// Folders `name=value` below the folder that was named, or from the first wildcard of a
 /// pattern on, give partition values; percent escapes are taken off.
@@ -133,7 +133,8 @@ fn data_file(path: PathBuf, root: &Path) -> DataFile {
     DataFile { partitions, input: Input::Path(path) }
 }
 
-/// The partition values that folders give, from the outermost in; folders with other names give none.
+/// The partition values that folders give, from the outermost in; folders with other names give
+/// none.
 pub fn partitions_of<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<(String, Option<String>)> {
     folders.filter_map(partition).collect()
 }

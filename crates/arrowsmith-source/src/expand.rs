@@ -16,8 +16,8 @@ const MATCHING: glob::MatchOptions = glob::MatchOptions {
 };
 
 /// The inputs that `argument` names: `-` is standard input; a path that exists is itself, whatever
-/// characters it has; anything else with `*`, `?` or `[` is a pattern, whose files come in the order of
-/// their names. `**` stands for any number of folders.
+/// characters it has; anything else with `*`, `?` or `[` is a pattern, whose files come in the
+/// order of their names. `**` stands for any number of folders.
 ///
 /// # Errors
 /// [`Error::Io`] names the pattern when it matches no file, or cannot be understood. A path

@@ -151,8 +151,8 @@ pub struct OpenOptions {
     /// Whether plain files are mapped into memory (the default) or read as streams, for files
     /// that others truncate meanwhile.
     pub map_files: bool,
-    /// Counts the stored bytes of streams as they are read. Content that is whole is not counted: only
-    /// its user knows how far it is.
+    /// Counts the stored bytes of streams as they are read. Content that is whole is not counted:
+    /// only its user knows how far it is.
     pub bytes_read: Arc<AtomicU64>,
 }
 

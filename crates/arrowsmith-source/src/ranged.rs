@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes that are elsewhere, of which parts can be read: an object in a store, a file behind a server.
+//! Bytes that are elsewhere, of which parts can be read: an object in a store, a file behind a
+//! server.
 //!
 //! A columnar format asks for the parts that it needs; what reads text reads all, in order.
 
@@ -12,7 +13,8 @@ use bytes::Bytes;
 /// Bytes that are read in one request when all are read in order.
 const PIECE_BYTES: u64 = 8 << 20;
 
-/// Something of which parts can be read, from several threads at once. It must not change meanwhile.
+/// Something of which parts can be read, from several threads at once. It must not change
+/// meanwhile.
 pub trait Ranged: Send + Sync {
     /// Its length, in bytes.
     fn bytes(&self) -> u64;

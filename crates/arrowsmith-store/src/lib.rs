@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects in stores as inputs: `s3://`, `gs://`, `az://`, `http://` and whatever else the `object_store` crate knows.
+//! Objects in stores as inputs: `s3://`, `gs://`, `az://`, `http://` and whatever else the
+//! `object_store` crate knows.
 //!
-//! An object becomes an [`Input`](arrowsmith_source::Input) of which only those parts are fetched that are read. Credentials and endpoints
-//! come from the environment, under the names that the stores' own tools use (`AWS_ACCESS_KEY_ID`,
-//! `AWS_ENDPOINT`, …). It knows no format, and keeps nothing.
+//! An object becomes an [`Input`](arrowsmith_source::Input) of which only those parts are fetched
+//! that are read. Credentials and endpoints come from the environment, under the names that the
+//! stores' own tools use (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, …). It knows no format, and keeps
+//! nothing.
 //!
 //! ```no_run
 //! let files = arrowsmith_store::expand_url("s3://rides/year=2024/", &["parquet"])?;

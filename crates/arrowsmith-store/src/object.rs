@@ -48,8 +48,8 @@ impl Ranged for Object {
     }
 }
 
-/// An object as an input; `name` is what errors call it. Its length is asked for here. Not for use inside of an
-/// async runtime, whose thread it would block.
+/// An object as an input; `name` is what errors call it. Its length is asked for here. Not for use
+/// inside of an async runtime, whose thread it would block.
 ///
 /// # Errors
 /// [`Error::Io`] when the store does not have it or cannot be asked.
@@ -59,9 +59,10 @@ pub fn object(store: Arc<dyn ObjectStore>, path: &Path, name: &str) -> Result<In
     Ok(input(&store, meta, name))
 }
 
-/// All objects below a prefix, at any depth, whose names end in one of `extensions`, in the order of their names. What
-/// starts with `.` or `_` is left out; folders `name=value` below the prefix give partition values, as
-/// in [`arrowsmith_source::expand_dataset`]. `name` is what errors call the prefix.
+/// All objects below a prefix, at any depth, whose names end in one of `extensions`, in the order
+/// of their names. What starts with `.` or `_` is left out; folders `name=value` below the prefix
+/// give partition values, as in [`arrowsmith_source::expand_dataset`]. `name` is what errors call
+/// the prefix.
 ///
 /// # Errors
 /// [`Error::Io`] when the store cannot be asked, or has no such object.

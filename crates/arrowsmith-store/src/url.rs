@@ -24,7 +24,8 @@ pub fn is_url(text: &str) -> bool {
 /// The objects that a URL names: one, or where it ends in `/` all below it, as [`objects`] says.
 ///
 /// # Errors
-/// [`Error::Io`] for a URL that no store takes, and when the store cannot be asked or does not have it.
+/// [`Error::Io`] for a URL that no store takes, and when the store cannot be asked or does not have
+/// it.
 pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
     let refused = |error: object_store::Error| Error::io(url, io::Error::from(error));
     let parsed = Url::parse(url).map_err(|error| Error::io(url, io::Error::other(error)))?;

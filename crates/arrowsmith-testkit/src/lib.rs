@@ -2,7 +2,8 @@
 //! What the tests of every engine share, and the product never links.
 //!
 //! - [`oracle`]: an engine that is simple, slow and right; the contract in code.
-//! - [`parquet`]: files as cases, random, of the corpora, or broken, and what must hold for readers.
+//! - [`parquet`]: files as cases, random, of the corpora, or broken, and what must hold for
+//!   readers.
 //! - [`pulsar`]: a real broker, and a consumer that is not ours.
 //! - [`tools`]: what becomes of a test whose tool is absent; [`scale`]: how much a test tries.
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of a batch as canonical text: equal rows give equal text, and different ones different text.
+//! Rows of a batch as canonical text: equal rows give equal text, and different ones different
+//! text.
 //!
 //! A row is a JSON object of its columns in the order of the schema, without white space:
 //! - integers, dates, times, timestamps and durations are integers of the column's unit;
-//! - floating-point numbers are the shortest text that reads back to the same bits, with `.0` where it
-//!   would look like an integer; `"NaN"`, `"Infinity"`, `"-Infinity"` are strings;
+//! - floating-point numbers are the shortest text that reads back to the same bits, with `.0` where
+//!   it would look like an integer; `"NaN"`, `"Infinity"`, `"-Infinity"` are strings;
 //! - decimals are strings with as many decimals as the scale; binary is a string of lower-case hex;
-//! - strings, and the text of `arrow.json` columns, are JSON strings in which only `"`, `\` and control
-//!   characters are escaped;
+//! - strings, and the text of `arrow.json` columns, are JSON strings in which only `"`, `\` and
+//!   control characters are escaped;
 //! - a map is a list of `[key,value]` pairs, in order; a dictionary its value.
 
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Feeds an engine, and notes all that it says about the input, so that two engines, or an engine and
-//! an expectation, can be compared with `==`.
+//! Feeds an engine, and notes all that it says about the input, so that two engines, or an engine
+//! and an expectation, can be compared with `==`.
 
 use std::sync::Arc;
 
@@ -58,7 +58,8 @@ pub struct Outcome {
     pub rows: Vec<String>,
     /// The error that ended it.
     pub error: Option<Mark>,
-    /// Any other error, and whatever is wrong with the engine itself: no two engines agree on these.
+    /// Any other error, and whatever is wrong with the engine itself: no two engines agree on
+    /// these.
     pub broken: Option<String>,
     /// Rejected records.
     pub rejects: Vec<Rejected>,
@@ -221,7 +222,8 @@ fn check_batch(batch: &RecordBatch, plan: &Plan, rows: usize) -> Result<(), Stri
 /// Compares two engines on one input.
 ///
 /// # Errors
-/// What the two said, where it differs. An input that one of them does not support is no difference.
+/// What the two said, where it differs. An input that one of them does not support is no
+/// difference.
 pub fn compare(
     left: &dyn Engine,
     right: &dyn Engine,

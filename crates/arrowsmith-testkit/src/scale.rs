@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much a test tries: a sample that is the same in every run, or, with `ARROWSMITH_FULL=1` as `./test full` has it,
-//! everything.
+//! How much a test tries: a sample that is the same in every run, or, with `ARROWSMITH_FULL=1` as
+//! `./test full` has it, everything.
 
 use std::collections::BTreeSet;
 
@@ -17,15 +17,16 @@ pub(crate) fn is_set(variable: &str) -> bool {
     std::env::var(variable).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }
 
-/// The number that a variable of the environment has (`ARROWSMITH_SEEDS`), or else `usual`, or `whole` at full scale.
+/// The number that a variable of the environment has (`ARROWSMITH_SEEDS`), or else `usual`, or
+/// `whole` at full scale.
 #[must_use]
 pub fn number(variable: &str, usual: u64, whole: u64) -> u64 {
     let asked = std::env::var(variable).ok().and_then(|text| text.parse().ok());
     asked.unwrap_or(if full() { whole } else { usual })
 }
 
-/// Which of many cases a test runs: the first of each kind, one of so many of the others, by a hash of their names; all at
-/// full scale. Says at its end how many it took.
+/// Which of many cases a test runs: the first of each kind, one of so many of the others, by a hash
+/// of their names; all at full scale. Says at its end how many it took.
 #[derive(Debug)]
 pub struct Sample {
     what: &'static str,

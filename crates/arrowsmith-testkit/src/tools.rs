@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What tests need besides Rust, and what becomes of a test where that is absent: it says that it was not run, and with
-//! `ARROWSMITH_STRICT=1`, as `./test` and CI have it, it fails.
+//! What tests need besides Rust, and what becomes of a test where that is absent: it says that it
+//! was not run, and with `ARROWSMITH_STRICT=1`, as `./test` and CI have it, it fails.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use crate::{corpus, scale};
 /// The command that brings most tools.
 pub const SETUP: &str = "cargo xtask setup";
 
-/// Says that the rest of a test is not run, because something that can be had is not on this machine, and what brings it.
+/// Says that the rest of a test is not run, because something that can be had is not on this
+/// machine, and what brings it.
 ///
 /// # Panics
 /// With `ARROWSMITH_STRICT=1`.
@@ -26,13 +27,15 @@ pub fn absent(what: &str, remedy: &str) {
     say(&format!("not run: {what} is not here; {remedy} brings it"));
 }
 
-/// Says that the rest of a test is not run, because this machine cannot: its processor lacks an instruction set, it has
-/// no GPU. No command brings that, so that the test passes however strict it is to be.
+/// Says that the rest of a test is not run, because this machine cannot: its processor lacks an
+/// instruction set, it has no GPU. No command brings that, so that the test passes however strict
+/// it is to be.
 pub fn unsupported(what: &str) {
     say(&format!("not run: {what}"));
 }
 
-/// A line on standard error, which the test harness does not keep to itself as it does what is printed.
+/// A line on standard error, which the test harness does not keep to itself as it does what is
+/// printed.
 pub(crate) fn say(line: &str) {
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     let _ = writeln!(std::io::stderr(), "{test}: {line}");

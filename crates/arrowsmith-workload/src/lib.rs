@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deterministic, seeded test data: the workloads that the benchmarks and `arrowsmith generate` name.
+//! Deterministic, seeded test data: the workloads that the benchmarks and `arrowsmith generate`
+//! name.
 //!
 //! Stands before a source: it makes the bytes that a source would deliver, together with the schema
 //! that a plan is compiled from. The same workload, seed and options give the same bytes on every

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TPC-H `lineitem` as JSON: the columns, ranges and formulas of the specification, scale factor 10.
+//! TPC-H `lineitem` as JSON: the columns, ranges and formulas of the specification, scale factor
+//! 10.
 //!
 //! The text column draws from a short list of words instead of the specification's grammar; its
 //! lengths are the specification's. See `arrowsmith_workload` for where this stands.

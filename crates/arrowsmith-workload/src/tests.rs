@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What keeps the generators as they are: first records and checksums, word for word, and a check of
-//! every record against its schema with a parser of somebody else.
+//! What keeps the generators as they are: first records and checksums, word for word, and a check
+//! of every record against its schema with a parser of somebody else.
 
 use std::collections::BTreeSet;
 

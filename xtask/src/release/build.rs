@@ -12,8 +12,8 @@ use super::{Arch, Release, X86_64};
 pub const GLIBC: &str = "2.28";
 /// What the command can do; by default what it can do by default.
 const FEATURES: &str = "ARROWSMITH_RELEASE_FEATURES";
-/// Processors for which there is a wheel for musl. Command and module are then built in one call, so
-/// that what both need is compiled once; apart, cargo would choose other features for each.
+/// Processors for which there is a wheel for musl. Command and module are then built in one call,
+/// so that what both need is compiled once; apart, cargo would choose other features for each.
 pub const MUSL_MODULES: &[Arch] = &[X86_64];
 
 impl Release {
@@ -84,8 +84,8 @@ impl Release {
         self.built(&triple, "arrowsmith")
     }
 
-    /// The Python module for musl. Rust links to musl statically, which a module of Python must not:
-    /// so cargo makes an archive, and zig links it to the musl that is there.
+    /// The Python module for musl. Rust links to musl statically, which a module of Python must
+    /// not: so cargo makes an archive, and zig links it to the musl that is there.
     pub fn musl_module(&self, arch: Arch) -> Outcome<PathBuf> {
         self.command(arch)?;
         let archive = self.built(&format!("{}-unknown-linux-musl", arch.name), "lib_lib.a")?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is asked of what was made: that it is small, static, runs where nothing else is, on the other
-//! processor too; and the list of it, with checksums.
+//! What is asked of what was made: that it is small, static, runs where nothing else is, on the
+//! other processor too; and the list of it, with checksums.
 
 use std::fs;
 use std::path::{Path, PathBuf};

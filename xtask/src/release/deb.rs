@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Debian packages around the static command: they depend on nothing, so that one package serves every
-//! release of Debian and what comes from it. With services, which are installed and not started.
+//! Debian packages around the static command: they depend on nothing, so that one package serves
+//! every release of Debian and what comes from it. With services, which are installed and not
+//! started.
 
 use std::fs;
 use std::path::{Path, PathBuf};

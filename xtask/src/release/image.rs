@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The container image: its context, as an archive that `docker build` takes, and a trial without a
-//! container engine: the steps of the Dockerfile are done by hand in a folder, which becomes the root.
+//! container engine: the steps of the Dockerfile are done by hand in a folder, which becomes the
+//! root.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Java library: one jar with the native libraries of all processors, its sources and its
-//! documentation, deployed to a folder that is laid out as Maven Central is; and the example project,
-//! which takes it from there.
+//! documentation, deployed to a folder that is laid out as Maven Central is; and the example
+//! project, which takes it from there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

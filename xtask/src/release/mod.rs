@@ -3,8 +3,8 @@
 //! `target/release-artifacts`.
 //!
 //! It builds by cargo and zig and packs by the tools of each format; it uploads nothing. What is
-//! compiled is compiled once for each triple: the command of the wheels, the packages and the image is
-//! the same static file. docs/releasing.md says what each check is for.
+//! compiled is compiled once for each triple: the command of the wheels, the packages and the image
+//! is the same static file. docs/releasing.md says what each check is for.
 
 mod build;
 mod checks;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Starts a packaged service in a root folder that has nothing but the package, as another user, the
-//! way systemd or a container engine would: sends it a record, stops it, and looks at what it left.
+//! Starts a packaged service in a root folder that has nothing but the package, as another user,
+//! the way systemd or a container engine would: sends it a record, stops it, and looks at what it
+//! left.
 
 use std::fs;
 use std::io::{Read, Write};

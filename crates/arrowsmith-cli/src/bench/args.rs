@@ -31,9 +31,10 @@ pub enum BenchSuite {
 
 /// JSON over TCP to Arrow files: the ingest service as a process, on this machine
 ///
-/// Throughput by size and threads, time of the stages, latency at fixed rates, loss, and what it costs,
-/// with both engines and Redpanda Connect (HTTP to Parquet) in turns. The peer is built by Go, where there is Go,
-/// into a folder of its own. Without --json and --report the JSON result goes to standard output.
+/// Throughput by size and threads, time of the stages, latency at fixed rates, loss, and what it
+/// costs, with both engines and Redpanda Connect (HTTP to Parquet) in turns. The peer is built by
+/// Go, where there is Go, into a folder of its own. Without --json and --report the JSON result
+/// goes to standard output.
 #[derive(Debug, Args)]
 pub struct IngestBenchArgs {
     /// Write an HTML page with plots
@@ -73,16 +74,17 @@ pub struct IngestBenchArgs {
     #[arg(long, value_name = "DIR")]
     pub peers_dir: Option<PathBuf>,
 
-    /// A look in seconds at whether all of it works: --sizes 1MiB,4MiB --rounds 1 --seconds 1 --engines cpu,reference
+    /// A look in seconds at whether all of it works: --sizes 1MiB,4MiB --rounds 1 --seconds 1
+    /// --engines cpu,reference
     #[arg(long, conflicts_with_all = ["sizes", "rounds", "seconds", "engines"])]
     pub quick: bool,
 }
 
 /// JSON to Arrow, beside pyarrow, polars, DuckDB, arrow-json, simdjson and others
 ///
-/// All convert the same bytes from memory to memory, taking turns. Peers are installed into a folder of
-/// their own; one that cannot be is reported as not measured. Without --json and --report the JSON
-/// result goes to standard output.
+/// All convert the same bytes from memory to memory, taking turns. Peers are installed into a
+/// folder of their own; one that cannot be is reported as not measured. Without --json and --report
+/// the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct JsonBenchArgs {
     /// Write an HTML page with plots
@@ -125,8 +127,8 @@ pub struct JsonBenchArgs {
 /// Parquet to Arrow, beside pyarrow, polars, DuckDB and the parquet crate
 ///
 /// All read the same files from the page cache, taking turns; files are made from a seed. Peers are
-/// installed into a folder of their own; one that cannot be is reported as not measured. Without --json
-/// and --report the JSON result goes to standard output.
+/// installed into a folder of their own; one that cannot be is reported as not measured. Without
+/// --json and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct ParquetBenchArgs {
     /// Write an HTML page with plots

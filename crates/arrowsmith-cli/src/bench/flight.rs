@@ -17,10 +17,12 @@ use crate::size;
 
 /// Arrow Flight: servers and clients in five languages, each with each
 ///
-/// C++, Java, Python and Rust with their official libraries, and arrowsmith's own. All servers read the same taxi trips, from Parquet files and from memory; beside them Arrow streams without Flight, mapped files
-/// and PostgreSQL. Needs compilers of C++, Java (with Maven) and Rust and Python 3; libraries are put into a folder of their own, and
-/// what cannot be had is listed as not measured. As root the processes get a network namespace that counts their bytes. Without
-/// --json and --report the JSON result goes to standard output.
+/// C++, Java, Python and Rust with their official libraries, and arrowsmith's own. All servers read
+/// the same taxi trips, from Parquet files and from memory; beside them Arrow streams without
+/// Flight, mapped files and PostgreSQL. Needs compilers of C++, Java (with Maven) and Rust and
+/// Python 3; libraries are put into a folder of their own, and what cannot be had is listed as not
+/// measured. As root the processes get a network namespace that counts their bytes. Without --json
+/// and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct FlightBenchArgs {
     /// Write an HTML page with plots
@@ -63,7 +65,8 @@ pub struct FlightBenchArgs {
     #[arg(long)]
     no_flames: bool,
 
-    /// A look in seconds at whether all of it works: 4 MB, two rounds, only arrowsmith's server and client
+    /// A look in seconds at whether all of it works: 4 MB, two rounds, only arrowsmith's server and
+    /// client
     #[arg(long, conflicts_with_all = ["rounds", "size"])]
     quick: bool,
 

@@ -17,9 +17,9 @@ use crate::size;
 
 /// JSON and Parquet to Arrow on this machine's GPU, beside its copies, engine cpu and cuDF
 ///
-/// Batteries of 1 to 512 values, trips, logs, and Parquet files of deltas, strings and taxi trips: with input and output on
-/// the device, on the host, and from a file. Without a GPU everything is listed as not measured. Without --json and
-/// --report the JSON result goes to standard output.
+/// Batteries of 1 to 512 values, trips, logs, and Parquet files of deltas, strings and taxi trips:
+/// with input and output on the device, on the host, and from a file. Without a GPU everything is
+/// listed as not measured. Without --json and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct GpuBenchArgs {
     /// Write an HTML page with plots
@@ -100,7 +100,8 @@ fn read(
 }
 
 impl Device {
-    /// Times some work, which says how many records it has read; once more before, for the buffers to be there.
+    /// Times some work, which says how many records it has read; once more before, for the buffers
+    /// to be there.
     fn time(
         &self,
         sample: Sample<'_>,

@@ -12,9 +12,10 @@ use crate::size;
 
 /// JVM objects to native memory: every approach of the paper and of today, on every JDK
 ///
-/// The paper's Fig. 3, Fig. 4 and Table 2 beside the machine's own copy and read bandwidth, and JSON into the JVM beside Jackson and
-/// Spark. Needs a JDK (17 or newer; all that are found take part), a C compiler and Maven; libraries are put into a folder of
-/// their own. Without --json and --report the JSON result goes to standard output.
+/// The paper's Fig. 3, Fig. 4 and Table 2 beside the machine's own copy and read bandwidth, and
+/// JSON into the JVM beside Jackson and Spark. Needs a JDK (17 or newer; all that are found take
+/// part), a C compiler and Maven; libraries are put into a folder of their own. Without --json and
+/// --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct JvmBenchArgs {
     /// Write an HTML page with plots

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench objects`: C++ object graphs, as arrowsmith-bench measures them; nothing is decoded here.
+//! `arrowsmith bench objects`: C++ object graphs, as arrowsmith-bench measures them; nothing is
+//! decoded here.
 
 use std::path::PathBuf;
 
@@ -10,12 +11,14 @@ use clap::Args;
 use super::{failure, write_report};
 use crate::failure::{Failure, Outcome};
 
-/// C++ object graphs: the generated reader, the paper's software, today's libraries, and the circuit
+/// C++ object graphs: the generated reader, the paper's software, today's libraries, and the
+/// circuit
 ///
-/// The expression tree of MSR-TR-2009-126 out of bytes, over a network of its own (two namespaces, which takes root), and
-/// through the generated circuit in simulation and synthesis (with the tools that `tools/hdl` installs in the path:
-/// `tools/hdl run arrowsmith bench objects`). Libraries come from Debian's packages; what is not there is listed as not measured.
-/// Without --json and --report the JSON result goes to standard output.
+/// The expression tree of MSR-TR-2009-126 out of bytes, over a network of its own (two namespaces,
+/// which takes root), and through the generated circuit in simulation and synthesis (with the tools
+/// that `tools/hdl` installs in the path: `tools/hdl run arrowsmith bench objects`). Libraries come
+/// from Debian's packages; what is not there is listed as not measured. Without --json and --report
+/// the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct ObjectsBenchArgs {
     /// Write an HTML page with plots

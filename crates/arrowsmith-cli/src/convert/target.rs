@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `convert` writes, and where: the name or `--to` says which sink, and options have to go with it.
+//! What `convert` writes, and where: the name or `--to` says which sink, and options have to go
+//! with it.
 
 use std::io::IsTerminal as _;
 use std::path::Path;

@@ -140,7 +140,8 @@ fn read_word(reader: &mut impl Read) -> io::Result<Option<u32>> {
     Ok(Some(u32::from_le_bytes(word)))
 }
 
-/// `length` bytes, or `None` if there are fewer. Memory grows with what is there, not with what is claimed.
+/// `length` bytes, or `None` if there are fewer. Memory grows with what is there, not with what is
+/// claimed.
 fn read_exactly(reader: &mut impl Read, length: u64) -> io::Result<Option<Vec<u8>>> {
     if length > HEADER_BYTES_MAX {
         let limit = display(HEADER_BYTES_MAX);

@@ -21,7 +21,8 @@ pub fn file(path: &Path, pages: bool) -> Outcome<FileReport> {
     describe(&file, pages).map_err(Failure::Work)
 }
 
-/// The object that a URL names. Pages are not fetched: nothing but their headers would be looked at.
+/// The object that a URL names. Pages are not fetched: nothing but their headers would be looked
+/// at.
 pub fn object(url: &str, pages: bool) -> Outcome<FileReport> {
     if pages {
         return Err(Failure::Usage("--pages is for local files only".to_owned()));

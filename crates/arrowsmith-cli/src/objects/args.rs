@@ -32,7 +32,8 @@ pub struct LayoutArgs {
 
 /// Generate a reader and a writer in C++
 ///
-/// NAME.hpp, NAME.cpp and NAME.layout.json; they include the headers of this project's folder cpp/include.
+/// NAME.hpp, NAME.cpp and NAME.layout.json; they include the headers of this project's folder
+/// cpp/include.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     #[command(flatten)]
@@ -46,15 +47,16 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
-    /// A header that declares the classes, as the generated code is to include it; may be given again
+    /// A header that declares the classes, as the generated code is to include it; may be given
+    /// again
     #[arg(long, value_name = "HEADER")]
     pub include: Vec<String>,
 }
 
 /// Check messages, or convert them to Arrow and back
 ///
-/// Messages become an Arrow file per class in the folder OUT; Arrow files become messages there. Without OUT messages are
-/// only checked.
+/// Messages become an Arrow file per class in the folder OUT; Arrow files become messages there.
+/// Without OUT messages are only checked.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     #[command(flatten)]

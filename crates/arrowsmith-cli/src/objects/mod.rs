@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith objects`: class layouts of a program, the C++ that reads and writes its objects, and messages to Arrow and back.
+//! `arrowsmith objects`: class layouts of a program, the C++ that reads and writes its objects, and
+//! messages to Arrow and back.
 //!
 //! Files and names only; what a layout or a message is, `arrowsmith-graph` knows.
 

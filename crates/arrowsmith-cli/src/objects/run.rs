@@ -58,8 +58,8 @@ fn to_arrow(args: &RunArgs, layout: Layout) -> Outcome {
     Ok(())
 }
 
-/// Where a message with a header ends: what the header says, if the file has that; else the file's end, and the
-/// reader says what is wrong.
+/// Where a message with a header ends: what the header says, if the file has that; else the file's
+/// end, and the reader says what is wrong.
 fn message_end(bytes: &[u8], begin: usize) -> usize {
     let length = bytes[begin..].get(16..HEADER_BYTES).and_then(|field| field.first_chunk());
     let length = length.and_then(|field| usize::try_from(u32::from_le_bytes(*field)).ok());

@@ -82,8 +82,8 @@ impl RtlInterface {
 pub struct CircuitArgs {
     /// The schema: a file (text, Arrow or Parquet), text as `infer` prints it, or a workload's name
     ///
-    /// For a circuit of Parquet a Parquet file also says which encodings and codec its columns have. `simulate` of Parquet takes all
-    /// of that from its input.
+    /// For a circuit of Parquet a Parquet file also says which encodings and codec its columns
+    /// have. `simulate` of Parquet takes all of that from its input.
     #[arg(short, long, value_name = "SCHEMA")]
     pub schema: Option<String>,
 
@@ -101,7 +101,8 @@ pub struct CircuitArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub ports: usize,
 
-    /// Cycles of a read from memory that parsers read ahead for: the latency of the interface, in cycles
+    /// Cycles of a read from memory that parsers read ahead for: the latency of the interface, in
+    /// cycles
     #[arg(long, value_name = "CYCLES", default_value_t = 64)]
     pub read_ahead: usize,
 
@@ -114,7 +115,8 @@ pub struct CircuitArgs {
     pub width: Option<usize>,
 }
 
-/// Write the circuit for a schema: sources, the library that they use, drivers, project files, a README
+/// Write the circuit for a schema: sources, the library that they use, drivers, project files, a
+/// README
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     #[command(flatten)]
@@ -164,13 +166,16 @@ pub struct SimulateArgs {
 
 /// Say what circuits take of an FPGA and how fast they are, beside the papers' tables
 ///
-/// Simulates, synthesizes (Yosys, for UltraScale+ and 7-series), places and routes (nextpnr, for ECP5), and derives the rest. Takes hours for all widths;
-/// what tools found is kept, so that only changed circuits are done again. Needs what `tools/hdl` installs in the path: `tools/hdl run arrowsmith rtl report`.
-/// What cannot be had is listed as not measured. Without --json and --html the figures go to standard output as JSON.
+/// Simulates, synthesizes (Yosys, for UltraScale+ and 7-series), places and routes (nextpnr, for
+/// ECP5), and derives the rest. Takes hours for all widths; what tools found is kept, so that only
+/// changed circuits are done again. Needs what `tools/hdl` installs in the path: `tools/hdl run
+/// arrowsmith rtl report`. What cannot be had is listed as not measured. Without --json and --html
+/// the figures go to standard output as JSON.
 #[cfg(feature = "bench")]
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A schema of JSON, as --schema of the others; may be repeated [default: battery, battery-u64, trip]
+    /// A schema of JSON, as --schema of the others; may be repeated [default: battery, battery-u64,
+    /// trip]
     #[arg(short, long, value_name = "SCHEMA")]
     pub schema: Vec<String>,
 
@@ -186,7 +191,8 @@ pub struct ReportArgs {
     #[arg(long)]
     pub no_end_to_end: bool,
 
-    /// Also place and route each circuit that fits an ECP5-85F, for the clock that its wires allow; minutes for each
+    /// Also place and route each circuit that fits an ECP5-85F, for the clock that its wires allow;
+    /// minutes for each
     #[arg(long)]
     pub place: bool,
 

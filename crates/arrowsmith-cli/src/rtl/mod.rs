@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith rtl`: writes the circuit for a schema, runs it, and reports on it.
 //!
-//! Files and names only: what a circuit is, `arrowsmith-rtlgen` knows, how it is run, `arrowsmith-engine-rtl`, how it is measured,
-//! `arrowsmith-bench`.
+//! Files and names only: what a circuit is, `arrowsmith-rtlgen` knows, how it is run,
+//! `arrowsmith-engine-rtl`, how it is measured, `arrowsmith-bench`.
 
 mod args;
 mod parquet;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith rtl` of Parquet: the columns of a circuit by a schema or a file, and a file's columns through circuits, one by one.
+//! `arrowsmith rtl` of Parquet: the columns of a circuit by a schema or a file, and a file's
+//! columns through circuits, one by one.
 //!
 //! It decodes nothing itself.
 

@@ -2,8 +2,9 @@
 //! [`Output`]: a file that appears under its name only when it is whole, or standard output.
 //!
 //! The bytes go to a temporary name in the same folder, which `commit` renames; a drop before that
-//! removes it. A reader therefore sees the file that was there before, or the new one, never half of
-//! one. What is not a regular file (a pipe, a device) cannot be renamed and is written as it stands.
+//! removes it. A reader therefore sees the file that was there before, or the new one, never half
+//! of one. What is not a regular file (a pipe, a device) cannot be renamed and is written as it
+//! stands.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -13,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result};
 
-/// Bytes gathered before the system is called. Larger writes (the buffers of a column) pass through.
+/// Bytes gathered before the system is called. Larger writes (the buffers of a column) pass
+/// through.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// How often another temporary name is tried when one is taken.
@@ -110,8 +112,8 @@ impl Output {
         Ok(Self::new(file, path, Some(temporary)))
     }
 
-    /// With `true`, [`Output::commit`] returns only when the disk has the bytes and the name, so that
-    /// they outlive a loss of power. Off by default: it costs the time of the disk.
+    /// With `true`, [`Output::commit`] returns only when the disk has the bytes and the name, so
+    /// that they outlive a loss of power. Off by default: it costs the time of the disk.
     #[must_use]
     pub fn with_fsync(mut self, fsync: bool) -> Self {
         self.fsync = fsync;
@@ -123,8 +125,8 @@ impl Output {
         &self.path
     }
 
-    /// The name that the bytes have until [`Output::commit`], where they have one: what a handler of
-    /// signals has to remove if it ends the process.
+    /// The name that the bytes have until [`Output::commit`], where they have one: what a handler
+    /// of signals has to remove if it ends the process.
     pub fn temporary_path(&self) -> Option<&Path> {
         self.temporary.as_ref().map(|temporary| temporary.path.as_path())
     }
@@ -202,8 +204,9 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Has the disk write the names in a folder, so that a file that was made or renamed in it outlives a loss of power.
-/// Windows has no call for it, and its file system keeps a journal of names: there it does nothing.
+/// Has the disk write the names in a folder, so that a file that was made or renamed in it outlives
+/// a loss of power. Windows has no call for it, and its file system keeps a journal of names: there
+/// it does nothing.
 ///
 /// # Errors
 /// The system's.

@@ -2,8 +2,8 @@
 //! Build: columns that grow value by value, can be cut back to where a record began, and become
 //! Arrow arrays.
 //!
-//! A null costs one entry in a list of positions; a value that is there costs nothing. The bit map is
-//! made at the end, if there were nulls at all.
+//! A null costs one entry in a list of positions; a value that is there costs nothing. The bit map
+//! is made at the end, if there were nulls at all.
 
 use std::sync::Arc;
 

@@ -194,8 +194,8 @@ impl<I: Isa> Walker<'_, I> {
         if self.careful { self.check_utf8(id, pos, end) } else { end }
     }
 
-    /// The first fault of the JSON text at `pos`: the one that was met, unless a string before it is
-    /// not UTF-8.
+    /// The first fault of the JSON text at `pos`: the one that was met, unless a string before it
+    /// is not UTF-8.
     #[cold]
     #[inline(never)]
     fn json_fault(&mut self, id: Id, pos: usize) -> usize {
@@ -252,15 +252,16 @@ impl<I: Isa> Walker<'_, I> {
         end
     }
 
-    /// An array of 64-bit integers that a kernel reads to its end; else [`FAIL`], with nothing changed.
+    /// An array of 64-bit integers that a kernel reads to its end; else [`FAIL`], with nothing
+    /// changed.
     #[inline(always)]
     pub fn ints(&mut self, id: Id, mut pos: usize) -> usize {
         let positions = std::slice::from_mut(&mut pos);
         if self.int_lists(id, positions) == 1 { pos } else { FAIL }
     }
 
-    /// Arrays of 64-bit integers, one after another, that a kernel reads to their ends: how many, up to the
-    /// first that it does not.
+    /// Arrays of 64-bit integers, one after another, that a kernel reads to their ends: how many,
+    /// up to the first that it does not.
     #[inline(always)]
     pub fn int_lists(&mut self, id: Id, positions: &mut [usize]) -> usize {
         let step = &self.program.steps[id];
@@ -303,8 +304,8 @@ impl<I: Isa> Walker<'_, I> {
         positions.len()
     }
 
-    /// An array of 64-bit floating-point numbers, separated by nothing but commas; else [`FAIL`], with
-    /// nothing changed.
+    /// An array of 64-bit floating-point numbers, separated by nothing but commas; else [`FAIL`],
+    /// with nothing changed.
     #[inline(always)]
     pub fn floats(&mut self, id: Id, start: usize) -> usize {
         let step = &self.program.steps[id];
@@ -344,8 +345,8 @@ impl<I: Isa> Walker<'_, I> {
         FAIL
     }
 
-    /// Reads the elements of the array at `pos`: their number, or [`NULL`] for a null, which is then
-    /// appended to the list's column, and the position after it.
+    /// Reads the elements of the array at `pos`: their number, or [`NULL`] for a null, which is
+    /// then appended to the list's column, and the position after it.
     #[inline(always)]
     fn elements(&mut self, id: Id, item: Id, pos: usize) -> Option<(usize, usize)> {
         if self.input.at(pos) != b'[' {

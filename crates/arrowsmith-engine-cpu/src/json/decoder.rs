@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The decoder: drives the walker over chunks, and settles what becomes of records that do not fit.
 //!
-//! UTF-8 is checked for a chunk at once. A chunk that fails this is taken back and decoded again with a
-//! check for each string, so that the fault is found and treated like any other.
+//! UTF-8 is checked for a chunk at once. A chunk that fails this is taken back and decoded again
+//! with a check for each string, so that the fault is found and treated like any other.
 //!
-//! Memory is bounded in the same way: `room` says what becomes of a chunk that columns have no room for.
+//! Memory is bounded in the same way: `room` says what becomes of a chunk that columns have no room
+//! for.
 
 use std::sync::Arc;
 
@@ -257,8 +258,8 @@ impl<'d, 'c> Run<'d, 'c> {
         Ok(self.report)
     }
 
-    /// Reads one piece, which begins at `base` of the chunk, from `from` on. `clean` is whether what follows it
-    /// cannot matter.
+    /// Reads one piece, which begins at `base` of the chunk, from `from` on. `clean` is whether
+    /// what follows it cannot matter.
     fn piece(&mut self, input: Input<'_>, base: usize, from: usize, clean: bool) -> Result<Piece> {
         let framing = self.chunk.framing;
         let mut pos = from;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a fault is, in words: the path of the field at a byte of a record, and what stands there.
 //!
-//! Paths are not kept while decoding: when there is a fault, this walks over the record again, slowly,
-//! up to it. Everything before the first fault of a record is sound JSON.
+//! Paths are not kept while decoding: when there is a fault, this walks over the record again,
+//! slowly, up to it. Everything before the first fault of a record is sound JSON.
 
 use std::fmt::Write;
 

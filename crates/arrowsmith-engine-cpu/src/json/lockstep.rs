@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lockstep: eight lines at once, where records look alike.
 //!
-//! What the predictors have learned is laid out as a *script*: the texts between the values of a whole
-//! record, nested objects included, in the order in which they come. The script runs over eight lines
-//! side by side; each step finds the lanes that have its text, reads their values and puts nulls in
-//! the place of the others. So a field costs one decision for eight records, and one that is often
-//! missing costs no mispredicted branch.
+//! What the predictors have learned is laid out as a *script*: the texts between the values of a
+//! whole record, nested objects included, in the order in which they come. The script runs over
+//! eight lines side by side; each step finds the lanes that have its text, reads their values and
+//! puts nulls in the place of the others. So a field costs one decision for eight records, and one
+//! that is often missing costs no mispredicted branch.
 //!
 //! The objects of a list are read in the same way, up to eight at once, where they hold no lists of
 //! objects themselves.
 //!
-//! This changes speed and nothing else: the first surprise (a text that the script has not got, a value
-//! that fails) takes the eight records back, and the walker reads them one by one.
+//! This changes speed and nothing else: the first surprise (a text that the script has not got, a
+//! value that fails) takes the eight records back, and the walker reads them one by one.
 
 #![expect(clippy::needless_range_loop, reason = "a lane is a place in several arrays")]
 
@@ -119,7 +119,8 @@ enum Read {
     Failed,
 }
 
-/// Reads as many groups of records from `pos` on as it can: their number, and the position after them.
+/// Reads as many groups of records from `pos` on as it can: their number, and the position after
+/// them.
 pub(crate) struct Groups<'w, 'a, I> {
     pub walker: &'w mut Walker<'a, I>,
     pub pos: usize,
@@ -222,8 +223,8 @@ impl<I: Isa> Walker<'_, I> {
         true
     }
 
-    /// Reads elements of a list of objects, the first of them at `pos`, as far as that goes in lockstep: the
-    /// position of the next one, or of the bracket after the last.
+    /// Reads elements of a list of objects, the first of them at `pos`, as far as that goes in
+    /// lockstep: the position of the next one, or of the bracket after the last.
     #[inline(always)]
     pub fn elements_in_lockstep(&mut self, item: Id, object: usize, mut pos: usize) -> usize {
         if self.careful || !self.locksteps[object].due() {
@@ -266,7 +267,8 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
-    /// Reads these elements: where the next one begins, or the bracket after the last; else [`FAIL`].
+    /// Reads these elements: where the next one begins, or the bracket after the last; else
+    /// [`FAIL`].
     #[inline(always)]
     fn element_group(&mut self, script: &mut Script, item: Id, elements: &Elements) -> usize {
         let mut pos = elements.starts;
@@ -277,8 +279,8 @@ impl<I: Isa> Walker<'_, I> {
         self.after_elements(elements, &pos)
     }
 
-    /// Whether elements end, at `pos`, where others begin: where the one after them begins, or the bracket
-    /// after the last; else [`FAIL`].
+    /// Whether elements end, at `pos`, where others begin: where the one after them begins, or the
+    /// bracket after the last; else [`FAIL`].
     #[inline(always)]
     fn after_elements(&self, elements: &Elements, pos: &Positions) -> usize {
         let Elements { starts, count, next } = *elements;
@@ -300,9 +302,9 @@ impl<I: Isa> Walker<'_, I> {
         }
     }
 
-    /// Reads elements of a list of lists of 64-bit floating-point numbers, the first of them at `pos`, as far
-    /// as they are of one length, up to [`ROW_MAX`]: the position of the next one, or of the bracket after the
-    /// last.
+    /// Reads elements of a list of lists of 64-bit floating-point numbers, the first of them at
+    /// `pos`, as far as they are of one length, up to [`ROW_MAX`]: the position of the next one, or
+    /// of the bracket after the last.
     #[inline(always)]
     pub fn float_lists_in_lockstep(&mut self, item: Id, mut pos: usize) -> usize {
         let step = &self.program.steps[item];

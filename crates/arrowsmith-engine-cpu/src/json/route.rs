@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Route: from the text between two values to the field that comes next.
 //!
-//! Writers repeat themselves: from the end of one value to the start of the next, the text of a record
-//! is mostly what it was in the record before, white space included. An object keeps these texts, in
-//! the order in which it saw them, as *slots*. The walker compares the slot that is due, and the few
-//! after it (fields are left out more often than moved). If none matches, it reads punctuation and key
-//! one by one, looks the key up, and notes the text as a new slot, or goes on behind the slot that has it.
+//! Writers repeat themselves: from the end of one value to the start of the next, the text of a
+//! record is mostly what it was in the record before, white space included. An object keeps these
+//! texts, in the order in which it saw them, as *slots*. The walker compares the slot that is due,
+//! and the few after it (fields are left out more often than moved). If none matches, it reads
+//! punctuation and key one by one, looks the key up, and notes the text as a new slot, or goes on
+//! behind the slot that has it.
 
 use arrowsmith_core::{DuplicateKeys, ErrorKind, UnknownKeys};
 use arrowsmith_simd::isa::{Isa, Kernel};
@@ -23,8 +24,8 @@ const TRIES: usize = 4;
 /// Slots an object keeps at most, beyond two for each of its keys.
 const SPARE_SLOTS: usize = 32;
 
-/// What a lookup that prediction should have saved costs in [`Predictor::misses`]; an object that was
-/// read takes one off.
+/// What a lookup that prediction should have saved costs in [`Predictor::misses`]; an object that
+/// was read takes one off.
 const MISS: usize = 8;
 
 /// The misses after which the order is learned anew: some, and some more for each slot to learn.

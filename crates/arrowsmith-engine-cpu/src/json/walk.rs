@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The walker: a cursor over text and plan at once, and the loop over records.
 //!
-//! Functions take the position of what they read and give the position after it, or [`FAIL`] with the
-//! reason in [`Walker::fault`], so that the way through without errors stays in registers.
+//! Functions take the position of what they read and give the position after it, or [`FAIL`] with
+//! the reason in [`Walker::fault`], so that the way through without errors stays in registers.
 
 use arrowsmith_core::{DecodeOptions, ErrorKind, Framing, OnError};
 use arrowsmith_plan::{FloatWidth, IntWidth};
@@ -59,8 +59,9 @@ pub(crate) struct State {
     pub list: Option<(Id, Id)>,
     /// One for each object of the program.
     pub locksteps: Vec<Lockstep>,
-    /// Where the record begins that is being read, or the first of a few that are read together: where
-    /// to go on if it finds no memory. It counts from the piece, which begins at `base` of the chunk.
+    /// Where the record begins that is being read, or the first of a few that are read together:
+    /// where to go on if it finds no memory. It counts from the piece, which begins at `base` of
+    /// the chunk.
     pub mark: usize,
     pub base: usize,
     /// Values whose keys the schema does not have.
@@ -102,8 +103,8 @@ pub(crate) struct Progress {
     pub lines: u64,
     /// Why it stopped, if not at the end.
     pub stop: Option<Stop>,
-    /// The first fault of the record at which it stopped that could become a null. Without `stop` the
-    /// record, which begins at `start`, is a row all the same, and `pos` is after it.
+    /// The first fault of the record at which it stopped that could become a null. Without `stop`
+    /// the record, which begins at `start`, is a row all the same, and `pos` is after it.
     pub nulled: Option<Stop>,
     pub start: usize,
     /// Whether it stopped between records, where a comma or another one was due.
@@ -362,8 +363,8 @@ impl<I: Isa> Walker<'_, I> {
         Some((ListStream::new(&literal, signed)?, head.len()))
     }
 
-    /// Reads as many records as a stream kernel takes: their number, the position of the next one, and
-    /// that from which it makes sense to try again.
+    /// Reads as many records as a stream kernel takes: their number, the position of the next one,
+    /// and that from which it makes sense to try again.
     #[inline(always)]
     fn stream(&mut self, stream: &ListStream, head: usize, pos: usize) -> (usize, usize, usize) {
         let bracket = pos + head;
@@ -492,8 +493,8 @@ impl<I: Isa> Walker<'_, I> {
         step.depth - usize::from(container)
     }
 
-    /// Skips the value at `pos`, around which `outside` containers are open. What is kept as text is
-    /// JSON whatever the options say.
+    /// Skips the value at `pos`, around which `outside` containers are open. What is kept as text
+    /// is JSON whatever the options say.
     #[inline(always)]
     pub fn skip(&mut self, pos: usize, outside: usize, kept: bool) -> usize {
         let depth = self.options.limits.depth_max.saturating_sub(outside);

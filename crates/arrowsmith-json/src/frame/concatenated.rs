@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values one after another, with or without white space between them: the text is cut behind a value.
+//! Values one after another, with or without white space between them: the text is cut behind a
+//! value.
 
 use arrowsmith_core::Result;
 

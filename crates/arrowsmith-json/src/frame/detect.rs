@@ -7,8 +7,8 @@ use memchr::memchr;
 use super::scan::Resume;
 use super::skip_space;
 
-/// Bytes at the start of a source that may decide; what is behind them is not looked at, so that the
-/// answer does not depend on how much there is at once.
+/// Bytes at the start of a source that may decide; what is behind them is not looked at, so that
+/// the answer does not depend on how much there is at once.
 pub const DETECT_BYTES: usize = 64 << 10;
 
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -27,9 +27,10 @@ pub enum Detection {
 /// Tells how records follow one another, from the start of a source; with `eof` it is all of it.
 ///
 /// * [`Framing::Array`]: the first value is an array, and the only value, or longer than one looks.
-/// * [`Framing::Lines`]: the first value ends on its line; or the line breaks off where no JSON can go
-///   on with the next one, so that it is the line that is broken.
-/// * [`Framing::Concatenated`]: it does not, or it is an object that another one follows on its line.
+/// * [`Framing::Lines`]: the first value ends on its line; or the line breaks off where no JSON can
+///   go on with the next one, so that it is the line that is broken.
+/// * [`Framing::Concatenated`]: it does not, or it is an object that another one follows on its
+///   line.
 pub fn detect(prefix: &[u8], eof: bool) -> Detection {
     let text = &prefix[..prefix.len().min(DETECT_BYTES)];
     let first = First {
@@ -97,8 +98,8 @@ impl First<'_> {
         Some(Some(framing))
     }
 
-    /// Whether the value that begins at `start` cannot go on behind the line end at `line`, which is
-    /// before its end; `None` needs more text.
+    /// Whether the value that begins at `start` cannot go on behind the line end at `line`, which
+    /// is before its end; `None` needs more text.
     fn is_broken(&self, start: usize, line: usize) -> Option<bool> {
         let mut scan = Resume::at(start);
         scan.value_end(self.text, line, false);

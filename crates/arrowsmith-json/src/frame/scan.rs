@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where values end, by quotes and brackets alone.
 //!
-//! The functions stop where the text does and go on from there when there is more of it, so that a long
-//! record is looked at once, however many pieces it comes in.
+//! The functions stop where the text does and go on from there when there is more of it, so that a
+//! long record is looked at once, however many pieces it comes in.
 
 use arrowsmith_simd::{Isa, Kernel, Level};
 
@@ -19,9 +19,9 @@ pub struct State {
 
 /// Finds the end of the container that `state` is inside of, or whose bracket is at `at`.
 ///
-/// Gives the position behind the bracket that closes it, and `state` is back to its default. Without one,
-/// gives from where to go on with `state` once there is more text: the end, or the byte before it if that
-/// is a backslash that escapes what follows.
+/// Gives the position behind the bracket that closes it, and `state` is back to its default.
+/// Without one, gives from where to go on with `state` once there is more text: the end, or the
+/// byte before it if that is a backslash that escapes what follows.
 ///
 /// # Errors
 /// The position to go on from.
@@ -57,8 +57,8 @@ impl Kernel for Balanced<'_> {
     }
 }
 
-/// Finds the last place in `text[at..]` where a container ends that is inside no other. `at` is between
-/// values. A bracket that closes what was not opened ends the search.
+/// Finds the last place in `text[at..]` where a container ends that is inside no other. `at` is
+/// between values. A bracket that closes what was not opened ends the search.
 pub fn last_end(text: &[u8], at: usize) -> Option<usize> {
     Level::get().dispatch(LastEnd { text, at })
 }
@@ -84,12 +84,13 @@ impl Kernel for LastEnd<'_> {
     }
 }
 
-/// Calls `end` with every position behind a bracket after which nothing is open, and whether nothing was
-/// open before it either, until it says `false`. Gives what is open at the end of the text.
+/// Calls `end` with every position behind a bracket after which nothing is open, and whether
+/// nothing was open before it either, until it says `false`. Gives what is open at the end of the
+/// text.
 ///
 /// 64 bytes at a time: bit masks of quotes and brackets; what is between quotes does not count; the
-/// end is where as many brackets were closed as opened. Windows that close fewer than are open, which is
-/// most of a long record, need two additions.
+/// end is where as many brackets were closed as opened. Windows that close fewer than are open,
+/// which is most of a long record, need two additions.
 #[inline(always)]
 fn walk<I: Isa>(
     isa: I,
@@ -135,8 +136,8 @@ fn walk<I: Isa>(
     State { depth, in_string: inside != 0 }
 }
 
-/// The bits that a backslash before them takes the meaning from. `carry` is whether the window begins
-/// with such a byte, and becomes that of the next window.
+/// The bits that a backslash before them takes the meaning from. `carry` is whether the window
+/// begins with such a byte, and becomes that of the next window.
 #[inline(always)]
 fn escaped(backslash: u64, carry: &mut bool) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -144,7 +145,8 @@ fn escaped(backslash: u64, carry: &mut bool) -> u64 {
         return u64::from(std::mem::take(carry));
     }
     // Backslashes that are not escaped themselves start runs; what follows a run of odd length is
-    // escaped. Runs that start at odd places are shifted by one, so that one addition does for both.
+    // escaped. Runs that start at odd places are shifted by one, so that one addition does for
+    // both.
     let backslash = backslash & !u64::from(*carry);
     let follows = backslash << 1 | u64::from(*carry);
     let odd_starts = backslash & !EVEN & !follows;
@@ -215,8 +217,9 @@ impl Resume {
         }
     }
 
-    /// Finds the end of the value that begins at `record`; `None` when the text, of which no more than
-    /// `limit` bytes are looked at, ends before it. Words end where the text does only with `eof`.
+    /// Finds the end of the value that begins at `record`; `None` when the text, of which no more
+    /// than `limit` bytes are looked at, ends before it. Words end where the text does only with
+    /// `eof`.
     pub(super) fn value_end(&mut self, text: &[u8], limit: usize, eof: bool) -> Option<usize> {
         let eof = eof && limit >= text.len();
         let text = &text[..limit.min(text.len())];

@@ -113,8 +113,8 @@ fn values_end_where_brackets_and_quotes_say() {
     assert_eq!(string_end(b"ab", 0), Err(2));
 }
 
-/// The first and the last end of a container, byte by byte. A backslash takes its meaning from a quote,
-/// wherever it is.
+/// The first and the last end of a container, byte by byte. A backslash takes its meaning from a
+/// quote, wherever it is.
 fn ends_slowly(text: &[u8]) -> (Option<usize>, Option<usize>) {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     let mut ends = (None, None);

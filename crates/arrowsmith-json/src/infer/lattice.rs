@@ -11,8 +11,8 @@
 //!        └────────┴─────────┼──────────┴──────────┘
 //!                        nothing                       and null beside all of them
 //! ```
-//! Joining is commutative, associative and idempotent but for the order of an object's keys, which is
-//! that of their first appearance.
+//! Joining is commutative, associative and idempotent but for the order of an object's keys, which
+//! is that of their first appearance.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -150,8 +150,8 @@ impl Node {
         }
     }
 
-    /// The object has this key: the place of its value, unless it is not looked into. A key that is new
-    /// is counted in `created`.
+    /// The object has this key: the place of its value, unless it is not looked into. A key that is
+    /// new is counted in `created`.
     pub(super) fn key(
         &mut self,
         name: &str,
@@ -251,7 +251,8 @@ fn map(value: Node, options: &InferOptions) -> DataType {
     DataType::Map(Arc::new(entries), false)
 }
 
-/// Whether a key is a number or a UUID: nobody calls a field so, and the next record will have others.
+/// Whether a key is a number or a UUID: nobody calls a field so, and the next record will have
+/// others.
 fn is_data(key: &str) -> bool {
     let key = key.as_bytes();
     let is_uuid = || {

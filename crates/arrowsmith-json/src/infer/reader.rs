@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads one JSON value and tells the lattice what is in it.
 //!
-//! The whole grammar is checked, as the contract has it, so that a schema is inferred from JSON only. A
-//! value is read into a [`Node`], or into nothing where its text is kept as it is. Recursion is bounded
-//! by `depth_max`.
+//! The whole grammar is checked, as the contract has it, so that a schema is inferred from JSON
+//! only. A value is read into a [`Node`], or into nothing where its text is kept as it is.
+//! Recursion is bounded by `depth_max`.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ use arrowsmith_number::{
 use super::InferOptions;
 use super::lattice::{Node, Number, Text};
 
-/// Containers inside one another that become types; what is deeper is kept as text. A map counts twice
-/// in a plan, which takes 64 levels.
+/// Containers inside one another that become types; what is deeper is kept as text. A map counts
+/// twice in a plan, which takes 64 levels.
 const NESTING_MAX: usize = 30;
 
 /// Deepest recursion, whatever the limit says: the stack has to hold it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inference is sound: the records that a schema was inferred from decode with it, whatever they are.
+//! Inference is sound: the records that a schema was inferred from decode with it, whatever they
+//! are.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Eisel–Lemire algorithm: `w × 10^q` to the nearest binary float, for any `u64` and any `q`.
 //!
-//! Two 64-bit multiplications by a truncated power of five give enough bits to round correctly: D. Lemire, "Number Parsing at a Gigabyte per Second" (2021). That it needs no
-//! fallback for `w` of 64 bits is proved in N. Mushtak, D. Lemire, "Fast Number Parsing Without
-//! Fallback" (2022). Sits under `float`; it knows nothing of text.
+//! Two 64-bit multiplications by a truncated power of five give enough bits to round correctly: D.
+//! Lemire, "Number Parsing at a Gigabyte per Second" (2021). That it needs no fallback for `w` of
+//! 64 bits is proved in N. Mushtak, D. Lemire, "Fast Number Parsing Without Fallback" (2022). Sits
+//! under `float`; it knows nothing of text.
 
 use super::powers::{POWERS_OF_FIVE, Q_MAX, Q_MIN};
 

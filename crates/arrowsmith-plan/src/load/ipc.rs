@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrow IPC's schema table → Arrow schema, with an error where arrow-ipc's own conversion panics.
 //!
-//! The table comes from a verified flatbuffer, so that reading it is safe; what it says may still make
-//! no sense: integers of 7 bits, lists of two children, types that nobody knows.
+//! The table comes from a verified flatbuffer, so that reading it is safe; what it says may still
+//! make no sense: integers of 7 bits, lists of two children, types that nobody knows.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Text → schema, by recursive descent; errors say line, column, what was expected and what is there.
+//! Text → schema, by recursive descent; errors say line, column, what was expected and what is
+//! there.
 
 use std::collections::HashMap;
 use std::str::FromStr;

@@ -43,8 +43,8 @@ const ALIASES: &[(&str, DataType)] = &[
     ("binaryview", DataType::BinaryView),
 ];
 
-/// Names that other systems have for types whose width they do not agree on with Arrow's, and what to
-/// write.
+/// Names that other systems have for types whose width they do not agree on with Arrow's, and what
+/// to write.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("integer", "int32 or int64"),
     ("tinyint", "int8"),

@@ -14,8 +14,8 @@ use crate::plan::{
 
 /// Writes a schema, one column a line.
 ///
-/// [`parse_schema`](super::parse_schema) makes the same schema of it, whatever Arrow type and metadata
-/// it holds, as long as it is nested no deeper than a plan can be.
+/// [`parse_schema`](super::parse_schema) makes the same schema of it, whatever Arrow type and
+/// metadata it holds, as long as it is nested no deeper than a plan can be.
 pub fn format_schema(schema: &Schema) -> String {
     let mut text = String::new();
     for (key, value) in sorted(schema.metadata()) {

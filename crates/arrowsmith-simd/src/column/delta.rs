@@ -137,8 +137,8 @@ impl<'a> Delta<'a> {
     /// Reads the header.
     ///
     /// # Errors
-    /// [`ColumnError::Header`] if blocks do not divide into miniblocks of a multiple of eight values;
-    /// [`ColumnError::Truncated`], [`ColumnError::Varint`].
+    /// [`ColumnError::Header`] if blocks do not divide into miniblocks of a multiple of eight
+    /// values; [`ColumnError::Truncated`], [`ColumnError::Varint`].
     pub fn new(data: &'a [u8]) -> Result<Self> {
         // A page without values may be without a header.
         let data = if data.is_empty() { &[128, 1, 4, 0, 0] } else { data };
@@ -247,8 +247,8 @@ impl<'a> Delta<'a> {
         Ok(())
     }
 
-    /// Writes the values of whole blocks, as far as they are there; says how many. At the begin of a
-    /// block.
+    /// Writes the values of whole blocks, as far as they are there; says how many. At the begin of
+    /// a block.
     #[inline(always)]
     fn blocks<I: Isa, T: DeltaInt>(
         &mut self,

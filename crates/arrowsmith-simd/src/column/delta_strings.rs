@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `DELTA_LENGTH_BYTE_ARRAY` and `DELTA_BYTE_ARRAY`: strings after their lengths, whole or without what they
-//! share with the one before.
+//! `DELTA_LENGTH_BYTE_ARRAY` and `DELTA_BYTE_ARRAY`: strings after their lengths, whole or without
+//! what they share with the one before.
 
 use std::mem::MaybeUninit;
 
@@ -187,7 +187,8 @@ unsafe impl DecodeStrings for DeltaStrings<'_> {
                 let texts = Prefixed { prefixes, suffixes, source, before: &self.last, base };
                 isa.join_prefixes(&texts, ends, to, total).ok_or(ColumnError::Length)?
             };
-            // SAFETY: `len` bytes were written, the last `before_len` of them being the last string.
+            // SAFETY: `len` bytes were written, the last `before_len` of them being the last
+            // string.
             unsafe { text.bytes.advance(len) };
             let bytes = text.bytes.as_slice();
             self.last.clear();

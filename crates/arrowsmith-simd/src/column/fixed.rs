@@ -11,7 +11,8 @@ use super::{CHUNK, ColumnError, Result};
 use crate::Buf;
 use crate::isa::Isa;
 
-/// Stands over little-endian numbers: a [`Decode`] of any type, which reads as many bytes as it has.
+/// Stands over little-endian numbers: a [`Decode`] of any type, which reads as many bytes as it
+/// has.
 #[derive(Debug, Clone)]
 pub struct Plain<'a> {
     data: &'a [u8],
@@ -150,8 +151,8 @@ unsafe impl<S: ArrowNativeType, T: CastFrom<S>, D: Decode<S>> Decode<T> for Cast
     }
 }
 
-/// Reads big-endian two's complement numbers of any width as decimals: over a decoder of byte strings,
-/// a [`Decode`] of `i32`, `i64`, `i128` and `i256`.
+/// Reads big-endian two's complement numbers of any width as decimals: over a decoder of byte
+/// strings, a [`Decode`] of `i32`, `i64`, `i128` and `i256`.
 #[derive(Debug, Clone)]
 pub struct BigEndian<D> {
     decoder: D,
@@ -256,8 +257,8 @@ unsafe impl<T: Decimal, D: DecodeBytes> Decode<T> for BigEndian<D> {
     }
 }
 
-/// Numbers of up to 16 bytes: each is loaded with what follows it, which is shifted out. `strings` has 16
-/// bytes more than these.
+/// Numbers of up to 16 bytes: each is loaded with what follows it, which is shifted out. `strings`
+/// has 16 bytes more than these.
 #[inline(always)]
 fn short<T: Decimal>(strings: &[u8], width: usize, out: &mut [MaybeUninit<T>]) -> Result<()> {
     let mut fits = true;
@@ -275,8 +276,8 @@ fn short<T: Decimal>(strings: &[u8], width: usize, out: &mut [MaybeUninit<T>]) -
 /// Reads strings of any length, given by their offsets, as big-endian decimals, and appends them.
 ///
 /// # Errors
-/// [`ColumnError::Range`] if one does not fit, [`ColumnError::Length`] if the offsets do not lie within
-/// `bytes` in order.
+/// [`ColumnError::Range`] if one does not fit, [`ColumnError::Length`] if the offsets do not lie
+/// within `bytes` in order.
 pub fn decimals<T: ArrowNativeType + Decimal>(
     bytes: &[u8],
     offsets: &[i32],
@@ -306,8 +307,8 @@ pub enum TimeUnit {
     Nanosecond,
 }
 
-/// Stands over the deprecated `INT96` timestamps, nanoseconds of a day and a Julian day: a [`Decode`]
-/// of `i64`, which wraps around outside of what it can hold.
+/// Stands over the deprecated `INT96` timestamps, nanoseconds of a day and a Julian day: a
+/// [`Decode`] of `i64`, which wraps around outside of what it can hold.
 #[derive(Debug, Clone)]
 pub struct Int96<'a> {
     data: &'a [u8],

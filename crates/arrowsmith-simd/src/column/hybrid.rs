@@ -177,7 +177,8 @@ impl<'a> Hybrid<'a> {
         }
     }
 
-    /// Writes runs for as long as they are whole: in the data, and in `out`. Returns how many values.
+    /// Writes runs for as long as they are whole: in the data, and in `out`. Returns how many
+    /// values.
     #[inline(always)]
     fn whole_runs<I: Isa, T: Packed>(
         &mut self,
@@ -224,7 +225,8 @@ impl<'a> Hybrid<'a> {
         Ok(at)
     }
 
-    /// Writes the next values. Those in runs are compared with `max`; those that are packed are not.
+    /// Writes the next values. Those in runs are compared with `max`; those that are packed are
+    /// not.
     #[inline(always)]
     fn decode<I: Isa, T: Packed>(
         &mut self,
@@ -290,8 +292,8 @@ impl<'a> Hybrid<'a> {
     /// Appends the next `count` levels, each at most `max`.
     ///
     /// # Errors
-    /// [`ColumnError::Level`] for a greater one, [`ColumnError::Width`] if the width is more than eight
-    /// bits, and what else is wrong with the data.
+    /// [`ColumnError::Level`] for a greater one, [`ColumnError::Width`] if the width is more than
+    /// eight bits, and what else is wrong with the data.
     pub fn levels(&mut self, level: Level, count: usize, max: u8, out: &mut Buf<u8>) -> Result<()> {
         if self.width > 8 {
             return Err(ColumnError::Width);
@@ -302,8 +304,8 @@ impl<'a> Hybrid<'a> {
     /// Appends the next `count` values, one bit each, as bits; says how many are set.
     ///
     /// # Errors
-    /// [`ColumnError::Width`] if the width is not one bit, [`ColumnError::Level`] for a value above 1,
-    /// and what else is wrong with the data.
+    /// [`ColumnError::Width`] if the width is not one bit, [`ColumnError::Level`] for a value above
+    /// 1, and what else is wrong with the data.
     pub fn bits(&mut self, level: Level, count: usize, out: &mut BitBuffer) -> Result<usize> {
         if self.width != 1 {
             return Err(ColumnError::Width);
@@ -407,8 +409,8 @@ impl Kernel for Bits<'_, '_> {
 
 impl Hybrid<'_> {
     /// Appends runs of single bits for as long as they are short and whole. Writers choose between
-    /// the two kinds of run by chance, as it were, and so which one it is decides a select, not a branch.
-    /// Returns how many bits, and how many of them are set.
+    /// the two kinds of run by chance, as it were, and so which one it is decides a select, not a
+    /// branch. Returns how many bits, and how many of them are set.
     #[inline(always)]
     fn short_runs(&mut self, wanted: usize, out: &mut BitWriter<'_>) -> (usize, usize) {
         if let Run::Same { left: 1.., .. } | Run::Packed { left: 1.., .. } = self.run {
@@ -510,7 +512,8 @@ pub(super) fn indices<'s, I: Isa>(
     Ok(indices)
 }
 
-/// Appends `count` levels of the deprecated encoding `BIT_PACKED`: `width` bits each, highest first.
+/// Appends `count` levels of the deprecated encoding `BIT_PACKED`: `width` bits each, highest
+/// first.
 ///
 /// # Errors
 /// [`ColumnError::Truncated`], [`ColumnError::Width`] above eight bits, [`ColumnError::Level`].

@@ -91,12 +91,12 @@ pub trait ColumnIsa: Copy {
         last
     }
 
-    /// As [`ColumnIsa::sum64`], for miniblocks of `miniblock` values, one after another in `packed`, with
-    /// a width each.
+    /// As [`ColumnIsa::sum64`], for miniblocks of `miniblock` values, one after another in
+    /// `packed`, with a width each.
     ///
     /// # Safety
-    /// The widths are at most 64, `miniblock` is a multiple of 32, `packed` holds all bits, and there
-    /// is room for all values.
+    /// The widths are at most 64, `miniblock` is a multiple of 32, `packed` holds all bits, and
+    /// there is room for all values.
     #[inline(always)]
     unsafe fn block64(
         self,
@@ -139,8 +139,8 @@ pub trait ColumnIsa: Copy {
         last
     }
 
-    /// Writes `start` plus the sum of the lengths up to and including each. The caller has seen to it
-    /// that the lengths are not negative and that no sum exceeds 31 bits.
+    /// Writes `start` plus the sum of the lengths up to and including each. The caller has seen to
+    /// it that the lengths are not negative and that no sum exceeds 31 bits.
     #[inline(always)]
     fn ends32(self, lengths: &[i32], mut start: i32, out: &mut [MaybeUninit<i32>]) {
         for (length, out) in lengths.iter().zip(out) {
@@ -207,11 +207,12 @@ pub trait ColumnIsa: Copy {
         }
     }
 
-    /// For each bit of `mask`, from the lowest: the element of `dense` at the number of bits set up to and
-    /// including it.
+    /// For each bit of `mask`, from the lowest: the element of `dense` at the number of bits set up
+    /// to and including it.
     ///
     /// # Safety
-    /// `dense` has as many elements as bits are set, and one; 65 can be read. `out` has room for 64.
+    /// `dense` has as many elements as bits are set, and one; 65 can be read. `out` has room for
+    /// 64.
     #[inline(always)]
     unsafe fn spread_ends<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
         let mut rank = 0;
@@ -222,9 +223,9 @@ pub trait ColumnIsa: Copy {
         }
     }
 
-    /// Writes whole strings and where each ends. Returns how many bytes were written and how many of the
-    /// source were used, and the length of the last string; `None` if a prefix is longer than the
-    /// string before.
+    /// Writes whole strings and where each ends. Returns how many bytes were written and how many
+    /// of the source were used, and the length of the last string; `None` if a prefix is longer
+    /// than the string before.
     ///
     /// # Safety
     /// `room` is the sum of all prefixes and suffixes, and can be written at `to`; the source is at
@@ -246,8 +247,8 @@ pub trait ColumnIsa: Copy {
             if prefix > before_len {
                 return None;
             }
-            // SAFETY: the caller's. The prefix lies within the string before, which ends where this one
-            // begins, or is elsewhere.
+            // SAFETY: the caller's. The prefix lies within the string before, which ends where this
+            // one begins, or is elsewhere.
             unsafe {
                 let start = to.add(len);
                 // What is copied too much is overwritten, or beyond what counts.
@@ -266,8 +267,8 @@ pub trait ColumnIsa: Copy {
     }
 
     /// Joins `WIDTH` streams of `stride` bytes that follow one another in `streams`: the first byte
-    /// of every value, the second, and so on. `out` holds whole values, those from value `at` on; it is
-    /// written past the cache where the CPU can, if so told.
+    /// of every value, the second, and so on. `out` holds whole values, those from value `at` on;
+    /// it is written past the cache where the CPU can, if so told.
     ///
     /// # Panics
     /// Never, if the streams hold `at` and as many values as `out`.

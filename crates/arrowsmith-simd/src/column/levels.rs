@@ -2,8 +2,8 @@
 //! Levels to validity bits and list offsets.
 //!
 //! An entry of the levels is a *slot* of a node if it begins a value of that node, null or not: its
-//! repetition level is at most the node's, and its definition level says that the enclosing list has an
-//! element there.
+//! repetition level is at most the node's, and its definition level says that the enclosing list
+//! has an element there.
 
 use super::{ColumnError, Result};
 use crate::isa::{Isa, Kernel, Level};
@@ -65,8 +65,8 @@ impl Slots {
     }
 }
 
-/// Appends a validity bit for each slot of a node that is not null from definition level `valid` on.
-/// `entries` says how many levels there are. Returns the slots and how many of them are valid.
+/// Appends a validity bit for each slot of a node that is not null from definition level `valid`
+/// on. `entries` says how many levels there are. Returns the slots and how many of them are valid.
 ///
 /// # Errors
 /// [`ColumnError::Count`] if there are levels, but not as many as `entries`.
@@ -97,9 +97,9 @@ pub fn count(
     Ok(level.dispatch(Validity { levels, entries, slots, valid, out: None }))
 }
 
-/// Appends, for each slot of a list, where its elements begin: `*elements`, to which the elements of
-/// these entries are added, is the number of those before. The end of the last list is for the caller to
-/// append when there are no more entries.
+/// Appends, for each slot of a list, where its elements begin: `*elements`, to which the elements
+/// of these entries are added, is the number of those before. The end of the last list is for the
+/// caller to append when there are no more entries.
 ///
 /// # Errors
 /// As [`validity`]; [`ColumnError::Offset`] if there are more elements than `i32` can count.

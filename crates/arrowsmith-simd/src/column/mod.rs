@@ -2,9 +2,10 @@
 //! Encoded columns, as Parquet pages hold them, to Arrow buffers.
 //!
 //! A *decoder* ([`Plain`], [`Delta`], [`Indices`], [`Split`], …) stands over the values of one page
-//! and yields them in order; [`read`] takes the next rows out of it, spreads them over the rows that
-//! are not null, and appends them to a [`Buf`](crate::Buf). Strings go to [`Strings`], which keeps
-//! offsets and bytes, or to [`Views`]. [`levels`] makes validity and list offsets from levels.
+//! and yields them in order; [`read`] takes the next rows out of it, spreads them over the rows
+//! that are not null, and appends them to a [`Buf`](crate::Buf). Strings go to [`Strings`], which
+//! keeps offsets and bytes, or to [`Views`]. [`levels`] makes validity and list offsets from
+//! levels.
 //!
 //! ```text
 //! for each chunk of 1,024 rows, small enough for the first cache level:
@@ -13,9 +14,9 @@
 //!   write them: into place, or past the cache if the buffer is larger than it
 //! ```
 //!
-//! All input is hostile: each decoder checks widths, counts, lengths and indices before it uses them,
-//! and answers with a [`ColumnError`]. What was appended before an error is undefined, but safe.
-//! Nothing here knows pages, schemas or compression.
+//! All input is hostile: each decoder checks widths, counts, lengths and indices before it uses
+//! them, and answers with a [`ColumnError`]. What was appended before an error is undefined, but
+//! safe. Nothing here knows pages, schemas or compression.
 
 mod delta;
 mod delta_strings;

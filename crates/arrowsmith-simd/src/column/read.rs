@@ -317,7 +317,8 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Skip<'_, T, D> {
     }
 }
 
-/// Appends the next rows of fixed-size byte strings, `width` bytes each; null rows become zero bytes.
+/// Appends the next rows of fixed-size byte strings, `width` bytes each; null rows become zero
+/// bytes.
 ///
 /// # Errors
 /// What the decoder finds wrong, or that it has fewer values.
@@ -399,8 +400,8 @@ pub fn plain_bits(
     Ok(())
 }
 
-/// Appends the bits from bit `at` of `dense` on, one for each row that has a value; null rows become
-/// `false`.
+/// Appends the bits from bit `at` of `dense` on, one for each row that has a value; null rows
+/// become `false`.
 pub fn spread_bits(
     level: Level,
     dense: &BitBuffer,

@@ -18,8 +18,8 @@ pub struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// Over the streams of a page. Their number is the size of the type that is read; each is as long as
-    /// the page has values.
+    /// Over the streams of a page. Their number is the size of the type that is read; each is as
+    /// long as the page has values.
     pub fn new(data: &'a [u8]) -> Self {
         Self { data, at: 0, past_cache: false }
     }

@@ -89,11 +89,12 @@ impl StringDictionary {
         Ok(())
     }
 
-    /// Writes entries, `N` bytes at a time, or as many as each has if `N` is 0; says how many count.
+    /// Writes entries, `N` bytes at a time, or as many as each has if `N` is 0; says how many
+    /// count.
     ///
     /// # Safety
-    /// Every index is less than the number of entries, which have `N` bytes at most. There is room for
-    /// `N` bytes for each, or exactly for all.
+    /// Every index is less than the number of entries, which have `N` bytes at most. There is room
+    /// for `N` bytes for each, or exactly for all.
     #[inline(always)]
     unsafe fn copy_as<const N: usize, O: Offset>(
         &self,
@@ -106,8 +107,8 @@ impl StringDictionary {
         let from = self.bytes.as_slice().as_ptr();
         let mut len = 0;
         for (&index, end) in indices.iter().zip(ends) {
-            // SAFETY: the entry lies within the dictionary's bytes, which are padded; the room is the
-            // caller's.
+            // SAFETY: the entry lies within the dictionary's bytes, which are padded; the room is
+            // the caller's.
             unsafe {
                 let (start, length) = *self.entries.get_unchecked(index as usize);
                 let (from, to) = (from.add(start as usize), to.add(len));

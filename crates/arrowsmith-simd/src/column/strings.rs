@@ -85,8 +85,8 @@ impl TextRoom<'_> {
 /// A source of strings.
 ///
 /// # Safety
-/// When [`DecodeStrings::decode`] returns `Ok`, it has written all of `ends`, in order, the last being
-/// the number of bytes.
+/// When [`DecodeStrings::decode`] returns `Ok`, it has written all of `ends`, in order, the last
+/// being the number of bytes.
 pub unsafe trait DecodeStrings {
     /// Whether every string is known to be UTF-8.
     fn is_utf8(&self) -> bool {
@@ -114,8 +114,9 @@ pub struct Strings<O: Offset> {
 }
 
 impl<O: Offset> Strings<O> {
-    /// An empty column with room for `strings` of `bytes` together. With `utf8`, all are checked to be
-    /// that. More than `bytes_max` bytes are an error, and so are more than the offsets can count.
+    /// An empty column with room for `strings` of `bytes` together. With `utf8`, all are checked to
+    /// be that. More than `bytes_max` bytes are an error, and so are more than the offsets can
+    /// count.
     pub fn new(utf8: bool, strings: usize, bytes: usize, bytes_max: usize) -> Self {
         let mut offsets = Buf::with_capacity(strings.saturating_add(1));
         offsets.push(O::wrap(0));
@@ -165,8 +166,8 @@ impl<O: Offset> Strings<O> {
     /// Appends the next rows of a decoder; null rows become empty.
     ///
     /// # Errors
-    /// What the decoder finds wrong, [`ColumnError::Utf8`], or [`ColumnError::Offset`] if there are too
-    /// many bytes. The column cannot be used after that.
+    /// What the decoder finds wrong, [`ColumnError::Utf8`], or [`ColumnError::Offset`] if there are
+    /// too many bytes. The column cannot be used after that.
     pub fn read<D: DecodeStrings>(
         &mut self,
         level: Level,
@@ -219,8 +220,8 @@ impl<O: Offset> Strings<O> {
             return Err(ColumnError::Count);
         }
         let (offsets, bytes) = self.take()?;
-        // SAFETY: the offsets lie within the bytes, `read` has checked every string to be UTF-8, and
-        // there are as many nulls.
+        // SAFETY: the offsets lie within the bytes, `read` has checked every string to be UTF-8,
+        // and there are as many nulls.
         Ok(unsafe { GenericStringArray::new_unchecked(offsets, bytes, nulls) })
     }
 
@@ -403,8 +404,8 @@ unsafe impl DecodeStrings for PlainStrings<'_> {
         let room = data.len().checked_sub(lengths).ok_or(ColumnError::Truncated)?;
         let base = text.bytes.len();
         let most = room.min(text.max - base.min(text.max));
-        // What is left may be the lengths of strings that are not read now: the buffer, which may have
-        // been made for the strings alone, grows only if these do not fit.
+        // What is left may be the lengths of strings that are not read now: the buffer, which may
+        // have been made for the strings alone, grows only if these do not fit.
         let mut limit = most.min(text.bytes.room_left());
         let mut to = text.bytes.spare(0);
         let (mut pos, mut len, mut counted) = (0, 0, 0);

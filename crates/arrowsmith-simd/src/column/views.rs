@@ -77,8 +77,8 @@ impl Views {
     /// Appends the next rows of a page; null rows become empty.
     ///
     /// # Errors
-    /// What is wrong with the page, [`ColumnError::Utf8`], or [`ColumnError::Offset`] for a page of 2 GiB
-    /// or more. The column cannot be used after that.
+    /// What is wrong with the page, [`ColumnError::Utf8`], or [`ColumnError::Offset`] for a page of
+    /// 2 GiB or more. The column cannot be used after that.
     pub fn read(&mut self, level: Level, page: &mut ViewPage, rows: Rows<'_>) -> Result<()> {
         let index = self.place(&page.data, &mut page.place)?;
         let utf8 = self.utf8;
@@ -322,7 +322,8 @@ pub struct ViewDictionary {
 }
 
 impl ViewDictionary {
-    /// From strings, which give up their bytes, and which are UTF-8 if the column was made to check that.
+    /// From strings, which give up their bytes, and which are UTF-8 if the column was made to check
+    /// that.
     ///
     /// # Errors
     /// An error that came before.

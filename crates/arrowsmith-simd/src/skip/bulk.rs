@@ -11,8 +11,8 @@
 //!   what may follow what: masks, for all tokens at once
 //!   numbers and literals one by one, none waiting for the one before
 //! ```
-//! Nothing is decided about a fault here: whatever is not plainly right is `None`, and the plain way
-//! finds out. That also goes for what is deeper than a word has bits.
+//! Nothing is decided about a fault here: whatever is not plainly right is `None`, and the plain
+//! way finds out. That also goes for what is deeper than a word has bits.
 
 use crate::Input;
 use crate::isa::{BracketMasks, Isa};
@@ -253,9 +253,9 @@ fn brackets(
     Some((objects, None))
 }
 
-/// The starts of numbers and literals that need no second look: all that end in the window, if they are
-/// plain integers, `true`, `false` and `null`; else none. `scalar` is whether the window begins inside
-/// one, which was looked at before.
+/// The starts of numbers and literals that need no second look: all that end in the window, if they
+/// are plain integers, `true`, `false` and `null`; else none. `scalar` is whether the window begins
+/// inside one, which was looked at before.
 #[inline(always)]
 fn plain_words<I: Isa>(
     isa: I,

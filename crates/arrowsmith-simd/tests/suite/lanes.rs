@@ -88,7 +88,8 @@ fn check(what: What, texts: &[String], set: u8) {
     }
     for level in Level::available() {
         let read = level.dispatch(Read(what, input, starts, set));
-        // A kernel may take the digits of something that goes on: the caller sees that by what follows.
+        // A kernel may take the digits of something that goes on: the caller sees that by what
+        // follows.
         let cut = |lane: usize, at: usize| lanes::has(set, lane) && bytes[at] != b',';
         if read.is_some_and(|(_, pos)| (0..LANES).any(|lane| cut(lane, pos[lane]))) {
             assert_ne!(read, expected);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet files read out of stores: one in memory, one behind a web server that is made here, and one that speaks S3
-//! where `ARROWSMITH_TEST_S3` says that there is one.
+//! Parquet files read out of stores: one in memory, one behind a web server that is made here, and
+//! one that speaks S3 where `ARROWSMITH_TEST_S3` says that there is one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The conformance suite: cases are data, in `testdata/json/*.toml`, and every engine is held to them
-//! by [`run_suite`].
+//! The conformance suite: cases are data, in `testdata/json/*.toml`, and every engine is held to
+//! them by [`run_suite`].
 //!
 //! A case is a schema (as [`parse_schema`] reads it), a framing, options and an input; what is
 //! expected are rows (as [`crate::render`] writes them), an error with its position, and rejected
-//! records. Each case is run with every padding behind the input, with positions that start elsewhere
-//! than at 0, and cut in two at every line.
+//! records. Each case is run with every padding behind the input, with positions that start
+//! elsewhere than at 0, and cut in two at every line.
 
 mod text;
 
@@ -159,7 +159,8 @@ pub fn run_suite(engine: &dyn Engine) -> Result<Summary, String> {
     run_some(engine, &mut Sample::of("cases", 1))
 }
 
-/// Holds an engine to some cases: of each file those that end well and those that end in each error.
+/// Holds an engine to some cases: of each file those that end well and those that end in each
+/// error.
 ///
 /// # Errors
 /// A file or case that cannot be read, in words.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle on the suite, and the suite itself. With `ARROWSMITH_BLESS` set, what the oracle says is
-//! written into the files as the expectation, for a person to read over.
+//! The oracle on the suite, and the suite itself. With `ARROWSMITH_BLESS` set, what the oracle says
+//! is written into the files as the expectation, for a person to read over.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file of cases as text, always the same for the same cases: how expectations are written down for
-//! a person to read over.
+//! A file of cases as text, always the same for the same cases: how expectations are written down
+//! for a person to read over.
 
 use std::fmt::Write;
 

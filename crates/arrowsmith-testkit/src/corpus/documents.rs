@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON documents that are known to be good, bad, or a matter of taste.
 //!
-//! A document is fed twice: bare, to a plan whose records are `arrow.json` values, and inside a record,
-//! `{"v": DOC}`. It is accepted when it makes exactly one row. Documents that may go either way, and
-//! where this project differs from a corpus on purpose, are in `testdata/json/decisions.txt`, a line
-//! each; a document that is neither plain nor listed fails, and so does a line for no document.
+//! A document is fed twice: bare, to a plan whose records are `arrow.json` values, and inside a
+//! record, `{"v": DOC}`. It is accepted when it makes exactly one row. Documents that may go either
+//! way, and where this project differs from a corpus on purpose, are in
+//! `testdata/json/decisions.txt`, a line each; a document that is neither plain nor listed fails,
+//! and so does a line for no document.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,7 +45,8 @@ pub fn run_corpus(engine: &dyn Engine, folder: &Path) -> std::io::Result<CorpusS
     run_some(engine, folder, &mut Sample::of("documents", 1))
 }
 
-/// Feeds some JSON documents of the corpora to an engine, of each corpus those that are good, bad, and decided otherwise.
+/// Feeds some JSON documents of the corpora to an engine, of each corpus those that are good, bad,
+/// and decided otherwise.
 ///
 /// # Errors
 /// When a file cannot be read.

@@ -3,7 +3,8 @@
 //! environment's `ARROWSMITH_CORPORA` says. They are never part of the repository.
 //!
 //! - [`run_corpus`]: documents that have to be accepted, refused, or decided one way and listed;
-//! - [`vectors`]: decimal texts with the bits they round to, and sequences that are or are not UTF-8.
+//! - [`vectors`]: decimal texts with the bits they round to, and sequences that are or are not
+//!   UTF-8.
 
 mod documents;
 pub mod vectors;

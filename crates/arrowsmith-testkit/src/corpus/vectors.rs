@@ -12,7 +12,8 @@ use arrowsmith_plan::{Engine, Plan};
 
 use crate::run::{Input, observe};
 
-/// Reads every number of `numbers-fxx` that JSON can write, in three widths. Gives how many there were.
+/// Reads every number of `numbers-fxx` that JSON can write, in three widths. Gives how many there
+/// were.
 ///
 /// # Errors
 /// The first number whose bits are others, or what else went wrong.

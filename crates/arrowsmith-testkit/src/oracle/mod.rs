@@ -2,9 +2,9 @@
 //! The oracle: an engine that is simple and slow, and follows `docs/design/0002-json-semantics.md`
 //! word by word, byte by byte. Other engines are held to it.
 //!
-//! It shares no code of decoding with them: a recursive descent over the bytes (`reader`) into cells
-//! ([`Cell`]), numbers by `std` and long arithmetic ([`number`]), dates by chrono (`time`), arrays
-//! from cells at the end (`array`). It never trades a line of clarity for speed.
+//! It shares no code of decoding with them: a recursive descent over the bytes (`reader`) into
+//! cells ([`Cell`]), numbers by `std` and long arithmetic ([`number`]), dates by chrono (`time`),
+//! arrays from cells at the end (`array`). It never trades a line of clarity for speed.
 
 pub mod array;
 mod binary;

@@ -90,8 +90,8 @@ fn take_apart(text: &str) -> Digits {
 /// The value of a number of the grammar times ten to the scale.
 ///
 /// # Errors
-/// `inexact` for digits beyond the scale that are not zero, before `overflow` for more digits than the
-/// precision.
+/// `inexact` for digits beyond the scale that are not zero, before `overflow` for more digits than
+/// the precision.
 pub fn decimal(text: &str, precision: u8, scale: i8) -> Result<i256, ErrorKind> {
     let Digits { negative, digits, exponent } = take_apart(text);
     if digits.is_empty() {
@@ -115,8 +115,8 @@ pub fn decimal(text: &str, precision: u8, scale: i8) -> Result<i256, ErrorKind> 
 }
 
 /// The bits of the half-precision number nearest to a number of the grammar, the even one of two;
-/// `None` if that is beyond the finite range. All positive halves are gone through by bisection, and
-/// the points between them compared digit by digit.
+/// `None` if that is beyond the finite range. All positive halves are gone through by bisection,
+/// and the points between them compared digit by digit.
 pub fn half_bits(text: &str) -> Option<u16> {
     let number = take_apart(text);
     let sign = if number.negative { 0x8000 } else { 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle's way over values that are not decoded (rules 15 and 18), and over the text of a record
-//! that is left out (rule 20).
+//! The oracle's way over values that are not decoded (rules 15 and 18), and over the text of a
+//! record that is left out (rule 20).
 
 use arrowsmith_core::ErrorKind;
 
@@ -101,8 +101,8 @@ fn string_end(data: &[u8], quote: usize) -> Option<usize> {
     }
 }
 
-/// The end of the bad record at `start`, where records are not lines: the balanced text, or the end of
-/// the data if it does not balance. An empty one where there is a comma in an array.
+/// The end of the bad record at `start`, where records are not lines: the balanced text, or the end
+/// of the data if it does not balance. An empty one where there is a comma in an array.
 pub(super) fn record_end(data: &[u8], start: usize, in_array: bool) -> usize {
     let end = match data.get(start) {
         None => None,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle's strings: rule 11, and the two ways to read them. *Strict* is for what is decoded; what
-//! is skipped, and keys of objects, may hold lone surrogates and bytes that are not UTF-8.
+//! The oracle's strings: rule 11, and the two ways to read them. *Strict* is for what is decoded;
+//! what is skipped, and keys of objects, may hold lone surrogates and bytes that are not UTF-8.
 
 use arrowsmith_core::ErrorKind;
 

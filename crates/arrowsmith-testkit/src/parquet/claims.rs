@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files whose numbers do not agree with one another: counts and sizes of the footer, of pages' headers, of levels,
-//! dictionaries and encoded values are drawn one by one. What a reader may not do is believe them: it says what is
-//! wrong, or gives rows, and needs no more memory than it was given.
+//! Files whose numbers do not agree with one another: counts and sizes of the footer, of pages'
+//! headers, of levels, dictionaries and encoded values are drawn one by one. What a reader may not
+//! do is believe them: it says what is wrong, or gives rows, and needs no more memory than it was
+//! given.
 
 use std::sync::Arc;
 
@@ -87,7 +88,8 @@ fn unsigned(mut value: u64, out: &mut Vec<u8>) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// A field of a structure that is an integer, the number of the field being one more than that before.
+/// A field of a structure that is an integer, the number of the field being one more than that
+/// before.
 fn field(value: u64, out: &mut Vec<u8>) {
     out.push(0x15);
     // What is beyond 32 bits is no integer of the format.

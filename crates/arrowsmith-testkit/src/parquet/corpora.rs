@@ -3,8 +3,8 @@
 //!
 //! Every file has to be read as the `parquet` crate reads it, or refused where that refuses it, and
 //! all as the corpora's list says. Where a reader does otherwise on purpose, or the two disagree,
-//! `testdata/parquet/decisions.txt` has a line with the verdict and the reason: a file that is neither
-//! plain nor listed fails, and so does a line that is not needed.
+//! `testdata/parquet/decisions.txt` has a line with the verdict and the reason: a file that is
+//! neither plain nor listed fails, and so does a line that is not needed.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parquet files as cases: random ones, those of the corpora, broken ones, and the properties that
-//! every reader of them has to have. It knows readers by the trait [`Reader`] only, and holds them to
-//! the `parquet` crate, which takes part as [`ParquetRs`].
+//! every reader of them has to have. It knows readers by the trait [`Reader`] only, and holds them
+//! to the `parquet` crate, which takes part as [`ParquetRs`].
 
 pub mod broken;
 pub mod claims;
@@ -118,8 +118,8 @@ fn retyped(column: &ArrayRef, kind: &DataType) -> ArrayRef {
     data.map_or_else(|_| Arc::clone(column), make_array)
 }
 
-/// The first thing in which two readings differ, in words: type, nulls, or value of a row. Extension
-/// types are compared by their storage.
+/// The first thing in which two readings differ, in words: type, nulls, or value of a row.
+/// Extension types are compared by their storage.
 #[must_use]
 pub fn difference(found: &RecordBatch, expected: &RecordBatch) -> Option<String> {
     if found.num_columns() != expected.num_columns() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random conditions, as text, and the rows for which they hold by Arrow's own comparison: a filtered
-//! reading has to be the whole reading, filtered.
+//! Random conditions, as text, and the rows for which they hold by Arrow's own comparison: a
+//! filtered reading has to be the whole reading, filtered.
 
 #![expect(
     clippy::expect_used,
@@ -173,8 +173,8 @@ fn compare(column: &Named, row: usize) -> Vec<Option<Option<Ordering>>> {
     rows.map(|at| (!column.nulls[at]).then(|| Some(comparator(at, row)))).collect()
 }
 
-/// The value as a condition writes it; none for types without a text, and values whose text Arrow does not
-/// read back.
+/// The value as a condition writes it; none for types without a text, and values whose text Arrow
+/// does not read back.
 fn literal(values: &ArrayRef, row: usize) -> Option<String> {
     use DataType as T;
     let value = values.slice(row, 1);

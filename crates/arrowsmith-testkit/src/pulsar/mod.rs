@@ -33,7 +33,8 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Starts it with empty storage, or says why there is none. Twice in one program gives the same.
+    /// Starts it with empty storage, or says why there is none. Twice in one program gives the
+    /// same.
     pub fn start(name: &'static str, port: u16, secure: bool) -> Option<Self> {
         static LOCK: std::sync::Mutex<Vec<&str>> = std::sync::Mutex::new(Vec::new());
         let mut started = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -65,8 +66,8 @@ impl Broker {
         assert!(tool.status().unwrap().success(), "tools/pulsar {command}");
     }
 
-    /// Stops or continues the broker's process, as an overloaded machine would. What is stopped does
-    /// nothing any more when this returns.
+    /// Stops or continues the broker's process, as an overloaded machine would. What is stopped
+    /// does nothing any more when this returns.
     pub fn signal(&self, signal: &str) {
         let pid = std::fs::read_to_string(self.folder().join("pid")).unwrap();
         let status = Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status();

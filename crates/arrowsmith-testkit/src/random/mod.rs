@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random schemas, random rows for them, and the many ways to write these as JSON; and ways to break
-//! such a text. All of it follows from a seed, so that a failure is repeated by its number.
+//! Random schemas, random rows for them, and the many ways to write these as JSON; and ways to
+//! break such a text. All of it follows from a seed, so that a failure is repeated by its number.
 
 mod broken;
 mod schema;
@@ -28,10 +28,10 @@ pub enum Profile {
     /// The same, in many records that look alike: keys in one order, no white space, few surprises.
     Alike,
     /// What arrow-json 59 has and reads as the contract does: no dictionaries, no `arrow.json`, no
-    /// base64, no empty structs; 16-bit floats in their shortest spelling (it rounds twice); decimals
-    /// of a scale of 0 or more, without exponents; date64, times and durations as integers; timestamps
-    /// without zone or with an offset of 0, with seconds; no escaped surrogate pairs (it gets some characters wrong:
-    /// `\uDB61\uDEF2` is U+E86F2, and it says U+D86F2).
+    /// base64, no empty structs; 16-bit floats in their shortest spelling (it rounds twice);
+    /// decimals of a scale of 0 or more, without exponents; date64, times and durations as
+    /// integers; timestamps without zone or with an offset of 0, with seconds; no escaped surrogate
+    /// pairs (it gets some characters wrong: `\uDB61\uDEF2` is U+E86F2, and it says U+D86F2).
     ArrowJson,
 }
 

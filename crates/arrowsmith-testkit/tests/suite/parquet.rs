@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The library's Parquet reader, as a user has it, against the `parquet` crate: random files read as a whole,
-//! in part and under conditions, broken files, and files that others wrote. The instruction set is the best,
-//! or the one that `ARROWSMITH_CPU` names.
+//! The library's Parquet reader, as a user has it, against the `parquet` crate: random files read
+//! as a whole, in part and under conditions, broken files, and files that others wrote. The
+//! instruction set is the best, or the one that `ARROWSMITH_CPU` names.
 
 use arrow_array::RecordBatchReader;
 use arrowsmith::Input;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the command writes about itself: completions that shells take, manual pages for all commands.
+//! What the command writes about itself: completions that shells take, manual pages for all
+//! commands.
 
 use std::process::Command;
 

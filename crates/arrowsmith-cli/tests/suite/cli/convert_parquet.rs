@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith convert` of Parquet files: every output, conditions, folders, standard input, broken files.
+//! `arrowsmith convert` of Parquet files: every output, conditions, folders, standard input, broken
+//! files.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith health`: a server that answers well, one that does not, one that says nothing, and none.
+//! `arrowsmith health`: a server that answers well, one that does not, one that says nothing, and
+//! none.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Circuits for Parquet: what `rtl generate` writes and refuses; and, where there is a Verilator, a conversion and a simulation.
+//! Circuits for Parquet: what `rtl generate` writes and refuses; and, where there is a Verilator, a
+//! conversion and a simulation.
 
 use std::process::Command;
 use std::sync::Arc;

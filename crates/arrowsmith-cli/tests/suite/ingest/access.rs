@@ -85,7 +85,8 @@ fn only_who_speaks_tls_and_is_known_gets_in() {
     let identity =
         |name: &str| Some((path(&format!("{name}-leaf.pem")), path(&format!("{name}-leaf.key"))));
     let wrong = [
-        // An authority that the service's certificate is not from; no certificate; one of strangers.
+        // An authority that the service's certificate is not from; no certificate; one of
+        // strangers.
         Options { ca: Some(path("b.pem")), identity: identity("a"), ..load(&http, 0..10, 10) },
         Options { ca: Some(path("a.pem")), ..load(&http, 0..10, 10) },
         Options { ca: Some(path("a.pem")), identity: identity("b"), ..load(&http, 0..10, 10) },

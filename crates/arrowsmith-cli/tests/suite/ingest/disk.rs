@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A disk that is full: senders wait, nothing is lost, and it goes on when there is room.
 //!
-//! It is a small file system where this user may mount one, and else calls that fail as they do there.
+//! It is a small file system where this user may mount one, and else calls that fail as they do
+//! there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

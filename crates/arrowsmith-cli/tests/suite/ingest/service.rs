@@ -22,8 +22,8 @@ use serde_json::Value;
 /// Longest wait for anything: a busy machine is slow.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the process may take beside the memory that it is told to: code, threads, allocator, and the
-/// Arrow data that comes to the text.
+/// What the process may take beside the memory that it is told to: code, threads, allocator, and
+/// the Arrow data that comes to the text.
 const MEMORY_BESIDE: u64 = 256 << 20;
 
 /// A folder with a configuration, and the process that runs on it.
@@ -55,7 +55,8 @@ fn free_port() -> u16 {
 
 impl Service {
     /// A service with one stream `s` of records `{"id":N}` over TCP, into the directory `out`.
-    /// `service`, `stream` and `rest` are TOML that is added to the tables of these names and behind.
+    /// `service`, `stream` and `rest` are TOML that is added to the tables of these names and
+    /// behind.
     pub fn new(service: &str, stream: &str, rest: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (tcp, http) = (free_port(), free_port());
@@ -161,7 +162,8 @@ impl Service {
         process.wait().unwrap();
     }
 
-    /// Sends SIGTERM and gives the summary of stream `s`, with `received` adding up. Memory stayed bounded.
+    /// Sends SIGTERM and gives the summary of stream `s`, with `received` adding up. Memory stayed
+    /// bounded.
     #[track_caller]
     pub fn end(&mut self) -> BTreeMap<String, u64> {
         self.assert_memory(64 << 20);

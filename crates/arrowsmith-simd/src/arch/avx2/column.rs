@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns under AVX2: as under AVX-512, with half as many lanes, and bytes moved within the two halves
-//! of a register: each half is loaded from where its values begin.
+//! Columns under AVX2: as under AVX-512, with half as many lanes, and bytes moved within the two
+//! halves of a register: each half is loaded from where its values begin.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -10,8 +10,8 @@ use crate::ahead::{AHEAD_BYTES, ask_line};
 use crate::arch::portable::Portable;
 use crate::column::ColumnIsa;
 
-/// For each width: the bytes of each lane, counted from the byte in which its half begins, and by how
-/// much the lane is shifted.
+/// For each width: the bytes of each lane, counted from the byte in which its half begins, and by
+/// how much the lane is shifted.
 #[repr(C, align(32))]
 struct Lanes<T, const BYTES: usize, const WIDTHS: usize> {
     bytes: [[u8; BYTES]; WIDTHS],
@@ -286,7 +286,8 @@ impl ColumnIsa for Avx2 {
             for i in 0..8 * lanes {
                 let values = mask >> (8 / lanes * i) & (0xFF >> (8 - 8 / lanes));
                 let set = _pdep_u64(values, places) * ((1 << lanes) - 1);
-                // A byte for each lane: all ones where there is a value, and from which lane it comes.
+                // A byte for each lane: all ones where there is a value, and from which lane it
+                // comes.
                 let there = _pdep_u64(set, 0x0101_0101_0101_0101) * 0xFF;
                 let source = _pdep_u64(0x0706_0504_0302_0100, there);
                 let source = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(source.cast_signed()));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Columns under AVX-512: bits apart, sums, nulls and streams a register at a time.
 //!
-//! * Bit-packed integers: one byte permutation puts the bytes of each value into its lane, a shift by
-//!   lane and a mask do the rest. Above 57 of 64 bits a value may span nine bytes; a double shift takes
-//!   the ninth from a second permutation.
-//! * Sums: a register is summed up in a logarithmic number of steps; what is carried from one to the next
-//!   is a single addition.
+//! * Bit-packed integers: one byte permutation puts the bytes of each value into its lane, a shift
+//!   by lane and a mask do the rest. Above 57 of 64 bits a value may span nine bytes; a double
+//!   shift takes the ninth from a second permutation.
+//! * Sums: a register is summed up in a logarithmic number of steps; what is carried from one to
+//!   the next is a single addition.
 //! * Loads are masked to the bytes that belong to the values, so that nothing is read beyond.
 
 use std::arch::x86_64::*;
@@ -296,8 +296,8 @@ impl ColumnIsa for Avx512 {
         let misaligned = out.as_ptr().addr() & 63;
         let past = past_cache && misaligned.is_multiple_of(size);
         let head = if past { (64 - misaligned) % 64 / size } else { 0 }.min(len);
-        // SAFETY: `self` proves AVX-512; all indices are less than the number of values. Stores past the
-        // cache are aligned, as values before were written one by one.
+        // SAFETY: `self` proves AVX-512; all indices are less than the number of values. Stores
+        // past the cache are aligned, as values before were written one by one.
         unsafe {
             portable.gather(values, &indices[..head], &mut out[..head], false);
             let mut done = head;
@@ -389,8 +389,8 @@ impl ColumnIsa for Avx512 {
 
     #[inline(always)]
     unsafe fn spread_ends<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
-        // SAFETY: `self` proves AVX-512. Each group loads 16 or 8 elements and one more from a place
-        // that is at most as far on as rows were passed; the caller has 65.
+        // SAFETY: `self` proves AVX-512. Each group loads 16 or 8 elements and one more from a
+        // place that is at most as far on as rows were passed; the caller has 65.
         unsafe {
             let mut from = dense.cast::<u8>();
             let to = out.cast::<u8>();
@@ -496,8 +496,8 @@ impl ColumnIsa for Avx512 {
         let portable = crate::arch::portable::Portable;
         portable.join::<WIDTH>(streams, stride, at, &mut out[..head * WIDTH], false);
         let body = (count - head) / 64 * 64;
-        // SAFETY: `self` proves AVX-512; the values of the body are in every stream and in `out`, which is
-        // aligned there if it is written past the cache.
+        // SAFETY: `self` proves AVX-512; the values of the body are in every stream and in `out`,
+        // which is aligned there if it is written past the cache.
         unsafe {
             let from = streams.as_ptr().add(at + head);
             let to = out.as_mut_ptr().cast::<u8>().add(head * WIDTH);
@@ -534,8 +534,8 @@ impl ColumnIsa for Avx512 {
 
     #[inline(always)]
     unsafe fn ranks(self, slots: u64, counted: u64, mut start: i32, mut out: *mut i32) {
-        // SAFETY: `self` proves AVX-512. The groups before have written 16 lanes each at most, and so
-        // there is room for all lanes of the next.
+        // SAFETY: `self` proves AVX-512. The groups before have written 16 lanes each at most, and
+        // so there is room for all lanes of the next.
         unsafe {
             let below = table!(u32, 16, i => (1 << i) - 1);
             for i in 0..4 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Byte streams to values: bytes are interleaved in pairs, pairs in fours, until a quarter of a register
-//! has whole values; then the quarters change places.
+//! Byte streams to values: bytes are interleaved in pairs, pairs in fours, until a quarter of a
+//! register has whole values; then the quarters change places.
 
 use std::arch::x86_64::*;
 
@@ -130,8 +130,8 @@ unsafe fn store_quarters<const PAST: bool>(x: [__m512i; 4], to: *mut u8, step: u
     }
 }
 
-/// Within each quarter: the bytes of eight streams, value by value; two values a quarter, values 0 and 1
-/// of each quarter's sixteen in the first register.
+/// Within each quarter: the bytes of eight streams, value by value; two values a quarter, values 0
+/// and 1 of each quarter's sixteen in the first register.
 ///
 /// # Safety
 /// The CPU has AVX-512; 64 bytes of eight streams can be read.

@@ -57,8 +57,8 @@ unsafe fn fours(digits: __m512i) -> __m512i {
 }
 
 /// Sixteen numbers of up to four digits: those that end before the positions in the low 16 bytes of
-/// `ends`. Positions count from the start of `before`, which is 64 bytes long and followed by `text`.
-/// Bytes of both are digits less `'0'`.
+/// `ends`. Positions count from the start of `before`, which is 64 bytes long and followed by
+/// `text`. Bytes of both are digits less `'0'`.
 ///
 /// # Safety
 /// The CPU has AVX-512 with VBMI.
@@ -267,8 +267,8 @@ pub(super) unsafe fn int_list(
     }
 }
 
-/// Appends the numbers that end before the bits of `end`; `false`, and nothing appended, if one does
-/// not fit.
+/// Appends the numbers that end before the bits of `end`; `false`, and nothing appended, if one
+/// does not fit.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -305,8 +305,8 @@ unsafe fn convert(
     true
 }
 
-/// As [`convert`], for numbers of more than four digits: out of line, so that short ones do not pay for
-/// its constants.
+/// As [`convert`], for numbers of more than four digits: out of line, so that short ones do not pay
+/// for its constants.
 ///
 /// # Safety
 /// The CPU has AVX-512; there is room for 64 numbers at `to`.

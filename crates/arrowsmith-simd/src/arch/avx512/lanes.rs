@@ -7,8 +7,9 @@
 //! shift the digits to the top of the lane, so that zeros stand in front
 //! pairs, fours and eights by multiplying and adding
 //! ```
-//! A float is two such numbers, which the fraction's power of ten joins, and one division, which rounds
-//! once. Nothing branches on a single value; what is unusual in any lane is left to the portable form.
+//! A float is two such numbers, which the fraction's power of ten joins, and one division, which
+//! rounds once. Nothing branches on a single value; what is unusual in any lane is left to the
+//! portable form.
 
 use std::arch::x86_64::*;
 
@@ -310,8 +311,8 @@ unsafe fn power_of_ten(count: __m512i) -> __m512i {
     }
 }
 
-/// See [`crate::isa::Isa::float_lanes`]: up to six digits before the point, and fifteen after it, nineteen
-/// in all.
+/// See [`crate::isa::Isa::float_lanes`]: up to six digits before the point, and fifteen after it,
+/// nineteen in all.
 ///
 /// # Safety
 /// The CPU has AVX-512 with VBMI2 and VPOPCNTDQ.
@@ -479,8 +480,8 @@ unsafe fn by_5(value: __m256i) -> __m256i {
     unsafe { _mm256_srli_epi32::<18>(_mm256_mullo_epi32(value, _mm256_set1_epi32(52_429))) }
 }
 
-/// Days since 1970-01-01, and the lanes whose day there is, of years 1 to 9999. The formula is that of
-/// `arrowsmith_number`.
+/// Days since 1970-01-01, and the lanes whose day there is, of years 1 to 9999. The formula is that
+/// of `arrowsmith_number`.
 ///
 /// # Safety
 /// The CPU has AVX-512.

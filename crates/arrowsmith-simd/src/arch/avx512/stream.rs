@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records that are one array of integers, under AVX-512; see [`crate::stream`] for what has to hold.
+//! Records that are one array of integers, under AVX-512; see [`crate::stream`] for what has to
+//! hold.
 //!
 //! ```text
 //! for each block of 4 KiB:
@@ -231,8 +232,8 @@ struct Records {
 /// it, plus `base`, to `to`. `None` if a literal differs.
 ///
 /// # Safety
-/// The CPU has AVX-512; there is room for as many offsets at `to` as the block has brackets; `block`
-/// is preceded by 64 readable bytes.
+/// The CPU has AVX-512; there is room for as many offsets at `to` as the block has brackets;
+/// `block` is preceded by 64 readable bytes.
 #[inline(always)]
 unsafe fn records(
     block: *const u8,

@@ -59,8 +59,8 @@ pub fn hybrid(values: &[u32], width: u32, runs: &[(bool, u8)]) -> Vec<u8> {
     out
 }
 
-/// `DELTA_BINARY_PACKED` in blocks of `miniblocks` miniblocks of `miniblock` values. With `bits` = 32,
-/// differences wrap around as 32-bit integers do.
+/// `DELTA_BINARY_PACKED` in blocks of `miniblocks` miniblocks of `miniblock` values. With `bits` =
+/// 32, differences wrap around as 32-bit integers do.
 pub fn delta(values: &[i64], miniblocks: usize, miniblock: usize, bits: u32) -> Vec<u8> {
     let mut out = Vec::new();
     varint((miniblocks * miniblock) as u64, &mut out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random Parquet files: a random schema, random rows, and a random one of the many ways to write
-//! them with the `parquet` crate. All of it follows from a seed, so that a failure is repeated by its
-//! number.
+//! them with the `parquet` crate. All of it follows from a seed, so that a failure is repeated by
+//! its number.
 
 #![expect(
     clippy::expect_used,

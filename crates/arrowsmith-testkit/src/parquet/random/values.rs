@@ -85,7 +85,8 @@ fn list<O: OffsetSizeTrait>(
     Arc::new(GenericListArray::<O>::new(Arc::clone(item), offsets, items, nulls))
 }
 
-/// Lists that are empty, short or, seldom, long. A list that is null may hold items, which do not count.
+/// Lists that are empty, short or, seldom, long. A list that is null may hold items, which do not
+/// count.
 fn offsets<O: OffsetSizeTrait>(
     rng: &mut Rng,
     len: usize,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes rows in a random one of the ways that the `parquet` crate has: page version, page size, row
-//! groups, dictionary and its limit, encoding and codec of each column, statistics and indexes.
+//! Writes rows in a random one of the ways that the `parquet` crate has: page version, page size,
+//! row groups, dictionary and its limit, encoding and codec of each column, statistics and indexes.
 
 use std::fmt::Write;
 
