@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv at the top of the repository, with what python/requirements-dev.txt names, from which
-# `arrowsmith` can be imported. Says nothing when there is nothing to say.
+# Makes .venv at the top of the repository, with what python/requirements-dev.txt names, from which `arrowsmith` can be
+# imported. Says nothing when there is nothing to say.
 #
 #   python/setup.sh [LIBRARY]    with the module that cargo built of the crate arrowsmith-python
 #                                (target/debug/lib_lib.so, or target/release/…); without one, what it had
