@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nanoseconds per number of this crate beside the standard library and fast-float2.
+//! Nanoseconds per number for this crate, the standard library and fast-float2.
 //!
-//! `cargo run --release -p arrowsmith-number --example number_bench`. Medians of several rounds
-//! in which the contestants alternate, as absolute figures drift on shared machines. The numbers
-//! stand comma separated in one buffer, as in a JSON array, and their values are summed.
+//! `cargo run --release -p arrowsmith-number --example number_bench`. Prints medians of several
+//! rounds in which the parsers alternate, because absolute figures drift on shared machines. The
+//! numbers are comma-separated in one buffer, as in a JSON array, and their values are summed.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -32,7 +32,7 @@ impl Random {
     }
 }
 
-/// Numbers, each followed by a comma, and room to read on behind the last.
+/// Numbers, each followed by a comma, and padding after the last.
 struct Text {
     bytes: Vec<u8>,
     starts: Vec<usize>,
@@ -52,7 +52,7 @@ impl Text {
         Self { bytes: text.into_bytes(), starts }
     }
 
-    /// Walks the text with `parse`, which returns a value and the length of the number.
+    /// Parses the text with `parse`, which returns a value and the length of the number.
     fn walk(&self, parse: impl Fn(&[u8]) -> Option<(f64, usize)>) -> f64 {
         let (mut at, mut sum) = (0, 0.0);
         for _ in 0..NUMBERS {
@@ -65,8 +65,8 @@ impl Text {
 }
 
 impl Text {
-    /// As [`Text::walk`], with the starts known beforehand, as from a structural index: the parse
-    /// of one number does not wait for the length of the last.
+    /// As [`Text::walk`], with the starts known beforehand, as from a structural index: parsing a
+    /// number does not depend on the length of the previous one.
     fn jump(&self, parse: impl Fn(&[u8]) -> Option<(f64, usize)>) -> f64 {
         let mut sum = 0.0;
         for &start in &self.starts {
@@ -97,7 +97,7 @@ fn race(title: &str, contestants: &[Contestant<'_>]) {
     println!();
 }
 
-/// What std and fast-float2 need first: where the number ends.
+/// The end of the number, which std and fast-float2 need first.
 fn number_end(text: &[u8]) -> usize {
     text.iter().position(|&b| b == b',').unwrap_or(text.len())
 }

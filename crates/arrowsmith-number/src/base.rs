@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Binary values written as hexadecimal or base64 text.
 //!
-//! Convert stage, for `binary` columns. The text is the whole, unescaped string. Both append to
-//! the caller's buffer, and leave it as it was on an error.
+//! Convert stage, for `binary` columns. The text is the whole, unescaped string. Both functions
+//! append to the caller's buffer, and leave it unchanged on an error.
 
 use base64::Engine;
 use base64::alphabet::{STANDARD, URL_SAFE};
@@ -10,7 +10,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::TextError;
 
-/// Appends the bytes that pairs of hexadecimal digits of either case stand for.
+/// Decodes pairs of hexadecimal digits, of either case, and appends the bytes.
 ///
 /// # Errors
 /// [`TextError::Syntax`] for an odd length or another byte.
@@ -20,7 +20,7 @@ pub fn decode_hex(text: &[u8], out: &mut Vec<u8>) -> Result<(), TextError> {
     if !rest.is_empty() {
         return Err(TextError::Syntax);
     }
-    // A nibble above 15 marks a byte that is no digit; all are looked at together in the end.
+    // A nibble above 15 marks an invalid digit; all are checked at once at the end.
     let mut seen = 0;
     let before = out.len();
     out.extend(pairs.iter().map(|&[high, low]| {
@@ -47,9 +47,8 @@ const NIBBLES: [u8; 256] = {
     table
 };
 
-/// Appends the bytes that base64 text stands for: the standard or the URL-safe alphabet, not both
-/// in one text; padding in full or not at all. Bits of the last character that belong to no byte
-/// have to be 0.
+/// Decodes base64 and appends the bytes. The alphabet is the standard or the URL-safe one, not both
+/// in one text; padding is complete or absent. Unused bits of the last character have to be 0.
 ///
 /// # Errors
 /// [`TextError::Syntax`].

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON numbers to decimals of 128 and 256 bits: exact, or an error.
 //!
-//! Convert stage. The value times ten to the scale has to be a whole number of at most `precision`
-//! digits, in whatever way the text spells it (`12e-1`, `1.20`). It never takes a trip through
-//! floats and never rounds.
+//! Convert stage. The value times ten to the scale has to be an integer of at most `precision`
+//! digits, whatever the spelling (`12e-1`, `1.20`). The conversion never uses floats and never
+//! rounds.
 
 use arrow_buffer::i256;
 
@@ -26,8 +26,8 @@ const POW10_I128: [i128; 39] = {
 /// the number's length in bytes. A precision above 38 counts as 38.
 ///
 /// # Errors
-/// [`NumberError::Syntax`]; [`NumberError::Inexact`] for digits that are not zero behind the
-/// scale; [`NumberError::Range`] for more digits than the precision.
+/// [`NumberError::Syntax`]; [`NumberError::Inexact`] for non-zero digits beyond the scale;
+/// [`NumberError::Range`] for more digits than the precision.
 #[inline]
 pub fn parse_decimal128(
     input: &[u8],
@@ -40,7 +40,7 @@ pub fn parse_decimal128(
         Some(magnitude) => magnitude?,
         None => {
             let halves = long_magnitude(&input[..number.len], scale, 38)?;
-            // All of up to 38 digits are in `high`.
+            // Numbers of up to 38 digits are entirely in `high`.
             halves.high.checked_mul(power_i128(halves.zeros)?).ok_or(NumberError::Range)?
         }
     };
@@ -65,7 +65,7 @@ pub fn parse_decimal256(
     let precision = precision.min(76);
     let magnitude = match small_magnitude(&number, scale) {
         Some(Ok(magnitude)) => i256::from_i128(magnitude),
-        // Too long for 128 bits, which says nothing here.
+        // Too long for 128 bits, but perhaps not for 256.
         Some(Err(NumberError::Range)) | None => {
             let halves = long_magnitude(&input[..number.len], scale, 76)?;
             let low_weight = i256::from_i128(power_i128(halves.low_digits)?);
@@ -79,7 +79,7 @@ pub fn parse_decimal256(
     };
     let over = match POW10_I128.get(usize::from(precision)) {
         Some(&limit) => magnitude >= i256::from_i128(limit),
-        // The common small values need no power of 256 bits.
+        // Small values, which are common, need no 256-bit power.
         None if magnitude < i256::from_i128(POW10_I128[38]) => false,
         None => power_i256(u32::from(precision)).is_none_or(|limit| magnitude >= limit),
     };
@@ -122,7 +122,7 @@ fn small_magnitude(number: &Decomposed, scale: i8) -> Option<Result<i128, Number
         };
         return Some(product.ok_or(NumberError::Range));
     }
-    // Nineteen digits have no twentieth zero to give away.
+    // A number of nineteen digits has at most eighteen trailing zeros.
     let power = usize::try_from(-shift).ok().and_then(|at| POW10_U64.get(at));
     Some(match power {
         Some(&power) if mantissa % power == 0 => Ok(i128::from(mantissa / power)),
@@ -138,7 +138,7 @@ struct Halves {
     zeros: u32,
 }
 
-/// The scaled magnitude of any number of the grammar that has at most `digits_max` digits.
+/// The scaled magnitude of any valid number that has at most `digits_max` digits.
 #[cold]
 fn long_magnitude(text: &[u8], scale: i8, digits_max: u32) -> Result<Halves, NumberError> {
     let digits = &text[usize::from(byte_at(text, 0) == b'-')..];
@@ -146,11 +146,11 @@ fn long_magnitude(text: &[u8], scale: i8, digits_max: u32) -> Result<Halves, Num
     let exponent = if digits_end < digits.len() { scan_exponent(digits, digits_end)?.0 } else { 0 };
     let digits = &digits[..digits_end];
     let integer_digits = digits.iter().position(|&b| b == b'.').unwrap_or(digits_end);
-    // The power of ten of the digit at hand, once scaled; below zero it is lost.
+    // The power of ten of the current digit after scaling; below zero the digit would be lost.
     let mut power =
         exponent + i64::from(scale) + i64::try_from(integer_digits).unwrap_or(i64::MAX / 4);
     let (mut high, mut low, mut kept) = (0i128, 0i128, 0u32);
-    // Digits that would be lost are reported before digits that are too many.
+    // Digits that would be lost are reported in preference to too many digits.
     let mut too_many = false;
     let mut digits = digits.iter().filter(|&&b| b != b'.');
     for &byte in digits.by_ref() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Durations of ISO 8601: `[±]P[nD][T[nH][nM][n[.fraction]S]]`.
 //!
-//! Convert stage. At least one component, in this order, each a whole number but for the seconds.
-//! A day is 24 hours. Years, months and weeks are not accepted: the first two have no fixed length.
+//! Convert stage. At least one component, in this order; all are integers except for the seconds. A
+//! day is 24 hours. Years, months and weeks are not accepted: the first two have no fixed length.
 //! Nothing is rounded.
 
 use crate::TextError;
@@ -13,7 +13,7 @@ use crate::time::{Fraction, SECONDS_PER_DAY, TimeUnit, scale_seconds};
 ///
 /// # Errors
 /// [`TextError::Syntax`]; [`TextError::Inexact`] for a fraction finer than the unit;
-/// [`TextError::Range`] for what overflows 64 bits.
+/// [`TextError::Range`] for values that overflow 64 bits.
 #[inline]
 pub fn parse_duration(text: &[u8], unit: TimeUnit) -> Result<i64, TextError> {
     let negative = byte_at(text, 0) == b'-';
@@ -23,7 +23,7 @@ pub fn parse_duration(text: &[u8], unit: TimeUnit) -> Result<i64, TextError> {
     }
     at += 1;
     let mut in_time = false;
-    // The designator that comes next has to be behind the last one in this order.
+    // Each designator has to come after the previous one in this order.
     let mut order = 0;
     let mut seconds: i64 = 0;
     let mut fraction = Fraction::ZERO;
@@ -32,7 +32,7 @@ pub fn parse_duration(text: &[u8], unit: TimeUnit) -> Result<i64, TextError> {
             in_time = true;
             order = 1;
             at += 1;
-            // `T` with nothing behind it is not a duration.
+            // `T` must be followed by a component.
             if at == text.len() {
                 return Err(TextError::Syntax);
             }
@@ -75,7 +75,7 @@ pub fn parse_duration(text: &[u8], unit: TimeUnit) -> Result<i64, TextError> {
     }
 }
 
-/// The whole number at `at`, `None` if it overflows, and where it ends; at least one digit.
+/// The integer at `at`, `None` if it overflows, and its end; at least one digit.
 #[inline]
 fn count_at(text: &[u8], at: usize) -> Result<(Option<i64>, usize), TextError> {
     let mut count = Some(0i64);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON integers to `u64` and `i64`, with every overflow found.
 //!
-//! Convert stage: eight digits, eight more, then what is left, each step one word. Narrower types
-//! are the caller's `try_from`. It never accepts a fraction or an exponent, be its value whole.
+//! Convert stage: eight digits, eight more, then the rest, one word per step. For narrower types
+//! the caller uses `try_from`. A fraction or an exponent is never accepted, even if the value is an
+//! integer.
 
 use crate::NumberError;
 use crate::scan::{continues_number, scan_number};
@@ -34,7 +35,7 @@ pub fn parse_i64(input: &[u8]) -> Result<(i64, usize), NumberError> {
     let Some((magnitude, end)) = magnitude(input, usize::from(negative)) else {
         return Err(explain(input, true));
     };
-    // Of two's complement: 2⁶³ is the one magnitude that only the negative side has.
+    // In two's complement 2⁶³ is a valid magnitude only for a negative number.
     if magnitude > i64::MAX.unsigned_abs() + u64::from(negative) {
         return Err(NumberError::Range);
     }
@@ -42,7 +43,7 @@ pub fn parse_i64(input: &[u8]) -> Result<(i64, usize), NumberError> {
     Ok((if negative { value.wrapping_neg() } else { value }, end))
 }
 
-/// The unsigned integer at `start` and where it ends; `None` for all that is not one.
+/// The unsigned integer at `start` and its end; `None` if there is none.
 #[inline(always)]
 fn magnitude(input: &[u8], start: usize) -> Option<(u64, usize)> {
     let word = load8_padded(input, start) ^ ZEROS;
@@ -50,7 +51,7 @@ fn magnitude(input: &[u8], start: usize) -> Option<(u64, usize)> {
     if count == 8 {
         return magnitude_long(input, start, word);
     }
-    // The byte that ends the digits is in the word too.
+    // The byte after the digits is in the word too.
     let leading_zero = word & 0xFF == 0 && count > 1;
     if count == 0 || leading_zero || continues_number(text_byte(word, count)) {
         return None;
@@ -58,7 +59,7 @@ fn magnitude(input: &[u8], start: usize) -> Option<(u64, usize)> {
     Some((convert8(align_right(word, count)), start + count as usize))
 }
 
-/// As [`magnitude`], of eight digits and more, the first eight of them in `first`.
+/// As [`magnitude`], for eight digits or more, the first eight of them in `first`.
 #[inline]
 fn magnitude_long(input: &[u8], start: usize, first: u64) -> Option<(u64, usize)> {
     if first & 0xFF == 0 {
@@ -86,16 +87,16 @@ fn magnitude_long(input: &[u8], start: usize, first: u64) -> Option<(u64, usize)
     Some((high.checked_mul(10_000)?.checked_add(low)?, end))
 }
 
-/// `value`, of up to sixteen digits, with the first `count` digits of a word (0..8) behind it, up
+/// Appends the first `count` (0..8) digits of a word to `value`, which has up to sixteen digits; up
 /// to nineteen in all.
 #[inline(always)]
 fn append(value: u64, word: u64, count: u32) -> u64 {
-    // Shifted in two steps, as a count of zero shifts all out.
+    // Shifted in two steps, as a count of 0 would require a shift by 64.
     let low = convert8((word << (56 - 8 * count)) << 8);
     value * POW10_U64[count as usize & 7] + low
 }
 
-/// Why `input` did not start with an integer of the type.
+/// The error for an `input` that does not start with an integer of the type.
 #[cold]
 fn explain(input: &[u8], signed: bool) -> NumberError {
     match scan_number(input) {

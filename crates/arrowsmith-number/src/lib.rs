@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Scalars: the text of a JSON number or string → a typed value.
 //!
-//! The convert stage of every engine that decodes text. The functions are pure, panic on no bytes,
-//! and allocate nothing (but for the output of [`decode_hex`] and [`decode_base64`]). They know no
-//! schema, no Arrow builder and no position in the input: errors say what, and the engine where.
+//! The convert stage of every engine that decodes text. The functions are pure, never panic, and
+//! allocate nothing (except for the output of [`decode_hex`] and [`decode_base64`]). They know no
+//! schema, no Arrow builder and no position in the input: the engine adds the position to errors.
 //!
 //! Two kinds of input:
-//! - **Numbers** (`parse_u64`, `parse_f64`, …) take a slice that starts at the first byte of a
-//!   JSON number and runs on past it; they find its end, check its grammar and return its length.
-//!   What follows is not looked at, but for a byte of `[0-9.eE+-]`, with which it is no number.
-//!   Where 40 bytes or more follow the start, they are fastest.
+//! - **Numbers** (`parse_u64`, `parse_f64`, …) take a slice that starts at the first byte of a JSON
+//!   number and may continue after it; they find its end, check its grammar and return its length.
+//!   The bytes after it are ignored, except that a byte of `[0-9.eE+-]` makes the number malformed.
+//!   They are fastest if the slice has 40 bytes or more.
 //! - **Text** (`parse_date32`, `parse_timestamp`, …) takes the whole of an unescaped string.
 //!
 //! ```

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The grammar of JSON numbers, and a number taken apart into sign, digits and exponent.
+//! The grammar of JSON numbers, and the decomposition of a number into sign, digits and exponent.
 //!
-//! The first step of every conversion that is not on a fast path of its own. [`scan_number`] only
-//! looks at the grammar; [`Decomposed`] also holds the first nineteen significant digits as an
-//! integer. Both take a slice that starts at the number and runs on past it, and never look behind
-//! the byte after the number.
+//! The first step of every conversion without a fast path of its own. [`scan_number`] only checks
+//! the grammar; [`Decomposed`] also has the first nineteen significant digits as an integer. Both
+//! take a slice that starts at the number and may continue after it, and never read more than one
+//! byte after the number.
 
 use crate::NumberError;
 use crate::swar::{append_digits, byte_at, skip_digits};
@@ -12,7 +12,7 @@ use crate::swar::{append_digits, byte_at, skip_digits};
 /// Significant digits that always fit a `u64`.
 pub(crate) const DIGITS_MAX: usize = 19;
 
-/// What the grammar says of a number.
+/// The syntactic properties of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NumberShape {
     /// Length of the number in bytes.
@@ -81,7 +81,7 @@ pub fn scan_number(input: &[u8]) -> Result<NumberShape, NumberError> {
     Ok(NumberShape { len: end, negative, has_fraction, has_exponent })
 }
 
-/// At least one digit, and no zero in front of another.
+/// At least one digit, and no leading zero before another digit.
 #[inline(always)]
 fn check_integer_part(input: &[u8], start: usize, end: usize) -> Result<(), NumberError> {
     let digits = end - start;
@@ -91,7 +91,7 @@ fn check_integer_part(input: &[u8], start: usize, end: usize) -> Result<(), Numb
     Ok(())
 }
 
-/// Where the digits of an exponent start whose `e` is at `at`.
+/// The start of the digits of an exponent whose `e` is at `at`.
 #[inline(always)]
 fn exponent_digits_at(input: &[u8], at: usize) -> usize {
     at + 1 + usize::from(matches!(byte_at(input, at + 1), b'+' | b'-'))
@@ -104,14 +104,14 @@ pub(crate) struct Decomposed {
     /// All significant digits, or the first nineteen.
     pub(crate) mantissa: u64,
     pub(crate) exponent: i64,
-    /// A digit behind the first nineteen is not zero.
+    /// Whether a digit after the first nineteen is not zero.
     pub(crate) truncated: bool,
     /// Length of the number in bytes.
     pub(crate) len: usize,
 }
 
 impl Decomposed {
-    /// Takes the number apart that `input` starts with; fails with [`NumberError::Syntax`] only.
+    /// Decomposes the number that `input` starts with; fails with [`NumberError::Syntax`] only.
     #[inline]
     pub(crate) fn scan(input: &[u8]) -> Result<Self, NumberError> {
         let negative = byte_at(input, 0) == b'-';
@@ -146,8 +146,8 @@ impl Decomposed {
     }
 }
 
-/// The exponent whose `e` is at `at`, and where it ends. Capped at ±10¹⁸, far above the number of
-/// digits that memory can hold, so that the cap never changes what the number rounds to.
+/// The exponent whose `e` is at `at`, and its end. Capped at ±10¹⁸, far above the number of digits
+/// that memory can hold, so that the cap never changes the rounded value.
 #[inline]
 pub(crate) fn scan_exponent(input: &[u8], at: usize) -> Result<(i64, usize), NumberError> {
     const CAP: i64 = 1_000_000_000_000_000_000;
@@ -171,7 +171,7 @@ pub(crate) fn scan_exponent(input: &[u8], at: usize) -> Result<(i64, usize), Num
     Ok((if byte_at(input, at + 1) == b'-' { -value } else { value }, end))
 }
 
-/// The first nineteen significant digits, the count of digits dropped behind them, and whether one
+/// The first nineteen significant digits, the count of digits dropped after them, and whether one
 /// of those is not zero.
 #[cold]
 fn leading_digits(text: &[u8]) -> (u64, i64, bool) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Eight bytes at a time in one `u64`: load, find digits, convert digits.
 //!
-//! The bottom of the convert stage: numbers and dates both stand on it. Words are little endian on
-//! every machine, so the first byte of the text is the lowest byte of the word. A word "in digit
-//! form" was exclusive-ored with [`ZEROS`]: its digit bytes hold 0..=9. It never reads outside
-//! the slice it is given.
+//! The lowest part of the convert stage, used by numbers and dates. Words are little-endian on
+//! every machine: the first byte of the text is the lowest byte of the word. A word "in digit form"
+//! is exclusive-ored with [`ZEROS`]: its digit bytes are 0..=9. Nothing here reads outside the
+//! given slice.
 
 /// Eight ASCII zeros.
 pub(crate) const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -28,7 +28,7 @@ pub(crate) fn load8(input: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*input.get(at..)?.first_chunk()?))
 }
 
-/// The bytes at `at`, up to eight, zeros behind the last. Faster where `input` has eight in all.
+/// Up to eight bytes at `at`, padded with zeros. Faster if `input` has at least eight bytes.
 #[inline(always)]
 pub(crate) fn load8_padded(input: &[u8], at: usize) -> u64 {
     if let Some(word) = load8(input, at) {
@@ -47,21 +47,21 @@ fn load_short(input: &[u8], at: usize) -> u64 {
     rest.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// The byte at `at`, or 0, which is no byte of any number, past the end.
+/// The byte at `at`, or 0 after the end, which is not part of any number.
 #[inline(always)]
 pub(crate) fn byte_at(input: &[u8], at: usize) -> u8 {
     input.get(at).copied().unwrap_or(0)
 }
 
-/// The high bit of each byte that is no digit, of a word in digit form, right up to the first byte
-/// above 0x7F: that may carry into the next one, but no number goes on behind it.
+/// Sets the high bit of each byte of a word in digit form that is not a digit. Correct up to the
+/// first byte above 0x7F: that may carry into the next one, but no number continues after it.
 #[inline(always)]
 pub(crate) fn stops(word: u64) -> u64 {
     const NOT_DIGIT: u64 = 0x7676_7676_7676_7676; // 0x76 + 10 = 0x80
     (word.wrapping_add(NOT_DIGIT) | word) & HIGH_BITS
 }
 
-/// How many bytes from the lowest one on are digits, 0..=8, of a word in digit form.
+/// The number of leading digits (from the lowest byte on), 0..=8, of a word in digit form.
 #[inline(always)]
 pub(crate) fn digit_run(word: u64) -> u32 {
     stops(word).trailing_zeros() / 8
@@ -79,7 +79,7 @@ pub(crate) fn keep_low(word: u64, count: u32) -> u64 {
     word & ((1u64 << (8 * count)) - 1)
 }
 
-/// Moves the first `count` digits (1..=8) to the end of the word, behind zeros.
+/// Moves the first `count` digits (1..=8) to the end of the word, after zeros.
 #[inline(always)]
 pub(crate) fn align_right(word: u64, count: u32) -> u64 {
     word << (64 - 8 * count)
@@ -97,7 +97,7 @@ pub(crate) fn convert8(word: u64) -> u64 {
     even.wrapping_add(odd) >> 32
 }
 
-/// Appends the digits at `at` to `value`, decimally and modulo 2⁶⁴; returns it and where they end.
+/// Appends the decimal digits at `at` to `value`, modulo 2⁶⁴; returns it and the end of the digits.
 #[inline(always)]
 pub(crate) fn append_digits(input: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
     loop {
@@ -116,7 +116,7 @@ pub(crate) fn append_digits(input: &[u8], mut at: usize, mut value: u64) -> (u64
     }
 }
 
-/// Where the digits at `at` end.
+/// The end of the digits at `at`.
 #[inline(always)]
 pub(crate) fn skip_digits(input: &[u8], mut at: usize) -> usize {
     loop {

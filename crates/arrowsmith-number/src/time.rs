@@ -5,13 +5,13 @@
 //! - date `YYYY-MM-DD`, years 0001–9999 of the proleptic Gregorian calendar;
 //! - time `HH:MM[:SS[.fraction]]`, hours 00–23, a fraction of any length;
 //! - timestamp: a date, or a date, one of `T`, `t`, space, and a time, with an optional offset
-//!   directly behind it: `Z`, `z`, `±HH`, `±HHMM`, `±HH:MM`, up to ±23:59. A date alone is its
+//!   directly after it: `Z`, `z`, `±HH`, `±HHMM`, `±HH:MM`, up to ±23:59. A date alone is its
 //!   midnight. With an offset the value is that of UTC.
 //! - second 60 (a leap second) in any minute is the first second of the next one, as in POSIX time
 //!   and arrow-cast; a time of day that thereby reaches 24:00 is out of range.
 //!
-//! Nothing is rounded: a fraction finer than the unit has to be zero there. There are no named
-//! zones, and no clock or locale is read.
+//! Nothing is rounded: digits of a fraction finer than the unit have to be zero. There are no named
+//! time zones, and no clock or locale is used.
 
 use crate::TextError;
 use crate::swar::{ZEROS, byte_at, convert8, digit_run, keep_low, load8, load8_padded};
@@ -42,10 +42,10 @@ impl TimeUnit {
     }
 }
 
-/// A timestamp, and whether its text named an offset from UTC.
+/// A timestamp, and whether its text had an offset from UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsedTimestamp {
-    /// Units since 1970-01-01T00:00:00: of UTC with an offset, of the local calendar without.
+    /// Units since 1970-01-01T00:00:00, in UTC if there was an offset, else in local time.
     pub value: i64,
     /// The text ended in `Z`, `z` or a numeric offset.
     pub had_offset: bool,
@@ -96,7 +96,7 @@ pub fn parse_time(text: &[u8], unit: TimeUnit) -> Result<i64, TextError> {
 ///
 /// # Errors
 /// [`TextError::Syntax`]; [`TextError::Inexact`] for a fraction finer than the unit;
-/// [`TextError::Range`] for year 0000 and for what overflows 64 bits (nanoseconds outside of
+/// [`TextError::Range`] for year 0000 and for values that overflow 64 bits (nanoseconds outside of
 /// 1677–2262).
 #[inline]
 pub fn parse_timestamp(text: &[u8], unit: TimeUnit) -> Result<ParsedTimestamp, TextError> {
@@ -108,14 +108,14 @@ pub fn parse_timestamp(text: &[u8], unit: TimeUnit) -> Result<ParsedTimestamp, T
     Ok(ParsedTimestamp { value, had_offset })
 }
 
-/// For schema inference: true for what [`parse_date32`] accepts.
+/// For schema inference: whether [`parse_date32`] accepts the text.
 #[inline]
 #[must_use]
 pub fn looks_like_date(text: &[u8]) -> bool {
     parse_date32(text).is_ok()
 }
 
-/// For schema inference: `Some(has_offset)` for a date with a time of day, of any fraction.
+/// For schema inference: `Some(has_offset)` for a date with a time of day, with any fraction.
 #[inline]
 #[must_use]
 pub fn looks_like_timestamp(text: &[u8]) -> Option<bool> {
@@ -125,15 +125,15 @@ pub fn looks_like_timestamp(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// `seconds × units + fraction`, the sum checked and not its parts: the least `i64` of nanoseconds
-/// has a product below it.
+/// `seconds × units + fraction`. The sum is checked, not the product, which for the smallest `i64`
+/// of nanoseconds is out of range.
 #[inline]
 pub(crate) fn scale_seconds(seconds: i64, fraction: i64, unit: TimeUnit) -> Result<i64, TextError> {
     let value = i128::from(seconds) * i128::from(unit.per_second()) + i128::from(fraction);
     i64::try_from(value).map_err(|_| TextError::Range)
 }
 
-/// What the text of a timestamp says.
+/// A parsed timestamp.
 enum Instant {
     Date { days: i32 },
     Time { seconds: i64, fraction: Fraction, had_offset: bool },
@@ -169,22 +169,23 @@ fn date_days(text: &[u8]) -> Result<i32, TextError> {
     days_from_civil(year, pair(pairs, 5), day)
 }
 
-/// Matches a word with a template, in which `0` stands for a digit and all else for itself.
-/// Returns `10 × digit + next digit` in every byte, 0 counting for the next where there is none.
+/// Matches a word against a template, in which `0` stands for any digit and every other byte for
+/// itself. Returns `10 × digit + next digit` in every byte, with 0 for a next byte that is not a
+/// digit.
 #[inline(always)]
 fn template(word: u64, template: [u8; 8]) -> Option<u64> {
-    // What to add to a byte that differs from the template to set its high bit: digits may be up
-    // to nine above '0', others not at all.
+    // Added to the difference of each byte from the template to set the high bit of a mismatch:
+    // digits may differ by up to nine, other bytes not at all.
     let slack = template.map(|b| if b == b'0' { 0x76 } else { 0x7F });
     let word = word ^ u64::from_le_bytes(template);
-    // High bits are looked at first, so that no addition carries.
+    // High bits are masked out before the addition, so that it does not carry.
     let wrong = (word | (word & !HIGH_BITS).wrapping_add(u64::from_le_bytes(slack))) & HIGH_BITS;
     (wrong == 0).then(|| word.wrapping_mul(10).wrapping_add(word >> 8))
 }
 
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// The pair of digits that starts at byte `at` of what [`template`] returned.
+/// The pair of digits at byte `at` of the result of [`template`].
 #[inline(always)]
 fn pair(pairs: u64, at: usize) -> u32 {
     u32::from(pairs.to_le_bytes()[at & 7])
@@ -224,13 +225,13 @@ fn days_from_civil(year: u32, month: u32, day: u32) -> Result<i32, TextError> {
     Ok(days.cast_signed() - 719_468)
 }
 
-/// A time of day: whole seconds, up to 86,400 with a leap second, and the fraction.
+/// A time of day: seconds, up to 86,400 with a leap second, and the fraction.
 struct Clock {
     seconds: i64,
     fraction: Fraction,
 }
 
-/// `HH:MM[:SS[.fraction]]` at `at`, and where it ends.
+/// `HH:MM[:SS[.fraction]]` at `at`, and its end.
 #[inline(always)]
 fn clock_at(text: &[u8], at: usize) -> Result<(Clock, usize), TextError> {
     let (hour, minute, second, mut end);
@@ -263,7 +264,7 @@ fn clock_at(text: &[u8], at: usize) -> Result<(Clock, usize), TextError> {
     Ok((Clock { seconds, fraction }, end))
 }
 
-/// A fraction of a second: nanoseconds, and whether there was anything finer.
+/// A fraction of a second: nanoseconds, and whether there were finer non-zero digits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fraction {
     nanoseconds: u32,
@@ -273,7 +274,7 @@ pub(crate) struct Fraction {
 impl Fraction {
     pub(crate) const ZERO: Self = Self { nanoseconds: 0, finer: false };
 
-    /// The digits at `at`, at least one, and where they end.
+    /// The digits at `at`, at least one, and their end.
     #[inline(always)]
     pub(crate) fn at(text: &[u8], at: usize) -> Result<(Self, usize), TextError> {
         let word = load8_padded(text, at) ^ ZEROS;
@@ -306,11 +307,11 @@ impl Fraction {
         }
     }
 
-    /// In units, if nothing is lost.
+    /// The fraction in units; an error if digits would be lost.
     #[inline(always)]
     pub(crate) fn to_unit(self, unit: TimeUnit) -> Result<i64, TextError> {
         let (nanoseconds, finer) = (self.nanoseconds, self.finer);
-        // Divisors are constants in each arm, so that none divides.
+        // The divisor is a constant in each arm, so that it compiles to a multiplication.
         let (units, rest) = match unit {
             TimeUnit::Second => (0, nanoseconds),
             TimeUnit::Millisecond => (nanoseconds / 1_000_000, nanoseconds % 1_000_000),
@@ -321,7 +322,7 @@ impl Fraction {
     }
 }
 
-/// The offset from UTC that `text` wholly is, `None` for the empty one.
+/// Parses `text` as an offset from UTC, `None` if it is empty.
 #[inline(always)]
 fn offset_seconds(text: &[u8]) -> Result<Option<i64>, TextError> {
     let (sign, hour, minute) = match *text {

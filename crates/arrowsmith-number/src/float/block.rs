@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The first tier of floats: a plain number of usual length, nearly without branches.
+//! The first tier of floats: a plain number of usual length, almost without branches.
 //!
 //! ```text
-//! if the whole number is in the first word: cut the point out, convert once
-//! integer  = the digits up to the first byte that is none, one word
-//! fraction = the digits behind the point, if there is one, two or three words, cut behind the
-//!            last digit and filled up with zeros to 8, 12, 16 or 19 places
+//! if the whole number is in the first word: remove the point, convert once
+//! integer  = the digits up to the first other byte, one word
+//! fraction = the digits after the point, if there is one: two or three words, truncated after the
+//!            last digit and padded with zeros to 8, 12, 16 or 19 places
 //! exponent = one word, if there is one
 //! result   = (integer, fraction) as one u64 × 10^(exponent − places)
 //! ```
 //!
-//! The tricks: because the fraction is taken as a whole number of words, no branch and no table
-//! look-up depends on the count of digits, which varies from one number to the next. A branch is
-//! taken on what seldom varies within a column: is the number short, is there a fraction, is it of
-//! 8 digits or more, is there an exponent. And as the time is mostly the latency of one number,
-//! results stay in registers. What does not fit is left to the second tier, valid or not. Nothing
+//! The tricks: the fraction is read as a fixed number of words, so that no branch and no table
+//! lookup depends on the number of digits, which varies from number to number. Branches depend only
+//! on properties that seldom vary within a column: whether the number is short, has a fraction, has
+//! one of 8 digits or more, has an exponent. As the time is mostly the latency of one number,
+//! results stay in registers. Other numbers, valid or not, are left to the second tier. Nothing
 //! here reads outside its block.
 
 use super::eisel_lemire::{Format, nearest};
 use crate::scan::continues_number;
 use crate::swar::{ZEROS, align_right, convert8, digit_run, keep_low, stops, text_byte};
 
-/// More than the longest number that is taken, so that a masked offset is inside without a check.
+/// Longer than the longest number handled here, so that a masked offset needs no bounds check.
 pub(super) type Block = [u8; 40];
 
-/// Eight bytes in digit form. The mask only tells the compiler that `at` is inside.
+/// Eight bytes in digit form. The mask only proves to the compiler that `at` is in bounds.
 #[inline(always)]
 fn digits8(block: &Block, at: u32) -> u64 {
     let mut word = [0; 8];
@@ -33,8 +33,8 @@ fn digits8(block: &Block, at: u32) -> u64 {
     u64::from_le_bytes(word) ^ ZEROS
 }
 
-/// A float as bits, its sign in bit 63, and the length of its text; no length, no number. As two
-/// integers it stays in registers, through calls too.
+/// A float as bits, with its sign in bit 63, and the length of its text, 0 if there is no number.
+/// As two integers it stays in registers, also across calls.
 #[derive(Clone, Copy)]
 pub(super) struct Parsed {
     pub(super) bits: u64,
@@ -50,7 +50,7 @@ impl Parsed {
     }
 }
 
-/// What is known of a number once its digits are read.
+/// A number whose digits are read.
 #[derive(Clone, Copy)]
 struct Digits {
     negative: bool,
@@ -61,7 +61,7 @@ struct Digits {
     next: u8,
 }
 
-/// The number that the block starts with; [`Parsed::NONE`] leaves it to the second tier.
+/// Parses the number at the start of the block; [`Parsed::NONE`] leaves it to the second tier.
 #[inline(always)]
 pub(super) fn parse_block<F: Format>(block: &Block) -> Parsed {
     const E8: u64 = 100_000_000;
@@ -80,7 +80,7 @@ pub(super) fn parse_block<F: Format>(block: &Block) -> Parsed {
         return finish::<F>(block, digits, 0);
     }
 
-    // All in one word, which the point is cut out of.
+    // The whole number is in one word, from which the point is removed.
     let after = stops & (stops - 1);
     if after != 0 {
         let end = after.trailing_zeros() / 8;
@@ -146,7 +146,7 @@ pub(super) fn parse_block<F: Format>(block: &Block) -> Parsed {
     finish::<F>(block, Digits { negative, mantissa, end, next }, 19)
 }
 
-/// Rounds a number of so many decimal places.
+/// Rounds a number of `places` decimal places.
 #[inline(always)]
 fn finish<F: Format>(block: &Block, digits: Digits, places: u32) -> Parsed {
     if continues_number(digits.next) {

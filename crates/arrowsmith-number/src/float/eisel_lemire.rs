@@ -2,25 +2,25 @@
 //! The Eisel–Lemire algorithm: `w × 10^q` to the nearest binary float, for any `u64` and any `q`.
 //!
 //! Two 64-bit multiplications by a truncated power of five give enough bits to round correctly: D.
-//! Lemire, "Number Parsing at a Gigabyte per Second" (2021). That it needs no fallback for `w` of
-//! 64 bits is proved in N. Mushtak, D. Lemire, "Fast Number Parsing Without Fallback" (2022). Sits
-//! under `float`; it knows nothing of text.
+//! Lemire, "Number Parsing at a Gigabyte per Second" (2021). N. Mushtak, D. Lemire, "Fast Number
+//! Parsing Without Fallback" (2022) prove that it needs no fallback for `w` of 64 bits. Used by
+//! `float`; it knows nothing of text.
 
 use super::powers::{POWERS_OF_FIVE, Q_MAX, Q_MIN};
 
-/// An IEEE 754 binary format, as much of it as rounding has to know.
+/// The parameters of an IEEE 754 binary format that rounding needs.
 pub(super) trait Format: Copy {
     /// Bits of the significand that are stored.
     const MANTISSA_BITS: u32;
-    /// The exponent of one, as it is stored: 1023 for doubles.
+    /// The stored exponent of 1.0: 1023 for doubles.
     const BIAS: i32;
     /// The stored exponent of infinity: 2047 for doubles.
     const EXPONENT_INFINITE: i32;
-    /// The exponents of ten between which a `u64` can lie exactly between two floats.
+    /// The range of exponents of ten for which a `u64` can be exactly half-way between two floats.
     const TIE_Q: (i32, i32);
-    /// The float with these bits, but with its sign in bit 63.
+    /// The float with these bits, except that the sign is in bit 63.
     fn assemble(bits: u64) -> Self;
-    /// As of the standard library.
+    /// As in the standard library.
     fn is_infinite(self) -> bool;
     /// The bits of `mantissa × 10^q`, by one division or multiplication, if the format holds both
     /// operands exactly, so that it rounds once: W. Clinger, "How to Read Floating Point Numbers
@@ -101,7 +101,8 @@ pub(super) fn nearest<F: Format>(w: u64, q: i64) -> Option<u64> {
     if exponent <= 0 {
         return Some(subnormal::<F>(mantissa, exponent));
     }
-    // Exactly half-way: what was shifted out is zero, so do not round up to odd. The rarest first.
+    // Exactly half-way: the bits shifted out are zero, so do not round up to odd. The rarest
+    // condition comes first.
     if low <= 1
         && (F::TIE_Q.0..=F::TIE_Q.1).contains(&q)
         && mantissa & 3 == 1
@@ -110,7 +111,7 @@ pub(super) fn nearest<F: Format>(w: u64, q: i64) -> Option<u64> {
         mantissa &= !1;
     }
     mantissa = (mantissa + (mantissa & 1)) >> 1;
-    // A carry out of the significand is a carry into the exponent, and the hidden bit is one too.
+    // A carry out of the significand increments the exponent, and so does the hidden bit.
     let bits = mantissa.wrapping_add(u64::from((exponent - 1).unsigned_abs()) << F::MANTISSA_BITS);
     exponent = i32::try_from(bits >> F::MANTISSA_BITS).ok()?;
     (exponent < F::EXPONENT_INFINITE).then_some(bits)
@@ -129,19 +130,19 @@ fn subnormal<F: Format>(mantissa: u64, exponent: i32) -> u64 {
     (mantissa + (mantissa & 1)) >> 1
 }
 
-/// ⌊log₂ 10^q⌋ and what normalising adds, exact over the table.
+/// ⌊log₂ 10^q⌋ plus the shift of normalisation, exact over the table.
 #[inline(always)]
 fn binary_exponent(q: i32) -> i32 {
     ((q * (152_170 + 65_536)) >> 16) + 63
 }
 
-/// The upper 128 bits of `w × 5^q`, but for a carry from what is cut off: (low, high).
+/// The upper 128 bits of `w × 5^q`, except for a carry from the truncated bits: (low, high).
 #[inline(always)]
 fn product(w: u64, q: i32) -> (u64, u64) {
     let (five_high, five_low) = POWERS_OF_FIVE[(q - Q_MIN).unsigned_abs() as usize];
     let (low, high) = multiply(w, five_high);
-    // The published algorithm takes this second product only where the first leaves all ones
-    // behind the bits that rounding looks at. Elsewhere the carry dies out in between, so taking it
+    // The published algorithm computes this second product only if the first leaves all ones after
+    // the bits that rounding uses. Otherwise the carry does not propagate that far, so computing it
     // always changes nothing, and saves a branch that short decimals mispredict.
     let (_, second) = multiply(w, five_low);
     let (low, carry) = low.overflowing_add(second);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON numbers to `f64`, `f32` and `f16`, each rounded once, from the decimal text.
 //!
-//! Convert stage. Three tiers, the first that can answer does:
+//! Convert stage. Three tiers, of which the first that can handle the number does:
 //! 1. `block`: up to 7 integer digits, 8 to 19 of a fraction, an optional exponent, in 40 readable
 //!    bytes, nearly without branches.
-//! 2. `general`: any grammar; up to 19 significant digits are exact in 64 bits. More are cut, and
-//!    the result holds if the cut number and its successor round alike.
+//! 2. `general`: any valid number; up to 19 significant digits are exact in 64 bits. More are
+//!    truncated, and the result holds if the truncated number and its successor round to the same
+//!    float.
 //! 3. The standard library's parser, on the exact text, for the few that remain.
 //!
-//! `f16` takes a way of its own (see `half`). Nothing here goes from one float type to another,
-//! depends on the rounding mode, or allocates.
+//! `f16` is handled separately (see `half`). Nothing here converts between float types, depends on
+//! the rounding mode, or allocates.
 
 mod block;
 mod eisel_lemire;
@@ -21,7 +22,7 @@ use std::str::FromStr;
 pub use self::half::parse_f16;
 
 /// The 128 most significant bits of 5^q for q from −342 to 308, as (high, low) halves: the table of
-/// Eisel–Lemire, for engines that run it elsewhere.
+/// Eisel–Lemire, for engines that run the algorithm on other hardware.
 #[must_use]
 pub fn powers_of_five() -> &'static [(u64, u64)] {
     &powers::POWERS_OF_FIVE
@@ -81,7 +82,7 @@ fn parse_general<F: Format + FromStr>(input: &[u8]) -> Result<(F, usize), Number
     Ok((F::assemble(u64::from(number.negative) << 63 | bits), number.len))
 }
 
-/// The third tier: the text is a whole number of the grammar.
+/// The third tier; the text is one complete, valid number.
 #[cold]
 fn parse_exact<F: Format + FromStr>(text: &[u8]) -> Result<(F, usize), NumberError> {
     let value: F = std::str::from_utf8(text)

@@ -18,7 +18,7 @@ const ZERO_AT: usize = -Q_MIN as usize;
 pub(super) static POWERS_OF_FIVE: [(u64, u64); COUNT] = build();
 
 /// A fraction of 256 bits, normalised (top bit set), most significant limb first. Each step loses
-/// less than one unit of its last bit, so after 342 of them 246 bits are right.
+/// less than one unit in the last place, so after 342 of them 246 bits are correct.
 type Wide = [u64; 4];
 
 const fn build() -> [(u64, u64); COUNT] {
@@ -72,8 +72,8 @@ const fn times_five(wide: Wide) -> Wide {
 }
 
 const fn over_five(wide: Wide) -> Wide {
-    // Three zero bits in front make room, so that at most three bits are shifted out again: a limb
-    // more keeps the division exact to 320 bits before it is cut to 256.
+    // Three leading zero bits make room, so that at most three bits are shifted out again: an extra
+    // limb keeps the division exact to 320 bits before truncation to 256.
     let limbs = [wide[0], wide[1], wide[2], wide[3], 0];
     let mut quotient = [0; 5];
     let mut remainder: u128 = 0;
@@ -94,7 +94,7 @@ const fn over_five(wide: Wide) -> Wide {
     out
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
+#[expect(clippy::cast_possible_truncation, reason = "only the low half is used")]
 const fn low_half(value: u128) -> u64 {
     value as u64
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests of this crate share: slow twins that are plainly right.
+//! Shared by the tests: slow reference implementations that are obviously correct.
 
 use arrowsmith_number::NumberError;
 
-/// Length of the longest number of the JSON grammar that `input` starts with, byte by byte, or
-/// nothing where the grammar or the byte behind forbids it.
+/// Length of the JSON number that `input` starts with, byte by byte; `None` if it is malformed or
+/// the byte after it makes it so.
 pub fn number_len(input: &[u8]) -> Option<usize> {
     let digits = |at: usize| input[at..].iter().take_while(|b| b.is_ascii_digit()).count();
     let mut at = usize::from(input.first() == Some(&b'-'));
@@ -35,7 +35,7 @@ pub fn number_len(input: &[u8]) -> Option<usize> {
     (!b"0123456789.eE+-".contains(&next)).then_some(at)
 }
 
-/// A float parsed by the standard library from the text that the grammar finds.
+/// A float parsed by the standard library from the text of the number.
 pub fn std_float<F: std::str::FromStr>(
     input: &[u8],
     is_infinite: impl Fn(&F) -> bool,
@@ -46,8 +46,8 @@ pub fn std_float<F: std::str::FromStr>(
     if is_infinite(&value) { Err(NumberError::Range) } else { Ok((value, len)) }
 }
 
-/// The number in the three surroundings that take different ways: at the end of the input, close
-/// to the end, and with plenty behind it.
+/// The number in the three contexts with different code paths: at the end of the input, close to
+/// the end, and with much text after it.
 pub fn surroundings(text: &str) -> [Vec<u8>; 3] {
     ["".to_owned(), ",12345".to_owned(), format!("]{}", "7".repeat(80))]
         .map(|behind| format!("{text}{behind}").into_bytes())

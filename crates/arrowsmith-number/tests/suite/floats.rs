@@ -10,9 +10,9 @@ use proptest::prelude::*;
 
 use crate::common::{number_len, std_float, surroundings};
 
-/// The oracle for `f16`: walks up from below until the point half-way to the next half is not below
-/// the double of the text; where the double is exactly half-way, the digits decide, compared as
-/// text. (`f16::from_f64` may round twice, by way of `f32`, so it is only where to start.)
+/// The oracle for `f16`: steps upwards until the point half-way to the next half is not below the
+/// double of the text; if the double is exactly half-way, the digits decide, compared as text.
+/// (`f16::from_f64` may round twice, through `f32`, so it is only the starting point.)
 fn slow_f16(input: &[u8]) -> Result<(f16, usize), NumberError> {
     let (double, len) = std_float::<f64>(input, |_| false)?;
     let text = std::str::from_utf8(&input[..len]).unwrap().trim_start_matches('-');
@@ -37,13 +37,13 @@ fn slow_f16(input: &[u8]) -> Result<(f16, usize), NumberError> {
     if bits == infinity { Err(NumberError::Range) } else { Ok((f16::from_bits(bits | sign), len)) }
 }
 
-/// The point half-way between the half with these bits and the next, or what would be the next.
+/// The point half-way between the half with these bits and its successor (beyond the maximum, too).
 fn middle_above(bits: u16) -> f64 {
     let next = if bits == f16::MAX.to_bits() { 65536.0 } else { f16::from_bits(bits + 1).to_f64() };
     (f16::from_bits(bits).to_f64() + next) / 2.0
 }
 
-/// Compares a number of the grammar, without sign, with a double, digit by digit.
+/// Compares a valid number without sign with a double, digit by digit.
 fn compare_decimal(text: &str, double: f64) -> Ordering {
     let (digits, exponent) = match text.split_once(['e', 'E']) {
         Some((digits, exponent)) => (digits, exponent.parse::<i64>().unwrap()),
@@ -215,7 +215,7 @@ fn long_texts() {
     check(&format!("1.00048828125{zeros}"));
 }
 
-/// Every half float, every point half-way to the next, and the closest neighbours of that.
+/// Every half float, every point half-way to the next, and the closest neighbours of that point.
 #[test]
 fn every_half() {
     for bits in 0..f16::INFINITY.to_bits() {
@@ -266,7 +266,7 @@ fn public_vectors() {
             continue;
         }
         for input in surroundings(text) {
-            // Infinity in the vectors is `Range` here.
+            // An infinity in the vectors is `Range` here.
             let len = text.len();
             let got = [
                 parse_f16(&input).map(|(v, l)| (u64::from(v.to_bits()), l)),
@@ -327,11 +327,12 @@ proptest! {
         prop_assert_eq!(parse_f64(&bytes).is_ok_and(|(_, len)| Some(len) != number_len(&bytes)), false);
     }
 
-    /// Exactly half-way between two doubles, and a digit more or less far behind.
+    /// Exactly half-way between two doubles, and with a digit changed far after the point.
     #[test]
     fn half_way(bits in 0x3000_0000_0000_0000u64..0x5000_0000_0000_0000, zeros in 0usize..40) {
         let (low, high) = (f64::from_bits(bits), f64::from_bits(bits + 1));
-        // The middle of two doubles is a double of a wider exponent: halve first, exactly.
+        // The middle needs one bit more than a double has: halving is exact, and so is the decimal
+        // sum.
         let middle = exact_sum(low / 2.0, high / 2.0);
         check(&middle);
         check(&format!("{middle}{}1", "0".repeat(zeros)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Integers and decimals against arithmetic that is plainly right.
+//! Integers and decimals against arithmetic that is obviously correct.
 
 use arrow_buffer::i256;
 use arrowsmith_number::{
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::common::{number_len, surroundings};
 
-/// The integer by way of `i128`, or why not.
+/// The integer, parsed as `i128`, or its error.
 fn slow_integer(input: &[u8], signed: bool) -> Result<(i128, usize), NumberError> {
     let len = number_len(input).ok_or(NumberError::Syntax)?;
     let text = std::str::from_utf8(&input[..len]).unwrap();
@@ -102,8 +102,8 @@ fn shape() {
     assert!(!scan_number(b"1e5").unwrap().is_integer());
 }
 
-/// The decimal by moving the point in the text: digits before it are the value, and what is behind
-/// has to be zeros.
+/// The decimal, by moving the point in the text: the digits before it are the value, and those
+/// after it have to be zeros.
 fn slow_decimal(input: &[u8], precision: u8, scale: i8) -> Result<(i256, usize), NumberError> {
     let len = number_len(input).ok_or(NumberError::Syntax)?;
     let text = std::str::from_utf8(&input[..len]).unwrap();
@@ -129,7 +129,7 @@ fn slow_decimal(input: &[u8], precision: u8, scale: i8) -> Result<(i256, usize),
     let inexact = lost.contains(|c| c != '0');
     let too_long = kept.len() > usize::from(precision);
     match (inexact, too_long) {
-        // Which of the two is named is not promised.
+        // Which of the two errors is returned is unspecified.
         (true, true) => Err(NumberError::Range),
         (true, false) => Err(NumberError::Inexact),
         (false, true) => Err(NumberError::Range),

@@ -53,7 +53,7 @@ fn dates() {
     }
 }
 
-/// Every day that is accepted, and every two-digit month and day of some years besides.
+/// Every valid day, and every two-digit month and day of some years.
 #[test]
 fn every_date() {
     let mut day = NaiveDate::from_ymd_opt(1, 1, 1).unwrap();
@@ -76,7 +76,7 @@ fn every_date() {
     }
 }
 
-/// Each byte of a good text replaced by each other one: only digits may differ.
+/// Replaces each byte of a valid text by every other one: only digits may differ.
 #[test]
 fn every_byte_counts() {
     let good = b"2021-11-11T11:11:11.111111Z";
@@ -92,7 +92,7 @@ fn every_byte_counts() {
             };
             match parse_timestamp(&text, TimeUnit::Microsecond) {
                 Err(TextError::Syntax) if expected => {
-                    // A digit that leaves the calendar, such as month 91.
+                    // A digit that makes the date invalid, such as month 91.
                     assert!(byte.is_ascii_digit(), "{at} {byte}");
                 }
                 Err(TextError::Syntax) => {}
@@ -318,7 +318,7 @@ fn binary() {
     }
 }
 
-/// Nanoseconds as `.123`, without trailing zeros, or as nothing.
+/// Nanoseconds as `.123`, without trailing zeros; empty for 0.
 fn fraction(nanoseconds: u32) -> String {
     if nanoseconds == 0 {
         return String::new();
@@ -368,7 +368,7 @@ proptest! {
         }
     }
 
-    /// Text of the right characters in any order: accepted only if chrono reads the same from it.
+    /// Random text of valid characters: accepted only if chrono parses the same value.
     #[test]
     fn nearly_times(text in "[0-2][0-9]:[0-6][0-9](:[0-6][0-9](\\.[0-9]{0,10})?)?[0-9:]?") {
         if let Ok(value) = parse_time(text.as_bytes(), TimeUnit::Nanosecond) {
