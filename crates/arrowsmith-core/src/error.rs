@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One error type for the whole of Arrowsmith, and the position a data error carries.
+//! The error type of all of Arrowsmith, and the position in a data error.
 //!
-//! A data error says where it is (source, record, line, byte offset, path of the field), what was
-//! expected and what was found, so that a person can find it in a terabyte and a program can act on
-//! its [`ErrorKind`]. The same input gives the same kind and position on every engine.
+//! A data error has a position (source, record, line, byte offset, path of the field), what was
+//! expected and what was found, so that a person can locate it in a terabyte and a program can act
+//! on its [`ErrorKind`]. The same input gives the same kind and position on every engine.
 
 use std::fmt;
 use std::io;
@@ -21,19 +21,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input does not hold what the plan expects. Boxed because it is large and rare.
+    /// The input does not match the plan. Boxed because it is large and rare.
     Data(Box<DataError>),
-    /// A file of a columnar format is not sound, or holds what cannot be read. Boxed because it is
-    /// large and rare.
+    /// A file of a columnar format is invalid, or contains something unsupported. Boxed because it
+    /// is large and rare.
     File(Box<FileError>),
-    /// The schema cannot be read, or cannot be decoded by this engine; the text names the field.
+    /// The schema cannot be read, or cannot be decoded by this engine; the message names the field.
     Schema {
         /// Path of the field, dotted; empty for the schema as a whole.
         path: String,
-        /// What is wrong with it.
+        /// The description of the error.
         message: String,
     },
-    /// Reading or writing failed.
+    /// A read or write failed.
     Io {
         /// The file or address, where there is one.
         path: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub enum Error {
     },
     /// An Arrow library call failed.
     Arrow(ArrowError),
-    /// An option has a value that makes no sense; the text names the option.
+    /// An option has an invalid value; the message names the option.
     Config(String),
     /// The work was stopped on request (Ctrl-C, a dropped consumer).
     Cancelled,
@@ -126,37 +126,37 @@ impl From<io::Error> for Error {
     }
 }
 
-/// What kind of bad data was met. Programs match on this; people read the message.
+/// The kind of a data error, for programs to match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The text is not JSON here.
+    /// The text is not valid JSON.
     Syntax,
     /// The record, or the input, ends before it is complete.
     Truncated,
     /// Something other than white space follows the record.
     TrailingData,
-    /// A value of another JSON type than the column takes.
+    /// A value of a JSON type that the column does not accept.
     WrongType,
     /// A number outside the range of the column's type.
     Overflow,
-    /// A value that the column could only hold by losing digits.
+    /// A value that the column cannot represent without losing digits.
     Inexact,
-    /// A string that is not what the column's type takes: a date, base64, hex, …
+    /// A string that is not valid for the column's type: a date, base64, hex, …
     InvalidValue,
     /// A null, or no value at all, for a field that is not nullable.
     MissingField,
-    /// A key that appears twice in one object, where that is refused.
+    /// A key that appears twice in one object, if that is an error by the options.
     DuplicateKey,
-    /// A key that the schema does not have, where that is refused.
+    /// A key that is not in the schema, if that is an error by the options.
     UnknownKey,
-    /// A list whose length is not that of the fixed-size list it is for.
+    /// A list whose length differs from that of its fixed-size list column.
     LengthMismatch,
     /// Bytes that are not UTF-8 inside a string.
     InvalidUtf8,
-    /// A backslash followed by something that JSON does not define.
+    /// A backslash followed by a character that JSON does not define.
     InvalidEscape,
-    /// `\u` escapes that form half of a surrogate pair: no Unicode text has this.
+    /// A `\u` escape that is half of a surrogate pair, which is not valid Unicode.
     LoneSurrogate,
     /// A control character (below 0x20) inside a string, not escaped.
     ControlCharacter,
@@ -166,13 +166,13 @@ pub enum ErrorKind {
     RecordTooLong,
     /// More data in one batch than the column's 32-bit offsets can address.
     OffsetOverflow,
-    /// A record that becomes more than a limit in [`Limits`](crate::Limits) allows, which the
-    /// message names, or than the system has memory for.
+    /// A record whose columns exceed a limit in [`Limits`](crate::Limits), named in the message, or
+    /// the system's memory.
     Limit,
 }
 
 impl ErrorKind {
-    /// The kind's name as programs see it, stable: `wrong-type`, `lone-surrogate`, …
+    /// The stable name of the kind, for programs: `wrong-type`, `lone-surrogate`, …
     pub fn name(self) -> &'static str {
         match self {
             Self::Syntax => "syntax",
@@ -197,7 +197,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the record is well-formed JSON and only a value does not fit its column, so that
+    /// Whether the record is well-formed JSON and only a value does not match its column, so that
     /// [`OnError::Null`](crate::OnError::Null) can replace that value alone.
     pub fn is_value_error(self) -> bool {
         matches!(
@@ -218,7 +218,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// Where in the input something is.
+/// A position in the input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Position {
     /// Name of the source: a path, `-` for standard input, an address; `None` for bytes in memory.
@@ -240,20 +240,20 @@ impl fmt::Display for Position {
     }
 }
 
-/// Bad data: kind, position, field, expectation and finding.
+/// A data error: kind, position, field, what was expected and what was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataError {
     /// The kind, for programs.
     pub kind: ErrorKind,
-    /// Where it is: the offset is that of the first byte that is wrong (for a value, its start).
+    /// The position of the first invalid byte (for a value, of its start).
     pub position: Position,
     /// Path of the field: `user.tags[3]`, empty at the top level.
     pub path: String,
     /// What the plan expects here: `uint64`, `'"' or '}'`, …
     pub expected: String,
-    /// What is there instead: `string "abc"`, `end of line`, …
+    /// What was found: `string "abc"`, `end of line`, …
     pub found: String,
-    /// The option or change that helps, where one does.
+    /// An option or change that would help, if there is one.
     pub hint: Option<String>,
 }
 

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is wrong with a file of a columnar format, and where: file, row group, column, page, byte.
+//! Errors in files of columnar formats, with their position: file, row group, column, page, byte.
 //!
-//! The counterpart of [`DataError`](crate::DataError) for formats that have no records or lines to
-//! count. It knows no format: the names are those that all columnar formats share.
+//! The counterpart of [`DataError`](crate::DataError) for formats without records or lines. It is
+//! independent of the format: the terms are common to all columnar formats.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::Error;
 
-/// What is wrong with the file. Programs match on this; people read the message.
+/// The kind of a file error, for programs to match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileErrorKind {
-    /// The file is not of this format at all.
+    /// The file is not of this format.
     Format,
     /// The file, or a part of it, ends before it is complete.
     Truncated,
-    /// The bytes contradict the format or one another.
+    /// The bytes contradict the format or each other.
     Corrupt,
     /// A checksum does not match.
     Checksum,
     /// A string that is not UTF-8.
     InvalidUtf8,
-    /// The format allows it, this reader does not know it.
+    /// A part of the format that this reader does not support.
     Unsupported,
     /// The part is encrypted.
     Encrypted,
-    /// More than a limit in [`Limits`](crate::Limits) allows; the message names it.
+    /// A limit in [`Limits`](crate::Limits) is exceeded; the message names it.
     Limit,
     /// More data in one array than its 32-bit offsets can address, or a value outside of its type.
     Overflow,
 }
 
 impl FileErrorKind {
-    /// The kind's name as programs see it, stable: `corrupt`, `invalid-utf8`, …
+    /// The stable name of the kind, for programs: `corrupt`, `invalid-utf8`, …
     pub fn name(self) -> &'static str {
         match self {
             Self::Format => "format",
@@ -56,7 +56,7 @@ impl fmt::Display for FileErrorKind {
     }
 }
 
-/// Where in a columnar file something is; what is not known is `None`.
+/// A position in a columnar file; unknown parts are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilePlace {
     /// Name of the file; `None` for bytes in memory.
@@ -90,19 +90,19 @@ impl fmt::Display for FilePlace {
     }
 }
 
-/// A columnar file that is not sound: kind, place and message.
+/// An error in a columnar file: kind, position and message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// The kind, for programs.
     pub kind: FileErrorKind,
-    /// Where it is.
+    /// The position of the error.
     pub place: FilePlace,
     /// What was expected and what was found.
     pub message: String,
 }
 
 impl FileError {
-    /// An error whose place is not known yet; whoever knows it fills it in.
+    /// An error whose position is not known yet; a caller that knows it adds it with [`Error::at`].
     pub fn new(kind: FileErrorKind, message: impl Into<String>) -> Self {
         Self { kind, place: FilePlace::default(), message: message.into() }
     }
@@ -117,12 +117,12 @@ impl fmt::Display for FileError {
 impl std::error::Error for FileError {}
 
 impl Error {
-    /// A file error whose place is not known yet.
+    /// A file error whose position is not known yet.
     pub fn file(kind: FileErrorKind, message: impl Into<String>) -> Self {
         FileError::new(kind, message).into()
     }
 
-    /// The same error with what `fill` adds to its place, if this is a file error.
+    /// Lets `fill` complete the position, if this is a file error.
     #[must_use]
     pub fn at(mut self, fill: impl FnOnce(&mut FilePlace)) -> Self {
         if let Self::File(error) = &mut self {

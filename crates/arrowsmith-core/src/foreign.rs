@@ -1,42 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a text that is no JSON from its first byte on probably is: for the hint of the error.
+//! Recognizes other formats in input that should be JSON, for the hint of the error.
 //!
-//! A guess from the first bytes, made when reading has failed already; nothing is decided by it.
+//! A guess from the first bytes, made only after reading has failed; no decision depends on it.
 
-/// First bytes of what people have, and what that is.
+/// Magic numbers of common formats, and their descriptions.
 const MAGIC: &[(&[u8], &str)] = &[
-    (b"ARROW1", "an Arrow IPC file, which is not read here: write it as JSON lines or Parquet"),
-    (b"\xFF\xFF\xFF\xFF", "an Arrow IPC stream, which is not read here"),
+    (
+        b"ARROW1",
+        "an Arrow IPC file, which is not supported here: write it as JSON lines or Parquet",
+    ),
+    (b"\xFF\xFF\xFF\xFF", "an Arrow IPC stream, which is not supported here"),
     (b"PAR1", "a Parquet file: --format parquet reads it"),
-    (b"PARE", "a Parquet file whose footer is encrypted, which is not read"),
-    (b"BZh", "compressed with bzip2, which is not read: gzip, zstd and lz4 are"),
-    (b"\xFD7zXZ\0", "compressed with xz, which is not read: gzip, zstd and lz4 are"),
-    (b"PK\x03\x04", "a zip archive, which is not read: unpack it first"),
+    (b"PARE", "a Parquet file whose footer is encrypted, which is not supported"),
+    (b"BZh", "compressed with bzip2, which is not supported: gzip, zstd and lz4 are"),
+    (b"\xFD7zXZ\0", "compressed with xz, which is not supported: gzip, zstd and lz4 are"),
+    (b"PK\x03\x04", "a zip archive, which is not supported: unpack it first"),
     (b"\x1F\x8B", "compressed with gzip: --compression-in gzip reads it"),
     (b"\x28\xB5\x2F\xFD", "compressed with zstd: --compression-in zstd reads it"),
     (b"\x04\x22\x4D\x18", "compressed with lz4: --compression-in lz4 reads it"),
-    (b"\xFF\x06\0\0sNaPpY", "compressed with snappy, which is not read: gzip, zstd and lz4 are"),
-    (b"7z\xBC\xAF\x27\x1C", "a 7z archive, which is not read: unpack it first"),
-    (b"Obj\x01", "an Avro file, which is not read"),
-    (b"ORC", "an ORC file, which is not read"),
-    (b"SQLite format 3\0", "an SQLite database, which is not read"),
-    (b"\xFF\xFE", "UTF-16, which is not read: JSON is UTF-8"),
-    (b"\xFE\xFF", "UTF-16, which is not read: JSON is UTF-8"),
-    (b"<?xml", "XML, which is not read"),
-    (b"<!DOCTYPE", "HTML, which is not read"),
-    (b"<html", "HTML, which is not read"),
-    (b"---\n", "YAML, which is not read"),
+    (
+        b"\xFF\x06\0\0sNaPpY",
+        "compressed with snappy, which is not supported: gzip, zstd and lz4 are",
+    ),
+    (b"7z\xBC\xAF\x27\x1C", "a 7z archive, which is not supported: unpack it first"),
+    (b"Obj\x01", "an Avro file, which is not supported"),
+    (b"ORC", "an ORC file, which is not supported"),
+    (b"SQLite format 3\0", "an SQLite database, which is not supported"),
+    (b"\xFF\xFE", "UTF-16, which is not supported: JSON is UTF-8"),
+    (b"\xFE\xFF", "UTF-16, which is not supported: JSON is UTF-8"),
+    (b"<?xml", "XML, which is not supported"),
+    (b"<!DOCTYPE", "HTML, which is not supported"),
+    (b"<html", "HTML, which is not supported"),
+    (b"---\n", "YAML, which is not supported"),
 ];
 
-/// What an input that begins like this probably is, if it is a format that is known and is not
-/// JSON.
+/// Describes the format that the input probably has, if it is a known one other than JSON.
 pub fn guess(text: &[u8]) -> Option<String> {
     let known = MAGIC.iter().find(|(magic, _)| text.starts_with(magic));
     let what = known.map(|(_, what)| *what).or_else(|| separated(text))?;
     Some(format!("this looks like {what}"))
 }
 
-/// Whether the first line is one of names, with the same mark between them and no JSON about them.
+/// Recognizes CSV and TSV: the first line consists of names, one separator, and nothing of JSON.
 fn separated(text: &[u8]) -> Option<&'static str> {
     let line = text.split(|byte| *byte == b'\n').next()?;
     let begins = line.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'"');
@@ -46,9 +51,9 @@ fn separated(text: &[u8]) -> Option<&'static str> {
         return None;
     }
     if has(b'\t') {
-        return Some("tab-separated values (TSV), which are not read");
+        return Some("tab-separated values (TSV), which are not supported");
     }
-    (has(b',') || has(b';')).then_some("comma-separated values (CSV), which are not read")
+    (has(b',') || has(b';')).then_some("comma-separated values (CSV), which are not supported")
 }
 
 #[cfg(test)]

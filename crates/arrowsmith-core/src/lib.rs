@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every other crate shares: errors with positions, limits, options, the traits of decoders
+//! Types shared by all other crates: errors with positions, limits, options, the traits of decoders
 //! and sinks.
 //!
-//! This is the bottom of the house: it knows no format, no engine and no I/O but the file that a
-//! sink replaces in one step, and depends only on Arrow's types. Everything between a source and a
-//! sink speaks in these terms.
+//! This is the lowest layer: it knows no format and no engine, does no I/O except for the file that
+//! a sink replaces atomically, and depends only on Arrow's types. Everything between a source and a
+//! sink uses these types.
 
 #![forbid(unsafe_code)]
 

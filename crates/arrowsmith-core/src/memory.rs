@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The gate for memory whose size an input decides: a budget, and a refusal instead of an abort.
+//! Accounting of memory whose size the input determines: a budget, and an error instead of an
+//! abort.
 //!
-//! An allocation that fails ends the process, and no `catch_unwind` of a host (Python, a JVM, a
-//! server) catches that. So what an input decides is asked for here first. [`Budget::run`] puts a
-//! budget on the current thread around a piece of work; buffers that grow [`charge`] it, once for
-//! each growth and not for each value; and where it is used up, or the system has no more, the work
-//! unwinds with a [`Refused`], silently, to the nearest [`Budget::run`], which gives it as an
-//! error. A size that comes straight from an input is a [`vec_with_capacity`], which gives the
-//! refusal as a result.
+//! A failed allocation aborts the process, and no `catch_unwind` of a host (Python, a JVM, a
+//! server) catches that. So allocations of input-controlled size are checked here first.
+//! [`Budget::run`] sets a budget for the current thread during a piece of work. Buffers [`charge`]
+//! it when they grow, once per growth and not per value. When it is exhausted, or the system has no
+//! more memory, the work unwinds silently with a [`Refused`] to the nearest [`Budget::run`], which
+//! returns it as an error. A vector whose size is read from the input is made by
+//! [`vec_with_capacity`], which returns the refusal directly.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -16,27 +17,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::{Error, FileErrorKind};
 
-/// Memory that was not given.
+/// An allocation that was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
-    /// The limit's name in [`Limits`](crate::Limits); empty where it was the system that had no
-    /// more.
+    /// The limit's name in [`Limits`](crate::Limits); empty if the system had no more memory.
     pub limit: &'static str,
     /// Its value, in bytes.
     pub limit_bytes: usize,
-    /// What was held already, and what was asked for on top of it, in bytes.
+    /// Bytes held already; [`Refused::asked_bytes`] were requested on top of them.
     pub held_bytes: usize,
-    /// See [`Refused::held_bytes`].
+    /// Bytes requested.
     pub asked_bytes: usize,
 }
 
 impl Refused {
-    /// The system had no more than this.
+    /// The refusal of the system to allocate this many bytes.
     pub fn by_system(asked_bytes: usize) -> Self {
         Self { limit: "", limit_bytes: 0, held_bytes: 0, asked_bytes }
     }
 
-    /// The refusal inside what a thread unwound with; anything else is given back.
+    /// Extracts the refusal from a panic payload; any other payload is returned as the error.
     ///
     /// # Errors
     /// The payload of another panic.
@@ -44,8 +44,7 @@ impl Refused {
         payload.downcast::<Self>().map(|refused| *refused)
     }
 
-    /// Ends the work that asked for it: unwinds to [`Budget::run`], with neither message nor panic
-    /// hook.
+    /// Unwinds to [`Budget::run`], without a message and without calling the panic hook.
     #[cold]
     pub fn unwind(self) -> ! {
         resume_unwind(Box::new(self))
@@ -70,7 +69,7 @@ impl From<Refused> for Error {
     }
 }
 
-/// How much memory a piece of work may hold, and how much it does.
+/// The memory that a piece of work may hold, and how much it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     limit: &'static str,
@@ -79,15 +78,15 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// No bound but the system's.
+    /// A budget without a limit.
     pub const UNBOUNDED: Self = Self::new("", usize::MAX);
 
-    /// A budget of this many bytes, with the name of the limit that they come from.
+    /// A budget of this many bytes, with the name of its limit.
     pub const fn new(limit: &'static str, limit_bytes: usize) -> Self {
         Self { limit, limit_bytes, held_bytes: 0 }
     }
 
-    /// The same with another bound; what is held stays.
+    /// Sets another limit; the bytes held stay.
     #[must_use]
     pub fn with_limit_bytes(self, limit_bytes: usize) -> Self {
         Self { limit_bytes, ..self }
@@ -98,17 +97,18 @@ impl Budget {
         self.held_bytes
     }
 
-    /// What was held belongs to somebody else now.
+    /// Releases all bytes held, as their memory now has another owner.
     pub fn hand_over(&mut self) {
         self.held_bytes = 0;
     }
 
-    /// Runs `work` with this budget on the current thread. What it holds at the end stays charged.
+    /// Runs `work` with this budget on the current thread. The memory it holds at the end stays
+    /// charged.
     ///
     /// # Errors
-    /// [`Refused`], when the work asked for more; what it worked on is as it was at that moment.
+    /// [`Refused`] if the work needed more; its data is in the state of that moment.
     pub fn run<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, Refused> {
-        /// Puts back what the thread had before, however the work ends.
+        /// Restores the thread's previous budget, also on unwinding.
         struct Outer<'a>(&'a mut Budget, Budget);
         impl Drop for Outer<'_> {
             fn drop(&mut self) {
@@ -130,10 +130,10 @@ thread_local! {
     static CURRENT: Cell<Budget> = const { Cell::new(Budget::UNBOUNDED) };
 }
 
-/// Takes `bytes` out of the thread's budget.
+/// Charges `bytes` to the thread's budget.
 ///
 /// # Errors
-/// Where that is more than is left.
+/// If that is more than is left.
 pub fn charge(bytes: usize) -> Result<(), Refused> {
     let Budget { limit, limit_bytes, held_bytes } = CURRENT.get();
     let held = held_bytes.saturating_add(bytes);
@@ -144,9 +144,10 @@ pub fn charge(bytes: usize) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Puts `bytes` back. What was charged to another budget does no harm: none goes below zero.
+/// Returns `bytes` to the thread's budget. Bytes charged to another budget are harmless: the count
+/// does not go below zero.
 pub fn release(bytes: usize) {
-    // A thread that ends has no budget any more.
+    // The thread-local is gone while a thread exits.
     let _ = CURRENT.try_with(|current| {
         let budget = current.get();
         let held_bytes = budget.held_bytes.saturating_sub(bytes);
@@ -154,11 +155,11 @@ pub fn release(bytes: usize) {
     });
 }
 
-/// An empty vector with room for `count` values, where an input says how many: within what is left
-/// of the thread's budget, which it does not use up.
+/// An empty vector with room for `count` values, where the input determines `count`. It must fit
+/// into the rest of the thread's budget, but is not charged to it.
 ///
 /// # Errors
-/// Where that is more than is left, or than the system has.
+/// If it is more than is left, or more than the system has.
 pub fn vec_with_capacity<T>(count: usize) -> Result<Vec<T>, Refused> {
     let bytes = count.saturating_mul(size_of::<T>());
     charge(bytes)?;
@@ -168,25 +169,25 @@ pub fn vec_with_capacity<T>(count: usize) -> Result<Vec<T>, Refused> {
     Ok(vec)
 }
 
-/// As [`vec_with_capacity`], of `count` values that are all `value`.
+/// As [`vec_with_capacity`], filled with `count` times `value`.
 ///
 /// # Errors
 /// As [`vec_with_capacity`].
 pub fn vec_of<T: Clone>(value: T, count: usize) -> Result<Vec<T>, Refused> {
     let mut vec = vec_with_capacity(count)?;
-    // Bounded: by the room that it has.
+    // Bounded: the capacity was reserved above.
     vec.resize(count, value);
     Ok(vec)
 }
 
-/// Resizes a vector of bytes that are read, not decoded, and so are no part of a budget.
+/// Resizes a vector of bytes that are read, not decoded, and therefore not charged to a budget.
 ///
 /// # Errors
-/// Where the system has no room for them; the vector is as before.
+/// If the system has no memory for them; the vector is then unchanged.
 pub fn resize(vec: &mut Vec<u8>, len: usize) -> Result<(), Refused> {
     let more = len.saturating_sub(vec.len());
     vec.try_reserve(more).map_err(|_| Refused::by_system(more))?;
-    // Bounded: by the room that it has.
+    // Bounded: the capacity was reserved above.
     vec.resize(len, 0);
     Ok(())
 }

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a decoder treats what is not as the plan expects. One struct for every engine.
+//! How a decoder handles input that does not match the plan. One struct for all engines.
 
 use crate::Limits;
 
-/// What becomes of a record that does not fit.
+/// How to handle a record that does not match the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
     /// Stop with an error; the rows before it are kept.
     #[default]
     Fail,
-    /// Put a null in the innermost nullable field around a value that does not fit; a record that
-    /// is not JSON becomes a row of nulls. Where no null is allowed the record is rejected as by
-    /// [`OnError::Skip`]. Every replacement is counted and reported.
+    /// Replace a value that does not match by a null in the innermost nullable field around it; a
+    /// record that is not JSON becomes a row of nulls. If no such field is nullable, the record is
+    /// skipped as by [`OnError::Skip`]. Every replacement is counted and reported.
     Null,
-    /// Leave the record out, and report it, whole, with the reason.
+    /// Skip the record, and report it in full, with the reason.
     Skip,
 }
 
-/// What a key that appears twice in one object means (RFC 8259 leaves it open).
+/// How to handle a key that appears twice in one object (RFC 8259 leaves it open).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DuplicateKeys {
-    /// The last value counts, as in most JSON parsers.
+    /// Use the last value, as most JSON parsers do.
     #[default]
     Last,
     /// [`ErrorKind::DuplicateKey`](crate::ErrorKind::DuplicateKey).
     Error,
 }
 
-/// What becomes of a key that the schema does not have.
+/// How to handle a key that is not in the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnknownKeys {
-    /// Its value is skipped.
+    /// Ignore the key and its value.
     #[default]
     Skip,
     /// [`ErrorKind::UnknownKey`](crate::ErrorKind::UnknownKey).
@@ -41,17 +41,18 @@ pub enum UnknownKeys {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// What becomes of a record that does not fit.
+    /// How to handle a record that does not match the schema.
     pub on_error: OnError,
-    /// What a key that appears twice means.
+    /// How to handle a key that appears twice in one object.
     pub duplicate_keys: DuplicateKeys,
-    /// What becomes of a key that the schema does not have.
+    /// How to handle a key that is not in the schema.
     pub unknown_keys: UnknownKeys,
-    /// Take `NaN`, `Infinity` and `-Infinity` in floating-point fields, as Python's `json` writes
+    /// Accept `NaN`, `Infinity` and `-Infinity` in floating-point fields, as Python's `json` writes
     /// them.
     pub allow_nan: bool,
-    /// Trust that the input is valid JSON: skipped values are only balanced, not validated.
+    /// Trust the input to be valid JSON: skipped values are not validated, only their brackets are
+    /// matched.
     pub trust: bool,
-    /// Bounds on what input may ask for.
+    /// Limits on sizes that the input determines.
     pub limits: Limits,
 }

@@ -2,9 +2,9 @@
 //! The sink trait, the last of source → plan → engine → batch → sink, and the file that sinks
 //! write.
 //!
-//! A [`Sink`] takes record batches in order and writes all of them, or says why not. It knows
-//! nothing of engines, never reorders, and never leaves half a file under the name that was asked
-//! for: [`Output`] sees to that for every sink alike. Nothing here knows a format.
+//! A [`Sink`] writes record batches in order, or returns an error. It knows nothing of engines,
+//! never reorders, and never leaves a partial file under the requested name: [`Output`] ensures
+//! that for all sinks. Nothing here depends on a format.
 
 use arrow_array::RecordBatch;
 
@@ -14,25 +14,24 @@ mod output;
 
 pub use output::{Output, sync_folder};
 
-/// Takes record batches and writes them.
+/// Writes record batches.
 pub trait Sink: Send {
-    /// Writes one batch after those before it. All batches have the schema that the sink was made
-    /// with.
+    /// Writes the next batch. All batches have the schema that the sink was created with.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) names the file; other kinds say what the format cannot hold.
-    /// After an error the sink is only good for dropping, which removes what it wrote.
+    /// [`Error::Io`](crate::Error::Io) names the file; other kinds describe what the format cannot
+    /// represent. After an error the sink can only be dropped, which removes its file.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Writes what is left, and puts the file under its name. A sink that is dropped without this
-    /// call leaves no file.
+    /// Writes what is left, and gives the file its name. A sink that is dropped without this call
+    /// leaves no file.
     ///
     /// # Errors
     /// As [`Sink::write`].
     fn finish(self: Box<Self>) -> Result<SinkSummary>;
 }
 
-/// What a sink has written.
+/// The totals of a sink.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SinkSummary {
     /// Rows in all batches.

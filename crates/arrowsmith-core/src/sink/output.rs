@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Output`]: a file that appears under its name only when it is whole, or standard output.
+//! [`Output`]: a file that appears under its name only when it is complete, or standard output.
 //!
 //! The bytes go to a temporary name in the same folder, which `commit` renames; a drop before that
-//! removes it. A reader therefore sees the file that was there before, or the new one, never half
-//! of one. What is not a regular file (a pipe, a device) cannot be renamed and is written as it
-//! stands.
+//! removes it. A reader therefore sees the previous file or the new one, never a partial one. A
+//! pipe or device cannot be replaced by a rename and is written directly.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -14,14 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result};
 
-/// Bytes gathered before the system is called. Larger writes (the buffers of a column) pass
-/// through.
+/// Size of the write buffer. Larger writes (the buffers of a column) bypass it.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// How often another temporary name is tried when one is taken.
+/// Maximum number of temporary names to try.
 const NAME_TRIES_MAX: u32 = 1000;
 
-/// A destination for bytes: a file that is replaced in one step, or standard output.
+/// A destination for bytes: a file that is replaced atomically, or standard output.
 ///
 /// ```
 /// use std::io::Write;
@@ -40,9 +38,9 @@ const NAME_TRIES_MAX: u32 = 1000;
 #[derive(Debug)]
 pub struct Output {
     writer: BufWriter<File>,
-    /// What was asked for, as errors name it.
+    /// The requested path, for errors.
     path: PathBuf,
-    /// Present until the file has its name.
+    /// The temporary file, until it has its name.
     temporary: Option<Temporary>,
     bytes: u64,
     fsync: bool,
@@ -52,7 +50,7 @@ pub struct Output {
 #[derive(Debug)]
 struct Temporary {
     path: PathBuf,
-    /// The name it is to have: the path asked for, with symbolic links followed.
+    /// The final name: the requested path, with symbolic links followed.
     destination: PathBuf,
     renamed: bool,
 }
@@ -60,18 +58,18 @@ struct Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.renamed {
-            // Nobody is left to tell of a failure, and the name says that the file is no result.
+            // A failure cannot be reported here; the name shows that the file is temporary.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
 impl Output {
-    /// Opens `path` for writing; `-` is standard output. An existing file stays as it is until
-    /// [`Output::commit`], which gives the new one its permissions.
+    /// Opens `path` for writing; `-` is standard output. An existing file is unchanged until
+    /// [`Output::commit`], which gives its permissions to the new one.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder is missing or cannot be written, or `path` is a folder.
+    /// [`Error::Io`] if the folder does not exist or is not writable, or `path` is a folder.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         if path == Path::new("-") {
@@ -112,29 +110,29 @@ impl Output {
         Ok(Self::new(file, path, Some(temporary)))
     }
 
-    /// With `true`, [`Output::commit`] returns only when the disk has the bytes and the name, so
-    /// that they outlive a loss of power. Off by default: it costs the time of the disk.
+    /// With `true`, [`Output::commit`] syncs the bytes and the name to disk before it returns, so
+    /// that they survive a power failure. Off by default, because it waits for the disk.
     #[must_use]
     pub fn with_fsync(mut self, fsync: bool) -> Self {
         self.fsync = fsync;
         self
     }
 
-    /// What was asked for: the path, or `-`.
+    /// The requested path, or `-`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name that the bytes have until [`Output::commit`], where they have one: what a handler
-    /// of signals has to remove if it ends the process.
+    /// The temporary path that is used until [`Output::commit`], if any: a signal handler that ends
+    /// the process has to remove it.
     pub fn temporary_path(&self) -> Option<&Path> {
         self.temporary.as_ref().map(|temporary| temporary.path.as_path())
     }
 
-    /// Writes what is buffered and gives the file its name. Returns its length in bytes.
+    /// Flushes the buffer and gives the file its name. Returns its length in bytes.
     ///
     /// # Errors
-    /// [`Error::Io`], in which case the file is gone, and one that was there before still is.
+    /// [`Error::Io`]; the new file is then removed, and an existing one is unchanged.
     pub fn commit(mut self) -> Result<u64> {
         self.commit_in_place().map_err(|error| Error::io(&self.path, error))?;
         Ok(self.bytes)
@@ -172,7 +170,7 @@ impl Write for Output {
     }
 }
 
-/// A new file in `folder` under a name that nothing else has.
+/// Creates a file in `folder` under an unused name.
 fn create_temporary(folder: &Path) -> io::Result<(File, PathBuf)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     for _ in 0..NAME_TRIES_MAX {
@@ -187,7 +185,7 @@ fn create_temporary(folder: &Path) -> io::Result<(File, PathBuf)> {
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Standard output as a file: Rust's own `Stdout` looks for line ends in every byte.
+/// Standard output as a file: Rust's `Stdout` searches all bytes for line ends.
 #[cfg(unix)]
 fn stdout_file() -> io::Result<File> {
     use std::os::fd::AsFd;
@@ -204,12 +202,11 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Has the disk write the names in a folder, so that a file that was made or renamed in it outlives
-/// a loss of power. Windows has no call for it, and its file system keeps a journal of names: there
-/// it does nothing.
+/// Syncs a folder to disk, so that files created or renamed in it survive a power failure. Does
+/// nothing on Windows, which has no call for it and whose file system journals names.
 ///
 /// # Errors
-/// The system's.
+/// I/O errors of the system.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
@@ -218,7 +215,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A folder that is removed with what is in it.
+    /// A temporary folder, removed with its contents.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -284,7 +281,7 @@ mod tests {
         let missing = folder.0.join("no/such/folder");
         let message = Output::create(&missing).unwrap_err().to_string();
         assert!(message.starts_with(missing.to_str().unwrap()), "{message}");
-        assert!(Output::create(&folder.0).is_err(), "a folder is no file");
+        assert!(Output::create(&folder.0).is_err(), "a folder is not a file");
     }
 
     #[cfg(unix)]
