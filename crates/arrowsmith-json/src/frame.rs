@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds where records end, so that text can be cut between them.
+//! Finds the ends of records, so that text can be split between them.
 //!
-//! It stands between source and engine: bytes that somebody read go in, and places to cut come out.
-//! Only line ends, quotes and brackets are looked at. Whether the text between is JSON is the
-//! engine's business: what does not balance is handed on whole, so that the engine says what is
-//! wrong, and an answer never depends on where the bytes were cut or how many came at once.
+//! It is between source and engine: bytes go in, positions to split at come out. Only line ends,
+//! quotes and brackets are examined. The engine checks whether the text between is JSON: unbalanced
+//! text is passed on unchanged, so that the engine reports the error. Results never depend on where
+//! the bytes were split or how many arrived at once.
 
 mod array;
 mod concatenated;
@@ -21,36 +21,36 @@ pub use detect::{DETECT_BYTES, Detection, detect};
 use detect::BOM;
 use scan::Resume;
 
-/// Whole records in the text that was looked at.
+/// Whole records in the available text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// The records are `available[start..start + len]`; `len` may be 0.
     pub start: usize,
     /// Length of the records, in bytes.
     pub len: usize,
-    /// Bytes that are not needed again, separators included.
+    /// Bytes to consume, separators included.
     pub consumed: usize,
-    /// How the records follow one another.
+    /// How the records are separated.
     pub framing: Framing,
     /// Line ends before the records, in `available[..start]`.
     pub lines_before: u64,
-    /// Line ends behind them, in `available[start + len..consumed]`.
+    /// Line ends after them, in `available[start + len..consumed]`.
     pub lines_after: u64,
 }
 
-/// What a framer found.
+/// The result of one step of a framer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Whole records.
     Cut(Cut),
-    /// Bytes of a line that is longer than a record may be, passed over. Only with
+    /// Bytes of a line longer than the maximum record, which are skipped. Only with
     /// [`Framer::skip_overlong`].
     Skipped {
-        /// Bytes that are not needed again.
+        /// Bytes to consume.
         consumed: usize,
         /// Line ends in them.
         lines: u64,
-        /// When this was the end of the line: what was left out, with the first 64 KiB of its text.
+        /// At the end of the line: the reject, with the first 64 KiB of its text.
         reject: Option<Box<Reject>>,
     },
     /// No record is complete.
@@ -59,7 +59,7 @@ pub enum Step {
     Done,
 }
 
-/// Cuts one source into whole records.
+/// Splits one source into whole records.
 #[derive(Debug)]
 pub struct Framer {
     framing: Option<Framing>,
@@ -69,29 +69,30 @@ pub struct Framer {
     place: Place,
     /// Offset of the first byte of `available` in its source.
     offset: u64,
-    /// Bytes at the start of the text that are no record: byte order mark, opening bracket.
+    /// Bytes at the start of the text that are not part of a record: byte order mark, opening
+    /// bracket.
     lead: usize,
     resume: Resume,
-    /// The line that is being passed over.
+    /// The overlong line that is being skipped.
     overlong: Option<Box<Reject>>,
 }
 
-/// Where in its source a framer is.
+/// The state of a framer within its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Start,
     Inside,
-    /// Behind the closing bracket of an array.
-    Behind,
+    /// After the closing bracket of an array.
+    After,
 }
 
-/// White space that may stand around a record beyond its greatest length, in bytes, and text of an
-/// overlong record that is kept.
+/// White space allowed around a record in addition to its maximum size, and text kept of an
+/// overlong record, in bytes.
 const SLACK_BYTES: usize = 64 << 10;
 
 impl Framer {
-    /// A framer at the start of a source, whose name is that of positions in errors. Without
-    /// `framing` the first bytes decide, as [`detect`] has it.
+    /// A framer at the start of a source, named `source` in errors. Without `framing` it is
+    /// detected from the first bytes, see [`detect`].
     pub fn new(framing: Option<Framing>, limits: &Limits, source: Option<Arc<str>>) -> Self {
         Self {
             framing,
@@ -106,36 +107,34 @@ impl Framer {
         }
     }
 
-    /// Passes over lines that are longer than a record may be, instead of failing. Values that are
-    /// no lines fail all the same: where they end nobody knows.
+    /// Skips lines longer than the maximum record instead of failing. In other framings an overlong
+    /// record is always an error, because its end is unknown.
     #[must_use]
     pub fn skip_overlong(mut self, skip: bool) -> Self {
         self.skip_overlong = skip;
         self
     }
 
-    /// How records follow one another, once that is known.
+    /// How records are separated, once that is known.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
     }
 
-    /// The next whole records: as many as fit into `target_bytes`, or the first one if that is
-    /// longer.
+    /// The next whole records: as many as fit into `target_bytes`, or a single longer one.
     ///
-    /// `available` begins where what was consumed ended; after [`Step::NeedMore`] it has to be
-    /// longer, or `eof` true. With `eof` nothing follows it.
+    /// `available` starts after the consumed bytes; after [`Step::NeedMore`] it has to be longer,
+    /// or `eof` true. `eof` means that nothing follows `available`.
     ///
     /// # Errors
-    /// [`Error::Data`], whose record and line count from the start of `available`, and whose offset
-    /// is that in the source: `record-too-long`; in arrays `syntax` where there is none,
-    /// `truncated` at the end, `trailing-data` behind it. After an error there is nothing more to
-    /// be had.
+    /// [`Error::Data`], with record and line relative to the start of `available`, and the offset
+    /// in the source: `record-too-long`; in arrays `syntax` if the text is not an array,
+    /// `truncated` at its end, `trailing-data` after it. After an error the framer cannot be used.
     pub fn next(&mut self, available: &[u8], eof: bool, target_bytes: usize) -> Result<Step> {
         if self.place == Place::Start && !self.begin(available, eof)? {
             return Ok(if eof { Step::Done } else { Step::NeedMore });
         }
         let step = match (self.place, self.framing) {
-            (Place::Behind, _) => self.behind(available, eof),
+            (Place::After, _) => self.after_array(available, eof),
             (_, Some(Framing::Array)) => self.elements(available, eof, target_bytes),
             (_, Some(Framing::Concatenated)) => self.values(available, eof, target_bytes),
             _ => self.lines(available, eof, target_bytes),
@@ -148,7 +147,7 @@ impl Framer {
         Ok(step)
     }
 
-    /// Passes the byte order mark, finds the framing, opens the array; `false` when there is too
+    /// Skips the byte order mark, detects the framing, enters the array; `false` if there is too
     /// little text for that.
     fn begin(&mut self, available: &[u8], eof: bool) -> Result<bool> {
         if !eof && available.len() < BOM.len() && BOM.starts_with(available) {
@@ -172,7 +171,7 @@ impl Framer {
                     return Err(self.too_long(available, self.lead).into());
                 }
                 // An empty source has no records, as in the other framings.
-                None if eof => self.place = Place::Behind,
+                None if eof => self.place = Place::After,
                 None => {
                     self.place = Place::Start;
                     return Ok(false);
@@ -184,7 +183,7 @@ impl Framer {
         Ok(true)
     }
 
-    /// A cut from the first record to `end`, after which the text goes on at `consumed`.
+    /// A cut from the first record to `end`; the text continues at `consumed`.
     fn cut(&self, available: &[u8], end: usize, consumed: usize) -> Step {
         let start = self.lead.min(end);
         Step::Cut(Cut {
@@ -197,7 +196,7 @@ impl Framer {
         })
     }
 
-    /// White space, and nothing else, that is passed.
+    /// A cut of white space only.
     fn cut_blank(&self, blank: &[u8]) -> Step {
         Step::Cut(Cut {
             start: blank.len(),
@@ -209,12 +208,12 @@ impl Framer {
         })
     }
 
-    /// White space, after which there may be records: it must not pile up.
+    /// White space before possible records, which must not accumulate.
     fn blank(&self, available: &[u8]) -> Step {
         if available.len() < SLACK_BYTES { Step::NeedMore } else { self.cut_blank(available) }
     }
 
-    /// Bytes that a record may take, white space around it included.
+    /// Maximum bytes of a record, surrounding white space included.
     fn most(&self) -> usize {
         self.record_bytes_max.saturating_add(SLACK_BYTES)
     }

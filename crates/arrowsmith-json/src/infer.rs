@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schemas from records: a schema that every record looked at fits, whatever valid JSON it is.
+//! Schema inference: a schema that matches every sampled record, for any valid JSON.
 //!
-//! It stands before the plan. What was seen is kept as a tree of kinds (`lattice`), in which a new
-//! value can only make a kind wider: integer → number, missing → nullable, and, where nothing else
-//! holds both values, `json`, which keeps any text as it stands. So the order of the records
-//! matters only for the order of the columns, nothing is lost, and no valid record makes inference
-//! fail. Memory is bounded by the number of distinct keys, which [`Limits::fields_max`] bounds, not
-//! by the number of records. `docs/guide/schema.md` has the rules.
+//! It runs before the plan is compiled. The values seen are summarised as a tree of kinds
+//! (`lattice`), in which a new value can only widen a kind: integer → number, missing → nullable,
+//! and, if no other kind holds both values, `json`, which keeps any text unchanged. So the order of
+//! the records affects only the order of the columns, no value is lost, and inference never fails
+//! on valid records. Memory is bounded by the number of distinct keys, which [`Limits::fields_max`]
+//! bounds, not by the number of records. `docs/guide/schema.md` has the rules.
 
 mod lattice;
 mod reader;
@@ -19,26 +19,26 @@ use arrowsmith_core::{
 use lattice::Node;
 use reader::{Fault, Reader, Rules};
 
-/// What is made of values.
+/// How kinds of values become types, and how many records are sampled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InferOptions {
-    /// Records to look at, at most; `None` looks at all. Default `None`.
+    /// Maximum number of records to sample; `None` samples all. Default `None`.
     pub records_max: Option<u64>,
-    /// Make dates and timestamps of columns whose strings are all ISO 8601. Default `false`:
+    /// Infer dates and timestamps for columns whose strings are all ISO 8601. Default `false`:
     /// strings stay strings.
     pub timestamps: bool,
-    /// Make fields not nullable that had a value in every record. Default `false`: a sample proves
-    /// nothing about the records after it.
+    /// Infer `not null` for fields that had a value in every record. Default `false`, because a
+    /// sample proves nothing about later records.
     pub strict_nulls: bool,
-    /// Distinct keys at one place below the record itself, beyond which an object is taken for a
-    /// map. Default 1000.
+    /// Maximum number of distinct keys of an object below the record itself; an object with more
+    /// becomes a map. Default 1000.
     pub object_keys_max: usize,
-    /// Pass over records that are not JSON, instead of failing. Default `false`.
+    /// Skip records that are not JSON instead of failing. Default `false`.
     pub skip_malformed: bool,
-    /// Take `NaN`, `Infinity` and `-Infinity` for numbers. Default `false`.
+    /// Accept `NaN`, `Infinity` and `-Infinity` as numbers. Default `false`.
     pub allow_nan: bool,
-    /// Bounds on what input may ask for; the depth and the number of fields count here.
+    /// Limits on sizes that the input determines; the depth and the number of fields apply here.
     pub limits: Limits,
 }
 
@@ -56,47 +56,47 @@ impl Default for InferOptions {
     }
 }
 
-/// What became of one chunk.
+/// The result of sampling one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observed {
-    /// Records that were looked at.
+    /// Number of records sampled.
     pub records: u64,
-    /// Whether those were all of the chunk.
+    /// Whether these were all records of the chunk.
     pub complete: bool,
 }
 
-/// Looks at records and remembers what they were.
+/// Infers a schema from sampled records.
 #[derive(Debug)]
 pub struct Inferrer {
     options: InferOptions,
     root: Node,
     records: u64,
-    /// Records before the chunk that is being looked at.
+    /// Number of records before the current chunk.
     records_before: u64,
-    /// Fields that may still be made of keys that are new, those of maps to be counted too.
+    /// Number of new keys still accepted, including those of objects that become maps.
     fields_left: usize,
 }
 
-/// Keys that are looked at for each field that a schema may have: keys of objects that turn out to
-/// be maps are many, and all of them are held until then.
+/// Maximum number of keys kept per field that a schema may have: an object that becomes a map has
+/// many keys, and all are kept until then.
 const KEYS_PER_FIELD: usize = 16;
 
 impl Inferrer {
-    /// An inferrer that has seen nothing.
+    /// An inferrer without any records.
     pub fn new(options: InferOptions) -> Self {
         let fields_left = options.limits.fields_max.saturating_mul(KEYS_PER_FIELD);
         Self { options, root: Node::default(), records: 0, records_before: 0, fields_left }
     }
 
-    /// Records that were looked at so far.
+    /// Number of records sampled so far.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Looks at the records of a chunk, until there have been `records_max` in all.
+    /// Samples the records of a chunk, up to `records_max` in all.
     ///
     /// # Errors
-    /// [`Error::Data`] where a record is not JSON, unless those are passed over.
+    /// [`Error::Data`] for a record that is not JSON, unless `skip_malformed` is set.
     pub fn observe(&mut self, chunk: &Chunk<'_>) -> Result<Observed> {
         let before = self.records;
         self.records_before = before;
@@ -110,13 +110,13 @@ impl Inferrer {
         Ok(Observed { records: self.records - before, complete })
     }
 
-    /// The schema that all of these records fit.
+    /// The schema that matches all sampled records.
     ///
     /// # Errors
-    /// [`Error::Schema`] when there was no record.
+    /// [`Error::Schema`] if there was no record.
     pub fn finish(self) -> Result<Schema> {
         if self.records == 0 {
-            return Err(Error::schema("", "there are no records to infer it from"));
+            return Err(Error::schema("", "there are no records to infer a schema from"));
         }
         Ok(self.root.into_schema(&self.options))
     }
@@ -125,7 +125,7 @@ impl Inferrer {
         self.options.records_max.is_some_and(|most| self.records >= most)
     }
 
-    /// Looks at a record a line; gives whether those were all.
+    /// Samples one record per line; returns whether these were all.
     fn lines(&mut self, chunk: &Chunk<'_>, data: &[u8], mut at: usize) -> Result<bool> {
         while at < data.len() {
             let end = memchr::memchr(b'\n', &data[at..]).map_or(data.len(), |len| at + len);
@@ -149,7 +149,7 @@ impl Inferrer {
         Ok(true)
     }
 
-    /// Looks at values behind one another, or at the elements of an array.
+    /// Samples concatenated values, or the elements of an array.
     fn values(&mut self, chunk: &Chunk<'_>, data: &[u8], mut at: usize) -> Result<bool> {
         let in_array = chunk.framing == Framing::Array;
         let mut first = true;
@@ -165,7 +165,7 @@ impl Inferrer {
             let comma = if in_array && !first { reader.comma() } else { Ok(()) };
             let read = comma.and_then(|()| self.record(&mut reader, |_| Ok(())));
             if let Err(fault) = read {
-                // Nobody can say where a record ends that is not JSON.
+                // The end of a record that is not JSON is unknown.
                 self.malformed(chunk, &fault)?;
                 return Ok(false);
             }
@@ -173,14 +173,14 @@ impl Inferrer {
         }
     }
 
-    /// Looks at one record, and at `after` it.
+    /// Samples one record, then calls `after`.
     fn record<'a>(
         &mut self,
         reader: &mut Reader<'a>,
         after: impl Fn(&mut Reader<'a>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         if self.options.skip_malformed {
-            // A record that is passed over must leave no trace.
+            // A skipped record must have no effect.
             let start = reader.at;
             reader.value(None, 0)?;
             after(reader)?;
@@ -194,7 +194,7 @@ impl Inferrer {
         Ok(())
     }
 
-    /// A record that is not JSON, which is an error unless it is passed over.
+    /// Handles a record that is not JSON: an error, unless `skip_malformed` is set.
     fn malformed(&self, chunk: &Chunk<'_>, fault: &Fault) -> Result<()> {
         if self.options.skip_malformed && fault.kind != ErrorKind::Limit {
             return Ok(());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! JSON text before it is decoded: where its records end, and which schema fits them.
+//! JSON text before decoding: the ends of its records, and the schema that matches them.
 //!
-//! This is what stands between a source and an engine: [`frame`] cuts bytes into chunks of whole
-//! records, and [`infer`] finds the schema of a plan from the first of them. Both take bytes that
-//! somebody else has read, and neither makes an Arrow array.
+//! This is between a source and an engine: [`frame`] splits bytes into chunks of whole records, and
+//! [`infer`] infers the schema of a plan from the first of them. Neither does I/O or builds an
+//! Arrow array.
 //!
 //! ```
 //! use arrowsmith_core::{Chunk, Framing};

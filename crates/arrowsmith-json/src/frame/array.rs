@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The elements of one array: the text is cut at commas between them, and ends at the bracket.
+//! The elements of one array: the text is split at commas between them, and ends at the bracket.
 //!
-//! Only a comma between two elements is left out. Commas that should not be there are handed on, so
-//! that the engine finds them where they are, wherever the text was cut.
+//! Only a comma between two elements is removed. Superfluous commas are passed on, so that the
+//! engine reports them at the same position wherever the text was split.
 
 use arrowsmith_core::{ErrorKind, Result};
 
@@ -17,7 +17,7 @@ impl Framer {
         if self.resume == Resume::at(self.lead)
             && let Some(end) = last_end(&available[..goal.min(available.len())], self.lead)
         {
-            // Between two elements, unless this is the last one.
+            // The comma between two elements, unless this is the last one.
             let comma = skip_space(available, end);
             let next = available.get(skip_space(available, comma.saturating_add(1)));
             if available.get(comma) == Some(&b',') && next.is_some_and(|next| *next != b']') {
@@ -32,7 +32,7 @@ impl Framer {
             match available.get(at) {
                 None => break,
                 Some(b']') => {
-                    self.place = Place::Behind;
+                    self.place = Place::After;
                     return Ok(self.cut(available, at, at + 1));
                 }
                 Some(b',') => {
@@ -49,7 +49,7 @@ impl Framer {
                     self.resume = Resume::at(at + 1);
                 }
                 Some(_) => {
-                    // One element has to be found, however long it may be.
+                    // At least one element has to be found, up to the maximum size.
                     let limit = if end.is_some() { goal } else { most };
                     let Some(found) = self.resume.value_end(available, limit, eof) else { break };
                     self.resume =
@@ -73,12 +73,12 @@ impl Framer {
         if available.len() >= most {
             return Err(self.too_long(available, first).into());
         }
-        // The engine takes what is there; that the bracket is missing is said after it.
+        // The engine gets the rest; the missing bracket is reported after it.
         Ok(if eof { self.cut(available, available.len(), available.len()) } else { Step::NeedMore })
     }
 
-    /// What may follow the array: nothing.
-    pub(super) fn behind(&self, available: &[u8], eof: bool) -> Result<Step> {
+    /// Checks that nothing follows the array.
+    pub(super) fn after_array(&self, available: &[u8], eof: bool) -> Result<Step> {
         let at = skip_space(available, self.lead);
         if at < available.len() {
             return Err(self.error(ErrorKind::TrailingData, available, at, "end of input"));

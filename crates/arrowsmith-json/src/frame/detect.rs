@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tells from the first bytes how records follow one another.
+//! Detects from the first bytes how records are separated.
 
 use arrowsmith_core::Framing;
 use memchr::memchr;
@@ -7,16 +7,16 @@ use memchr::memchr;
 use super::scan::Resume;
 use super::skip_space;
 
-/// Bytes at the start of a source that may decide; what is behind them is not looked at, so that
-/// the answer does not depend on how much there is at once.
+/// Bytes at the start of a source used for detection. Later bytes are ignored, so that the result
+/// does not depend on how many are available.
 pub const DETECT_BYTES: usize = 64 << 10;
 
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// What the first bytes say.
+/// The result of the detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detection {
-    /// How the records follow one another.
+    /// How the records are separated.
     Found(Framing),
     /// More bytes are needed, up to [`DETECT_BYTES`].
     NeedMore,
@@ -24,13 +24,15 @@ pub enum Detection {
     Empty,
 }
 
-/// Tells how records follow one another, from the start of a source; with `eof` it is all of it.
+/// Detects how records are separated, from the start of a source; with `eof`, `prefix` is all of
+/// it.
 ///
-/// * [`Framing::Array`]: the first value is an array, and the only value, or longer than one looks.
-/// * [`Framing::Lines`]: the first value ends on its line; or the line breaks off where no JSON can
-///   go on with the next one, so that it is the line that is broken.
-/// * [`Framing::Concatenated`]: it does not, or it is an object that another one follows on its
-///   line.
+/// * [`Framing::Array`]: the first value is an array, and the only value, or longer than
+///   [`DETECT_BYTES`].
+/// * [`Framing::Lines`]: the first value ends on its line; or no valid JSON could continue on the
+///   next line, so that the record of this line is malformed.
+/// * [`Framing::Concatenated`]: it continues on the next line, or it is an object followed by
+///   another one on the same line.
 pub fn detect(prefix: &[u8], eof: bool) -> Detection {
     let text = &prefix[..prefix.len().min(DETECT_BYTES)];
     let first = First {
@@ -48,12 +50,12 @@ struct First<'a> {
     text: &'a [u8],
     /// Nothing follows the text.
     whole: bool,
-    /// Nothing that follows is looked at.
+    /// Whether the bytes after `text` are to be ignored.
     closed: bool,
 }
 
 impl First<'_> {
-    /// `None` needs more text, and `Some(None)` is no record.
+    /// `None` if more text is needed, `Some(None)` if there is no record.
     fn framing(&self) -> Option<Option<Framing>> {
         let text = self.text;
         if !self.closed && text.len() < BOM.len() && BOM.starts_with(text) {
@@ -75,7 +77,7 @@ impl First<'_> {
             }
         }
         let Some(end) = end else {
-            // A record that long is a line, and an array that long is the only one.
+            // A record longer than that is taken for a line, an array for the only value.
             let decided = if in_array { Framing::Array } else { Framing::Lines };
             return self.closed.then_some(Some(decided));
         };
@@ -90,7 +92,7 @@ impl First<'_> {
             None if in_array => Framing::Array,
             None => alone,
             Some(byte) if begins_value(*byte) && ends_line => alone,
-            // Writers leave the line ends out between objects, not between other values.
+            // Writers omit line ends between objects, but not between other values.
             Some(b'{') if text[start] == b'{' => Framing::Concatenated,
             Some(_) if in_array => Framing::Array,
             Some(_) => alone,
@@ -98,8 +100,8 @@ impl First<'_> {
         Some(Some(framing))
     }
 
-    /// Whether the value that begins at `start` cannot go on behind the line end at `line`, which
-    /// is before its end; `None` needs more text.
+    /// Whether the value that starts at `start` and is not complete at the line end `line` cannot
+    /// continue after it; `None` if more text is needed.
     fn is_broken(&self, start: usize, line: usize) -> Option<bool> {
         let mut scan = Resume::at(start);
         scan.value_end(self.text, line, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A record a line: the text is cut at line ends, and next to nothing of it is looked at.
+//! One record per line: the text is split at line ends, and almost none of it is read.
 
 use arrowsmith_core::{Reject, Result};
 use memchr::{memchr, memrchr};
@@ -18,7 +18,7 @@ impl Framer {
         if eof && goal == available.len() {
             return Ok(self.cut(available, goal, goal));
         }
-        // Nothing before `resume.at` ends a line.
+        // There is no line end before `resume.at`.
         let from = self.resume.at.clamp(self.lead, goal);
         if let Some(found) = memrchr(b'\n', &available[from..goal]) {
             let end = from + found + 1;
@@ -44,7 +44,7 @@ impl Framer {
             return Err(self.too_long(available, start).into());
         }
         if start > self.lead {
-            // So that the line begins where the text does.
+            // So that the line starts at the start of the text.
             return Ok(self.cut_blank(&available[..start]));
         }
         let error = self.too_long(available, start);
@@ -53,7 +53,7 @@ impl Framer {
         Ok(self.skip(available, looked.len(), eof))
     }
 
-    /// Goes on in a line that is too long; it does not end before `from`.
+    /// Continues in an overlong line, which has no end before `from`.
     fn skip(&mut self, available: &[u8], from: usize, eof: bool) -> Step {
         let end = memchr(b'\n', &available[from..]).map(|found| from + found + 1);
         let consumed = end.unwrap_or(available.len());

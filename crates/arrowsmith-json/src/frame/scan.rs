@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where values end, by quotes and brackets alone.
+//! The ends of values, found by quotes and brackets only.
 //!
-//! The functions stop where the text does and go on from there when there is more of it, so that a
-//! long record is looked at once, however many pieces it comes in.
+//! The functions stop at the end of the text and resume there when there is more, so that a long
+//! record is scanned once, however many pieces it arrives in.
 
 use arrowsmith_simd::{Isa, Kernel, Level};
 
 use super::{is_space, skip_space};
 
-/// What is open at some place inside a container.
+/// The open containers and string at a position inside a container.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct State {
-    /// Brackets of either kind.
+    /// Open brackets of either kind.
     pub depth: usize,
-    /// Whether a string is.
+    /// Whether a string is open.
     pub in_string: bool,
 }
 
-/// Finds the end of the container that `state` is inside of, or whose bracket is at `at`.
+/// Finds the end of the container that `state` is inside, or whose bracket is at `at`.
 ///
-/// Gives the position behind the bracket that closes it, and `state` is back to its default.
-/// Without one, gives from where to go on with `state` once there is more text: the end, or the
-/// byte before it if that is a backslash that escapes what follows.
+/// Returns the position after the closing bracket, and resets `state` to its default. If there is
+/// none, the error is the position to resume at with `state` once there is more text: the end, or
+/// the byte before it if that is a backslash that escapes the next byte.
 ///
 /// # Errors
-/// The position to go on from.
+/// The position to resume at.
 pub fn balanced_end(text: &[u8], at: usize, state: &mut State) -> Result<usize, usize> {
     Level::get().dispatch(Balanced { text, at, state })
 }
@@ -57,8 +57,8 @@ impl Kernel for Balanced<'_> {
     }
 }
 
-/// Finds the last place in `text[at..]` where a container ends that is inside no other. `at` is
-/// between values. A bracket that closes what was not opened ends the search.
+/// Finds the last end of a top-level container in `text[at..]`. `at` is between values. An
+/// unmatched closing bracket ends the search.
 pub fn last_end(text: &[u8], at: usize) -> Option<usize> {
     Level::get().dispatch(LastEnd { text, at })
 }
@@ -84,13 +84,13 @@ impl Kernel for LastEnd<'_> {
     }
 }
 
-/// Calls `end` with every position behind a bracket after which nothing is open, and whether
-/// nothing was open before it either, until it says `false`. Gives what is open at the end of the
+/// Calls `end` with every position after a bracket at which nothing is open, and whether nothing
+/// was open before it either, until `end` returns `false`. Returns the state at the end of the
 /// text.
 ///
-/// 64 bytes at a time: bit masks of quotes and brackets; what is between quotes does not count; the
-/// end is where as many brackets were closed as opened. Windows that close fewer than are open,
-/// which is most of a long record, need two additions.
+/// 64 bytes at a time, with bit masks of quotes and brackets; brackets inside strings are masked
+/// out; the end is where as many brackets were closed as opened. Windows that close fewer brackets
+/// than are open, which are most of a long record, need only two additions.
 #[inline(always)]
 fn walk<I: Isa>(
     isa: I,
@@ -118,13 +118,13 @@ fn walk<I: Isa>(
         if depth - (open.count_ones() as usize) > closing {
             depth -= closing;
         } else {
-            // Brackets that open in this window behind the one that closes do not count yet.
-            let mut behind = open;
+            // Brackets that open in this window after the closing one do not count yet.
+            let mut after = open;
             while close != 0 {
                 let bit = close & close.wrapping_neg();
                 close &= close - 1;
-                behind &= !(bit - 1);
-                let opened = depth - behind.count_ones() as usize;
+                after &= !(bit - 1);
+                let opened = depth - after.count_ones() as usize;
                 depth = depth.saturating_sub(usize::from(opened > 0));
                 if opened <= 1 && !end(at + bit.trailing_zeros() as usize + 1, opened == 0) {
                     return State::default();
@@ -136,8 +136,8 @@ fn walk<I: Isa>(
     State { depth, in_string: inside != 0 }
 }
 
-/// The bits that a backslash before them takes the meaning from. `carry` is whether the window
-/// begins with such a byte, and becomes that of the next window.
+/// A mask of the escaped bytes: those after an active backslash. `carry` is whether the first byte
+/// of the window is escaped, and is set for the next window.
 #[inline(always)]
 fn escaped(backslash: u64, carry: &mut bool) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -155,33 +155,33 @@ fn escaped(backslash: u64, carry: &mut bool) -> u64 {
     (EVEN ^ (even_series << 1)) & follows
 }
 
-/// Finds the end of the string that `at` is inside of: the position behind its closing quote.
+/// Finds the end of the string that `at` is inside: the position after its closing quote.
 ///
 /// # Errors
-/// The position to go on from, as [`balanced_end`] has it.
+/// The position to resume at, as for [`balanced_end`].
 pub fn string_end(text: &[u8], mut at: usize) -> Result<usize, usize> {
     loop {
         let rest = text.get(at..).unwrap_or_default();
         match memchr::memchr2(b'"', b'\\', rest) {
             None => return Err(text.len().max(at)),
             Some(run) if rest[run] == b'"' => return Ok(at + run + 1),
-            // What is escaped is not there yet.
+            // The escaped byte is not available yet.
             Some(run) if run + 1 == rest.len() => return Err(at + run),
             Some(run) => at += run + 2,
         }
     }
 }
 
-/// Finds the end of the run of bytes at `at` that are no white space, quotes, brackets or commas: a
-/// number or a literal, if it is JSON. It may go on where the text ends.
+/// Finds the end of the run of bytes at `at` that are not white space, quotes, brackets or commas:
+/// a number or a literal, if it is JSON. At the end of the text it may be incomplete.
 pub(super) fn word_end(text: &[u8], at: usize) -> usize {
     let ends = |byte: &u8| is_space(*byte) || b",\"{}[]".contains(byte);
     let rest = text.get(at..).unwrap_or_default();
     at + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
-/// Whether a value is told from one that is cut off. Of a literal that is not spelled out, which is
-/// wrong where it begins if something follows, nobody could say.
+/// Whether a value is certainly complete. An incomplete literal is not: if the text continued, it
+/// could be an error at its start.
 pub(super) fn is_whole(value: &[u8]) -> bool {
     match value.strip_prefix(b"-").unwrap_or(value).first() {
         Some(b't' | b'f' | b'n') => matches!(value, b"true" | b"false" | b"null"),
@@ -190,26 +190,26 @@ pub(super) fn is_whole(value: &[u8]) -> bool {
     }
 }
 
-/// How far a text was looked at that ended before a record did.
+/// Where the scan of a record stopped because the text ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Resume {
     /// The start of the record.
     pub(super) record: usize,
-    /// Where to go on.
+    /// The position to resume at.
     pub(super) at: usize,
-    /// What is open there; nothing at the start of the record.
+    /// The state there; the default at the start of the record.
     pub(super) state: State,
     /// In arrays, whether there is an element since the last comma.
     pub(super) element: bool,
 }
 
 impl Resume {
-    /// A place between values.
+    /// A position between values.
     pub(super) fn at(at: usize) -> Self {
         Self { record: at, at, ..Self::default() }
     }
 
-    /// Goes to the next value, unless this is inside of one.
+    /// Moves to the next value, unless this is inside one.
     pub(super) fn skip_space(&mut self, text: &[u8]) {
         if self.at == self.record {
             let at = skip_space(text, self.at);
@@ -217,16 +217,15 @@ impl Resume {
         }
     }
 
-    /// Finds the end of the value that begins at `record`; `None` when the text, of which no more
-    /// than `limit` bytes are looked at, ends before it. Words end where the text does only with
-    /// `eof`.
+    /// Finds the end of the value that starts at `record`; `None` if it is not within the text and
+    /// within `limit` bytes. The end of the text ends a word only with `eof`.
     pub(super) fn value_end(&mut self, text: &[u8], limit: usize, eof: bool) -> Option<usize> {
         let eof = eof && limit >= text.len();
         let text = &text[..limit.min(text.len())];
         let end = match text.get(self.record) {
             Some(b'{' | b'[') => balanced_end(text, self.at, &mut self.state),
             Some(b'"') => string_end(text, self.at.max(self.record + 1)),
-            // What no value begins with is passed byte by byte.
+            // A byte that cannot start a value is skipped.
             Some(b'}' | b']' | b',') => Ok(self.record + 1),
             _ => {
                 let end = word_end(text, self.at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is detected, where is cut, and what is wrong with the whole of a source.
+//! Detection, splitting, and errors of a whole source.
 
 use arrowsmith_core::{ErrorKind, Framing, Limits, Result};
 
@@ -22,7 +22,7 @@ fn the_first_value_says_how_records_follow() {
         ("{\"a\":1\n}", Concatenated),
         ("{\"a\":1\n,\"b\":2}", Concatenated),
         ("{\"a\":\n\n1}", Concatenated),
-        // Broken lines, not broken documents.
+        // Malformed lines, not malformed documents.
         ("{\"a\":1\n{\"a\":2}\n", Lines),
         ("{\"a\":\"x\n{\"a\":2}\n", Lines),
         ("{\"a\":1} x\n{\"a\":2}\n", Lines),
@@ -33,7 +33,7 @@ fn the_first_value_says_how_records_follow() {
         ("\"x\ny\"\n", Lines),
         ("[1,2\n[3]\n", Lines),
         ("{\"a\":1", Lines),
-        // Values that are no objects.
+        // Values that are not objects.
         ("1\n2\n", Lines),
         ("1", Lines),
         ("1 2 3", Lines),
@@ -57,7 +57,7 @@ fn the_first_value_says_how_records_follow() {
     ];
     for (text, expected) in cases {
         assert_eq!(detect(text.as_bytes(), true), Detection::Found(expected), "{text:?}");
-        // What is decided from a part is not decided otherwise from more.
+        // A decision from a prefix does not change with more text.
         for len in 0..text.len() {
             let found = detect(&text.as_bytes()[..len], false);
             let fits = [Detection::NeedMore, Detection::Found(expected)].contains(&found);
@@ -100,7 +100,7 @@ fn values_end_where_brackets_and_quotes_say() {
         ("{]", 2),
     ] {
         assert_eq!(balanced_end(text.as_bytes(), 0, &mut State::default()), Ok(end), "{text}");
-        // In any two pieces.
+        // In two pieces, split at any position.
         for len in 0..end {
             let mut state = State::default();
             let at = balanced_end(&text.as_bytes()[..len], 0, &mut state).unwrap_err();
@@ -113,8 +113,7 @@ fn values_end_where_brackets_and_quotes_say() {
     assert_eq!(string_end(b"ab", 0), Err(2));
 }
 
-/// The first and the last end of a container, byte by byte. A backslash takes its meaning from a
-/// quote, wherever it is.
+/// The first and the last end of a container, byte by byte. A backslash escapes a quote anywhere.
 fn ends_slowly(text: &[u8]) -> (Option<usize>, Option<usize>) {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     let mut ends = (None, None);
@@ -167,7 +166,7 @@ fn values_end_at_the_same_place_in_any_pieces() {
     assert!(ends > 1000, "{ends}");
 }
 
-/// Records by cut, with `|` where the cuts are, and what came at the end.
+/// The records of each cut, with `|` between cuts, and the final result.
 fn frame(text: &str, framing: Option<Framing>, target: usize, limits: &Limits) -> String {
     let mut framer = Framer::new(framing, limits, None);
     let mut found = String::new();
@@ -213,7 +212,7 @@ fn cuts_are_between_records() {
         ("[]", Some(Array), 1, "|"),
         ("", Some(Array), 1, ""),
         (" \n", None, 1, ""),
-        // What is wrong with elements is for the engine to find, and none is lost.
+        // Errors in elements are left to the engine, and nothing is lost.
         ("[,1]", Some(Array), 1, ",1|"),
         ("[1,]", Some(Array), 1, "1,|"),
         ("[1, ]", Some(Array), 1, "1, |"),
@@ -221,7 +220,7 @@ fn cuts_are_between_records() {
         ("[1 2,3]", Some(Array), 1, "1 2|3|"),
         ("[},1]", Some(Array), 1, "}|1|"),
         ("[,]", Some(Array), 1, ",|"),
-        // What is wrong with the array is for the framer.
+        // Errors of the array itself are the framer's.
         ("[1,2", Some(Array), 1, "1|2| truncated 4"),
         ("[1,2,", Some(Array), 1, "1|2| truncated 5"),
         ("[1,2, ", Some(Array), 99, "1,2| truncated 6"),
@@ -250,10 +249,11 @@ fn lines_outside_of_records_are_counted() {
     assert_eq!(framer.next(&text[10..], true, 1).unwrap(), Step::Done);
 }
 
-/// Offset and length of a line that was passed over.
+/// Offset and length of a skipped line.
 type Overlong = (u64, usize);
 
-/// Feeds a text in pieces of `piece` bytes; gives the text of cuts and rejects, or the error.
+/// Feeds a text in pieces of `piece` bytes; returns the text of the cuts and the rejects, or the
+/// error.
 fn feed(mut framer: Framer, text: &[u8], piece: usize) -> Result<(Vec<u8>, Vec<Overlong>)> {
     let (mut cuts, mut rejects) = (Vec::new(), Vec::new());
     let (mut at, mut filled) = (0, 0);
@@ -303,7 +303,7 @@ fn records_that_are_too_long() {
         let (cuts, rejects) = feed(framer, long.as_bytes(), piece).unwrap();
         assert_eq!((cuts.len(), rejects), (0, vec![(0, 64 << 10)]));
     }
-    // A little longer than allowed is the engine's to judge: white space does not count.
+    // A slightly longer line is checked by the engine, as white space does not count.
     let padded = format!("{{\"a\":1{}}}\n", " ".repeat(2000));
     assert_eq!(frame(&padded, None, 1, &limits), format!("{padded}|"));
 }
@@ -321,7 +321,7 @@ fn white_space_does_not_pile_up() {
                 Ok(Step::Cut(cut)) => at += cut.consumed,
                 Ok(Step::NeedMore) => filled = text.len().min(filled + 1000),
                 Err(error) => {
-                    // An array's element may be followed by so much only.
+                    // White space after an element of an array is limited, too.
                     assert_eq!(error.as_data().unwrap().kind, ErrorKind::RecordTooLong);
                     break;
                 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the values at one place of the records were, so far: kinds that can only become wider.
+//! The kind of all values seen at one place of the records: kinds can only become wider.
 //!
 //! ```text
 //!                          json
@@ -11,8 +11,8 @@
 //!        └────────┴─────────┼──────────┴──────────┘
 //!                        nothing                       and null beside all of them
 //! ```
-//! Joining is commutative, associative and idempotent but for the order of an object's keys, which
-//! is that of their first appearance.
+//! Joining is commutative, associative and idempotent, except for the order of an object's keys,
+//! which is that of their first appearance.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use super::InferOptions;
 #[derive(Debug, Default)]
 pub(super) struct Node {
     kind: Kind,
-    /// Whether `null` was there.
+    /// Whether `null` was seen.
     nulls: bool,
 }
 
@@ -44,42 +44,42 @@ pub(super) enum Kind {
     Object(Box<Object>),
     /// An object whose keys are data.
     Map(Box<Node>),
-    /// Values that nothing else holds together.
+    /// Values that have no other common kind.
     Json,
 }
 
-/// What the numbers were.
+/// The kinds of numbers seen.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Number {
-    /// One with a minus sign.
+    /// A number with a minus sign.
     pub(super) negative: bool,
     /// An integer above `i64::MAX`, within `u64`.
     pub(super) large: bool,
-    /// One with a fraction or an exponent, or an integer beyond 64 bits.
+    /// A number with a fraction or an exponent, or an integer beyond 64 bits.
     pub(super) float: bool,
 }
 
-/// What all of the strings were.
+/// The properties that all strings have.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Text {
-    /// Dates.
+    /// All are dates.
     pub(super) date: bool,
-    /// Dates or timestamps that microseconds, and nanoseconds, hold exactly.
+    /// All are dates or timestamps that microseconds, and nanoseconds, represent exactly.
     pub(super) micros: bool,
     pub(super) nanos: bool,
-    /// One had an offset from UTC; one had none.
+    /// Whether one had an offset from UTC, and whether one had none.
     pub(super) offset: bool,
     pub(super) local: bool,
 }
 
-/// Objects, their keys in order of appearance.
+/// Objects, with their keys in order of appearance.
 #[derive(Debug, Default)]
 pub(super) struct Object {
     fields: Vec<Key>,
     places: HashMap<Box<str>, usize>,
-    /// Objects so far.
+    /// Number of objects so far.
     count: u64,
-    /// The place where the next key is looked for first.
+    /// The index at which the next key is expected.
     next: usize,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Object {
 struct Key {
     name: Box<str>,
     node: Node,
-    /// Objects with this key, and the number of the last of them.
+    /// Number of objects with this key, and the index of the last one.
     present: u64,
     last: u64,
 }
@@ -113,7 +113,7 @@ impl Node {
         self.join(Kind::Text(text));
     }
 
-    /// Whether it matters what a string looks like.
+    /// Whether strings at this place can still be dates or timestamps.
     pub(super) fn may_be_time(&self) -> bool {
         match &self.kind {
             Kind::Nothing => true,
@@ -122,7 +122,7 @@ impl Node {
         }
     }
 
-    /// There is a list here: the place of its items, unless it is not looked into.
+    /// Notes a list; returns the node of its items, unless they are kept as text.
     pub(super) fn list(&mut self) -> Option<&mut Self> {
         match self.kind {
             Kind::Nothing => self.kind = Kind::List(Box::default()),
@@ -135,7 +135,7 @@ impl Node {
         }
     }
 
-    /// There is an object here.
+    /// Notes an object.
     pub(super) fn object(&mut self) {
         match &mut self.kind {
             Kind::Nothing => {
@@ -150,8 +150,8 @@ impl Node {
         }
     }
 
-    /// The object has this key: the place of its value, unless it is not looked into. A key that is
-    /// new is counted in `created`.
+    /// Notes a key of the object; returns the node of its value, unless it is kept as text. A new
+    /// key is counted in `created`.
     pub(super) fn key(
         &mut self,
         name: &str,
@@ -170,7 +170,7 @@ impl Node {
         }
     }
 
-    /// Widens this kind to hold another.
+    /// Widens this kind to include another.
     fn join(&mut self, other: Kind) {
         self.kind = match (std::mem::take(&mut self.kind), other) {
             (one, Kind::Nothing) => one,
@@ -219,7 +219,7 @@ impl Node {
     fn into_field(self, name: &str, missing: bool, options: &InferOptions) -> Field {
         let nullable = !options.strict_nulls || self.nulls || missing;
         let data_type = match self.kind {
-            // Nothing is known, so that anything may come.
+            // No value was seen, so any may follow.
             Kind::Nothing => return json(name, true),
             Kind::Json => return json(name, nullable),
             Kind::Bool => DataType::Boolean,
@@ -229,7 +229,7 @@ impl Node {
                 let item = item.into_field(Field::LIST_FIELD_DEFAULT_NAME, false, options);
                 DataType::List(Arc::new(item))
             }
-            // Objects without keys: the same.
+            // Objects without keys: likewise.
             Kind::Object(object) if object.fields.is_empty() => return json(name, nullable),
             Kind::Object(object) if object.is_map(options) => map(object.into_values(), options),
             Kind::Object(object) => DataType::Struct(object.into_fields(options)),
@@ -251,8 +251,7 @@ fn map(value: Node, options: &InferOptions) -> DataType {
     DataType::Map(Arc::new(entries), false)
 }
 
-/// Whether a key is a number or a UUID: nobody calls a field so, and the next record will have
-/// others.
+/// Whether a key is a number or a UUID, and thus data rather than a field name.
 fn is_data(key: &str) -> bool {
     let key = key.as_bytes();
     let is_uuid = || {
@@ -301,7 +300,7 @@ impl Text {
             return DataType::Date32;
         }
         let unit = match self {
-            // Which instant a time without offset is, beside others with one, nobody knows.
+            // A time without offset is ambiguous beside others with one.
             Self { offset: true, local: true, .. } => return DataType::Utf8,
             Self { micros: true, .. } => TimeUnit::Microsecond,
             Self { nanos: true, .. } => TimeUnit::Nanosecond,
@@ -312,7 +311,7 @@ impl Text {
 }
 
 impl Object {
-    /// The place of a key, which is behind the last one if it is new.
+    /// The index of a key; the number of keys if it is new.
     fn place(&mut self, name: &str) -> usize {
         // Records mostly have their keys in the same order.
         if self.fields.get(self.next).is_none_or(|key| *key.name != *name) {
@@ -344,7 +343,7 @@ impl Object {
             || self.fields.iter().all(|key| is_data(&key.name))
     }
 
-    /// One place for all values.
+    /// Joins all values in one node.
     fn into_values(self) -> Node {
         let mut values = Node::default();
         for key in self.fields {

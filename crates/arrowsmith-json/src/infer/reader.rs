@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads one JSON value and tells the lattice what is in it.
+//! Reads one JSON value and adds it to the lattice.
 //!
-//! The whole grammar is checked, as the contract has it, so that a schema is inferred from JSON
-//! only. A value is read into a [`Node`], or into nothing where its text is kept as it is.
-//! Recursion is bounded by `depth_max`.
+//! The whole grammar is checked, as `docs/design/0002-json-semantics.md` requires, so that a schema
+//! is inferred from valid JSON only. A value is read into a [`Node`], or only checked if its text
+//! is kept. Recursion is bounded by `depth_max`.
 
 use std::borrow::Cow;
 
@@ -16,32 +16,32 @@ use arrowsmith_number::{
 use super::InferOptions;
 use super::lattice::{Node, Number, Text};
 
-/// Containers inside one another that become types; what is deeper is kept as text. A map counts
-/// twice in a plan, which takes 64 levels.
+/// Maximum nesting that becomes types; deeper values are kept as text. A map counts twice in a
+/// plan, whose limit is 64 levels.
 const NESTING_MAX: usize = 30;
 
-/// Deepest recursion, whatever the limit says: the stack has to hold it.
+/// Maximum recursion, whatever the limit, because of the stack.
 const DEPTH_MAX: usize = 1024;
 
 /// Why a record is not JSON.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
     pub(super) kind: ErrorKind,
-    /// The first byte that is wrong.
+    /// Position of the first invalid byte.
     pub(super) at: usize,
     pub(super) expected: &'static str,
 }
 
 type Read<T> = Result<T, Fault>;
 
-/// The options that matter here.
+/// The options that apply here.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     depth_max: usize,
     object_keys_max: usize,
     timestamps: bool,
     allow_nan: bool,
-    /// Columns beyond which records are taken for maps themselves.
+    /// Maximum number of columns; records with more become maps.
     columns_max: usize,
 }
 
@@ -57,13 +57,13 @@ impl From<&InferOptions> for Rules {
     }
 }
 
-/// A position in a text that ends where the record has to.
+/// A position in a text that ends with the record.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     pub(super) at: usize,
     depth: usize,
     rules: Rules,
-    /// Fields that may still be made of keys that are new.
+    /// Number of new keys still accepted.
     pub(super) fields_left: usize,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Reader<'a> {
 struct Str<'a> {
     text: &'a str,
     escapes: bool,
-    /// Half a surrogate pair is in it: no Unicode text has this.
+    /// Whether it contains half a surrogate pair, which is not valid Unicode.
     lone: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is wrong here: the text ends, or it should have gone on with something else.
+    /// The error here: the text ends, or something else was expected.
     fn fault<T>(&self, expected: &'static str) -> Read<T> {
         let ends = self.at >= self.bytes.len();
         let kind = if ends { ErrorKind::Truncated } else { ErrorKind::Syntax };
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the value that begins here, which is inside so many containers.
+    /// Reads the value that starts here, inside `nesting` containers.
     pub(super) fn value(&mut self, node: Option<&mut Node>, nesting: usize) -> Read<()> {
         match self.peek() {
             Some(b'{') => self.object(node, nesting),
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
             number.float = !number.large;
         }
         if number.float && matches!(parse_f64(text), Err(NumberError::Range)) {
-            // No number type has it; its text does.
+            // No number type can represent it; its text can.
             node.json();
         } else {
             node.number(number);
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
 
     fn note_string(&self, string: Str<'_>, node: &mut Node) {
         if string.lone {
-            // No string column takes it; JSON text does.
+            // A string column cannot hold it; JSON text can.
             node.json();
         } else if self.rules.timestamps && !string.escapes && node.may_be_time() {
             node.text(times(string.text.as_bytes()));
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Leaves a container, or goes on in it after a comma.
+    /// Leaves a container, or continues in it after a comma.
     fn more(&mut self, close: u8, expected: &'static str) -> Read<bool> {
         self.space();
         match self.peek() {
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
             }
             let key = self.string()?;
             if key.lone && nesting == 0 {
-                // It would make one column of JSON text of all records.
+                // It would turn all records into one column of JSON text.
                 let kind = ErrorKind::LoneSurrogate;
                 return Err(Fault { kind, at, expected: "a key that can be a column's name" });
             }
@@ -287,7 +287,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the string whose quote is here.
+    /// Reads the string whose opening quote is here.
     fn string(&mut self) -> Read<Str<'a>> {
         let start = self.at + 1;
         let (mut escapes, mut lone) = (false, false);
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes an escape; gives whether it is half a surrogate pair.
+    /// Skips an escape; returns whether it is half a surrogate pair.
     fn escape(&mut self) -> Read<bool> {
         let at = self.at;
         let wrong = Fault { kind: ErrorKind::InvalidEscape, at, expected: "an escape of JSON" };
@@ -344,14 +344,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The four digits of the `\u` escape that is here, if one is.
+/// The four digits of the `\u` escape at `at`, if there is one.
 fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     digits.iter().try_fold(0, |unit, byte| Some(unit * 16 + char::from(*byte).to_digit(16)?))
 }
 
 impl<'a> Str<'a> {
-    /// The text that is meant, where escapes are known to be sound.
+    /// The unescaped text; the escapes are known to be valid.
     fn unescaped(&self) -> Cow<'a, str> {
         if !self.escapes {
             return Cow::Borrowed(self.text);
@@ -393,7 +393,7 @@ fn float(node: &mut Node) {
     node.number(Number { float: true, ..Number::default() });
 }
 
-/// What a string is as a date or timestamp.
+/// Classifies a string as date or timestamp.
 fn times(text: &[u8]) -> Text {
     let date = looks_like_date(text);
     let offset = looks_like_timestamp(text);

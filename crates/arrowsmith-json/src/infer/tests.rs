@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which schema comes of which records.
+//! The schemas inferred from records.
 
 use arrowsmith_core::{Chunk, ErrorKind, Framing, Limits, Position};
 use arrowsmith_plan::text::format_schema;
@@ -46,7 +46,7 @@ fn scalars() {
     assert_eq!(column(&[r#""x""#, r#""""#, "null"]), "utf8");
     assert_eq!(column(&[r#""\ud83d\ude00 \u0041 \"""#]), "utf8");
     assert_eq!(column(&[r#""\ud83d""#]), "json", "no string has it");
-    assert_eq!(column(&[r#""2024-01-01""#]), "utf8", "unless asked for");
+    assert_eq!(column(&[r#""2024-01-01""#]), "utf8", "not by default");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn nested() {
         r#""\"\\/\u0008\u000c\n\r\tüü😀": int64"#
     );
     assert_eq!(infer("{\"a\":{\"\\ud800\":1,\"b\":2}}"), "a: json", "no name has it");
-    // Beyond what a plan takes, the rest is text.
+    // Beyond the nesting of a plan, the rest is text.
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(100), "]".repeat(100));
     let lists = format!("a: {}json{}", "list<".repeat(29), ">".repeat(29));
     assert_eq!(infer(&deep), lists);
@@ -119,7 +119,7 @@ fn objects_whose_keys_are_data_are_maps() {
     );
     options.object_keys_max = 0;
     assert_eq!(typed(&["1"], options), "int64");
-    // The record itself is an object up to a number of columns that no table has.
+    // The record itself stays an object up to a very large number of columns.
     let record = |keys: usize| {
         let pairs: Vec<String> = (0..keys).map(|key| format!("\"k{key}\":1")).collect();
         format!("{{{}}}", pairs.join(","))
@@ -206,7 +206,7 @@ fn samples_end_where_they_should() {
         let mut inferrer = Inferrer::new(InferOptions::default());
         inferrer.observe(&Chunk::new(text.as_bytes(), Framing::Lines)).unwrap();
         let message = inferrer.finish().unwrap_err().to_string();
-        assert_eq!(message, "schema: there are no records to infer it from");
+        assert_eq!(message, "schema: there are no records to infer a schema from");
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The answer does not depend on how a source came: whatever the pieces and the size of chunks, the
-//! records are the same, and so are the first error and its place.
+//! Results do not depend on how a source arrives: for any pieces and any size of chunks, the
+//! records are the same, and so are the first error and its position.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, Rng};
 
-/// What became of a source.
+/// The result of reading a source.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     batch: Option<RecordBatch>,
@@ -21,7 +21,7 @@ struct Outcome {
     error: Option<(ErrorKind, Position)>,
 }
 
-/// Reads a source in pieces, cuts it into chunks of about `target` bytes, and decodes them.
+/// Reads a source in pieces, splits it into chunks of about `target` bytes, and decodes them.
 fn read(
     text: &[u8],
     mut framer: Framer,
@@ -47,7 +47,7 @@ fn read(
                     Err(error) => break Some(error),
                 };
                 rejects.extend(report.rejects.into_iter().map(|mut reject| {
-                    // The oracle shows the text behind, which may be of the next chunk.
+                    // The oracle shows the text after it, which may be in the next chunk.
                     reject.error.found.clear();
                     reject
                 }));
@@ -83,7 +83,7 @@ fn read(
     Outcome { batch: decoder.flush().unwrap(), rejects, error }
 }
 
-/// Reads a source whole, and in many other ways.
+/// Reads a source as a whole, and in many different pieces.
 fn check(
     plan: &Arc<Plan>,
     text: &[u8],
@@ -106,7 +106,7 @@ fn check(
     whole
 }
 
-/// The text of a case as a source has it.
+/// The text of a case, as a source.
 fn source(case: &random::RandomCase) -> Vec<u8> {
     match case.framing {
         Framing::Array => [b" [".as_slice(), &case.text, b"] \n"].concat(),

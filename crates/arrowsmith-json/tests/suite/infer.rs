@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inference is sound: the records that a schema was inferred from decode with it, whatever they
-//! are.
+//! Inference is sound: any records decode with the schema that was inferred from them.
 
 use std::sync::Arc;
 
