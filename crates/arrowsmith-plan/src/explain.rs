@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plans as text for people: `arrowsmith convert --explain`.
+//! Plans as readable text: `arrowsmith convert --explain`.
 //!
-//! One line a decoder: what it is called in the JSON text, what it takes there → the Arrow type
-//! that comes out. The text is stable, so that it can be compared, and [`Plan::hash`] is made of
+//! One line per decoder: its key in the JSON text, the values it accepts → the Arrow type it
+//! produces. The text is stable, so that it can be compared, and [`Plan::hash`] is computed from
 //! it.
 
 use std::fmt::{self, Display, Formatter};
@@ -31,11 +31,10 @@ impl Display for Plan {
 }
 
 impl Plan {
-    /// A number for the plan: equal for equal plans, on every platform and in every process.
+    /// A hash of the plan: equal for equal plans, on every platform and in every process.
     ///
     /// It is the 64-bit FNV-1a hash of the plan's text and its schema's, good enough to name a
-    /// cached kernel or a generated circuit; it is no proof against somebody who wants two plans to
-    /// collide.
+    /// cached kernel or a generated circuit, but not collision-resistant against an attacker.
     pub fn hash(&self) -> u64 {
         let text = format!("{self}{}", format_schema(self.schema()));
         text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
@@ -72,7 +71,7 @@ fn child(f: &mut Formatter<'_>, name: &str, node: &Node, indent: &str, last: boo
     children(f, node, &format!("{indent}{below}"))
 }
 
-/// What a decoder takes, and what it makes of it.
+/// The values that a decoder accepts, and the type it produces.
 fn describe(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
     match &node.op {
         Op::Null => f.write_str("null")?,
@@ -96,7 +95,7 @@ fn describe(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
     }
     f.write_str(" → ")?;
     match &node.data_type {
-        // What is in them has lines of its own.
+        // Their children have lines of their own.
         DataType::List(_) => f.write_str("list")?,
         DataType::LargeList(_) => f.write_str("large_list")?,
         DataType::FixedSizeList(..) => f.write_str("fixed_size_list")?,

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schemas from where people have them: a text, an Arrow IPC file, stream or schema message, a
-//! Parquet file.
+//! Loads schemas from a text, an Arrow IPC file, stream or schema message, or a Parquet file.
 //!
-//! The first bytes say what a file is; its name does not matter. Only the schema is read: the data
-//! behind it may be of any size, or broken. Nothing is written, and bytes of any value give a
-//! schema or an error.
+//! The format is detected from the first bytes, not from the name. Only the schema is read: the
+//! data after it may be of any size, or invalid. Any bytes give a schema or an error.
 
 mod ipc;
 
@@ -23,7 +21,7 @@ use crate::text::parse_schema;
 
 pub use ipc::schema_from_ipc;
 
-/// Longest schema that is read, in bytes: of the text, or of the message.
+/// Maximum size of a schema, as text or as message, in bytes.
 const SCHEMA_BYTES_MAX: usize = 64 << 20;
 
 const ARROW_FILE: &[u8] = b"ARROW1";
@@ -31,16 +29,17 @@ const ARROW_MESSAGE: &[u8] = &[0xFF; 4];
 const PARQUET: &[u8] = b"PAR1";
 const PARQUET_ENCRYPTED: &[u8] = b"PARE";
 
-/// Bytes of a file that tell what it is.
+/// Number of bytes used to detect the format of a file.
 const HEAD_BYTES: usize = 8;
 
-/// Reads a schema from a file, or from the text itself: what `--schema` takes.
+/// Reads a schema from a file, or from the text itself, as `--schema` accepts it.
 ///
-/// A text that is no file's name is taken for a schema if it has a `:` in it. As a file anything
-/// that [`load_schema_file`] knows will do.
+/// A text that is not the name of a file is parsed as a schema if it contains a `:`. Files may have
+/// any format of [`load_schema_file`].
 ///
 /// # Errors
-/// As [`load_schema_file`] and [`parse_schema`]; a text that is neither.
+/// As [`load_schema_file`] and [`parse_schema`]; [`Error::Schema`] for a text that is neither a
+/// file nor a schema.
 pub fn load_schema(spec: &str) -> Result<Schema> {
     let path = Path::new(spec);
     if path.is_file() {
@@ -48,7 +47,7 @@ pub fn load_schema(spec: &str) -> Result<Schema> {
     } else if spec.contains(':') || spec.contains('\n') {
         parse_schema(spec)
     } else {
-        // A space says that it was meant as a text, unless it is in a path.
+        // A space means that a schema text was intended, unless it is in a path.
         let text = spec.trim().contains(' ') && !spec.contains(['/', '\\']);
         let message = match text {
             true => format!("expected 'name: type, …', found no ':' in {spec:?}"),
@@ -62,8 +61,8 @@ pub fn load_schema(spec: &str) -> Result<Schema> {
 /// `schema.serialize()` makes it), an Arrow IPC file or stream, or Parquet.
 ///
 /// # Errors
-/// [`Error::Io`] when the file cannot be read; [`Error::Schema`], whose message names the file,
-/// when it holds no schema.
+/// [`Error::Io`] if the file cannot be read; [`Error::Schema`], whose message names the file, if it
+/// contains no schema.
 pub fn load_schema_file(path: impl AsRef<Path>) -> Result<Schema> {
     let path = path.as_ref();
     let mut file = File::open(path).map_err(|error| Error::io(path, error))?;
@@ -87,13 +86,13 @@ pub fn load_schema_file(path: impl AsRef<Path>) -> Result<Schema> {
     })
 }
 
-/// Reads a schema from bytes: all that [`load_schema_file`] takes but Parquet.
+/// Reads a schema from bytes, in any format of [`load_schema_file`] except Parquet.
 ///
 /// # Errors
-/// [`Error::Schema`] when the bytes hold no schema.
+/// [`Error::Schema`] if the bytes contain no schema.
 pub fn schema_from_bytes(bytes: &[u8]) -> Result<Schema> {
     if let Some(rest) = bytes.strip_prefix(ARROW_FILE) {
-        // Zeros fill up to where the first message is aligned: 8 bytes in C++, 64 in Rust.
+        // Zeros pad up to the alignment of the first message: 8 bytes in C++, 64 in Rust.
         let padding = rest.iter().take(64).take_while(|byte| **byte == 0).count();
         return schema_from_message(&rest[padding..]);
     }
@@ -120,12 +119,12 @@ pub fn schema_from_bytes(bytes: &[u8]) -> Result<Schema> {
     parse_schema(text)
 }
 
-/// Whether this is a message as Arrow wrote it before 0.15: its length comes first.
+/// Whether this is a message in the format of Arrow before 0.15, which starts with the length.
 fn is_old_message(bytes: &[u8]) -> bool {
     bytes.first_chunk::<8>().is_some_and(|head| head[3] == 0 && head[7] == 0)
 }
 
-/// Reads an encapsulated message that holds a schema; more may follow.
+/// Reads an encapsulated message that contains a schema; more may follow.
 fn schema_from_message(bytes: &[u8]) -> Result<Schema> {
     let cut_off = || Error::schema("", "the Arrow schema message is cut off");
     let bytes = bytes.strip_prefix(ARROW_MESSAGE).unwrap_or(bytes);
@@ -136,18 +135,18 @@ fn schema_from_message(bytes: &[u8]) -> Result<Schema> {
             format!("an Arrow schema message of {len} bytes; {SCHEMA_BYTES_MAX} are allowed");
         return Err(Error::schema("", message));
     }
-    // The verifier wants aligned tables; a copy of its own is aligned as any allocation is.
+    // The verifier requires aligned tables; a copy is aligned.
     let message = bytes.get(..len).ok_or_else(cut_off)?.to_vec();
     let message = arrow_ipc::root_as_message(&message)
-        .map_err(|error| Error::schema("", format!("this is no Arrow message: {error}")))?;
+        .map_err(|error| Error::schema("", format!("this is not an Arrow message: {error}")))?;
     match message.header_as_schema() {
         Some(schema) => schema_from_ipc(schema),
         None => Err(Error::schema("", "the first Arrow message is not a schema")),
     }
 }
 
-/// The Arrow schema of a Parquet file: the one that its writer put into the metadata, or else what
-/// its types come to.
+/// The Arrow schema of a Parquet file: the one stored in the metadata by its writer, or else one
+/// derived from its types.
 fn from_parquet(file: &File) -> Result<Schema> {
     let broken = |error: &dyn std::fmt::Display| Error::schema("", error.to_string());
     let metadata =
@@ -163,8 +162,7 @@ fn from_parquet(file: &File) -> Result<Schema> {
     schema.map_err(|error| broken(&error))
 }
 
-/// Metadata of which the Arrow schema, if there is one, is known to be sound: the `parquet` crate
-/// panics on some that are not.
+/// The metadata, without an invalid Arrow schema: the `parquet` crate panics on some of those.
 fn checked(pairs: &[KeyValue]) -> Vec<KeyValue> {
     let is_sound = |pair: &&KeyValue| {
         pair.key != ARROW_SCHEMA_META_KEY

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The plan itself: an Arrow schema compiled into a tree of typed decoders.
+//! The plan: an Arrow schema compiled to a tree of typed decoders.
 //!
-//! A [`Node`] says how one JSON value is decoded ([`Op`]) and which Arrow type comes out. Several
-//! Arrow types share an operation (utf8, large utf8, utf8 view; list, large list): the operation is
-//! what an engine's inner loop branches on, the type is what it assembles at the end.
+//! A [`Node`] has the operation that decodes one JSON value ([`Op`]) and the Arrow type of the
+//! result. Several Arrow types share an operation (utf8, large utf8, utf8 view; list, large list):
+//! an engine's inner loop branches on the operation, and assembles the type at the end.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use arrowsmith_core::{Error, Result};
 
-/// Schema metadata key that says what a record is: `"value"` when records are not objects but the
-/// values of the schema's only column; absent otherwise.
+/// Schema metadata key for the kind of records: `"value"` if records are not objects but the values
+/// of the schema's only column; absent otherwise.
 pub const ROOT_METADATA_KEY: &str = "arrowsmith:root";
 
-/// Name of the only column when records are not objects.
+/// Name of the only column if records are not objects.
 pub const VALUE_FIELD_NAME: &str = "value";
 
 /// Field metadata key that declares how binary is written in JSON: `base64` (default) or `hex`.
@@ -35,21 +35,21 @@ pub struct Plan {
     value_root: bool,
 }
 
-/// How one value is decoded, and what comes out.
+/// How one value is decoded, and the type of the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// What the decoder does.
+    /// The operation of the decoder.
     pub op: Op,
     /// The Arrow type of the column.
     pub data_type: DataType,
-    /// Whether `null`, or no value, is allowed.
+    /// Whether `null`, or a missing value, is allowed.
     pub nullable: bool,
 }
 
 /// One key of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldPlan {
-    /// The key as it stands between the quotes, unescaped.
+    /// The key, unescaped.
     pub key: String,
     /// The decoder of its value.
     pub node: Node,
@@ -70,7 +70,7 @@ pub enum IntWidth {
 }
 
 impl IntWidth {
-    /// Whether the column takes negative numbers.
+    /// Whether the column accepts negative numbers.
     pub fn is_signed(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
@@ -85,7 +85,7 @@ pub enum FloatWidth {
     F64,
 }
 
-/// How binary is written in JSON strings.
+/// The encoding of binary values in JSON strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum BinaryEncoding {
@@ -93,7 +93,7 @@ pub enum BinaryEncoding {
     Hex,
 }
 
-/// What a decoder does with the JSON value in front of it.
+/// The operation that decodes a JSON value.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Op {
@@ -105,7 +105,7 @@ pub enum Op {
     Int(IntWidth),
     /// Any number, correctly rounded.
     Float(FloatWidth),
-    /// Any number, or a string that holds one, exact at this scale; 128 bits.
+    /// Any number, or a string that contains one, exact at this scale; 128 bits.
     Decimal128 {
         /// Total decimal digits.
         precision: u8,
@@ -135,8 +135,8 @@ pub enum Op {
     Timestamp {
         /// The unit of the column.
         unit: TimeUnit,
-        /// The zone of the column; a text without offset is a time in this zone, which has to be
-        /// UTC or a fixed offset for that.
+        /// The time zone of the column; a text without offset is a time in this zone, which then
+        /// has to be UTC or a fixed offset.
         zone: Option<Arc<str>>,
     },
     /// An ISO-8601 duration, or a number in this unit.
@@ -149,7 +149,7 @@ pub enum Op {
     Struct(Vec<FieldPlan>),
     /// An object with any keys: a map from strings.
     Map {
-        /// Decoder of keys: always of the utf8 family.
+        /// Decoder of keys: always of a utf8 type.
         key: Box<Node>,
         /// Decoder of values.
         value: Box<Node>,
@@ -160,14 +160,14 @@ impl Plan {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// [`Error::Schema`] names the first field whose type JSON cannot be decoded into.
+    /// [`Error::Schema`] names the first field whose type cannot be decoded from JSON.
     pub fn new(schema: SchemaRef) -> Result<Self> {
         Self::compile(schema)
     }
 
-    /// Compiles the part of a schema that `columns` names: dotted paths of fields, each of which
-    /// keeps all that is below it. The columns come out in the order of the schema; what is left
-    /// out is skipped like an unknown key.
+    /// Compiles the selected `columns` of a schema: dotted paths of fields, each with all its
+    /// children. The columns keep the order of the schema; other fields are skipped like unknown
+    /// keys.
     ///
     /// # Errors
     /// As [`Plan::new`], and [`Error::Schema`] for a path that is not in the schema.
@@ -209,7 +209,7 @@ impl Plan {
         Ok(Self { schema, root, value_root })
     }
 
-    /// The schema of the batches that come out.
+    /// The schema of the decoded batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -319,7 +319,7 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Deepest nesting of a schema; compiling and decoding recurse once a level.
+/// Maximum nesting of a schema; compiling and decoding recurse once per level.
 const SCHEMA_DEPTH_MAX: usize = 64;
 
 fn compile_field(field: &Field, path: &str) -> Result<Node> {
@@ -371,7 +371,7 @@ fn compile_type(field: &Field, data_type: &DataType, path: &str) -> Result<Op> {
         T::Utf8 | T::LargeUtf8 | T::Utf8View if is_json => Op::Json,
         T::Utf8 | T::LargeUtf8 | T::Utf8View => Op::Utf8,
         T::Binary | T::LargeBinary | T::BinaryView => Op::Binary(binary_encoding(field, path)?),
-        // Nothing says how many values of no bytes there are.
+        // The number of values of zero bytes could not be known.
         T::FixedSizeBinary(len) if *len > 0 => Op::Binary(binary_encoding(field, path)?),
         T::Date32 => Op::Date32,
         T::Date64 => Op::Date64,
@@ -399,7 +399,7 @@ fn compile_type(field: &Field, data_type: &DataType, path: &str) -> Result<Op> {
     })
 }
 
-/// Whether Arrow has decimals of so many digits.
+/// Whether Arrow has decimals of this precision and scale.
 fn is_decimal(precision: u8, scale: i8, precision_max: u8) -> bool {
     (1..=precision_max).contains(&precision) && i16::from(scale) <= i16::from(precision)
 }

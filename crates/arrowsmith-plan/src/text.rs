@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schemas as text that people write: `name: type`, one a line.
+//! Schemas as text: `name: type`, one per line.
 //!
-//! The first step before source → plan: [`parse_schema`] reads what a person wrote,
-//! [`format_schema`] writes what inference found, and reading that gives the same schema again.
-//! `docs/guide/schema.md` has the grammar. Nothing here opens files or decides whether JSON can be
-//! decoded into a type.
+//! [`parse_schema`] reads a text written by a person, [`format_schema`] writes an inferred schema,
+//! and parsing its output gives the same schema again. `docs/guide/schema.md` has the grammar.
+//! Nothing here opens files or decides whether JSON can be decoded to a type.
 //!
 //! ```
 //! use arrow_schema::DataType;

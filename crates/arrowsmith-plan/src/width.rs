@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How wide a row is: what an object without a single key becomes in Arrow, and the limits on it.
+//! The width of a row: the Arrow size of an object without keys, and the limits on it.
 //!
-//! A record of two bytes is a row of every column that the schema has, and a schema of thirty bytes
-//! can ask for columns of any width. So the width is known, and bounded, before anything is
-//! decoded.
+//! A record of two bytes is a row with every column of the schema, and a schema of thirty bytes can
+//! have columns of any width. So the width is computed, and limited, before decoding.
 
 use arrow_schema::DataType;
 use arrowsmith_core::{Error, Limits, Result};
@@ -11,13 +10,13 @@ use arrowsmith_core::{Error, Limits, Result};
 use crate::{FloatWidth, IntWidth, Node, Op, Plan};
 
 impl Plan {
-    /// Bytes that an empty object takes in Arrow, about: the values of fixed size, and the offsets
-    /// of the others. Each value counts as one at least.
+    /// Approximate Arrow size of an empty object, in bytes: the values of fixed size, and the
+    /// offsets of the others. Each value counts as at least one byte.
     pub fn row_bytes(&self) -> usize {
         width(self.root())
     }
 
-    /// Whether the schema keeps to [`Limits::fields_max`] and [`Limits::row_bytes_max`].
+    /// Checks the schema against [`Limits::fields_max`] and [`Limits::row_bytes_max`].
     ///
     /// # Errors
     /// [`Error::Schema`] names the limit, and the field that is too wide.
@@ -36,7 +35,7 @@ impl Plan {
     }
 }
 
-/// Fields of an object and of the objects in it.
+/// Number of fields of an object and of nested objects.
 fn count(node: &Node) -> usize {
     match &node.op {
         Op::Struct(fields) => fields.iter().map(|field| 1 + count(&field.node)).sum(),
@@ -46,7 +45,7 @@ fn count(node: &Node) -> usize {
     }
 }
 
-/// Whether neither this value nor one inside it is wider than `most` bytes.
+/// Checks that neither this value nor one inside it is wider than `most` bytes.
 fn check(node: &Node, path: &str, most: usize) -> Result<()> {
     match &node.op {
         Op::Struct(fields) => {
@@ -68,7 +67,7 @@ fn check(node: &Node, path: &str, most: usize) -> Result<()> {
     Err(Error::schema(path, message))
 }
 
-/// Bytes that a null takes in Arrow, about, all the way down; see [`Plan::row_bytes`].
+/// Approximate Arrow size of a null with all its children, in bytes; see [`Plan::row_bytes`].
 pub fn width(node: &Node) -> usize {
     match &node.op {
         Op::Struct(fields) => {
@@ -89,7 +88,7 @@ pub fn width(node: &Node) -> usize {
     }
 }
 
-/// Bytes of a value of a binary column of fixed size, also where it is the values of a dictionary.
+/// Size of a value of a fixed-size binary column, or of a dictionary of such values, in bytes.
 fn fixed_size(data_type: &DataType) -> Option<usize> {
     match data_type {
         DataType::FixedSizeBinary(len) => Some(usize::try_from(*len).unwrap_or(0).max(1)),

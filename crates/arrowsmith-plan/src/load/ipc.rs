@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrow IPC's schema table → Arrow schema, with an error where arrow-ipc's own conversion panics.
+//! Arrow IPC's schema table → Arrow schema, with errors where arrow-ipc's own conversion panics.
 //!
-//! The table comes from a verified flatbuffer, so that reading it is safe; what it says may still
-//! make no sense: integers of 7 bits, lists of two children, types that nobody knows.
+//! The table comes from a verified flatbuffer, so that reading it is safe; its content may still be
+//! invalid: integers of 7 bits, lists with two children, unknown types.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use arrow_schema::{
 };
 use arrowsmith_core::{Error, Result};
 
-/// Deepest nesting of fields; the flatbuffer verifier allows fewer.
+/// Maximum nesting of fields; the flatbuffer verifier allows less.
 const FIELD_DEPTH_MAX: usize = 128;
 
 /// Converts the schema of an IPC message, which has been verified.
 ///
 /// # Errors
-/// [`Error::Schema`] names the first field that is not sound.
+/// [`Error::Schema`] names the first invalid field.
 pub fn schema_from_ipc(schema: arrow_ipc::Schema<'_>) -> Result<Schema> {
     if schema.endianness() != arrow_ipc::Endianness::Little {
         return Err(Error::schema("", "the Arrow data is big-endian"));
@@ -43,19 +43,19 @@ fn field(ipc: arrow_ipc::Field<'_>, parent: &str, depth: usize) -> Result<Field>
         return Err(Error::schema(path, format!("nested deeper than {FIELD_DEPTH_MAX} levels")));
     }
     let Some(values) = data_type(ipc, &path, depth)? else {
-        let message = format!("the Arrow type {:?} is not sound", ipc.type_type());
+        let message = format!("the Arrow type {:?} is invalid", ipc.type_type());
         return Err(Error::schema(path, message));
     };
     let mut field = match ipc.dictionary() {
         None => Field::new(name, values, ipc.nullable()),
         Some(dictionary) => {
-            // The format's default: keys of 32 bits.
+            // The format's default: 32-bit keys.
             let keys = match dictionary.indexType() {
                 None => Some(DataType::Int32),
                 Some(int) => integer(int),
             };
             let Some(keys) = keys else {
-                return Err(Error::schema(path, "the dictionary's keys are not sound"));
+                return Err(Error::schema(path, "the dictionary's keys are invalid"));
             };
             let dictionary_type = DataType::Dictionary(Box::new(keys), Box::new(values));
             Field::new(name, dictionary_type, ipc.nullable())

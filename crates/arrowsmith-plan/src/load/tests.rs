@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schemas from files and bytes: the good, the wrong, and the hostile.
+//! Schemas from files and bytes: valid, invalid, and malicious.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn everything() -> SchemaRef {
     Arc::new(parse_schema(EVERYTHING).unwrap())
 }
 
-/// An IPC stream without batches; it begins with what pyarrow's `schema.serialize()` gives.
+/// An IPC stream without batches; it starts with the output of pyarrow's `schema.serialize()`.
 fn stream(schema: &Schema) -> Vec<u8> {
     let mut bytes = Vec::new();
     StreamWriter::try_new(&mut bytes, schema).unwrap().finish().unwrap();
@@ -122,7 +122,7 @@ fn inline_text_and_what_is_wrong() {
 
 #[test]
 fn any_byte_may_be_any_other() {
-    // Whatever a byte of a message becomes, there is a schema or an error.
+    // Changing any byte of a message gives a schema or an error.
     let schema = everything();
     let stream = stream(&schema);
     let len = u32::from_le_bytes(stream[4..8].try_into().unwrap()) as usize;
@@ -133,7 +133,7 @@ fn any_byte_may_be_any_other() {
         for other in [0, 1, 7, 20, 64, 0x80, 0xFF, kept ^ 1, kept.wrapping_add(1)] {
             bytes[at] = other;
             if let Ok(schema) = schema_from_bytes(&bytes) {
-                // What was read can be written and, where names are unique, compiled.
+                // A schema that was read can be written and, if its names are unique, compiled.
                 sound += usize::from(parse_schema(&format_schema(&schema)).is_ok());
             }
         }

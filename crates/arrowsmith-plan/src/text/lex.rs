@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The words of the schema text: names, quoted names, punctuation, ends of lines.
+//! The tokens of the schema text: names, quoted names, punctuation, ends of lines.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -7,7 +7,7 @@ use std::str::Chars;
 
 use arrowsmith_core::{Error, Result};
 
-/// A place in the text, for people: both count from 1, columns in characters.
+/// A position in the text, for error messages: line and column count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) line: usize,
@@ -15,7 +15,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A schema error here.
+    /// A schema error at this position.
     pub(super) fn error(self, message: impl fmt::Display) -> Error {
         Error::schema("", format!("line {}, column {}: {message}", self.line, self.column))
     }
@@ -53,17 +53,17 @@ pub(super) struct Token {
     pub(super) place: Place,
 }
 
-/// What ends a bare word, besides white space and `#`.
+/// The characters that end a bare word, besides white space and `#`.
 const PUNCTUATION: &str = ":,<>(){}[]='\"";
 
-/// Whether a name can stand without quotes when it is written. More is understood when read.
+/// Whether a name is written without quotes. The parser accepts more names without quotes.
 pub(super) fn is_plain(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Splits a text into words; the last one is [`Kind::End`].
+/// Splits a text into tokens; the last one is [`Kind::End`].
 ///
 /// # Errors
 /// A quote that is not closed, an escape that JSON does not have.
@@ -140,7 +140,7 @@ impl Lexer<'_> {
         word
     }
 
-    /// What stands between quotes; the first one was read already. Escapes are those of JSON.
+    /// Reads a quoted text whose opening quote was read already. Escapes are those of JSON.
     fn quoted(&mut self, open: Place) -> Result<String> {
         let mut text = String::new();
         loop {

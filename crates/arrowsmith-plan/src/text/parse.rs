@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Text → schema, by recursive descent; errors say line, column, what was expected and what is
-//! there.
+//! Text → schema, by recursive descent; errors have line, column, what was expected and what was
+//! found.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -15,13 +15,13 @@ use crate::plan::{
     ENCODING_METADATA_KEY, EXTENSION_NAME_KEY, JSON_EXTENSION_NAME, ROOT_METADATA_KEY,
 };
 
-/// Deepest nesting of types that is read; a plan takes less.
+/// Maximum nesting of types that is parsed; a plan allows less.
 const TYPE_DEPTH_MAX: usize = 128;
 
 /// Reads a schema from its text form. `docs/guide/schema.md` has the grammar.
 ///
 /// # Errors
-/// [`Error::Schema`](arrowsmith_core::Error::Schema), whose message begins with line and column.
+/// [`Error::Schema`](arrowsmith_core::Error::Schema), whose message starts with line and column.
 pub fn parse_schema(text: &str) -> Result<Schema> {
     let mut parser = Parser { tokens: lex(text)?, at: 0, depth: 0 };
     let mut fields = Vec::new();
@@ -50,7 +50,7 @@ struct Parser {
     depth: usize,
 }
 
-/// A type, and whether it is JSON text, which the field has to say.
+/// A type, and whether it is JSON text, which is stored in the field's metadata.
 struct Type {
     data_type: DataType,
     json: bool,
@@ -63,7 +63,7 @@ impl From<DataType> for Type {
 }
 
 impl Parser {
-    /// The token so many places further; the last token is the end.
+    /// The token `ahead` places further; the last token is the end.
     fn token(&self, ahead: usize) -> &Token {
         &self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
@@ -80,7 +80,7 @@ impl Parser {
         self.place().error(format!("expected {what}, found {}", self.peek()))
     }
 
-    /// Inside brackets the end of a line is white space.
+    /// Skips ends of lines, which are white space inside brackets.
     fn skip_newlines(&mut self) {
         while *self.peek() == Kind::Newline {
             self.at += 1;
@@ -142,7 +142,7 @@ impl Parser {
         self.word(what)?.parse().map_err(|_| wrong)
     }
 
-    /// One of a table's names.
+    /// One of the names in a table.
     fn choice<T: Copy>(&mut self, what: &str, table: &[(&str, T)]) -> Result<T> {
         let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
         let wrong = self.expected(&format!("{what}: {}", names.join(", ")));
@@ -175,7 +175,8 @@ impl Parser {
         Ok((key, self.quoted("a value in quotes")?))
     }
 
-    /// What follows a field's name and colon. `nullable` is what no word about it means.
+    /// The part of a field after its name and colon. `nullable` is the default if the text has no
+    /// modifier for it.
     fn field(&mut self, name: String, nullable: bool) -> Result<Field> {
         let Type { data_type, json } = self.data_type()?;
         let mut field = Field::new(name, data_type, nullable);
@@ -256,7 +257,7 @@ impl Parser {
         })
     }
 
-    /// A type with arguments, whose name was read; `None` if there is no such type.
+    /// A type with arguments, whose name was read already; `None` if there is no such type.
     fn compound(&mut self, name: &str) -> Result<Option<Type>> {
         use DataType as T;
         if let Some(precision_max) = precision_max(name) {
@@ -384,7 +385,7 @@ impl Parser {
         self.need('>')
     }
 
-    /// `<` any number of things, with commas between them `>`.
+    /// `<`, any number of things separated by commas, `>`.
     fn each(&mut self, mut thing: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.open()?;
         while !self.take('>') {
@@ -406,7 +407,7 @@ impl Parser {
         self.field(name, true)
     }
 
-    /// `type …`, or `name: type …` where the name is not the usual one.
+    /// `type …`, or `name: type …` if the name is not the usual one.
     fn inner(&mut self, usual: &str, nullable: bool) -> Result<Field> {
         let mut name = usual.to_owned();
         if self.token(1).kind == Kind::Mark(':') {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The schema text: every type there and back, what people may write, and what errors say.
+//! The schema text: round trips of every type, accepted spellings, and error messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use arrow_schema::{UnionMode, extension::Json};
 use super::{format_schema, format_type, parse_schema};
 use crate::plan::{ENCODING_METADATA_KEY, ROOT_METADATA_KEY};
 
-/// Writes a schema of one column and reads it again; gives the line.
+/// Writes a schema of one column and reads it again; returns the line.
 fn line(field: Field) -> String {
     let schema = Schema::new(vec![field]);
     let text = format_schema(&schema);
@@ -146,7 +146,7 @@ fn fields_say_null_encoding_json_and_other_metadata() {
     assert!(text.starts_with("c: json"), "{text}");
     let list = T::List(Arc::new(with(Field::new("item", T::Utf8, false), &json)));
     assert_eq!(line_of(list), "c: list<json not null>");
-    // Not what anybody writes, but what a schema can be.
+    // Unusual, but a valid schema.
     let key = Field::new("key", T::Utf8, true);
     let entries =
         Field::new_struct("entries", vec![key, Field::new("value", T::Utf8, true)], false);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The names of types and units, for the reader and the writer of the schema text.
+//! The names of types and units, for the parser and the writer of the schema text.
 
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
-/// Types that are a name and nothing more, as they are written.
+/// Types without arguments, with the names that are written.
 pub(super) const SIMPLE: &[(&str, DataType)] = &[
     ("null", DataType::Null),
     ("bool", DataType::Boolean),
@@ -28,7 +28,7 @@ pub(super) const SIMPLE: &[(&str, DataType)] = &[
     ("utf8_view", DataType::Utf8View),
 ];
 
-/// What the same types are called elsewhere.
+/// Names of the same types in other systems.
 const ALIASES: &[(&str, DataType)] = &[
     ("boolean", DataType::Boolean),
     ("int", DataType::Int64),
@@ -43,8 +43,8 @@ const ALIASES: &[(&str, DataType)] = &[
     ("binaryview", DataType::BinaryView),
 ];
 
-/// Names that other systems have for types whose width they do not agree on with Arrow's, and what
-/// to write.
+/// Names of other systems for types whose width differs between systems, and the names to use
+/// instead.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("integer", "int32 or int64"),
     ("tinyint", "int8"),
@@ -70,12 +70,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("uuid", "utf8"),
 ];
 
-/// What a type is called here that has this name, in lower case, elsewhere.
+/// Our name of the type that other systems call `name`, in lower case.
 pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, here)| *here)
 }
 
-/// JSON text kept as it is: strings with the extension type in the field's metadata.
+/// JSON text kept unchanged: strings with the extension type in the field's metadata.
 pub(super) const JSON: &[(&str, DataType)] = &[
     ("json", DataType::Utf8),
     ("large_json", DataType::LargeUtf8),
@@ -117,7 +117,7 @@ pub(super) const INTERVALS: &[(&str, IntervalUnit)] = &[
     ("month_day_nano", IntervalUnit::MonthDayNano),
 ];
 
-/// Digits that a decimal of so many bits holds at most.
+/// Maximum precision of a decimal type, by its name.
 pub(super) fn precision_max(name: &str) -> Option<u8> {
     Some(match name {
         "decimal32" => 9,

@@ -12,10 +12,10 @@ use crate::plan::{
     ENCODING_METADATA_KEY, EXTENSION_NAME_KEY, JSON_EXTENSION_NAME, ROOT_METADATA_KEY,
 };
 
-/// Writes a schema, one column a line.
+/// Writes a schema, one column per line.
 ///
-/// [`parse_schema`](super::parse_schema) makes the same schema of it, whatever Arrow type and
-/// metadata it holds, as long as it is nested no deeper than a plan can be.
+/// [`parse_schema`](super::parse_schema) returns the same schema for it, with any Arrow types and
+/// metadata, unless it is nested deeper than a plan can be.
 pub fn format_schema(schema: &Schema) -> String {
     let mut text = String::new();
     for (key, value) in sorted(schema.metadata()) {
@@ -39,7 +39,7 @@ pub fn format_schema(schema: &Schema) -> String {
     text
 }
 
-/// Writes a type as it stands behind a field's name.
+/// Writes a type as it appears after a field's name.
 pub fn format_type(data_type: &DataType) -> String {
     let mut text = String::new();
     write_type(&mut text, data_type, false);
@@ -50,21 +50,21 @@ fn sorted(metadata: &HashMap<String, String>) -> BTreeMap<&str, &str> {
     metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
-/// `name: type …`; `nullable` is what no word about it means.
+/// `name: type …`; `nullable` is the default, for which no modifier is written.
 fn named(text: &mut String, field: &Field, nullable: bool) {
     name(text, field.name());
     text.push_str(": ");
     unnamed(text, field, nullable);
 }
 
-/// The same without the name.
+/// As [`named`], without the name.
 fn unnamed(text: &mut String, field: &Field, nullable: bool) {
     let json = is_json(field);
     write_type(text, field.data_type(), json);
     modifiers(text, field, nullable, json);
 }
 
-/// A field inside a type: its name is written only where it is not the usual one.
+/// A field inside a type: its name is written only if it is not the usual one.
 fn inner(text: &mut String, field: &Field, usual: &str, nullable: bool) {
     if field.name() == usual {
         unnamed(text, field, nullable);
@@ -73,7 +73,7 @@ fn inner(text: &mut String, field: &Field, usual: &str, nullable: bool) {
     }
 }
 
-/// Whether the type itself is written as JSON text.
+/// Whether the type is written as `json`.
 fn is_json(field: &Field) -> bool {
     let text = match field.data_type() {
         DataType::Dictionary(_, values) => values,
@@ -188,7 +188,7 @@ fn list(text: &mut String, name: &str, item: &Field, len: Option<i32>) {
     text.push('>');
 }
 
-/// `map<keys, values>`, and whatever is not as it usually is.
+/// `map<keys, values>`, and everything that differs from the defaults.
 fn map(text: &mut String, entries: &Field, sorted: bool) {
     text.push_str("map<");
     match entries.data_type() {
@@ -197,7 +197,7 @@ fn map(text: &mut String, entries: &Field, sorted: bool) {
             text.push_str(", ");
             inner(text, &fields[1], "value", true);
         }
-        // No map has this, but a schema can.
+        // Not a valid map, but possible in a schema.
         other => write_type(text, other, false),
     }
     if sorted {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The text of plans, compared with files byte by byte.
 //!
-//! After a change that is meant, `ARROWSMITH_UPDATE_SNAPSHOTS=1` writes the files anew; read the
-//! diff.
+//! After an intended change, `ARROWSMITH_UPDATE_SNAPSHOTS=1` rewrites the files; review the diff.
 
 use std::path::Path;
 use std::sync::Arc;

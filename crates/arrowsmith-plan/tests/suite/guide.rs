@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the guide says of schemas is so: its examples are read, its types exist and make plans.
+//! Checks the guide on schemas: its examples parse, its types exist and compile to plans.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn section<'a>(guide: &'a str, heading: &str) -> &'a str {
     &rest[..rest.find("\n##").unwrap_or(rest.len())]
 }
 
-/// The text between the first backquotes of each kind: of one line, and of blocks.
+/// The texts between backquotes: of one line, or of blocks.
 fn quoted<'a>(text: &'a str, quote: &str) -> Vec<&'a str> {
     text.split(quote).skip(1).step_by(2).collect()
 }
@@ -40,7 +40,7 @@ fn every_type_of_the_table_makes_a_plan() {
     let mut types = 0;
     for row in table.lines().filter(|line| line.starts_with("| `")) {
         for name in quoted(row.split(" | ").next().unwrap(), "`") {
-            // `s` `ms` `us` `ns` behind a type are its other units.
+            // `s` `ms` `us` `ns` after a type are its other units.
             if name.len() > 2 {
                 types += 1;
                 let schema = parse_schema(&format!("a: {name}")).unwrap();
