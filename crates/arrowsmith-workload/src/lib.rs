@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deterministic, seeded test data: the workloads that the benchmarks and `arrowsmith generate`
-//! name.
+//! Deterministic, seeded test data: the workloads of the benchmarks and of `arrowsmith generate`.
 //!
-//! Stands before a source: it makes the bytes that a source would deliver, together with the schema
-//! that a plan is compiled from. The same workload, seed and options give the same bytes on every
-//! platform, so that a result can be repeated from its name alone. It never does I/O, never reads a
-//! clock and never decodes anything.
+//! It generates the bytes that a source would deliver, and the schema that a plan is compiled from.
+//! The same workload, seed and options give the same bytes on every platform, so that a result can
+//! be reproduced from its name alone. It never does I/O, never reads a clock and never decodes
+//! anything.
 //!
 //! ```
 //! use arrowsmith_workload::{Generator, Workload};
@@ -39,7 +38,7 @@ use crate::rng::SplitMix64;
 pub use crate::writer::Layout;
 use crate::writer::Writer;
 
-/// How many array elements a `battery` record has at most when nobody says otherwise.
+/// Default maximum number of array elements of a `battery` record.
 pub const VALUES_MAX_DEFAULT: u32 = 64;
 
 /// The kinds of data that can be generated.
@@ -91,15 +90,15 @@ impl Workload {
         }
     }
 
-    /// The Arrow schema that every record of this workload fits.
+    /// The Arrow schema that every record of this workload matches.
     ///
-    /// `logs` also has keys that the schema does not name; a reader has to skip them.
+    /// `logs` also has keys that are not in the schema; a reader has to skip them.
     #[must_use]
     pub fn schema(&self) -> Schema {
         schema::of(*self)
     }
 
-    /// Whether `max_values` changes what is generated.
+    /// Whether `max_values` changes the output.
     #[must_use]
     pub const fn has_max_values(self) -> bool {
         matches!(self, Self::Battery | Self::BatteryU64)
@@ -121,10 +120,10 @@ impl FromStr for Workload {
     }
 }
 
-/// The name is that of no [`Workload`]. The message lists those there are.
+/// The error for a name that is not a [`Workload`]. The message lists all names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownWorkload {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
 }
 
@@ -151,7 +150,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator whose output depends on the three arguments only.
+    /// A generator whose output depends only on the three arguments.
     ///
     /// `max_values` bounds the array length of `battery` and `battery-u64` (see
     /// [`Workload::has_max_values`]); 0 counts as 1, because no record of the paper is empty.
@@ -190,8 +189,8 @@ impl Generator {
         out.push(b'\n');
     }
 
-    /// Appends whole records until at least `bytes_target` bytes have been appended; says how many
-    /// records that were.
+    /// Appends whole records until at least `bytes_target` bytes have been appended; returns the
+    /// number of records.
     pub fn fill(&mut self, bytes_target: usize, out: &mut Vec<u8>) -> u64 {
         let end = out.len().saturating_add(bytes_target);
         let mut records = 0;

@@ -3,7 +3,7 @@
 //! 10.
 //!
 //! The text column draws from a short list of words instead of the specification's grammar; its
-//! lengths are the specification's. See `arrowsmith_workload` for where this stands.
+//! lengths are the specification's. A workload of `arrowsmith_workload`.
 
 use crate::rng::SplitMix64;
 use crate::writer::Writer;
@@ -77,7 +77,7 @@ fn date(json: &mut Writer<'_>, rng: &mut SplitMix64, name: &str) {
     json.raw("\"");
 }
 
-/// 10 to 43 characters, cut where the length says, as the specification's generator does.
+/// 10 to 43 characters, truncated at the drawn length, as the specification's generator does.
 fn comment(json: &mut Writer<'_>, rng: &mut SplitMix64) {
     let mut left = usize::try_from(rng.between(10, 43)).unwrap_or(10);
     json.raw("\"");

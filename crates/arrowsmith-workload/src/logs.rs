@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nested log records, as services write them: what the two flat workloads of the paper leave out.
+//! Nested log records, as services write them: everything that the two flat workloads of the paper
+//! lack.
 //!
 //! Objects in objects, strings with every kind of escape, non-ASCII text, nulls, missing keys, keys
-//! that the schema does not name, lists of strings, floats, negative numbers. See
-//! `arrowsmith_workload` for where this stands.
+//! that are not in the schema, lists of strings, floats, negative numbers.
 
 use crate::lineitem::WORDS;
 use crate::rng::SplitMix64;
@@ -30,7 +30,7 @@ const NAMES: [&str; 7] = [
     "Li \\uD83D\\uDE80 \\/ Wei",
 ];
 
-/// Already escaped: what is mixed into messages, now and then.
+/// Already escaped: texts that are mixed into some messages.
 const ASIDES: [&str; 5] = [
     "\\n\\tat com.example.Main(Main.java:42)",
     " \\\"quoted\\\"",
@@ -167,7 +167,7 @@ fn user(json: &mut Writer<'_>, rng: &mut SplitMix64) {
     });
 }
 
-/// A value under a key that the schema does not name: brackets in strings, arrays in arrays.
+/// A value under a key that is not in the schema: brackets in strings, arrays in arrays.
 fn unknown(json: &mut Writer<'_>, rng: &mut SplitMix64) {
     json.object(|json| {
         json.key("dump");
@@ -222,7 +222,8 @@ fn error(json: &mut Writer<'_>, rng: &mut SplitMix64) {
 fn hex(json: &mut Writer<'_>, rng: &mut SplitMix64, digits: u32) {
     const NIBBLES: [&str; 16] =
         ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "f"];
-    // One number feeds sixteen digits: identifiers are long, and their randomness is not the point.
+    // One random number gives sixteen digits: identifiers are long, and their randomness does not
+    // matter.
     let mut bits = 0;
     for digit in 0..digits {
         if digit % 16 == 0 {

@@ -2,7 +2,7 @@
 //! A small random number generator of our own, so that the data never changes with a dependency.
 //!
 //! SplitMix64 (Steele, Lea, Flood, 2014): one 64-bit state, a full period, integer arithmetic only.
-//! Feeds the generators; never used where an attacker might care.
+//! Used by the generators; not for cryptography.
 
 /// The state of one stream of random numbers.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number in `low..=high`; `low` where the range is empty.
+    /// A number in `low..=high`; `low` if the range is empty.
     ///
     /// One multiplication instead of rejection: the bias is below 2^-32 for the ranges used here,
     /// and the count of numbers drawn stays fixed, which keeps records independent of each other.
@@ -38,7 +38,7 @@ impl SplitMix64 {
         self.between(0, 999) < permille
     }
 
-    /// One of the words given; empty where there are none.
+    /// One of the given words; empty if there are none.
     pub(crate) fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
         let last = words.len().saturating_sub(1) as u64;
         let index = usize::try_from(self.between(0, last)).unwrap_or(0);

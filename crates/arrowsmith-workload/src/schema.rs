@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Arrow schema of each workload: what a plan for its records is compiled from.
 //!
-//! A field is nullable exactly where the generator can leave it out or write null.
+//! A field is nullable if and only if the generator can omit it or write null.
 
 use std::sync::Arc;
 

@@ -2,8 +2,7 @@
 //! New York yellow taxi trips as JSON: the 19 columns that the city publishes, with its spelling.
 //!
 //! As in the published files, one trip in about twenty came without meter data, and then five
-//! columns are null together; refunds make amounts negative. See `arrowsmith_workload` for where
-//! this stands.
+//! columns are null together; refunds make amounts negative.
 
 use crate::rng::SplitMix64;
 use crate::writer::Writer;
@@ -49,8 +48,8 @@ pub(crate) fn record(json: &mut Writer<'_>, rng: &mut SplitMix64) {
     });
 }
 
-/// Pick-up and drop-off, local time without a zone, as the city publishes them. A trip that would
-/// end after midnight ends a second before.
+/// Pick-up and drop-off, in local time without a zone, as the city publishes them. A trip that
+/// would end after midnight ends one second before it.
 fn times(json: &mut Writer<'_>, rng: &mut SplitMix64, seconds: u64) {
     let (month, day) = (rng.between(1, 12), rng.between(1, 28));
     let start = rng.between(0, 86_399);

@@ -3,15 +3,15 @@
 //!
 //! Names, order, lengths and ranges are those of the published generator and its two parameter sets
 //! (small values for the software comparison, the whole 64 bits for the tables); the random numbers
-//! are ours. See `arrowsmith_workload` for where this stands.
+//! are ours.
 
 use crate::rng::SplitMix64;
 use crate::writer::Writer;
 
-/// How large the integers of a trip report get.
+/// The range of the integers of a trip report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Range {
-    /// The limits that the schema's own example gives to each field.
+    /// The limits of each field in the schema's own example.
     Small,
     /// Every integer over the whole 64 bits.
     Whole,
@@ -26,7 +26,7 @@ impl Range {
     }
 }
 
-/// The largest value of every trip field that has no limit of its own.
+/// The maximum of every trip field without a limit of its own.
 const TRIP_VALUE_MAX: u64 = 4191;
 
 pub(crate) fn battery(json: &mut Writer<'_>, rng: &mut SplitMix64, values_max: u32, high: u64) {

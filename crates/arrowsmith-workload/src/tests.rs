@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What keeps the generators as they are: first records and checksums, word for word, and a check
-//! of every record against its schema with a parser of somebody else.
+//! Pins the output of the generators: first records, checksums, and a check of every record against
+//! its schema with serde_json.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Whether a value is one that `data_type` can hold without a loss.
+/// Whether `data_type` can represent a value without loss.
 fn fits(value: Option<&Value>, data_type: &DataType, nullable: bool) -> bool {
     let value = match value {
         None | Some(Value::Null) => return nullable,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes JSON text in one of three layouts. Serves the generators of this crate only.
+//! Writes JSON text in one of three layouts, for the generators of this crate.
 //!
 //! Strings are written as given: the caller has escaped them, because how a string is escaped is
 //! part of a workload. Floats are written as fixed-point integers, so that no platform's rounding
 //! can change a byte.
 
-/// Where white space goes. The values are the same in each.
+/// The placement of white space. The values are the same in each layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
-    /// No white space: one record a line.
+    /// No white space: one record per line.
     #[default]
     Compact,
-    /// `", "` and `": "`, as Python's `json.dumps` writes: one record a line.
+    /// `", "` and `": "`, as Python's `json.dumps` writes: one record per line.
     Spaced,
     /// Two spaces of indentation: a record spans lines.
     Pretty,
@@ -23,7 +23,7 @@ pub(crate) struct Writer<'a> {
     out: &'a mut Vec<u8>,
     layout: Layout,
     depth: usize,
-    /// Nothing has been written yet between the last opening bracket and here.
+    /// Whether nothing was written since the last opening bracket.
     empty: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Writer<'a> {
         self.empty = false;
     }
 
-    /// Begins a field: what is written next is its value.
+    /// Starts a field: the next write is its value.
     pub(crate) fn key(&mut self, name: &str) {
         self.item();
         self.out.push(b'"');
@@ -62,7 +62,7 @@ impl<'a> Writer<'a> {
         self.out.extend_from_slice(colon);
     }
 
-    /// Begins an array item.
+    /// Starts an array item.
     pub(crate) fn item(&mut self) {
         if !self.empty {
             let comma: &[u8] = if self.layout == Layout::Spaced { b", " } else { b"," };
@@ -79,12 +79,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Part of a value, unchanged.
+    /// Writes part of a value, unchanged.
     pub(crate) fn raw(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// A string that needs no escape, or has been escaped.
+    /// Writes a string that needs no escape, or has been escaped.
     pub(crate) fn string(&mut self, escaped: &str) {
         self.raw("\"");
         self.raw(escaped);
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
         self.digits(value, 1);
     }
 
-    /// The decimal digits of a number, filled up with zeros to `width`, which is at most 20.
+    /// Writes the decimal digits of a number, padded with zeros to `width`, which is at most 20.
     pub(crate) fn digits(&mut self, value: u64, width: usize) {
         let mut text = [b'0'; 20];
         let mut start = text.len();
@@ -113,7 +113,7 @@ impl<'a> Writer<'a> {
         self.out.extend_from_slice(&text[start..]);
     }
 
-    /// `hundredths` of one, with two digits after the point.
+    /// Writes `hundredths` divided by 100, with two digits after the point.
     pub(crate) fn hundredths(&mut self, hundredths: u64) {
         self.digits(hundredths / 100, 1);
         self.raw(".");
