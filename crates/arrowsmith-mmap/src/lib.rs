@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file as a byte slice, or read by offset into memory that nobody cleared: the unsafe calls of
-//! both, behind safe faces.
+//! A file as a byte slice, or read by offset into uninitialised memory: the unsafe calls of both,
+//! behind safe interfaces.
 //!
-//! It is the first step of source → plan → engine → batch → sink for plain regular files. It stands
-//! in a crate of its own so that every other crate around it can forbid unsafe code. It never
-//! writes.
+//! It is the first step of source → plan → engine → batch → sink for uncompressed regular files. It
+//! is a crate of its own so that its users can forbid unsafe code. It never writes.
 //!
-//! Mapping is for those who read all of a file, front to back, and hand parts of it on. Whoever
-//! copies or decodes what is in the system's cache is faster with reads: they need no page tables,
-//! and the system copies from huge pages.
+//! Mapping is for callers that read all of a file sequentially and pass parts of it on. Copying or
+//! decoding data in the page cache is faster with reads, which need no page tables and copy from
+//! huge pages.
 
 use std::fs::File;
 use std::io;
@@ -17,45 +16,44 @@ use std::mem::MaybeUninit;
 use arrowsmith_simd::ReadAt;
 use memmap2::Mmap;
 
-/// The bytes of a regular file, read by the system when they are touched.
+/// The bytes of a regular file, read by the system when they are accessed.
 ///
 /// # Files that change
 /// The map shows the file, not a copy of it. A process that overwrites the file while it is mapped
 /// changes the bytes seen here; one that truncates it makes the system end this process with
-/// `SIGBUS` when it touches the pages that are gone. Whoever has to read such files reads them as
-/// streams. Windows refuses to truncate a file while it is mapped.
+/// `SIGBUS` when it accesses the missing pages. Such files have to be read as streams. Windows
+/// refuses to truncate a mapped file.
 #[derive(Debug)]
 pub struct FileMap {
     map: Mmap,
 }
 
 impl FileMap {
-    /// Maps the whole of `file`, and tells the system that it will be read once, front to back.
+    /// Maps all of `file`, and advises the system that it will be read once, sequentially.
     ///
     /// # Errors
-    /// The system's error, for what cannot be mapped: pipes, directories, some network file
+    /// The system's error for files that cannot be mapped: pipes, directories, some network file
     /// systems.
     pub fn open(file: &File) -> io::Result<Self> {
         // SAFETY: the map is private to this struct, is only ever lent out as `&[u8]` that borrows
         // it, and is unmapped when it is dropped, so that no reference outlives the memory. What
         // remains is another process that changes the file: bytes may then differ between two
-        // reads, which decoders stand since they check what they derive from bytes where they use
-        // it; truncation ends the process with SIGBUS, as the type's documentation says.
+        // reads, which decoders tolerate because they check derived values where they use them;
+        // truncation ends the process with SIGBUS, as documented on the type.
         let map = unsafe { Mmap::map(file)? };
         advise(&map);
         Ok(Self { map })
     }
 }
 
-/// Tells the system that the map is read front to back, and soon. Advice can be refused without
-/// harm.
+/// Advises the system that the map is read sequentially, and soon. The advice may be refused.
 #[cfg(unix)]
 fn advise(map: &Mmap) {
     let _ = map.advise(memmap2::Advice::Sequential);
     let _ = map.advise(memmap2::Advice::WillNeed);
 }
 
-/// Windows takes such advice when a file is opened, and reads ahead by itself.
+/// Windows accepts such advice only when a file is opened, and reads ahead by itself.
 #[cfg(not(unix))]
 fn advise(_map: &Mmap) {}
 
@@ -65,12 +63,12 @@ impl AsRef<[u8]> for FileMap {
     }
 }
 
-/// A regular file that is read by offset, by as many threads as like.
+/// A regular file that is read by offset, from any number of threads.
 #[derive(Debug)]
 pub struct FileReader(File);
 
 impl FileReader {
-    /// Over an open file.
+    /// A reader of an open file.
     pub fn new(file: File) -> Self {
         Self(file)
     }
@@ -111,9 +109,9 @@ fn read_some(file: &File, offset: u64, into: &mut [MaybeUninit<u8>]) -> io::Resu
 /// One read at an offset. Returns how many bytes of `into` it wrote, from the first on; 0 at the
 /// end of the file.
 ///
-/// It moves the file's cursor, which nobody uses. The stable call takes memory that was written
-/// only, so that it is cleared first; the processor's cache still holds what the system then
-/// overwrites.
+/// It moves the file's cursor, which is not used. The stable call needs initialised memory, which
+/// is therefore cleared first, in pieces that stay in the CPU's cache until the system overwrites
+/// them.
 #[cfg(windows)]
 fn read_some(file: &File, offset: u64, into: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
     use std::os::windows::fs::FileExt;
@@ -125,7 +123,7 @@ fn read_some(file: &File, offset: u64, into: &mut [MaybeUninit<u8>]) -> io::Resu
     let step = into.len().min(STEP_BYTES);
     let into = into.get_mut(..step).unwrap_or_default();
     into.fill(MaybeUninit::new(0));
-    // SAFETY: all of it was written in the line before.
+    // SAFETY: all of it was written by the line before.
     let into = unsafe { into.assume_init_mut() };
     file.seek_read(into, offset)
 }
@@ -171,7 +169,7 @@ mod tests {
     #[test]
     fn a_directory_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
-        // Windows does not even open one.
+        // Windows does not even open a directory.
         let map = File::open(directory.path()).and_then(|file| FileMap::open(&file));
         assert!(map.is_err());
     }

@@ -8,13 +8,13 @@ use std::thread;
 /// Size of one block, in bytes.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Blocks that may wait, so that the memory held is about one MiB.
+/// Maximum number of queued blocks, which limits the memory to about one MiB.
 const BLOCKS_MAX: usize = 4;
 
 /// A reader whose bytes are read by another thread.
 ///
-/// Dropping it lets that thread end at its next block; it is not waited for, since it may hang in a
-/// read that nobody can interrupt.
+/// Dropping it makes that thread end at its next block. It is not joined, because it may block in a
+/// read that cannot be interrupted.
 pub(crate) struct ReadAhead {
     blocks: Receiver<io::Result<Vec<u8>>>,
     used: SyncSender<Vec<u8>>,
@@ -27,7 +27,7 @@ impl ReadAhead {
     /// Starts reading.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the thread cannot be started.
     pub(crate) fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
         let (full, blocks) = sync_channel(BLOCKS_MAX);
         let (used, empty) = sync_channel(BLOCKS_MAX + 2);
@@ -38,8 +38,8 @@ impl ReadAhead {
     }
 }
 
-/// Reads until the end, an error, or until nobody listens. The end is an empty block, so that a
-/// thread that dies without one is noticed.
+/// Reads up to the end, an error, or until the receiver is dropped. The end is sent as an empty
+/// block, so that the death of the thread is distinguished from it.
 fn pump(
     mut reader: Box<dyn Read + Send>,
     full: &SyncSender<io::Result<Vec<u8>>>,
@@ -50,8 +50,8 @@ fn pump(
         block.resize(BLOCK_BYTES, 0);
         let (filled, error) = fill(&mut reader, &mut block);
         block.truncate(filled);
-        // What came before an error is still good. The error is kept, since a decompressor need not
-        // give it twice.
+        // The bytes before an error are valid. The error is kept, because a decompressor need not
+        // return it twice.
         if filled > 0 || error.is_none() {
             let last = filled == 0;
             if full.send(Ok(block)).is_err() || last {
@@ -65,7 +65,8 @@ fn pump(
     }
 }
 
-/// Reads something, and more as long as it comes in big pieces: a slow pipe is not kept waiting.
+/// Reads once, and continues as long as reads are large: bytes of a slow pipe are passed on
+/// immediately.
 fn fill(reader: &mut dyn Read, block: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut filled = 0;
     while filled < block.len() / 2 {
@@ -83,7 +84,7 @@ impl Read for ReadAhead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.start == self.block.len() && !self.done {
             let next = self.blocks.recv().unwrap_or_else(|_| {
-                Err(io::Error::other("the reading thread ended before the input did"))
+                Err(io::Error::other("the reader thread ended before the end of the input"))
             });
             self.done = !matches!(&next, Ok(block) if !block.is_empty());
             let used = std::mem::replace(&mut self.block, next?);

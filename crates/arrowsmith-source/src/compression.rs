@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The compressions that are taken off while reading: told apart by their magic numbers.
+//! Decompression while reading; formats are detected by their magic numbers.
 //!
-//! No JSON text begins with any of these magic numbers, so that they decide alone: a file that is
-//! named `.gz` and holds plain text is read as plain text, and a compressed file may have any name.
+//! No JSON text starts with any of these magic numbers, so names are ignored: a file named `.gz`
+//! that contains plain text is read as plain text, and a compressed file may have any name.
 
 use std::io::{self, BufRead, Read};
 
 /// How the bytes of an input are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
-    /// Whatever the first bytes say.
+    /// Detect from the first bytes.
     #[default]
     Auto,
-    /// Not at all.
+    /// Not compressed.
     None,
     /// gzip, one member or several.
     Gzip,
@@ -22,12 +22,12 @@ pub enum Compression {
     Lz4,
 }
 
-/// Longest magic number, in bytes.
+/// Length of the longest magic number, in bytes.
 pub(crate) const MAGIC_BYTES: usize = 4;
 
 impl Compression {
-    /// The compression with this name, as the command line takes it: `auto`, `none`, `gzip`,
-    /// `zstd`, `lz4`.
+    /// The compression with this name, as on the command line: `auto`, `none`, `gzip`, `zstd`,
+    /// `lz4`.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "auto" => Self::Auto,
@@ -39,21 +39,20 @@ impl Compression {
         })
     }
 
-    /// The compression that data beginning like this has; [`Compression::None`] when no magic is
-    /// there.
+    /// Detects the compression from the first bytes; [`Compression::None`] without a magic number.
     pub fn of_magic(head: &[u8]) -> Self {
         match head {
             [0x1F, 0x8B, ..] => Self::Gzip,
             [0x28, 0xB5, 0x2F, 0xFD, ..] => Self::Zstd,
-            // A skippable frame: zstd's own tools put one first (pzstd, seekable format).
+            // A skippable frame, with which zstd's own tools may start (pzstd, seekable format).
             [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Self::Zstd,
             [0x04, 0x22, 0x4D, 0x18, ..] => Self::Lz4,
             _ => Self::None,
         }
     }
 
-    /// Wraps `reader` so that it gives the text. `Auto` counts as `None` here: the caller has
-    /// looked.
+    /// Wraps `reader` with a decompressor. `Auto` is treated as `None`: the caller has already
+    /// detected it.
     pub(crate) fn decoder<R>(self, reader: R) -> io::Result<Box<dyn Read + Send>>
     where
         R: BufRead + Send + 'static,
@@ -67,15 +66,14 @@ impl Compression {
     }
 }
 
-/// LZ4 frames one after another. `lz4_flex` ends at the end of each frame, and takes a file that
-/// was cut between two blocks for a complete one: here that is an error, since rows would be lost
-/// silently.
+/// Consecutive LZ4 frames. `lz4_flex` ends at the end of each frame, and accepts a file that was
+/// truncated between two blocks; here that is an error, because rows would be lost silently.
 struct Lz4Frames<R: BufRead> {
     decoder: lz4_flex::frame::FrameDecoder<Tracked<R>>,
     done: bool,
 }
 
-/// Remembers that somebody wanted bytes beyond the end.
+/// Notes whether a read reached the end.
 struct Tracked<R> {
     reader: R,
     ran_out: bool,
@@ -105,7 +103,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
             }
             let tracked = self.decoder.get_mut();
             if tracked.ran_out {
-                let message = "the lz4 frame is cut short";
+                let message = "the lz4 frame is truncated";
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
             }
             self.done = tracked.reader.fill_buf()?.is_empty();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Folders and patterns of files that together are one table, with the values that their folders'
-//! names give: `sales/year=2024/zone=A/part-0.parquet`.
+//! Folders and patterns of files that form one table, with partition values in folder names:
+//! `sales/year=2024/zone=A/part-0.parquet`.
 //!
-//! Only names are looked at here; no file is opened, and values stay text.
+//! This module only handles names: no file is opened, and values stay text.
 
 use std::fs;
 use std::io;
@@ -12,18 +12,18 @@ use arrowsmith_core::{Error, Result};
 
 use crate::{Input, expand};
 
-/// The name that stands for null in a folder's name.
+/// The value that stands for null in a folder name.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// Folders inside of one another, at most.
+/// Maximum nesting of folders.
 const DEPTH_MAX: usize = 64;
 
-/// A part of a table.
+/// A file of a table.
 #[derive(Debug)]
 pub struct DataFile {
     /// The file.
     pub input: Input,
-    /// Names and values of `name=value` folders, from the outermost in; `None` is null.
+    /// Names and values of `name=value` folders, outermost first; `None` is null.
     pub partitions: Vec<(String, Option<String>)>,
 }
 
@@ -33,12 +33,12 @@ impl From<Input> for DataFile {
     }
 }
 
-/// The files that `argument` names: those of [`expand`], and for a folder all that are in it, at
-/// any depth, whose names end in one of `extensions`. Files and folders that start with `.` or `_`
-/// are left out. Files come in the order of their names.
+/// The files that `argument` names: those of [`expand`], and for a folder all files in it, at any
+/// depth, whose names end in one of `extensions`. Files and folders whose names start with `.` or
+/// `_` are skipped. Files are sorted by name.
 ///
-/// Folders `name=value` below the folder that was named, or from the first wildcard of a
-/// pattern on, give partition values; percent escapes are taken off.
+/// Folders `name=value` below the named folder, or from the first wildcard of a pattern on, give
+/// partition values; percent escapes are decoded.
 ///
 /// # Errors
 /// As [`expand`]; [`Error::Io`] for a folder that cannot be read or has no such file;
@@ -69,10 +69,10 @@ pub fn expand_dataset(argument: impl AsRef<Path>, extensions: &[&str]) -> Result
     Ok(files)
 }
 
-/// [`expand_dataset`] of every argument, in the order given.
+/// Calls [`expand_dataset`] for every argument, in the given order.
 ///
 /// # Errors
-/// As [`expand_dataset`]; [`Error::Config`] when standard input is named twice.
+/// As [`expand_dataset`]; [`Error::Config`] if standard input is named twice.
 pub fn expand_datasets<P: AsRef<Path>>(
     arguments: &[P],
     extensions: &[&str],
@@ -117,7 +117,7 @@ fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     extension.is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }
 
-/// The part of a pattern in front of its first component with a wildcard.
+/// The part of a pattern before its first component with a wildcard.
 fn before_wildcards(pattern: &Path) -> PathBuf {
     let plain = |component: &Component<'_>| {
         !component.as_os_str().to_string_lossy().contains(['*', '?', '['])
@@ -133,8 +133,7 @@ fn data_file(path: PathBuf, root: &Path) -> DataFile {
     DataFile { partitions, input: Input::Path(path) }
 }
 
-/// The partition values that folders give, from the outermost in; folders with other names give
-/// none.
+/// The partition values in folder names, outermost first; folders with other names have none.
 pub fn partitions_of<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<(String, Option<String>)> {
     folders.filter_map(partition).collect()
 }
@@ -149,7 +148,7 @@ fn partition(folder: &str) -> Option<(String, Option<String>)> {
     Some((unescaped(name), value))
 }
 
-/// Text without percent escapes; what is no escape, or would not be UTF-8, stays as it is.
+/// Decodes percent escapes; invalid escapes, and text that would not be UTF-8, stay unchanged.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -173,7 +172,8 @@ fn unescaped(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// All files of a table have the same partition names, or its rows would not have the same columns.
+/// Checks that all files of a table have the same partition names, so that all rows have the same
+/// columns.
 fn same_names(path: &Path, files: &[DataFile]) -> Result<()> {
     let names = |file: &DataFile| -> Vec<String> {
         file.partitions.iter().map(|(name, _)| name.clone()).collect()
@@ -241,7 +241,7 @@ mod tests {
                 "year=2024/zone=__HIVE_DEFAULT_PARTITION__/a.parquet year:Some(\"2024\") zone:None",
             ]
         );
-        // A pattern gives what its wildcards stand for; what was named gives nothing.
+        // Folders matched by wildcards give partition values; folders named literally do not.
         let files = expand_dataset(root.join("year=2024/*/*.parquet"), &["parquet"]).unwrap();
         assert_eq!(files.len(), 2);
         assert_eq!(files[0].partitions, [("zone".to_owned(), Some("B/C".to_owned()))]);

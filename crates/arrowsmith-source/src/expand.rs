@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a user writes on the command line, as inputs: paths, patterns, `-`.
+//! Expands command-line arguments to inputs: paths, patterns, `-`.
 
 use std::io;
 use std::path::Path;
@@ -8,20 +8,20 @@ use arrowsmith_core::{Error, Result};
 
 use crate::Input;
 
-/// What wildcards match: as in a shell, `*` stops at `/` and leaves hidden files alone.
+/// The rules of wildcards: as in a shell, `*` matches neither `/` nor hidden files.
 const MATCHING: glob::MatchOptions = glob::MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
     require_literal_leading_dot: true,
 };
 
-/// The inputs that `argument` names: `-` is standard input; a path that exists is itself, whatever
-/// characters it has; anything else with `*`, `?` or `[` is a pattern, whose files come in the
-/// order of their names. `**` stands for any number of folders.
+/// The inputs that `argument` names: `-` is standard input; an existing path is taken literally;
+/// anything else with `*`, `?` or `[` is a pattern, whose files are sorted by name. `**` matches
+/// any number of folders.
 ///
 /// # Errors
-/// [`Error::Io`] names the pattern when it matches no file, or cannot be understood. A path
-/// without wildcards that does not exist is reported when it is opened.
+/// [`Error::Io`] names the pattern if it matches no file or is invalid. A path without wildcards
+/// that does not exist is reported when it is opened.
 pub fn expand(argument: impl AsRef<Path>) -> Result<Vec<Input>> {
     let path = argument.as_ref();
     if path == Path::new("-") {
@@ -49,7 +49,7 @@ pub fn expand(argument: impl AsRef<Path>) -> Result<Vec<Input>> {
     Ok(paths.into_iter().map(Input::Path).collect())
 }
 
-/// [`expand`] of every argument, in the order given.
+/// Calls [`expand`] for every argument, in the given order.
 ///
 /// # Errors
 /// As [`expand`]; [`Error::Config`] when standard input is named twice.

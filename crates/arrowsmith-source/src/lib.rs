@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where bytes come from: files, globs, standard input, memory; plain or compressed.
+//! Sources of bytes: files, globs, standard input, memory; plain or compressed.
 //!
-//! The first step of source → plan → engine → batch → sink. An [`Input`] says what to read; opening
-//! it gives a [`Source`] whose [`Content`] is either whole (mapped or in memory, so that nothing is
-//! copied) or a stream. This crate knows no format: it never looks at the bytes beyond the magic
-//! number of a compression.
+//! The first step of source → plan → engine → batch → sink. An [`Input`] describes what to read;
+//! opening it gives a [`Source`] whose [`Content`] is either whole (mapped or in memory, zero-copy)
+//! or a stream. This crate knows no format: it never examines the bytes beyond the magic number of
+//! a compression.
 //!
 //! ```
 //! use arrowsmith_source::{Content, Input, OpenOptions};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inputs, and what opening them gives.
+//! Inputs, and the sources that opening them gives.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -15,13 +15,13 @@ use crate::ahead::ReadAhead;
 use crate::compression::{Compression, MAGIC_BYTES};
 use crate::ranged::{InOrder, Ranged};
 
-/// Bytes in memory that threads share: a `Vec<u8>`, a mapped file, a buffer of another language.
+/// Bytes in memory, shared by threads: a `Vec<u8>`, a mapped file, a buffer of another language.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Buffer in front of a decompressor, in bytes.
+/// Size of the input buffer of a decompressor, in bytes.
 const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
 
-/// Something that bytes can be read from, not opened yet.
+/// A source of bytes that is not opened yet.
 pub enum Input {
     /// A file; a pipe or device is read as a stream.
     Path(PathBuf),
@@ -29,23 +29,23 @@ pub enum Input {
     Stdin,
     /// Bytes in memory.
     Bytes {
-        /// What positions in errors call it.
+        /// Its name in error positions.
         name: Option<Arc<str>>,
         /// The bytes.
         bytes: SharedBytes,
     },
     /// Anything that can be read.
     Reader {
-        /// What positions in errors call it.
+        /// Its name in error positions.
         name: Option<Arc<str>>,
-        /// The reader; it needs no buffer of its own.
+        /// The reader; it need not be buffered.
         reader: Box<dyn Read + Send>,
     },
-    /// Something remote, of which parts can be read.
+    /// A remote object, which is read by ranges.
     Ranged {
-        /// What positions in errors call it.
+        /// Its name in error positions.
         name: Option<Arc<str>>,
-        /// The parts.
+        /// The object.
         ranged: Arc<dyn Ranged>,
     },
 }
@@ -61,7 +61,7 @@ impl Input {
         Self::Reader { name: None, reader: Box::new(reader) }
     }
 
-    /// What positions in errors call this input: the path, `-`, or the name given.
+    /// The name of this input in error positions: the path, `-`, or the given name.
     pub fn name(&self) -> Option<Arc<str>> {
         match self {
             Self::Path(path) => Some(Arc::from(path.to_string_lossy())),
@@ -72,7 +72,7 @@ impl Input {
         }
     }
 
-    /// Bytes that will be read, as they are stored; `None` where that is not known beforehand.
+    /// Stored size of the input, in bytes; `None` if it is not known beforehand.
     pub fn stored_bytes(&self) -> Option<u64> {
         match self {
             Self::Path(path) => {
@@ -85,8 +85,8 @@ impl Input {
         }
     }
 
-    /// The same input once more, where opening it twice gives the same bytes twice: a regular file,
-    /// memory, or what is remote.
+    /// A second handle to the same input, if it can be read twice: a regular file, memory, or a
+    /// remote object.
     pub fn again(&self) -> Option<Self> {
         match self {
             Self::Path(path) => self.stored_bytes().map(|_| Self::Path(path.clone())),
@@ -100,7 +100,7 @@ impl Input {
         }
     }
 
-    /// Opens the input and takes off its compression.
+    /// Opens the input, and decompresses it.
     ///
     /// # Errors
     /// [`Error::Io`] names the file or input.
@@ -146,13 +146,13 @@ impl From<&Path> for Input {
 /// How inputs are opened.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
-    /// The compression, where the first bytes shall not decide.
+    /// The compression, or [`Compression::Auto`] to detect it.
     pub compression: Compression,
-    /// Whether plain files are mapped into memory (the default) or read as streams, for files
-    /// that others truncate meanwhile.
+    /// Whether plain files are mapped into memory (the default) or read as streams, for files that
+    /// may be truncated meanwhile.
     pub map_files: bool,
-    /// Counts the stored bytes of streams as they are read. Content that is whole is not counted:
-    /// only its user knows how far it is.
+    /// Counts the stored bytes of streams as they are read. Whole content is not counted, as only
+    /// its user knows the progress.
     pub bytes_read: Arc<AtomicU64>,
 }
 
@@ -165,7 +165,7 @@ impl Default for OpenOptions {
 /// An opened input.
 #[derive(Debug)]
 pub struct Source {
-    /// What positions in errors call it.
+    /// Its name in error positions.
     pub name: Option<Arc<str>>,
     /// Its bytes, decompressed.
     pub content: Content,
@@ -175,7 +175,7 @@ pub struct Source {
 pub enum Content {
     /// All of them, mapped or in memory.
     Whole(SharedBytes),
-    /// As they come.
+    /// A stream of bytes.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -188,7 +188,7 @@ impl fmt::Debug for Content {
     }
 }
 
-/// Whether a file has a length that can be trusted: what `/proc` holds says 0 and is not empty.
+/// Whether the length of a file can be trusted: files in `/proc` report 0 and are not empty.
 fn is_plain(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.len() > 0
 }
@@ -204,7 +204,7 @@ fn open_path(path: &Path, options: &OpenOptions) -> io::Result<Content> {
         file.rewind()?;
         let plain = effective(options.compression, &head) == Compression::None;
         if plain && options.map_files {
-            // A file system that refuses maps can still be read.
+            // Files on a file system without mapping can still be read.
             if let Ok(map) = FileMap::open(&file) {
                 return Ok(Content::Whole(Arc::new(map)));
             }
@@ -221,7 +221,7 @@ fn open_bytes(bytes: SharedBytes, options: &OpenOptions) -> io::Result<Content> 
     stream(Box::new(Cursor::new(Lent(bytes))), options)
 }
 
-/// Shared bytes as a `Cursor` wants them.
+/// Shared bytes, as `AsRef` for a `Cursor`.
 struct Lent(SharedBytes);
 
 impl AsRef<[u8]> for Lent {
@@ -253,14 +253,14 @@ fn effective(asked: Compression, head: &[u8]) -> Compression {
     }
 }
 
-/// The first bytes, as many as a magic number has; fewer at the end of the input.
+/// The first [`MAGIC_BYTES`] bytes; fewer if the input is shorter.
 fn read_head(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(MAGIC_BYTES);
     reader.take(MAGIC_BYTES as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// Counts what passes, for progress.
+/// Counts the bytes read, for progress.
 struct Counted {
     reader: Box<dyn Read + Send>,
     bytes_read: Arc<AtomicU64>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes that are elsewhere, of which parts can be read: an object in a store, a file behind a
-//! server.
+//! Remote bytes that are read by ranges: an object in a store, a file on a server.
 //!
-//! A columnar format asks for the parts that it needs; what reads text reads all, in order.
+//! A columnar format requests the ranges that it needs; a reader of text reads everything, in
+//! order.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-/// Bytes that are read in one request when all are read in order.
+/// Bytes per request when everything is read in order.
 const PIECE_BYTES: u64 = 8 << 20;
 
-/// Something of which parts can be read, from several threads at once. It must not change
+/// An object that is read by ranges, from several threads concurrently. It must not change
 /// meanwhile.
 pub trait Ranged: Send + Sync {
     /// Its length, in bytes.
@@ -22,11 +22,11 @@ pub trait Ranged: Send + Sync {
     /// The bytes of each range, all inside [`Ranged::bytes`].
     ///
     /// # Errors
-    /// When reading fails, or gives another number of bytes.
+    /// If a read fails, or returns another number of bytes.
     fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>>;
 }
 
-/// All of it, from the start.
+/// Reads the whole object, from the start.
 pub(crate) struct InOrder {
     ranged: Arc<dyn Ranged>,
     at: u64,

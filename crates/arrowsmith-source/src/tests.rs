@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inputs of every kind give back the bytes that were put in, or an error that names them.
+//! Inputs of every kind return their bytes, or an error that names them.
 
 use std::fs;
 use std::io::{self, Cursor, Read, Write};
@@ -105,7 +105,7 @@ fn a_file_that_is_cut_short_is_an_error_after_what_was_good() {
                 "{name} less {missing}: {error}"
             );
             assert!(text.starts_with(&bytes), "{name}");
-            // An lz4 block has up to 4 MiB, and comes whole or not at all.
+            // An lz4 block has up to 4 MiB, and is returned entirely or not at all.
             let enough = missing > 9 || name == "lz4" || bytes.len() > text.len() / 2;
             assert!(enough, "{name} less {missing}: {}", bytes.len());
         }
@@ -114,7 +114,7 @@ fn a_file_that_is_cut_short_is_an_error_after_what_was_good() {
 
 #[test]
 fn an_lz4_file_cut_between_blocks_is_an_error() {
-    // lz4_flex takes this for the end of the input.
+    // lz4_flex accepts this as the end of the input.
     let packed = lz4(&text());
     let first_block = u32::from_le_bytes(packed[7..11].try_into().unwrap()) & 0x7FFF_FFFF;
     let cut = packed[..11 + first_block as usize].to_vec();
@@ -132,7 +132,7 @@ fn damage_is_an_error() {
         }
         match read_bytes(packed) {
             Err(_) => {}
-            // Neither zstd's command nor lz4_flex writes checksums unless asked.
+            // Neither zstd's command nor lz4_flex writes checksums by default.
             Ok(bytes) => assert!(bytes != text && name != "gzip", "{name}"),
         }
     }
@@ -205,7 +205,9 @@ fn a_reader_that_fails_or_panics_fails_the_stream() {
             Err(io::Error::other("the line is down"))
         }
     }
-    for (panics, words) in [(false, "the line is down"), (true, "ended before the input did")] {
+    for (panics, words) in
+        [(false, "the line is down"), (true, "ended before the end of the input")]
+    {
         let options = OpenOptions { compression: Compression::Gzip, ..OpenOptions::default() };
         let source = Input::reader(Bad(true, panics)).open(&options).unwrap();
         let error = read(source).unwrap_err();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects in stores as inputs: `s3://`, `gs://`, `az://`, `http://` and whatever else the
-//! `object_store` crate knows.
+//! Objects in stores as inputs: `s3://`, `gs://`, `az://`, `http://` and all others that the
+//! `object_store` crate supports.
 //!
-//! An object becomes an [`Input`](arrowsmith_source::Input) of which only those parts are fetched
-//! that are read. Credentials and endpoints come from the environment, under the names that the
-//! stores' own tools use (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, …). It knows no format, and keeps
+//! An object becomes an [`Input`](arrowsmith_source::Input) of which only the ranges that are read
+//! are fetched. Credentials and endpoints come from the environment, under the names that the
+//! stores' own tools use (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, …). It knows no format, and caches
 //! nothing.
 //!
 //! ```no_run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One object, or all below a prefix, of any store.
+//! One object, or all below a prefix, in any store.
 
 use std::io;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::runtime::{Builder, Runtime};
 
-/// Threads that wait for answers; decoding has its own.
+/// Threads of the runtime that waits for responses; decoding has its own threads.
 const THREADS: usize = 2;
 
-/// The runtime that all requests of the process run on.
+/// The runtime of all requests of the process.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
@@ -26,7 +26,7 @@ fn runtime() -> io::Result<&'static Runtime> {
     Ok(RUNTIME.get_or_init(|| made))
 }
 
-/// An object of which the parts that are read are fetched, as they are needed.
+/// An object whose ranges are fetched when they are read.
 struct Object {
     store: Arc<dyn ObjectStore>,
     path: Path,
@@ -42,30 +42,30 @@ impl Ranged for Object {
         let parts = runtime()?.block_on(self.store.get_ranges(&self.path, ranges))?;
         let lengths = ranges.iter().map(|range| range.end - range.start);
         if !lengths.eq(parts.iter().map(|part| part.len() as u64)) {
-            return Err(io::Error::other("the store gave fewer bytes than it said there are"));
+            return Err(io::Error::other("the store returned fewer bytes than it announced"));
         }
         Ok(parts)
     }
 }
 
-/// An object as an input; `name` is what errors call it. Its length is asked for here. Not for use
-/// inside of an async runtime, whose thread it would block.
+/// An object as an input; `name` is its name in errors. Requests its length. Must not be called
+/// inside an async runtime, whose thread it would block.
 ///
 /// # Errors
-/// [`Error::Io`] when the store does not have it or cannot be asked.
+/// [`Error::Io`] if the store does not have it or cannot be reached.
 pub fn object(store: Arc<dyn ObjectStore>, path: &Path, name: &str) -> Result<Input> {
     let asked = runtime().and_then(|runtime| Ok(runtime.block_on(store.head(path))?));
     let meta = asked.map_err(|error| Error::io(name, error))?;
     Ok(input(&store, meta, name))
 }
 
-/// All objects below a prefix, at any depth, whose names end in one of `extensions`, in the order
-/// of their names. What starts with `.` or `_` is left out; folders `name=value` below the prefix
-/// give partition values, as in [`arrowsmith_source::expand_dataset`]. `name` is what errors call
-/// the prefix.
+/// All objects below a prefix, at any depth, whose names end in one of `extensions`, sorted by
+/// name. Names that start with `.` or `_` are skipped; folders `name=value` below the prefix give
+/// partition values, as in [`arrowsmith_source::expand_dataset`]. `name` is the name of the prefix
+/// in errors.
 ///
 /// # Errors
-/// [`Error::Io`] when the store cannot be asked, or has no such object.
+/// [`Error::Io`] if the store cannot be reached, or has no such object.
 pub fn objects(
     store: &Arc<dyn ObjectStore>,
     prefix: &Path,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The cryptography of HTTPS: ring, as everywhere else here, so that no second provider is
-//! compiled.
+//! The cryptography of HTTPS: ring, as in all crates here, so that no second provider is compiled.
 
 use reqwest as _;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 
-/// Makes ring the TLS provider of the process, if it has none. [`crate::expand_url`] does so
-/// itself; who makes a store with `object_store` calls it before.
+/// Makes ring the TLS provider of the process, if it has none. [`crate::expand_url`] calls it
+/// itself; call it before you create a store with `object_store`.
 pub fn install_tls() {
     if CryptoProvider::get_default().is_none() {
-        // Another thread was first: then there is one.
+        // An error means that another thread has installed one.
         let _ = ring::default_provider().install_default();
     }
 }

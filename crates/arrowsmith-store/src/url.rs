@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! URLs to objects: which store, and what in it.
+//! URLs to objects: the store, and the path in it.
 
 use std::io;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::object::{object, objects};
 const SCHEMES: &[&str] =
     &["s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https"];
 
-/// Whether a text is the URL of an object or a prefix, and no path.
+/// Whether a text is the URL of an object or a prefix, not a path.
 pub fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| SCHEMES.contains(&scheme.as_str()))
 }
 
-/// The objects that a URL names: one, or where it ends in `/` all below it, as [`objects`] says.
+/// The objects that a URL names: one, or, if it ends in `/`, all below it; see [`objects`].
 ///
 /// # Errors
-/// [`Error::Io`] for a URL that no store takes, and when the store cannot be asked or does not have
-/// it.
+/// [`Error::Io`] for a URL that no store supports, and if the store cannot be reached or does not
+/// have it.
 pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
     let refused = |error: object_store::Error| Error::io(url, io::Error::from(error));
     let parsed = Url::parse(url).map_err(|error| Error::io(url, io::Error::other(error)))?;
-    // Who writes http:// means it; elsewhere ALLOW_HTTP or AWS_ALLOW_HTTP says so.
+    // A URL with http:// allows plain HTTP; for others ALLOW_HTTP or AWS_ALLOW_HTTP does.
     let plain = (parsed.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
     let options = environment().chain(plain);
     crate::install_tls();
@@ -41,7 +41,7 @@ pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
     Ok(vec![object(store, &path, url)?.into()])
 }
 
-/// What the stores' own tools are told by the environment. Other variables are none of theirs.
+/// The environment variables of the stores' own tools. All others are ignored.
 fn environment() -> impl Iterator<Item = (String, String)> {
     let known = |name: &str| {
         ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|start| name.starts_with(start))

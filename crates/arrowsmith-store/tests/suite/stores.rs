@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet files read out of stores: one in memory, one behind a web server that is made here, and
-//! one that speaks S3 where `ARROWSMITH_TEST_S3` says that there is one.
+//! Parquet files read from stores: one in memory, one behind a web server of this test, and an S3
+//! store if `ARROWSMITH_TEST_S3` names one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,7 +23,7 @@ use parquet::file::properties::WriterProperties;
 
 const ROWS: i64 = 100_000;
 
-/// `a` counts from `first`, and seven more columns hide it in the file.
+/// `a` counts from `first`; seven more columns make its range a small part of the file.
 fn file(first: i64) -> Vec<u8> {
     let column =
         |by: i64| Arc::new(Int64Array::from_iter_values((first..first + ROWS).map(|row| row * by)));
