@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes the dictionaries of successive batches one growing dictionary.
+//! Merges the dictionaries of successive batches into one growing dictionary.
 //!
 //! A decoder builds a dictionary per batch; two batches number the same values differently. An IPC
-//! stream may replace a dictionary, an IPC file may only add to it. So each column's values are
-//! numbered once for the whole file, in the order in which they first appear, and the keys of later
-//! batches are rewritten; arrow-ipc then writes what is new as a delta. Only the file format comes
-//! here.
+//! stream may replace a dictionary, an IPC file may only extend it. So each column's values are
+//! numbered once for the whole file, in the order of their first appearance, and the keys of later
+//! batches are rewritten; arrow-ipc then writes new values as a delta. Used only for the file
+//! format.
 
 use std::collections::HashMap;
 use std::slice::IterMut;
@@ -27,7 +27,7 @@ use arrow_select::concat::concat;
 use arrow_select::take::take;
 use arrowsmith_core::{Error, Result};
 
-/// The dictionaries of a file so far, one for each dictionary field in the order of the schema.
+/// The dictionaries of a file so far, one per dictionary field in the order of the schema.
 pub struct Unifier {
     /// By position of the column; empty for columns without dictionaries.
     columns: Vec<Vec<Dictionary>>,
@@ -45,23 +45,23 @@ impl Unifier {
         Self { columns: columns.collect() }
     }
 
-    /// Whether there are dictionaries at all.
+    /// Whether there are any dictionaries.
     #[must_use]
     pub fn has_any(&self) -> bool {
         self.columns.iter().any(|column| !column.is_empty())
     }
 
-    /// Whether a batch did not fit because there are more distinct values than keys can number. A
-    /// file that is begun anew may have room for it.
+    /// Whether a batch was refused because there are more distinct values than keys can number. A
+    /// new file may have room for it.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.columns.iter().flatten().any(|dictionary| dictionary.is_full)
     }
 
-    /// The batch with its keys in the numbering of the file; `None` when it has no dictionaries.
+    /// The batch with its keys in the numbering of the file; `None` if it has no dictionaries.
     ///
     /// # Errors
-    /// When keys cannot number the values ([`Unifier::is_full`]), and for a batch of another
+    /// If keys cannot number the values ([`Unifier::is_full`]), and for a batch with another
     /// schema.
     pub fn unify(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
         if !self.has_any() {
@@ -79,11 +79,11 @@ impl Unifier {
     }
 }
 
-/// The batch with the dictionaries of another one of the same file, which begin with its own: those
-/// of the last batch hold the values of all.
+/// The batch with the dictionaries of another batch of the same file, which start with its own:
+/// those of the last batch contain the values of all.
 ///
 /// # Errors
-/// When they do not number the values alike.
+/// If they number the values differently.
 pub fn with_dictionaries_of(batch: &RecordBatch, last: &RecordBatch) -> Result<RecordBatch> {
     let columns = batch.columns().iter().zip(last.columns());
     let columns = columns.map(|(column, last)| {
@@ -108,7 +108,8 @@ fn replace(data: ArrayData, last: &ArrayData) -> Result<ArrayData> {
     Ok(data.into_builder().child_data(children).build()?)
 }
 
-/// The dictionary fields of `field`, itself or below, in the order in which [`rewrite`] meets them.
+/// The dictionary fields in `field`, itself included, in the order in which [`rewrite`] visits
+/// them.
 fn find(field: &Field, path: &str, found: &mut Vec<Dictionary>) {
     match field.data_type() {
         DataType::Dictionary(..) => found.push(Dictionary::new(path)),
@@ -128,7 +129,7 @@ fn find(field: &Field, path: &str, found: &mut Vec<Dictionary>) {
 /// `data` with every dictionary in it rewritten, depth first.
 fn rewrite(data: ArrayData, dictionaries: &mut IterMut<'_, Dictionary>) -> Result<ArrayData> {
     if matches!(data.data_type(), DataType::Dictionary(..)) {
-        let missing = || Error::schema("", "the batch has a dictionary that its schema has not");
+        let missing = || Error::schema("", "the batch has a dictionary that is not in its schema");
         let dictionary = dictionaries.next().ok_or_else(missing)?;
         return dictionary.rewrite(&make_array(data));
     }
@@ -146,7 +147,7 @@ fn rewrite(data: ArrayData, dictionaries: &mut IterMut<'_, Dictionary>) -> Resul
 struct Dictionary {
     /// Path of the field, for errors.
     path: String,
-    /// Turns values of any type into bytes that are equal exactly where the values are.
+    /// Converts values of any type to bytes that are equal if and only if the values are.
     converter: Option<RowConverter>,
     /// Number of each value, by its bytes.
     numbers: HashMap<Box<[u8]>, usize>,
@@ -174,7 +175,9 @@ impl Dictionary {
             DataType::UInt16 => self.rewrite_keys::<UInt16Type>(array),
             DataType::UInt32 => self.rewrite_keys::<UInt32Type>(array),
             DataType::UInt64 => self.rewrite_keys::<UInt64Type>(array),
-            other => Err(Error::schema(&self.path, format!("{other} is no key of a dictionary"))),
+            other => {
+                Err(Error::schema(&self.path, format!("{other} is not a type of dictionary keys")))
+            }
         }
     }
 
@@ -191,7 +194,7 @@ impl Dictionary {
             self.is_full |= number.is_none();
             keys.append_value(number.ok_or_else(|| {
                 let message = format!(
-                    "more distinct values than {} can number: take wider keys, or the stream format",
+                    "more distinct values than {} can number: use wider keys, or the stream format",
                     K::DATA_TYPE
                 );
                 Error::schema(&self.path, message)
@@ -201,7 +204,7 @@ impl Dictionary {
         Ok(DictionaryArray::<K>::try_new(keys.finish(), values)?.into_data())
     }
 
-    /// The number of each of `values` in the file; values that are new get the next ones.
+    /// The number of each of `values` in the file; new values get the next numbers.
     fn number(&mut self, values: &ArrayRef) -> Result<Vec<usize>> {
         let converter = match &mut self.converter {
             Some(converter) => converter,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Record batches to an Arrow IPC file or stream, the last of source → plan → engine → batch →
-//! sink.
+//! Record batches to an Arrow IPC file or stream: a sink, the last step of source → plan → engine →
+//! batch → sink.
 //!
-//! The bytes are arrow-ipc's; this crate adds what a long conversion needs: the file appears only
-//! when it is whole, the buffers of the columns go to the system uncopied, and dictionaries that
-//! differ from batch to batch are made one, because the file format allows no other. It never
-//! reorders, splits or merges batches.
+//! The bytes are written by arrow-ipc; this crate adds what a long conversion needs: the file
+//! appears only when it is complete, the buffers of the columns are written without a copy, and
+//! dictionaries that differ between batches are merged, because the file format allows only one. It
+//! never reorders, splits or merges batches.
 //!
 //! ```
 //! use std::sync::Arc;

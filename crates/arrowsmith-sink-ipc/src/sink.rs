@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`IpcSink`]: arrow-ipc's writers behind the sink trait.
+//! [`IpcSink`]: arrow-ipc's writers as a sink.
 
 use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
@@ -10,20 +10,20 @@ use arrowsmith_core::{Error, Result};
 
 use crate::dictionary::Unifier;
 
-/// Which of Arrow's two IPC formats is written.
+/// Arrow's two IPC formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// Random access: a footer with the place of every batch. Also called Feather, version 2.
+    /// Random access: a footer with the position of every batch. Also called Feather, version 2.
     #[default]
     File,
     /// Batches one after another, readable while they are being written.
     Stream,
 }
 
-/// How the buffers of the columns are compressed.
+/// The compression of the buffers of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BufferCompression {
-    /// Not at all: a reader can map the file and use the buffers where they are.
+    /// Not compressed: a reader can map the file and use the buffers in place.
     #[default]
     None,
     /// LZ4 frames.
@@ -53,11 +53,10 @@ enum Writer {
 }
 
 impl IpcSink {
-    /// Starts the file: magic number and schema.
+    /// Starts the file: writes magic number and schema.
     ///
     /// # Errors
-    /// [`Error::Io`] when that cannot be written, [`Error::Arrow`] for a type that IPC does not
-    /// have.
+    /// [`Error::Io`] if that cannot be written, [`Error::Arrow`] for a type that IPC does not have.
     pub fn new(output: Output, schema: &Schema, options: &IpcOptions) -> Result<Self> {
         let compression = match options.compression {
             BufferCompression::None => None,
@@ -114,7 +113,7 @@ impl Writer {
     }
 }
 
-/// The system's error behind Arrow's, with the name of the file.
+/// Adds the name of the file to an I/O error inside Arrow's.
 fn name_file(error: ArrowError, path: &std::path::Path) -> Error {
     match error {
         ArrowError::IoError(_, source) => Error::io(path, source),

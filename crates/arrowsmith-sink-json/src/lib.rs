@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Record batches to newline-delimited JSON, the last of source → plan → engine → batch → sink.
+//! Record batches to newline-delimited JSON: a sink, the last step of source → plan → engine →
+//! batch → sink.
 //!
-//! One object a line, in arrow-json's spelling: timestamps and dates are ISO 8601 (in UTC, if they
-//! have a time zone), binary is hexadecimal, decimals are numbers with all their digits, nulls are
-//! written as `null`. What JSON does not have (NaN, infinities) is null. A column of JSON text
-//! (`json` in the schema, Arrow's `arrow.json`) is written as the values that the text spells, at
-//! any depth; a text in it that is no JSON becomes a string. It never reorders rows, and the file
-//! appears only when it is whole.
+//! One object per line, in arrow-json's spelling: timestamps and dates are ISO 8601 (in UTC, if
+//! they have a time zone), binary is hexadecimal, decimals are numbers with all their digits, nulls
+//! are written as `null`. Values that JSON does not have (NaN, infinities) become null. A column of
+//! JSON text (`json` in the schema, Arrow's `arrow.json`) is written as JSON values, at any depth;
+//! a text in it that is not JSON becomes a string. It never reorders rows, and the file appears
+//! only when it is complete.
 //!
 //! ```
 //! use std::sync::Arc;

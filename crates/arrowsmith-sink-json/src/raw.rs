@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Text that is JSON already, written as what it says and not as a string.
+//! Columns of JSON text, written as JSON values instead of strings.
 //!
-//! arrow-json asks a factory for each array, but names the field of a list or map also for what is
-//! inside. So such columns are told by their type: the sink casts them to [`MARK`], and no other
-//! column to it. What came from elsewhere under the name of `arrow.json` may be no JSON: that is
-//! written as a string, never raw.
+//! arrow-json calls a factory for each array, but passes the field of a list or map also for its
+//! children. So such columns are marked by their type: the sink casts them, and no other column, to
+//! [`MARK`]. A column from another program with the name `arrow.json` may contain text that is not
+//! JSON: it is written as a string, never raw.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryViewArray};
@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 /// The type that columns of JSON text are cast to.
 pub(crate) const MARK: DataType = DataType::BinaryView;
 
-/// Makes the encoders of marked columns.
+/// Creates the encoders of marked columns.
 #[derive(Debug)]
 pub(crate) struct RawJson;
 
@@ -43,10 +43,10 @@ impl Encoder for Raw<'_> {
     }
 }
 
-/// Adds the value that a text spells, on one line; a text that is no JSON as a string.
+/// Appends a text as a JSON value on one line; a text that is not JSON as a string.
 fn write(text: &[u8], out: &mut Vec<u8>) {
     match serde_json::from_slice::<IgnoredAny>(text) {
-        // Inside of strings line ends are escaped: those that are there are white space.
+        // Line ends inside strings are escaped, so all others are white space.
         Ok(IgnoredAny) if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) => {
             out.extend(text.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
         }

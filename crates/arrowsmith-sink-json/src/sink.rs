@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`JsonSink`]: arrow-json's line writer behind the sink trait.
+//! [`JsonSink`]: arrow-json's line writer as a sink.
 
 use std::io;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::raw::{self, RawJson};
 /// The options of a [`JsonSink`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonOptions {
-    /// Whether a null is written as `null`; else its key is left out. Default yes.
+    /// Whether a null is written as `null`; otherwise its key is omitted. Default `true`.
     pub nulls: bool,
 }
 
@@ -31,7 +31,7 @@ impl Default for JsonOptions {
 
 /// Writes record batches as newline-delimited JSON.
 pub struct JsonSink {
-    /// The schema with every instant in UTC and every JSON text marked, as it is written.
+    /// The schema as written: every timestamp in UTC, every JSON text marked.
     schema: SchemaRef,
     writer: Writer<Output, LineDelimited>,
     summary: SinkSummary,
@@ -46,7 +46,7 @@ impl JsonSink {
         let builder = WriterBuilder::new()
             .with_explicit_nulls(options.nulls)
             .with_encoder_factory(Arc::new(RawJson));
-        // A type that cannot be written is known before the first byte.
+        // A type that cannot be written is reported before the first byte.
         let schema = Schema::new(schema.fields().iter().map(written).collect::<Vec<_>>());
         for field in schema.fields() {
             let schema = Schema::new(vec![field.as_ref().clone().with_nullable(true)]);
@@ -89,7 +89,7 @@ fn written(field: &FieldRef) -> FieldRef {
     let data_type = match field.data_type() {
         T::Utf8 | T::LargeUtf8 | T::Utf8View if is_json(field) => raw::MARK,
         T::Dictionary(_, values) if is_json(field) && values.is_string() => raw::MARK,
-        // The mark is for JSON alone; other binary types are spelled alike.
+        // The mark is for JSON only; other binary types have the same spelling.
         T::BinaryView => T::LargeBinary,
         T::Timestamp(unit, Some(_)) => T::Timestamp(*unit, Some("+00:00".into())),
         T::List(item) => T::List(written(item)),
@@ -108,12 +108,12 @@ fn written(field: &FieldRef) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(data_type))
 }
 
-/// Whether the texts of a field are JSON: Arrow's `arrow.json`.
+/// Whether a field contains JSON text: Arrow's `arrow.json`.
 fn is_json(field: &Field) -> bool {
     field.metadata().get(EXTENSION_TYPE_NAME_KEY).is_some_and(|name| name == "arrow.json")
 }
 
-/// The system's error behind Arrow's, with the name of the file.
+/// Adds the name of the file to an I/O error inside Arrow's.
 fn name_file(error: ArrowError, path: &Path) -> Error {
     match error {
         ArrowError::IoError(_, source) => Error::io(path, source),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Codec`]: the compression of pages, and how it is written on a command line.
+//! [`Codec`]: the compression of pages, and its name on a command line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,12 +8,12 @@ use arrowsmith_core::Error;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 
-/// How pages are compressed: `none`, `snappy`, `lz4`, or `zstd`, `gzip`, `brotli`, each with a
-/// level after a colon where wanted (`zstd:9`). The default is `zstd` at level 1.
+/// The compression of pages: `none`, `snappy`, `lz4`, or `zstd`, `gzip`, `brotli`, each with an
+/// optional level after a colon (`zstd:9`). The default is `zstd` at level 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Codec(Compression);
 
-/// The names that [`Codec::from_str`] takes, for messages.
+/// The names that [`Codec::from_str`] accepts, for messages.
 const NAMES: &str = "none, snappy, lz4, zstd[:1-22], gzip[:0-9], brotli[:0-11]";
 
 impl Codec {
@@ -27,7 +27,7 @@ impl Codec {
         Ok(Self(match (name, level) {
             ("none", None) => Compression::UNCOMPRESSED,
             ("snappy", None) => Compression::SNAPPY,
-            // The variant with a frame of Hadoop's own is deprecated; this one every reader knows.
+            // The variant with Hadoop's framing is deprecated; every reader supports this one.
             ("lz4", None) => Compression::LZ4_RAW,
             ("zstd", None) => Compression::ZSTD(ZstdLevel::default()),
             ("zstd", Some(level)) => {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Record batches to a Parquet file, the last of source → plan → engine → batch → sink.
+//! Record batches to a Parquet file: a sink, the last step of source → plan → engine → batch →
+//! sink.
 //!
-//! The bytes are the `parquet` crate's; this crate chooses its properties and makes the file appear
-//! only when it is whole. It never reorders rows; row groups are cut by rows, not by batches.
+//! The bytes are written by the `parquet` crate; this crate sets its properties and lets the file
+//! appear only when it is complete. It never reorders rows; row groups are split by rows, not by
+//! batches.
 //!
 //! ```
 //! use std::sync::Arc;

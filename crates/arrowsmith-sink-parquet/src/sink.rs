@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`ParquetSink`]: the `parquet` crate's Arrow writer behind the sink trait.
+//! [`ParquetSink`]: the `parquet` crate's Arrow writer as a sink.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,12 +21,12 @@ use crate::Codec;
 pub struct ParquetOptions {
     /// Compression of the pages.
     pub codec: Codec,
-    /// Most rows of a row group. Default 1 Mi.
+    /// Maximum rows per row group. Default 1 Mi.
     pub row_group_rows: usize,
-    /// Size at which a row group ends whatever its rows, in bytes: a group is kept in memory,
-    /// encoded, until it is full. Default 128 MiB.
+    /// Encoded size at which a row group ends regardless of its rows, in bytes: a group is kept in
+    /// memory until it is full. Default 128 MiB.
     pub row_group_bytes_max: usize,
-    /// Whether columns are dictionary-encoded where that is smaller. Default yes.
+    /// Whether columns are dictionary-encoded where that is smaller. Default `true`.
     pub dictionary: bool,
 }
 
@@ -41,11 +41,11 @@ impl Default for ParquetOptions {
     }
 }
 
-/// Writes record batches as Parquet to anything. The Arrow schema and its metadata are kept in the
-/// footer.
+/// Writes record batches as Parquet to any writer. The Arrow schema and its metadata are stored in
+/// the footer.
 pub struct ParquetStream<W: Write + Send> {
     writer: ArrowWriter<W>,
-    /// As it is written, if that is not as it comes.
+    /// The schema as written, if it differs from that of the batches.
     cast_to: Option<SchemaRef>,
     row_group_rows: usize,
 }
@@ -54,11 +54,11 @@ impl<W: Write + Send> ParquetStream<W> {
     /// Starts the file.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be written, [`Error::Arrow`] for a type that Parquet does not
-    /// have, [`Error::Config`] for row groups of no rows.
+    /// [`Error::Io`] if it cannot be written, [`Error::Arrow`] for a type that Parquet does not
+    /// have, [`Error::Config`] for row groups of 0 rows.
     pub fn new(output: W, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
         if options.row_group_rows == 0 || options.row_group_bytes_max == 0 {
-            return Err(Error::Config("a row group needs room for a row".to_owned()));
+            return Err(Error::Config("row_group_rows must be at least 1".to_owned()));
         }
         let properties = WriterProperties::builder()
             .set_created_by(concat!("arrowsmith version ", env!("CARGO_PKG_VERSION")).to_owned())
@@ -75,15 +75,15 @@ impl<W: Write + Send> ParquetStream<W> {
         Ok(Self { writer, cast_to, row_group_rows: options.row_group_rows })
     }
 
-    /// Writes one batch after those before it.
+    /// Writes the next batch.
     ///
     /// # Errors
     /// As [`ParquetStream::new`].
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let cast = self.cast_to.as_ref().map(|schema| cast_to(batch, schema)).transpose()?;
         let batch = cast.as_ref().unwrap_or(batch);
-        // The writer cuts a batch at the end of a row group by calling itself once a group: groups
-        // of few rows would need a deep stack. Pieces that fit the group never get there.
+        // The writer splits a batch at the end of a row group by recursion, once per group: small
+        // groups would need a deep stack. Pieces that fit into the group avoid the recursion.
         let mut start = 0;
         while start < batch.num_rows() {
             let room = self.row_group_rows - self.writer.in_progress_rows();
@@ -94,7 +94,7 @@ impl<W: Write + Send> ParquetStream<W> {
         Ok(())
     }
 
-    /// Writes the end; returns what was written to.
+    /// Writes the footer; returns the writer.
     ///
     /// # Errors
     /// As [`ParquetStream::new`].
@@ -113,7 +113,7 @@ impl ParquetSink {
     /// Starts the file.
     ///
     /// # Errors
-    /// As [`ParquetStream::new`]; errors of the system name the file.
+    /// As [`ParquetStream::new`]; I/O errors name the file.
     pub fn new(output: Output, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
         let path = output.path().to_owned();
         let stream = ParquetStream::new(output, schema, options);
@@ -138,7 +138,7 @@ impl Sink for ParquetSink {
     }
 }
 
-/// The field as it is written: the `parquet` crate panics at dictionaries of views.
+/// The field as written: the `parquet` crate panics at dictionaries of views.
 fn written(field: &FieldRef) -> FieldRef {
     use DataType as T;
     let data_type = match field.data_type() {
@@ -166,7 +166,7 @@ fn cast_to(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
-/// The system's error behind Parquet's.
+/// Extracts the I/O error inside Parquet's.
 fn plain(error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
@@ -177,7 +177,7 @@ fn plain(error: ParquetError) -> Error {
     }
 }
 
-/// The error with the name of the file, if it is the system's.
+/// Adds the name of the file, if it is an I/O error.
 fn name_file(error: Error, path: &Path) -> Error {
     match error {
         Error::Io { source, .. } => Error::io(path, source),

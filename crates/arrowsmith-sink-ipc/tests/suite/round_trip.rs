@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the IPC sink writes is read back with arrow-ipc and compared.
+//! The output of the IPC sink is read back with arrow-ipc and compared.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -112,7 +112,7 @@ fn a_full_disk_is_named() {
     }
 }
 
-/// One column `d` of strings, as a dictionary of its own.
+/// A batch with one column `d` of strings, with a dictionary of its own.
 fn dictionary<K: ArrowDictionaryKeyType>(values: &[Option<&str>]) -> DictionaryArray<K> {
     values.iter().copied().collect()
 }
@@ -214,7 +214,7 @@ fn more_values_than_keys_is_an_error_that_says_so() {
         write(&path, &IpcOptions::default(), &[make(0), make(100)]).unwrap_err().to_string();
     assert_eq!(
         message,
-        "schema, field d: more distinct values than Int8 can number: take wider keys, or the stream format"
+        "schema, field d: more distinct values than Int8 can number: use wider keys, or the stream format"
     );
     let stream = IpcOptions { format: Format::Stream, ..IpcOptions::default() };
     write(&path, &stream, &[make(0), make(100)]).unwrap();

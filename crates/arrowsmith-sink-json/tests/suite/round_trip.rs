@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the sink writes, read by serde_json; what it cannot write, refused before the first byte.
+//! The sink's output, read by serde_json; types that it cannot write are refused before the first
+//! byte.
 
 use std::fs;
 use std::sync::Arc;
@@ -103,7 +104,7 @@ fn a_type_that_json_does_not_have_is_refused_before_the_first_byte() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// What comes of JSON text by way of Arrow under a schema.
+/// Converts JSON text to Arrow, with a schema, and back.
 fn through(schema: &str, text: &str) -> String {
     let schema = arrowsmith_plan::load::load_schema(schema).unwrap();
     let plan = Arc::new(Plan::new(schema.into()).unwrap());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the Parquet sink writes is read back with the `parquet` crate and compared.
+//! The output of the Parquet sink is read back with the `parquet` crate and compared.
 
 use std::collections::HashMap;
 use std::fs::File;
