@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests of every engine share, and the product never links.
+//! Test support shared by the tests of all engines; never linked into the product.
 //!
-//! - [`oracle`]: an engine that is simple, slow and right; the contract in code.
-//! - [`parquet`]: files as cases, random, of the corpora, or broken, and what must hold for
-//!   readers.
-//! - [`pulsar`]: a real broker, and a consumer that is not ours.
-//! - [`tools`]: what becomes of a test whose tool is absent; [`scale`]: how much a test tries.
+//! - [`oracle`]: a simple, slow and correct engine; the contract as code.
+//! - [`parquet`]: files as cases, random, from the corpora, or corrupted, and the properties that
+//!   readers must have.
+//! - [`pulsar`]: a real broker, and an independent consumer.
+//! - [`tools`]: how tests handle missing tools; [`scale`]: how many cases a test runs.
 
 #![forbid(unsafe_code)]
 

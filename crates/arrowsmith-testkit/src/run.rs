@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Feeds an engine, and notes all that it says about the input, so that two engines, or an engine
-//! and an expectation, can be compared with `==`.
+//! Runs an engine, and records its complete result, so that two engines, or an engine and an
+//! expectation, can be compared with `==`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use arrowsmith_plan::{Engine, Plan};
 
 use crate::render;
 
-/// Where an error is, and what kind it is: all of it that engines have to agree on.
+/// The position and kind of an error: everything that engines have to agree on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     /// [`arrowsmith_core::ErrorKind::name`].
@@ -40,7 +40,7 @@ impl From<&DataError> for Mark {
     }
 }
 
-/// A record that was left out, or in which a value became null.
+/// A record that was skipped, or in which a value became null.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
     /// The reason.
@@ -51,15 +51,14 @@ pub struct Rejected {
     pub kept: bool,
 }
 
-/// All that an engine said about an input.
+/// The result of an engine for an input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The rows, rendered by [`render::rows`].
     pub rows: Vec<String>,
-    /// The error that ended it.
+    /// The error at which it stopped.
     pub error: Option<Mark>,
-    /// Any other error, and whatever is wrong with the engine itself: no two engines agree on
-    /// these.
+    /// Any other error, or a bug of the engine: never equal between two engines.
     pub broken: Option<String>,
     /// Rejected records.
     pub rejects: Vec<Rejected>,
@@ -69,18 +68,18 @@ pub struct Outcome {
     pub lines: u64,
 }
 
-/// What follows the records in memory, which must not matter.
+/// The bytes after the records in memory, which must not affect the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Padding {
     /// Nothing: the buffer ends with the records.
     None,
     /// This byte, [`PADDING_BYTES`] times.
     Byte(u8),
-    /// This text, over and over.
+    /// This text, repeatedly.
     Text(&'static str),
 }
 
-/// The paddings that tests try: bytes that would go on with what the input left open.
+/// The paddings that tests try: bytes that could continue an incomplete input.
 pub const PADDINGS: &[Padding] = &[
     Padding::None,
     Padding::Byte(0),
@@ -101,14 +100,14 @@ pub const PADDINGS: &[Padding] = &[
 pub struct Feed<'a> {
     /// The records.
     pub text: &'a [u8],
-    /// What follows them in memory.
+    /// The bytes after them in memory.
     pub padding: Padding,
 }
 
-/// An input: chunks one after another, and where the first one stands in its source.
+/// An input: consecutive chunks, and the position of the first one in its source.
 #[derive(Debug, Clone)]
 pub struct Input<'a> {
-    /// How records follow one another.
+    /// How records are separated.
     pub framing: Framing,
     /// Position of the first byte.
     pub position: Position,
@@ -130,10 +129,10 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Runs an engine over an input. A refusal to set up the plan is the error.
+/// Runs an engine on an input.
 ///
 /// # Errors
-/// What the engine says to plan or options that it does not have.
+/// The engine's error for a plan or options that it does not support.
 pub fn observe(
     engine: &dyn Engine,
     plan: &Arc<Plan>,
@@ -205,7 +204,7 @@ fn note(outcome: &mut Outcome, report: &Report) {
     }));
 }
 
-/// Holds a batch to its plan, and its buffers to Arrow's rules.
+/// Checks a batch against its plan, and its buffers against Arrow's rules.
 fn check_batch(batch: &RecordBatch, plan: &Plan, rows: usize) -> Result<(), String> {
     if batch.schema() != *plan.schema() {
         return Err("the batch has another schema than the plan".to_owned());
@@ -222,7 +221,7 @@ fn check_batch(batch: &RecordBatch, plan: &Plan, rows: usize) -> Result<(), Stri
 /// Compares two engines on one input.
 ///
 /// # Errors
-/// What the two said, where it differs. An input that one of them does not support is no
+/// The first difference of the two results. An input that one of them does not support is not a
 /// difference.
 pub fn compare(
     left: &dyn Engine,
@@ -242,7 +241,7 @@ pub fn compare(
     }
 }
 
-/// The first thing in which two outcomes differ, in words.
+/// A description of the first difference of two outcomes.
 pub fn difference(one: &Outcome, other: &Outcome) -> Option<String> {
     if one == other {
         return None;

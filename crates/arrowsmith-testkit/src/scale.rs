@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much a test tries: a sample that is the same in every run, or, with `ARROWSMITH_FULL=1` as
-//! `./test full` has it, everything.
+//! How many cases a test runs: a fixed sample, or all of them with `ARROWSMITH_FULL=1`, which
+//! `./test full` sets.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,21 @@ pub fn full() -> bool {
     is_set("ARROWSMITH_FULL")
 }
 
-/// Whether a variable of the environment says yes.
+/// Whether an environment variable is set to a true value.
 pub(crate) fn is_set(variable: &str) -> bool {
     std::env::var(variable).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }
 
-/// The number that a variable of the environment has (`ARROWSMITH_SEEDS`), or else `usual`, or
-/// `whole` at full scale.
+/// The number in an environment variable (`ARROWSMITH_SEEDS`), or else `usual`, or `whole` at full
+/// scale.
 #[must_use]
 pub fn number(variable: &str, usual: u64, whole: u64) -> u64 {
     let asked = std::env::var(variable).ok().and_then(|text| text.parse().ok());
     asked.unwrap_or(if full() { whole } else { usual })
 }
 
-/// Which of many cases a test runs: the first of each kind, one of so many of the others, by a hash
-/// of their names; all at full scale. Says at its end how many it took.
+/// Selects the cases that a test runs: the first of each kind, and a fraction of the others, by a
+/// hash of their names; all at full scale. Prints the number of selected cases when dropped.
 #[derive(Debug)]
 pub struct Sample {
     what: &'static str,
@@ -44,7 +44,7 @@ impl Sample {
         Self { what, one_of, kinds: BTreeSet::new(), seen: 0, taken: 0 }
     }
 
-    /// Whether a case is run, which is of some kinds.
+    /// Whether a case of these kinds is run.
     pub fn takes(&mut self, kinds: &[&str], name: &str) -> bool {
         let new = kinds.iter().filter(|kind| self.kinds.insert((**kind).to_owned())).count();
         let is_first = new > 0;
@@ -54,7 +54,7 @@ impl Sample {
         takes
     }
 
-    /// Cases that were taken so far.
+    /// Number of cases selected so far.
     #[must_use]
     pub fn taken(&self) -> usize {
         self.taken
@@ -70,11 +70,11 @@ impl Drop for Sample {
     }
 }
 
-/// FNV-1a, which is the same everywhere and always.
+/// FNV-1a, which is the same on every platform.
 fn hash(name: &str) -> u64 {
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
     let hash = name.bytes().fold(0xCBF2_9CE4_8422_2325, step);
-    // Its low bits alone are those of the last bytes.
+    // Its low bits depend mostly on the last bytes.
     hash ^ hash >> 32
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What tests need besides Rust, and what becomes of a test where that is absent: it says that it
-//! was not run, and with `ARROWSMITH_STRICT=1`, as `./test` and CI have it, it fails.
+//! Tools that tests need besides Rust, and the handling of missing ones: the test prints that it
+//! was not run, and with `ARROWSMITH_STRICT=1`, which `./test` and CI set, it fails.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,10 @@ use std::process::{Command, Stdio};
 
 use crate::{corpus, scale};
 
-/// The command that brings most tools.
+/// The command that installs most tools.
 pub const SETUP: &str = "cargo xtask setup";
 
-/// Says that the rest of a test is not run, because something that can be had is not on this
-/// machine, and what brings it.
+/// Reports that the rest of a test is not run because of a missing tool, and how to install it.
 ///
 /// # Panics
 /// With `ARROWSMITH_STRICT=1`.
@@ -27,15 +26,14 @@ pub fn absent(what: &str, remedy: &str) {
     say(&format!("not run: {what} is not here; {remedy} brings it"));
 }
 
-/// Says that the rest of a test is not run, because this machine cannot: its processor lacks an
-/// instruction set, it has no GPU. No command brings that, so that the test passes however strict
-/// it is to be.
+/// Reports that the rest of a test is not run because this machine cannot: its CPU lacks an
+/// instruction set, or it has no GPU. That cannot be installed, so the test passes even in strict
+/// mode.
 pub fn unsupported(what: &str) {
     say(&format!("not run: {what}"));
 }
 
-/// A line on standard error, which the test harness does not keep to itself as it does what is
-/// printed.
+/// Writes a line to standard error directly, which the test harness does not capture.
 pub(crate) fn say(line: &str) {
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     let _ = writeln!(std::io::stderr(), "{test}: {line}");
@@ -51,7 +49,7 @@ pub fn corpora() -> Option<PathBuf> {
     found
 }
 
-/// Whether `openssl` is there; if not, it is [`absent`].
+/// Whether `openssl` is installed; if not, it is [`absent`].
 #[track_caller]
 pub fn openssl() -> bool {
     let there = answers(Command::new("openssl").arg("version"));
@@ -72,7 +70,7 @@ pub fn python(modules: &str) -> Option<PathBuf> {
     there.then_some(program)
 }
 
-/// Whether a command ends well. What it says goes nowhere.
+/// Whether a command succeeds. Its output is discarded.
 pub fn answers(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The conformance suite: cases are data, in `testdata/json/*.toml`, and every engine is held to
-//! them by [`run_suite`].
+//! The conformance suite: cases are data, in `testdata/json/*.toml`, and [`run_suite`] runs every
+//! engine on them.
 //!
-//! A case is a schema (as [`parse_schema`] reads it), a framing, options and an input; what is
-//! expected are rows (as [`crate::render`] writes them), an error with its position, and rejected
-//! records. Each case is run with every padding behind the input, with positions that start
-//! elsewhere than at 0, and cut in two at every line.
+//! A case is a schema (as [`parse_schema`] reads it), a framing, options and an input; the
+//! expectation is rows (as [`crate::render`] writes them), an error with its position, and rejected
+//! records. Each case is run with every padding after the input, with positions that do not start
+//! at 0, and split in two at every line.
 
 mod text;
 
@@ -30,7 +30,7 @@ pub use text::to_toml;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseFile {
-    /// What the cases have in common.
+    /// A description of the cases.
     pub about: String,
     /// The cases.
     pub case: Vec<Case>,
@@ -40,14 +40,14 @@ pub struct CaseFile {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// A name that no other case has.
+    /// A unique name.
     pub name: String,
     /// The schema, in its text form.
     pub schema: String,
     /// `lines`, `concatenated` or `array` (without its brackets).
     #[serde(default = "lines")]
     pub framing: String,
-    /// What differs from the defaults.
+    /// The options that differ from the defaults.
     #[serde(default)]
     pub options: Options,
     /// The input, if it is UTF-8.
@@ -57,9 +57,9 @@ pub struct Case {
     /// The rows.
     #[serde(default)]
     pub rows: Vec<String>,
-    /// The error that ends the decoding.
+    /// The error at which decoding stops.
     pub error: Option<Expected>,
-    /// The records that are reported.
+    /// The rejected records.
     #[serde(default)]
     pub rejects: Vec<ExpectedReject>,
 }
@@ -113,28 +113,28 @@ pub struct ExpectedReject {
     pub text: Option<String>,
     /// The record's text in hex, if it is not UTF-8.
     pub text_hex: Option<String>,
-    /// Whether there is a row for it all the same.
+    /// Whether there is a row for it anyway.
     #[serde(default)]
     pub kept: bool,
 }
 
-/// What a run of the suite found.
+/// The result of a run of the suite.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// Cases in all.
+    /// Number of cases.
     pub cases: usize,
-    /// Runs in all: each case in several ways.
+    /// Number of runs: each case is run in several ways.
     pub runs: usize,
     /// Names of cases whose plan or options the engine refused.
     pub unsupported: Vec<String>,
-    /// What was wrong, a line each.
+    /// Failures, one line each.
     pub failures: Vec<String>,
 }
 
-/// Reads every case, file by file in the order of their names.
+/// Reads every case, file by file, sorted by name.
 ///
 /// # Errors
-/// A file that cannot be read, in words.
+/// A description of a file that cannot be read.
 pub fn load() -> Result<Vec<(String, CaseFile)>, String> {
     let folder = testdata().join("json");
     let entries = std::fs::read_dir(&folder).map_err(|error| error.to_string())?;
@@ -151,19 +151,18 @@ fn load_file(path: &Path) -> Result<(String, CaseFile), String> {
     Ok((name, file))
 }
 
-/// Holds an engine to every case.
+/// Runs an engine on every case.
 ///
 /// # Errors
-/// A file or case that cannot be read, in words.
+/// A description of a file or case that cannot be read.
 pub fn run_suite(engine: &dyn Engine) -> Result<Summary, String> {
     run_some(engine, &mut Sample::of("cases", 1))
 }
 
-/// Holds an engine to some cases: of each file those that end well and those that end in each
-/// error.
+/// Runs an engine on a sample of the cases: of each file some that succeed and some of each error.
 ///
 /// # Errors
-/// A file or case that cannot be read, in words.
+/// A description of a file or case that cannot be read.
 pub fn run_some(engine: &dyn Engine, sample: &mut Sample) -> Result<Summary, String> {
     let mut summary = Summary::default();
     for (file, cases) in load()? {
@@ -189,7 +188,7 @@ pub fn run_some(engine: &dyn Engine, sample: &mut Sample) -> Result<Summary, Str
 pub enum Failed {
     /// The engine has no such type or option.
     Unsupported,
-    /// The case is not well-formed, or the engine's answer is wrong.
+    /// The case is malformed, or the engine's result is wrong.
     Wrong(String),
 }
 
@@ -197,7 +196,7 @@ impl Case {
     /// The plan of the case's schema.
     ///
     /// # Errors
-    /// What is wrong with the schema, in words.
+    /// A description of the error in the schema.
     pub fn plan(&self) -> Result<Arc<Plan>, String> {
         let schema = parse_schema(&self.schema).map_err(|error| error.to_string())?;
         Plan::new(Arc::new(schema)).map(Arc::new).map_err(|error| error.to_string())
@@ -206,7 +205,7 @@ impl Case {
     /// The framing.
     ///
     /// # Errors
-    /// For a name that there is not.
+    /// For an unknown name.
     pub fn framing(&self) -> Result<Framing, String> {
         match self.framing.as_str() {
             "lines" => Ok(Framing::Lines),
@@ -219,7 +218,7 @@ impl Case {
     /// The bytes of the input.
     ///
     /// # Errors
-    /// When there is none, or two.
+    /// If there is none, or two.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
         match (&self.input, &self.input_hex) {
             (Some(text), None) => Ok(text.as_bytes().to_vec()),
@@ -231,7 +230,7 @@ impl Case {
     /// The options.
     ///
     /// # Errors
-    /// For a value that there is not.
+    /// For an unknown value.
     pub fn decode_options(&self) -> Result<DecodeOptions, String> {
         let mut options = DecodeOptions::default();
         options.on_error = match self.options.on_error.as_deref() {
@@ -294,7 +293,7 @@ pub fn run_case(engine: &dyn Engine, case: &Case, runs: &mut usize) -> Result<()
                 let input = Input::split(&[one, other], framing, padding);
                 inputs.push((format!("cut after byte {cut}, {padding:?}"), input));
             }
-            // The second half as it stands in memory behind the first.
+            // The second half, directly after the first in memory.
             let mut input = Input::split(&[one, other], framing, Padding::None);
             input.feeds[0] = Feed { text: one, padding: Padding::Byte(b'{') };
             inputs.push((format!("cut after byte {cut}"), input));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle on the suite, and the suite itself. With `ARROWSMITH_BLESS` set, what the oracle says
-//! is written into the files as the expectation, for a person to read over.
+//! The oracle on the suite, and the suite itself. With `ARROWSMITH_BLESS` set, the oracle's results
+//! are written into the files as expectations, to be reviewed by a person.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file of cases as text, always the same for the same cases: how expectations are written down
-//! for a person to read over.
+//! A file of cases as canonical text, which expectations are written in for review.
 
 use std::fmt::Write;
 
@@ -8,7 +7,7 @@ use super::{Case, CaseFile, Expected, ExpectedReject, Options};
 
 const HEADER: &str = "# SPDX-License-Identifier: Apache-2.0\n";
 
-/// The text of a file. Reading it gives the file again.
+/// The text of a file. Parsing it gives the file again.
 pub fn to_toml(file: &CaseFile) -> String {
     let mut out = format!("{HEADER}about = {}\n", quoted(&file.about));
     for case in &file.case {
@@ -17,7 +16,7 @@ pub fn to_toml(file: &CaseFile) -> String {
     out
 }
 
-/// A TOML string: literal where that reads better.
+/// A TOML string: literal where that is more readable.
 fn quoted(text: &str) -> String {
     let literal = !text.contains(['\'', '\n', '\r', '\t', '\u{7f}']);
     if literal && !text.chars().any(char::is_control) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! JSON documents that are known to be good, bad, or a matter of taste.
+//! JSON documents that are known to be valid, invalid, or implementation-defined.
 //!
-//! A document is fed twice: bare, to a plan whose records are `arrow.json` values, and inside a
-//! record, `{"v": DOC}`. It is accepted when it makes exactly one row. Documents that may go either
-//! way, and where this project differs from a corpus on purpose, are in
-//! `testdata/json/decisions.txt`, a line each; a document that is neither plain nor listed fails,
-//! and so does a line for no document.
+//! A document is decoded twice: alone, with a plan whose records are `arrow.json` values, and
+//! inside a record, `{"v": DOC}`. It is accepted if the result is exactly one row. Documents that
+//! are implementation-defined, and intentional differences from a corpus, are listed in
+//! `testdata/json/decisions.txt`, one per line; an unexpected result that is not listed fails, and
+//! so does an unused line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,36 +20,38 @@ use super::{Listed, listed, testdata};
 use crate::run::{Input, Outcome, PADDINGS, Padding, difference, observe};
 use crate::scale::Sample;
 
-/// Longest document that is fed in every padding, and longest NDJSON that is cut at every line.
+/// Maximum size of a document that is decoded with every padding, and of NDJSON that is split at
+/// every line.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// What a run over the corpora found.
+/// The result of a run over the corpora.
 #[derive(Debug, Default)]
 pub struct CorpusSummary {
-    /// Documents that were fed.
+    /// Number of documents decoded.
     pub documents: usize,
-    /// What was wrong, a line each.
+    /// Failures, one line each.
     pub failures: Vec<String>,
     /// The lines that `decisions.txt` would need.
     pub decisions: String,
 }
 
-/// What became of a document: `accepted`, or `rejected` with the kind of the error.
+/// The verdicts on a document, alone and wrapped: `accepted`, or `rejected` with the kind of the
+/// error.
 type Verdicts = (String, String);
 
-/// Feeds every JSON document of the corpora to an engine.
+/// Runs an engine on every JSON document of the corpora.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub fn run_corpus(engine: &dyn Engine, folder: &Path) -> std::io::Result<CorpusSummary> {
     run_some(engine, folder, &mut Sample::of("documents", 1))
 }
 
-/// Feeds some JSON documents of the corpora to an engine, of each corpus those that are good, bad,
-/// and decided otherwise.
+/// Runs an engine on a sample of the JSON documents: of each corpus some valid, invalid and listed
+/// ones.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub fn run_some(
     engine: &dyn Engine,
     folder: &Path,
@@ -102,7 +104,7 @@ fn json_plan(value_root: bool) -> Option<Arc<Plan>> {
     Plan::new(Arc::new(schema)).ok().map(Arc::new)
 }
 
-/// Options under which a document cannot bring keys of its own into the record around it.
+/// Options with which a document cannot add keys to the record around it.
 fn strict() -> DecodeOptions {
     let mut options = DecodeOptions::default();
     options.duplicate_keys = DuplicateKeys::Error;
@@ -171,7 +173,7 @@ fn document(
     summary.failures.push(format!("{}: {failure}", entry.path));
 }
 
-/// NDJSON: every line is a document, or as many as the corpus says.
+/// NDJSON: every line is a document, or as many lines as the corpus states.
 fn lines(engine: &dyn Engine, entry: &Listed, text: &[u8], summary: &mut CorpusSummary) {
     let Some(plan) = json_plan(true) else { return };
     let mut options = strict();

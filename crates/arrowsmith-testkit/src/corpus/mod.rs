@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The third-party corpora, read from `../shared/corpora` beside the repository, or from where the
-//! environment's `ARROWSMITH_CORPORA` says. They are never part of the repository.
+//! The third-party corpora, read from `../shared/corpora` beside the repository, or from the folder
+//! in `ARROWSMITH_CORPORA`. They are never part of the repository.
 //!
-//! - [`run_corpus`]: documents that have to be accepted, refused, or decided one way and listed;
-//! - [`vectors`]: decimal texts with the bits they round to, and sequences that are or are not
-//!   UTF-8.
+//! - [`run_corpus`]: documents that have to be accepted or rejected, or whose verdict is listed;
+//! - [`vectors`]: decimal texts with the bits they round to, and valid and invalid UTF-8 sequences.
 
 mod documents;
 pub mod vectors;
@@ -25,12 +24,12 @@ pub struct Listed {
     pub expected: String,
     /// `json`, `ndjson`, `ndjson-partial`, …
     pub container: String,
-    /// What the corpora's makers say of it.
+    /// The note of the corpus on it.
     pub note: String,
 }
 
 impl Listed {
-    /// The corpus, what is expected of the file, and what was decided.
+    /// The corpus, the expectation for the file, and the listed decision.
     pub(crate) fn kind<D: std::fmt::Debug>(&self, decided: Option<&D>) -> String {
         let corpus = self.path.split('/').next().unwrap_or_default();
         format!("{corpus} {} {} {decided:?}", self.expected, self.container)
@@ -49,7 +48,7 @@ pub fn folder() -> Option<PathBuf> {
 /// The files that `MANIFEST.tsv` lists.
 ///
 /// # Errors
-/// When the list cannot be read.
+/// If the list cannot be read.
 pub fn listed(folder: &Path) -> std::io::Result<Vec<Listed>> {
     let list = std::fs::read_to_string(folder.join("MANIFEST.tsv"))?;
     let column = |line: &str, at: usize| line.split('\t').nth(at).unwrap_or_default().to_owned();

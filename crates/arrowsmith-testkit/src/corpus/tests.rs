@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle on the corpora. With `ARROWSMITH_BLESS` set, what it decides is written down.
+//! The oracle on the corpora. With `ARROWSMITH_BLESS` set, its decisions are written to the file.
 
 use super::{run_corpus, testdata, vectors};
 use crate::oracle::OracleEngine;

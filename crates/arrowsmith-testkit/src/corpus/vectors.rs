@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Vectors: the bits that a decimal text rounds to in each width, and what is UTF-8.
+//! Test vectors: the bits that a decimal text rounds to in each width, and UTF-8 sequences.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use arrowsmith_plan::{Engine, Plan};
 
 use crate::run::{Input, observe};
 
-/// Reads every number of `numbers-fxx` that JSON can write, in three widths. Gives how many there
+/// Reads every number of `numbers-fxx` that is valid JSON, in three widths. Returns how many there
 /// were.
 ///
 /// # Errors
-/// The first number whose bits are others, or what else went wrong.
+/// The first number whose bits differ, or a description of another error.
 pub fn run_numbers(engine: &dyn Engine, folder: &Path) -> Result<usize, String> {
     let fields = [("h", DataType::Float16), ("f", DataType::Float32), ("d", DataType::Float64)];
     let fields = fields.map(|(name, data_type)| Field::new(name, data_type, true));
     let plan = Plan::new(Arc::new(Schema::new(fields.to_vec()))).map(Arc::new).map_err(text)?;
     let mut options = DecodeOptions::default();
-    // What is beyond the range is an error here, and an infinity in the vectors.
+    // A number out of range is an error here, and an infinity in the vectors.
     options.on_error = OnError::Null;
     let mut count = 0;
     let data = folder.join("numbers-fxx/data");
@@ -63,7 +63,7 @@ pub fn run_numbers(engine: &dyn Engine, folder: &Path) -> Result<usize, String> 
     Ok(count)
 }
 
-/// The columns of a line whose number is one of JSON: an optional minus, digits, and so on.
+/// The columns of a line whose number is valid JSON.
 fn vector(line: &str) -> Option<[&str; 4]> {
     let mut columns = line.split(' ');
     let columns = [columns.next()?, columns.next()?, columns.next()?, columns.next()?];
@@ -86,10 +86,10 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Reads every sequence of `utf8` inside a string. Gives how many there were.
+/// Reads every sequence of `utf8` inside a string. Returns how many there were.
 ///
 /// # Errors
-/// The first sequence that is taken for what it is not.
+/// The first sequence that is accepted or rejected wrongly.
 pub fn run_utf8(engine: &dyn Engine, folder: &Path) -> Result<usize, String> {
     let field = Field::new("s", DataType::Utf8, false);
     let plan = Plan::new(Arc::new(Schema::new(vec![field]))).map(Arc::new).map_err(text)?;
@@ -117,7 +117,8 @@ pub fn run_utf8(engine: &dyn Engine, folder: &Path) -> Result<usize, String> {
     Ok(count)
 }
 
-/// `number:valid[ hex]:bytes…` or `number:invalid hex:bytes:…`; none that a string would not hold.
+/// `number:valid[ hex]:bytes…` or `number:invalid hex:bytes:…`; `None` for bytes that a JSON string
+/// cannot contain unescaped.
 fn sequence(line: &[u8]) -> Option<(String, bool, Vec<u8>)> {
     let mut columns = line.split(|&byte| byte == b':');
     let number = String::from_utf8_lossy(columns.next()?).into_owned();

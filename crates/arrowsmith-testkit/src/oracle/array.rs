@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cells to arrays, column by column, with nothing clever.
+//! Cells to arrays, column by column, as simply as possible.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use super::cell::Cell;
 
 type Built = Result<ArrayRef, ArrowError>;
 
-/// The array of a type that holds these cells.
+/// The array of a type with these cells.
 ///
 /// # Errors
-/// When Arrow refuses, or a cell is not of the type.
+/// If Arrow rejects them, or a cell is not of the type.
 pub fn build(data_type: &DataType, cells: &[&Cell]) -> Built {
     use DataType as T;
     Ok(match data_type {
@@ -107,7 +107,7 @@ fn refused(what: &str) -> ArrowError {
     ArrowError::InvalidArgumentError(what.to_owned())
 }
 
-/// Every cell as `T`; `None` for nulls, an error for cells that are something else.
+/// Every cell as `T`; `None` for nulls, an error for cells of another kind.
 fn each<'a, T>(
     cells: &[&'a Cell],
     get: impl Fn(&'a Cell) -> Option<T>,

@@ -10,7 +10,7 @@ pub(super) fn hex(text: &[u8]) -> Option<Vec<u8>> {
     text.chunks(2).map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()).collect()
 }
 
-/// One of the two alphabets; padding in full or not at all; no stray bits in the last digit.
+/// One of the two alphabets; complete padding or none; no stray bits in the last digit.
 pub(super) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let padding = text.iter().rev().take_while(|&&byte| byte == b'=').count();
     let digits = &text[..text.len() - padding];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One value of any column, as plainly as can be: what the oracle decodes to, what arrays are built
-//! from, and what the generators of random data draw.
+//! A value of any column, in a simple form: the result of the oracle, the input of array builders,
+//! and the output of the generators of random data.
 
 use arrow_buffer::i256;
 
@@ -9,7 +9,7 @@ use arrow_buffer::i256;
 pub enum Cell {
     /// No value.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer, date, time, timestamp or duration, in the column's unit.
     Int(i128),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle's scalars: which JSON types a column takes, and what their text means in it.
+//! The oracle's scalars: the JSON types that a column accepts, and their conversion.
 
 use arrow_schema::{DataType, TimeUnit};
 use arrowsmith_core::ErrorKind;
@@ -11,7 +11,7 @@ use super::reader::{Fault, Reader};
 use super::{binary, time};
 
 impl Reader<'_> {
-    /// Reads the scalar at the cursor, which begins with `first` and is not `null`.
+    /// Reads the scalar at the cursor, which starts with `first` and is not `null`.
     pub(super) fn scalar(&mut self, node: &Node, first: u8) -> Result<Cell, Fault> {
         let start = self.at;
         let wrong_type = self.fault(ErrorKind::WrongType, start);
@@ -40,7 +40,8 @@ impl Reader<'_> {
         cell.map_err(|kind| self.fault(kind, start))
     }
 
-    /// Passes the number at the cursor; gives its text. With `nan` the three of Python are numbers.
+    /// Skips the number at the cursor; returns its text. With `nan` Python's three words are
+    /// numbers.
     pub(super) fn number(&mut self, nan: bool) -> Result<&str, Fault> {
         let start = self.at;
         let rest = &self.data[start..self.end];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle's records: rules 1 to 5 (framing, limits) and 19 to 21 (what becomes of bad records).
+//! The oracle's records: rules 1 to 5 (framing, limits) and 19 to 21 (handling of bad records).
 
 use std::sync::Arc;
 
@@ -23,15 +23,15 @@ pub(super) struct OracleDecoder {
     rows: Vec<Cell>,
 }
 
-/// Where one record stands in its chunk.
+/// The position of a record in its chunk.
 struct Place {
     /// Its first byte.
     start: usize,
-    /// Where its line, or else the chunk, ends.
+    /// The end of its line, or of the chunk.
     end: usize,
-    /// The line without the white space around it, where records are lines.
+    /// The line without the white space around it, if records are lines.
     line: Option<(usize, usize)>,
-    /// Whether a comma is an empty record.
+    /// Whether an unexpected comma is an empty record.
     in_array: bool,
 }
 
@@ -77,7 +77,7 @@ impl OracleDecoder {
         loop {
             let place = Place { start: at, end: data.len(), line: None, in_array: true };
             at = skip_space(data, self.record(chunk, &place, report)?);
-            // Whatever stands in place of a comma is a record of its own, and a bad one.
+            // Text in place of a comma is a bad record of its own.
             while at < data.len() && data[at] != b',' {
                 let place = Place { start: at, end: data.len(), line: None, in_array: true };
                 let fault = Fault { kind: ErrorKind::Syntax, offset: at, path: String::new() };
@@ -96,7 +96,7 @@ impl OracleDecoder {
         }
     }
 
-    /// Decodes one record; gives its end.
+    /// Decodes one record; returns its end.
     fn record(&mut self, chunk: &Chunk<'_>, place: &Place, report: &mut Report) -> Result<usize> {
         let plan = Arc::clone(&self.plan);
         let options = self.options.clone();
@@ -129,7 +129,7 @@ impl OracleDecoder {
         }
     }
 
-    /// Does with a bad record what the policy says; gives its end.
+    /// Handles a bad record as the options require; returns its end.
     fn bad_record(
         &mut self,
         chunk: &Chunk<'_>,
@@ -227,10 +227,10 @@ impl Decoder for OracleDecoder {
     }
 }
 
-/// The batch of rows, each of them the cell of a record.
+/// The batch of these rows, each the cell of a record.
 ///
 /// # Errors
-/// When Arrow refuses: more distinct values than a dictionary has keys.
+/// If Arrow rejects them: more distinct values than a dictionary has keys.
 pub fn batch(plan: &Plan, rows: &[Cell]) -> Result<RecordBatch> {
     let schema = plan.schema();
     let cells: Vec<&Cell> = rows.iter().collect();

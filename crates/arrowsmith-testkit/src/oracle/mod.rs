@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle: an engine that is simple and slow, and follows `docs/design/0002-json-semantics.md`
-//! word by word, byte by byte. Other engines are held to it.
+//! The oracle: a simple, slow engine that follows `docs/design/0002-json-semantics.md` literally,
+//! byte by byte. Other engines are tested against it.
 //!
-//! It shares no code of decoding with them: a recursive descent over the bytes (`reader`) into
-//! cells ([`Cell`]), numbers by `std` and long arithmetic ([`number`]), dates by chrono (`time`),
-//! arrays from cells at the end (`array`). It never trades a line of clarity for speed.
+//! It shares no decoding code with them: a recursive descent over the bytes (`reader`) to cells
+//! ([`Cell`]), numbers by `std` and decimal arithmetic ([`number`]), dates by chrono (`time`), and
+//! arrays from cells at the end (`array`). Clarity always has priority over speed.
 
 pub mod array;
 mod binary;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle's numbers: their grammar, and exact values by long arithmetic on decimal digits.
+//! The oracle's numbers: their grammar, and exact values by arithmetic on decimal digits.
 
 use std::cmp::Ordering;
 
@@ -7,18 +7,18 @@ use arrow_buffer::i256;
 use arrowsmith_core::ErrorKind;
 use half::f16;
 
-/// What a text is to the grammar of JSON numbers.
+/// The classification of a text by the grammar of JSON numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grammar {
-    /// A whole number.
+    /// A complete number.
     Number,
-    /// Not yet one, but it could become one.
+    /// The prefix of a number.
     Prefix,
     /// Neither.
     Broken,
 }
 
-/// Judges a text.
+/// Classifies a text.
 pub fn grammar(text: &str) -> Grammar {
     if is_number(text) {
         Grammar::Number
@@ -49,7 +49,7 @@ fn is_number(text: &str) -> bool {
         && exponent_fits
 }
 
-/// The value of a number without fraction and exponent; `None` if it is far out of any range.
+/// The value of a number without fraction and exponent; `None` if it is far out of every range.
 ///
 /// # Errors
 /// `wrong-type` for another number.
@@ -64,7 +64,7 @@ struct Digits {
     exponent: i128,
 }
 
-/// Takes a number of the grammar apart. Exponents beyond ±10³⁰ count as that.
+/// Decomposes a valid number. Exponents are capped at ±10³⁰.
 fn take_apart(text: &str) -> Digits {
     let negative = text.starts_with('-');
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -87,10 +87,10 @@ fn take_apart(text: &str) -> Digits {
     Digits { negative, digits, exponent }
 }
 
-/// The value of a number of the grammar times ten to the scale.
+/// The value of a valid number times ten to the scale.
 ///
 /// # Errors
-/// `inexact` for digits beyond the scale that are not zero, before `overflow` for more digits than
+/// `inexact` for non-zero digits beyond the scale, in preference to `overflow` for more digits than
 /// the precision.
 pub fn decimal(text: &str, precision: u8, scale: i8) -> Result<i256, ErrorKind> {
     let Digits { negative, digits, exponent } = take_apart(text);
@@ -114,13 +114,13 @@ pub fn decimal(text: &str, precision: u8, scale: i8) -> Result<i256, ErrorKind> 
     Ok(if negative { value.wrapping_neg() } else { value })
 }
 
-/// The bits of the half-precision number nearest to a number of the grammar, the even one of two;
-/// `None` if that is beyond the finite range. All positive halves are gone through by bisection,
-/// and the points between them compared digit by digit.
+/// The bits of the half-precision number nearest to a valid number, ties to even; `None` if it is
+/// beyond the finite range. It is found by bisection over all positive halves, comparing the points
+/// between them digit by digit.
 pub fn half_bits(text: &str) -> Option<u16> {
     let number = take_apart(text);
     let sign = if number.negative { 0x8000 } else { 0 };
-    // The point between the half of these bits and the next one; after the last, what would be it.
+    // The point half-way between the half with these bits and its successor (beyond the last, too).
     let middle = |bits: u16| {
         let value =
             |bits: u16| if bits == 0x7C00 { 65536.0 } else { f16::from_bits(bits).to_f64() };
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(bits("65504"), 0x7BFF);
         assert_eq!(bits("65519.999999999999999999999999999999"), 0x7BFF);
         assert_eq!(half_bits("65520"), None);
-        // 1 + 2⁻¹¹ is between 1 and the next half; a digit far behind decides.
+        // 1 + 2⁻¹¹ is half-way between 1 and the next half; a digit far after it decides.
         assert_eq!(bits("1.00048828125"), 0x3C00);
         assert_eq!(bits("1.000488281250000000000000000000000000000000001"), 0x3C01);
         assert_eq!(bits("1.00146484375"), 0x3C02);

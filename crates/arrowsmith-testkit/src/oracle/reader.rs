@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle's recursive descent over one record: what a value is, containers, keys, nulls, and
-//! where every fault is. Scalars are in [`super::convert`].
+//! The oracle's recursive descent over one record: values, containers, keys, nulls, and the
+//! position of every error. Scalars are in [`super::convert`].
 
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, ErrorKind, OnError, UnknownKeys};
 use arrowsmith_plan::{FieldPlan, Node, Op};
@@ -13,7 +13,7 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// What is wrong, where in the chunk, and in which field.
+/// An error, its position in the chunk, and its field.
 #[derive(Debug, Clone)]
 pub(super) struct Fault {
     pub(super) kind: ErrorKind,
@@ -22,7 +22,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// Whether rule 21 lets a null take the value's place.
+    /// Whether rule 21 allows to replace the value by a null.
     pub(super) fn is_of_value(&self) -> bool {
         self.kind.is_value_error() || self.kind == ErrorKind::MissingField
     }
@@ -39,12 +39,12 @@ pub(super) enum Segment {
 pub(super) struct Reader<'a> {
     /// The chunk.
     pub(super) data: &'a [u8],
-    /// Where the record, or what is known of the input, ends.
+    /// The end of the record, or of the available input.
     pub(super) end: usize,
     /// The cursor.
     pub(super) at: usize,
     pub(super) options: &'a DecodeOptions,
-    /// The first fault that became a null.
+    /// The first error that was replaced by a null.
     pub(super) replaced: Option<Fault>,
     path: Vec<Segment>,
     depth: usize,
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         self.fault(ErrorKind::Truncated, self.end)
     }
 
-    /// The byte at the cursor is not what the grammar wants.
+    /// The error for an unexpected byte at the cursor.
     fn unexpected(&self) -> Fault {
         if self.at < self.end { self.fault(ErrorKind::Syntax, self.at) } else { self.truncated() }
     }
@@ -121,7 +121,8 @@ impl<'a> Reader<'a> {
         result
     }
 
-    /// Reads the value of a node, or a null in its place where policy and schema allow one.
+    /// Reads the value of a node; replaces it by a null on an error, if options and schema allow
+    /// it.
     pub(super) fn value(&mut self, node: &Node) -> Result<Cell, Fault> {
         let start = self.at;
         match self.exact_value(node, node.nullable) {
@@ -179,7 +180,7 @@ impl<'a> Reader<'a> {
         Ok(Cell::List(cells))
     }
 
-    /// Passes the array whose bracket is at the cursor; `read` passes each element.
+    /// Reads the array whose bracket is at the cursor; `read` reads each element.
     pub(super) fn elements(
         &mut self,
         mut read: impl FnMut(&mut Self) -> Result<(), Fault>,
@@ -243,7 +244,7 @@ impl<'a> Reader<'a> {
     fn map(&mut self, key: &Node, value: &Node) -> Result<Cell, Fault> {
         let mut entries = Vec::new();
         self.entries(|reader, _| {
-            // A key is never null, whatever the schema says of it.
+            // A key is never null, whatever the schema.
             let key = reader.exact_value(key, false)?;
             reader.colon()?;
             let name = match &key {
@@ -257,8 +258,8 @@ impl<'a> Reader<'a> {
         Ok(Cell::Map(entries))
     }
 
-    /// Passes the object whose bracket is at the cursor; `read` passes each key, at whose quote the
-    /// cursor is, colon and value. Gives the offset of the closing bracket.
+    /// Reads the object whose bracket is at the cursor; `read` reads each key, colon and value,
+    /// from the quote of the key on. Returns the offset of the closing bracket.
     pub(super) fn entries(
         &mut self,
         mut read: impl FnMut(&mut Self, usize) -> Result<(), Fault>,
@@ -285,7 +286,7 @@ impl<'a> Reader<'a> {
         Ok(self.at - 1)
     }
 
-    /// Passes the colon, and the white space around it.
+    /// Skips the colon, and the white space around it.
     pub(super) fn colon(&mut self) -> Result<(), Fault> {
         self.space();
         if self.peek() != Some(b':') {
@@ -296,7 +297,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Passes a literal that begins at the cursor.
+    /// Skips a literal that starts at the cursor.
     pub(super) fn literal(&mut self, word: &str) -> Result<(), Fault> {
         let rest = &self.data[self.at..self.end];
         if rest.starts_with(word.as_bytes()) {

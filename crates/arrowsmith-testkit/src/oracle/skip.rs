@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle's way over values that are not decoded (rules 15 and 18), and over the text of a
-//! record that is left out (rule 20).
+//! How the oracle skips values that are not decoded (rules 15 and 18), and the text of a skipped
+//! record (rule 20).
 
 use arrowsmith_core::ErrorKind;
 
 use super::reader::{Fault, Reader, Segment, is_space};
 
-/// What is checked in a value that is not decoded.
+/// The checks of a value that is not decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Check {
-    /// A value that nobody asked for: the grammar, less with `trust`, more with `allow_nan`.
+    /// A value that no column needs: the grammar, less with `trust`, more with `allow_nan`.
     Skipped,
-    /// A value kept as JSON text: the grammar and UTF-8, whatever the options say.
+    /// A value kept as JSON text: the grammar and UTF-8, whatever the options.
     Text,
 }
 
 impl Reader<'_> {
-    /// Passes the value at the cursor.
+    /// Skips the value at the cursor.
     pub(super) fn skip(&mut self, check: Check) -> Result<(), Fault> {
         let start = self.at;
         match self.peek() {
@@ -101,8 +101,8 @@ fn string_end(data: &[u8], quote: usize) -> Option<usize> {
     }
 }
 
-/// The end of the bad record at `start`, where records are not lines: the balanced text, or the end
-/// of the data if it does not balance. An empty one where there is a comma in an array.
+/// The end of the bad record at `start`, if records are not lines: of the balanced text, or of the
+/// data if it is unbalanced. In an array a comma makes it empty.
 pub(super) fn record_end(data: &[u8], start: usize, in_array: bool) -> usize {
     let end = match data.get(start) {
         None => None,

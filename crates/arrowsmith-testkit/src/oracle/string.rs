@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle's strings: rule 11, and the two ways to read them. *Strict* is for what is decoded;
-//! what is skipped, and keys of objects, may hold lone surrogates and bytes that are not UTF-8.
+//! The oracle's strings: rule 11, and two modes. *Strict* is for decoded strings; skipped strings,
+//! and keys of objects, may contain lone surrogates and invalid UTF-8.
 
 use arrowsmith_core::ErrorKind;
 
@@ -100,8 +100,8 @@ impl Reader<'_> {
         Ok(unit)
     }
 
-    /// The low surrogate that has to come directly after a high one; `None` if something else does.
-    /// Text that ends where it could still have come is truncated, if the string is read strictly.
+    /// The low surrogate that has to follow a high one directly; `None` if there is none. If the
+    /// text ends before it could be complete, it is `truncated` in strict mode.
     fn low_surrogate(&mut self, strict: bool) -> Result<Option<u32>, Fault> {
         let mut unit = 0;
         for place in 0..6 {

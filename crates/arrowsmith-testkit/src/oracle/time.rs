@@ -25,7 +25,7 @@ pub(super) fn units_per_second(unit: TimeUnit) -> i64 {
 struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
-    /// Takes `count` digits.
+    /// Reads `count` digits.
     fn digits(&mut self, count: usize) -> Result<u32, ErrorKind> {
         let digits = self.0.get(..count).ok_or(ErrorKind::InvalidValue)?;
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -35,7 +35,7 @@ impl<'a> Text<'a> {
         digits.parse().map_err(|_| ErrorKind::InvalidValue)
     }
 
-    /// Takes as many digits as there are, at least one.
+    /// Reads all digits, at least one.
     fn all_digits(&mut self) -> Result<&'a str, ErrorKind> {
         let len = self.0.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.0.split_at(len);
@@ -43,7 +43,7 @@ impl<'a> Text<'a> {
         if len == 0 { Err(ErrorKind::InvalidValue) } else { Ok(digits) }
     }
 
-    /// Takes one of these characters, if it is there.
+    /// Reads one of these characters, if it is next.
     fn take(&mut self, any: &[char]) -> Option<char> {
         let first = self.0.chars().next().filter(|first| any.contains(first))?;
         self.0 = &self.0[first.len_utf8()..];
@@ -129,7 +129,7 @@ fn to_units(seconds: i64, fraction: i64, unit: TimeUnit) -> Result<i64, ErrorKin
 
 /// A date in days since the epoch.
 pub(super) fn date(text: &str) -> Result<i64, ErrorKind> {
-    // The form comes first: a text of another length is no date, be it of the year 0000.
+    // The form is checked first: a text of another length is a syntax error, even in the year 0000.
     if text.len() != 10 {
         return Err(ErrorKind::InvalidValue);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files that are nearly right: a reader may read them or refuse them, and nothing else.
+//! Files with small corruptions: a reader must either read or reject them.
 
 use bytes::Bytes;
 
@@ -7,10 +7,10 @@ use super::random::file;
 use super::{Ask, Reader};
 use crate::random::{Rng, mutate};
 
-/// The file of a seed with a few bytes changed: in the pages, in the footer, or cut off.
+/// The file of a seed with a few bytes changed, in the pages or in the footer, or truncated.
 #[must_use]
 pub fn broken_file(seed: u64) -> Bytes {
-    // Small files have more of their bytes in headers, where it matters.
+    // Small files have a larger share of headers, where corruptions matter most.
     let mut seed_of_file = seed;
     let whole = loop {
         let whole = file(seed_of_file).bytes;
@@ -42,7 +42,7 @@ pub fn broken_file(seed: u64) -> Bytes {
     bytes.into()
 }
 
-/// Of the footer with its length and magic, as the last bytes say it.
+/// Size of the footer with its length and magic number, from the last bytes.
 fn footer_bytes(file: &[u8]) -> usize {
     let length = file.len().checked_sub(8).and_then(|at| file[at..].first_chunk());
     length.map_or(0, |length| usize::try_from(u32::from_le_bytes(*length)).unwrap_or(0) + 8)
@@ -59,17 +59,16 @@ fn change(rng: &mut Rng, bytes: &mut [u8], start: usize, end: usize) {
     };
 }
 
-/// Reads the broken file of a seed; whatever the reader says is right, as long as it says something
-/// and what it gives is sound.
+/// Reads the corrupted file of a seed; any error is accepted, and any valid batches.
 ///
 /// # Errors
-/// Batches that are not sound.
+/// Invalid batches.
 pub fn check_seed(reader: &dyn Reader, seed: u64) -> Result<(), String> {
     let bytes = broken_file(seed);
     match reader.read(&bytes, &Ask { batch_rows: Some(1_000), ..Ask::default() }) {
         Ok(rows) => match rows.concat() {
             Ok(_) => Ok(()),
-            // Parts that are too large together are sound.
+            // Valid parts that are too large together are accepted.
             Err(error) if error.to_lowercase().contains("overflow") => Ok(()),
             Err(error) => Err(format!("{}: broken seed {seed}: {error}", reader.name())),
         },

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files whose numbers do not agree with one another: counts and sizes of the footer, of pages'
-//! headers, of levels, dictionaries and encoded values are drawn one by one. What a reader may not
-//! do is believe them: it says what is wrong, or gives rows, and needs no more memory than it was
-//! given.
+//! Files whose numbers are inconsistent: counts and sizes in the footer, in page headers, of
+//! levels, dictionaries and encoded values are drawn independently. A reader must not trust them:
+//! it returns an error or rows, and stays within its memory limit.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use parquet::schema::types::SchemaDescriptor;
 use super::random;
 use crate::random::Rng;
 
-/// Columns that pages are made for.
+/// Columns that pages are generated for.
 const COLUMNS: &[&str] = &[
     "required int64 a;",
     "optional int32 a;",
@@ -50,7 +49,7 @@ const CODECS: &[Compression] = &[
     Compression::LZ4,
 ];
 
-/// A number that is near the truth, or far from it.
+/// A number that is close to the true one, or far from it.
 fn claim(rng: &mut Rng, truth: i64) -> i64 {
     match rng.below(8) {
         0..=3 => truth,
@@ -61,7 +60,7 @@ fn claim(rng: &mut Rng, truth: i64) -> i64 {
     }
 }
 
-/// As [`claim`], so that the writer can add up as many as it likes.
+/// As [`claim`], limited so that the writer can add several without overflow.
 fn claimed_rows(rng: &mut Rng, truth: i64) -> i64 {
     within(claim(rng, truth))
 }
@@ -88,15 +87,14 @@ fn unsigned(mut value: u64, out: &mut Vec<u8>) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// A field of a structure that is an integer, the number of the field being one more than that
-/// before.
+/// An integer field of a Thrift structure, whose id is one more than that of the previous field.
 fn field(value: u64, out: &mut Vec<u8>) {
     out.push(0x15);
-    // What is beyond 32 bits is no integer of the format.
+    // The format's integers have 32 bits.
     unsigned(value.min(u64::from(u32::MAX >> 1)) << 1, out);
 }
 
-/// Runs of levels or indices, which say how long they are.
+/// Runs of levels or indices, with their own lengths.
 fn runs(rng: &mut Rng, values: u64) -> Vec<u8> {
     let mut out = Vec::new();
     for _ in 0..=rng.below(3) {
@@ -107,7 +105,7 @@ fn runs(rng: &mut Rng, values: u64) -> Vec<u8> {
     out
 }
 
-/// The header of delta-encoded integers, and a little behind it.
+/// The header of delta-encoded integers, and some bytes after it.
 fn deltas(rng: &mut Rng, values: u64, out: &mut Vec<u8>) {
     let block = [128, 1 << 20, 1 << 32, 8, 0][rng.below(5)];
     unsigned(block, out);
@@ -154,7 +152,7 @@ fn levels(rng: &mut Rng, entries: u64, max: i16) -> Vec<u8> {
     if max == 0 { Vec::new() } else { runs(rng, entries) }
 }
 
-/// As SNAPPY has it, which is a length and literals; other codecs find that it is not theirs.
+/// In the format of SNAPPY, a length and literals; other codecs reject it.
 fn packed(codec: Compression, body: &[u8]) -> Vec<u8> {
     if codec != Compression::SNAPPY {
         return body.to_vec();
@@ -168,7 +166,7 @@ fn packed(codec: Compression, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A page: its header and its body, and how many values it says it has.
+/// A page: its header and its body, and the number of values in its header.
 fn page(rng: &mut Rng, first: bool, codec: Compression, (def, rep): (i16, i16)) -> (Vec<u8>, u64) {
     let entries = count(rng);
     let dictionary = first && rng.one_in(2);
@@ -227,7 +225,7 @@ fn page(rng: &mut Rng, first: bool, codec: Compression, (def, rep): (i16, i16)) 
     (out, if dictionary { 0 } else { entries })
 }
 
-/// A file of one row group whose pages are made here.
+/// A file of one row group with pages generated here.
 fn of_pages(rng: &mut Rng) -> Option<Bytes> {
     let codec = *rng.pick(CODECS);
     let message = parse_message_type(&format!("message m {{ {} }}", rng.pick(COLUMNS))).ok()?;
@@ -273,7 +271,7 @@ fn of_pages(rng: &mut Rng) -> Option<Bytes> {
     Some(bytes.into())
 }
 
-/// A sound file with other numbers in its footer.
+/// A valid file with other numbers in its footer.
 fn of_footer(rng: &mut Rng) -> Option<Bytes> {
     let whole = random::file(rng.bits()).bytes;
     if whole.len() > 200_000 {

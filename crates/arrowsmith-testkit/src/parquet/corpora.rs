@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet files that others wrote, good and bad.
+//! Third-party Parquet files, valid and invalid.
 //!
-//! Every file has to be read as the `parquet` crate reads it, or refused where that refuses it, and
-//! all as the corpora's list says. Where a reader does otherwise on purpose, or the two disagree,
-//! `testdata/parquet/decisions.txt` has a line with the verdict and the reason: a file that is
-//! neither plain nor listed fails, and so does a line that is not needed.
+//! Every file has to be read, or rejected, as by the `parquet` crate, and as the corpora's list
+//! states. For intentional differences `testdata/parquet/decisions.txt` has a line with the verdict
+//! and the reason: an unexpected result that is not listed fails, and so does an unused line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,34 +14,34 @@ use super::{Ask, ParquetRs, Reader, difference};
 use crate::corpus::{Listed, listed, testdata};
 use crate::scale::Sample;
 
-/// What a run over the corpora found.
+/// The result of a run over the corpora.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// Files that were read or refused.
+    /// Number of files read or rejected.
     pub files: usize,
-    /// Files that were read as the reference reads them.
+    /// Number of files read with the same result as the reference.
     pub equal: usize,
-    /// What was wrong, a line each.
+    /// Failures, one line each.
     pub failures: Vec<String>,
 }
 
-/// What became of a file.
+/// The verdict on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Read as the reference reads it.
+    /// Read with the same result as the reference.
     Equal,
-    /// Refused, as the reference does.
+    /// Rejected by both.
     Refused,
-    /// Read, where the reference refuses.
+    /// Read by us, rejected by the reference.
     OnlyWe,
-    /// Refused, where the reference reads.
+    /// Rejected by us, read by the reference.
     OnlyReference,
-    /// Read as something else than the reference reads.
+    /// Read with another result than the reference.
     Differs,
 }
 
 impl Verdict {
-    /// As the decisions name it.
+    /// Its name in the list of decisions.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -54,7 +53,7 @@ impl Verdict {
         }
     }
 
-    /// What is expected where nothing is listed.
+    /// Whether this is the expected verdict for a file that is not listed.
     fn is_plain(&self, entry: &Listed) -> bool {
         match entry.expected.as_str() {
             "accept" => *self == Self::Equal,
@@ -64,10 +63,10 @@ impl Verdict {
     }
 }
 
-/// The Parquet files that are listed, good or bad.
+/// The listed Parquet files, valid or invalid.
 ///
 /// # Errors
-/// When the list cannot be read.
+/// If the list cannot be read.
 pub fn files(folder: &Path) -> std::io::Result<Vec<Listed>> {
     let is_parquet = |entry: &Listed| {
         let name = entry.path.to_lowercase();
@@ -90,15 +89,15 @@ fn begins_as_parquet(folder: &Path, entry: &Listed) -> bool {
 /// Reads every file of the corpora.
 ///
 /// # Errors
-/// When a file cannot be read from the disk.
+/// If a file cannot be read from the disk.
 pub fn run(reader: &dyn Reader, folder: &Path) -> std::io::Result<Summary> {
     run_some(reader, folder, &mut Sample::of("files", 1))
 }
 
-/// Reads some files of the corpora, of each corpus those that are good, bad, and decided otherwise.
+/// Reads a sample of the files: of each corpus some valid, invalid and listed ones.
 ///
 /// # Errors
-/// When a file cannot be read from the disk.
+/// If a file cannot be read from the disk.
 pub fn run_some(
     reader: &dyn Reader,
     folder: &Path,
@@ -144,7 +143,7 @@ pub fn run_some(
     Ok(summary)
 }
 
-/// Compares the readings of one file; the text says what differed or was refused.
+/// Compares the results for one file; the text describes the difference or the error.
 pub fn judge(reader: &dyn Reader, bytes: &Bytes) -> (Verdict, String) {
     let read = |reader: &dyn Reader| reader.read(bytes, &Ask::default());
     match (read(reader), read(&ParquetRs)) {
@@ -164,7 +163,7 @@ pub fn judge(reader: &dyn Reader, bytes: &Bytes) -> (Verdict, String) {
     }
 }
 
-/// Path → verdict; what follows on a line is the reason.
+/// Path → verdict; the rest of a line is the reason.
 fn decisions() -> std::io::Result<BTreeMap<String, String>> {
     let text = std::fs::read_to_string(testdata().join("parquet/decisions.txt"))?;
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet files as cases: random ones, those of the corpora, broken ones, and the properties that
-//! every reader of them has to have. It knows readers by the trait [`Reader`] only, and holds them
-//! to the `parquet` crate, which takes part as [`ParquetRs`].
+//! Parquet files as cases: random ones, those of the corpora, corrupted ones, and the properties
+//! that every reader must have. Readers implement the trait [`Reader`] and are compared with the
+//! `parquet` crate, which is [`ParquetRs`].
 
 pub mod broken;
 pub mod claims;
@@ -20,18 +20,18 @@ use bytes::Bytes;
 
 pub use reference::ParquetRs;
 
-/// What is asked of a reader.
+/// A request to a reader.
 #[derive(Debug, Clone, Default)]
 pub struct Ask {
-    /// Rows in a batch, at most; none: as the reader likes.
+    /// Maximum rows per batch; `None`: the reader's choice.
     pub batch_rows: Option<usize>,
-    /// Top-level columns, by their place in the file, in rising order; none: all.
+    /// Top-level columns, by their index in the file, ascending; `None`: all.
     pub columns: Option<Vec<usize>>,
-    /// Row groups, in rising order; none: all.
+    /// Row groups, ascending; `None`: all.
     pub row_groups: Option<Vec<usize>>,
-    /// Rows of what is left then, in rising order and not overlapping; none: all.
+    /// Ranges of rows within these, ascending and not overlapping; `None`: all.
     pub rows: Option<Vec<Range<usize>>>,
-    /// Of these the rows for which this holds; none: all.
+    /// A condition on these rows; `None`: all.
     pub condition: Option<String>,
 }
 
@@ -45,10 +45,10 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// All rows as one batch, held to Arrow's rules on the way.
+    /// All rows as one batch, validated by Arrow's rules.
     ///
     /// # Errors
-    /// A batch that is not sound, or not of the schema.
+    /// An invalid batch, or one with another schema.
     pub fn concat(&self) -> Result<RecordBatch, String> {
         for batch in &self.batches {
             if batch.schema() != self.schema {
@@ -63,20 +63,20 @@ impl Rows {
     }
 }
 
-/// Something that reads Parquet.
+/// A reader of Parquet.
 pub trait Reader {
-    /// For messages.
+    /// Its name in messages.
     fn name(&self) -> &str;
 
     /// Reads a file.
     ///
     /// # Errors
-    /// What the reader says to the file or to what is asked of it.
+    /// The reader's error for the file or the request.
     fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String>;
 }
 
-/// A field without what marks extension types: the `parquet` crate knows of some only with features
-/// that it is not built with here.
+/// A field without the metadata of extension types: the `parquet` crate supports some only with
+/// features that are disabled here.
 fn without_extensions(field: &Field) -> Field {
     use DataType as T;
     let inner = |field: &FieldRef| Arc::new(without_extensions(field));
@@ -114,12 +114,12 @@ fn retyped(column: &ArrayRef, kind: &DataType) -> ArrayRef {
         .zip(kinds)
         .map(|(child, kind)| retyped(&make_array(child), &kind).to_data());
     let data = data.data_type(kind.clone()).child_data(children.collect()).build();
-    // The layouts are the same: only marks differ.
+    // The layouts are the same: only metadata differ.
     data.map_or_else(|_| Arc::clone(column), make_array)
 }
 
-/// The first thing in which two readings differ, in words: type, nulls, or value of a row.
-/// Extension types are compared by their storage.
+/// A description of the first difference of two results: type, nulls, or value of a row. Extension
+/// types are compared by their storage.
 #[must_use]
 pub fn difference(found: &RecordBatch, expected: &RecordBatch) -> Option<String> {
     if found.num_columns() != expected.num_columns() {
@@ -136,7 +136,7 @@ pub fn difference(found: &RecordBatch, expected: &RecordBatch) -> Option<String>
     }
     let columns = found.columns().iter().zip(expected.columns());
     for (field, (column, wanted)) in found.schema_ref().fields().iter().zip(columns) {
-        // With the same type, so that the fields of structs are the same to the last mark.
+        // With exactly the same type, including the metadata of the fields of structs.
         let column = retyped(column, wanted.data_type());
         if column.to_data() == wanted.to_data() {
             continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random conditions, as text, and the rows for which they hold by Arrow's own comparison: a
-//! filtered reading has to be the whole reading, filtered.
+//! Random conditions, as text, and the rows that match them by Arrow's own comparison: a filtered
+//! read has to equal the full read, filtered.
 
 #![expect(
     clippy::expect_used,
@@ -24,19 +24,19 @@ use super::random::{RandomFile, file};
 use super::{Ask, ParquetRs, Reader, difference};
 use crate::random::Rng;
 
-/// Conditions inside one another, at most.
+/// Maximum nesting of conditions.
 const DEPTH_MAX: usize = 3;
 
-/// Digits of numbers that a condition can name, at most.
+/// Maximum digits of numbers in a condition.
 const DIGITS_MAX: usize = 38;
 
-/// What a condition says of each row: true, false or unknown.
+/// The value of a condition for each row: true, false or unknown.
 type Truth = Vec<Option<bool>>;
 
-/// Holds a reader to the file of a seed, read under random conditions.
+/// Checks a reader on the file of a seed, read with random conditions.
 ///
 /// # Errors
-/// What differs, with the seed and how the file was written.
+/// The difference, with the seed and how the file was written.
 pub fn check_seed(reader: &dyn Reader, seed: u64) -> Result<(), String> {
     let RandomFile { bytes, rows, how } = file(seed);
     let told = |message: String| {
@@ -70,10 +70,10 @@ pub fn check_seed(reader: &dyn Reader, seed: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// How an operator is written, and the orders for which it holds.
+/// The symbol of an operator, and the orderings for which it is true.
 type Operator = (&'static str, fn(Ordering) -> bool);
 
-/// A column that a condition can name, without dictionaries and with the nulls of what it is in.
+/// A column that a condition can name, without dictionaries and with the nulls of its parents.
 struct Named {
     path: String,
     values: ArrayRef,
@@ -154,12 +154,12 @@ fn test(rng: &mut Rng, column: &Named, rows: usize) -> (String, Truth) {
         return (format!("{path} in ({literal}, {literal})"), truth.collect());
     }
     let (symbol, holds) = *rng.pick(&operators);
-    // What has no order is not equal.
+    // Unordered values are not equal.
     let holds = |order: Option<Ordering>| order.map_or(symbol == "<>", holds);
     (format!("{path} {symbol} {literal}"), compared.iter().map(|known| known.map(holds)).collect())
 }
 
-/// Every value beside that of a row: unknown for null; NaN has no order.
+/// Compares every value with that of a row: unknown for null; NaN is unordered.
 fn compare(column: &Named, row: usize) -> Vec<Option<Option<Ordering>>> {
     let rows = 0..column.values.len();
     if column.values.data_type().is_floating() {
@@ -173,8 +173,8 @@ fn compare(column: &Named, row: usize) -> Vec<Option<Option<Ordering>>> {
     rows.map(|at| (!column.nulls[at]).then(|| Some(comparator(at, row)))).collect()
 }
 
-/// The value as a condition writes it; none for types without a text, and values whose text Arrow
-/// does not read back.
+/// The value as a literal of a condition; `None` for types without a text form, and values whose
+/// text Arrow does not parse back.
 fn literal(values: &ArrayRef, row: usize) -> Option<String> {
     use DataType as T;
     let value = values.slice(row, 1);
@@ -208,7 +208,8 @@ fn literal(values: &ArrayRef, row: usize) -> Option<String> {
             Some(text + "'")
         }
         kind @ (T::Date32 | T::Date64 | T::Time32(_) | T::Time64(_) | T::Timestamp(..)) => {
-            // In UTC where there is a time zone, which Arrow knows without a table of them.
+            // In UTC if there is a time zone, because Arrow supports it without a time zone
+            // database.
             let utc = match kind {
                 T::Timestamp(unit, Some(_)) => T::Timestamp(*unit, Some("+00:00".into())),
                 other => other.clone(),

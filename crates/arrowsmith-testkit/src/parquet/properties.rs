@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold for every file that can be read, whatever is in it: reading in batches, a part of
-//! the columns, row groups or rows gives what is left of the whole.
+//! Properties for every readable file: reading in batches, or a part of the columns, row groups or
+//! rows, gives the corresponding part of the full result.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::random::{RandomFile, file};
 use super::{Ask, ParquetRs, Reader, Rows, difference};
 use crate::random::Rng;
 
-/// Holds a reader to the file of a seed, read as a whole and in part.
+/// Checks a reader on the file of a seed, read as a whole and in part.
 ///
 /// # Errors
 /// What differs, with the seed and how the file was written.
@@ -28,11 +28,11 @@ pub fn check_seed(reader: &dyn Reader, seed: u64) -> Result<(), String> {
     check_file(reader, &bytes, &expected, seed).map_err(told)
 }
 
-/// Holds a reader to the known rows of a file, read as a whole and in the parts that follow from a
-/// seed.
+/// Checks a reader against the known rows of a file, read as a whole and in parts that are chosen
+/// by a seed.
 ///
 /// # Errors
-/// What differs.
+/// The difference.
 pub fn check_file(
     reader: &dyn Reader,
     bytes: &Bytes,
@@ -58,7 +58,7 @@ pub fn check_file(
         agree(reader, bytes, &ask, &some)?;
     }
 
-    // All at once, against the reference under the same conditions.
+    // All combined, against the reference with the same request.
     let groups = group_rows(bytes)?;
     let row_groups: Vec<usize> = (0..groups.len()).filter(|_| rng.one_in(2)).collect();
     let left = row_groups.iter().map(|group| groups[*group]).sum();
@@ -99,7 +99,7 @@ fn short_batches(rows: &Rows, most: usize) -> Result<(), String> {
     }
 }
 
-/// Rows that follow one another, with gaps: many short ranges, or a few long ones.
+/// Ascending ranges of rows with gaps: many short ones, or a few long ones.
 pub(super) fn ranges(rng: &mut Rng, rows: usize) -> Vec<Range<usize>> {
     let longest = *rng.pick(&[3, 50, 1 + rows / 2]);
     let mut ranges = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The `parquet` crate as a reader: what others are compared with.
+//! The `parquet` crate as a reader: the reference for others.
 
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
@@ -7,7 +7,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection
 
 use super::{Ask, Reader, Rows};
 
-/// The Arrow reader of the `parquet` crate, as it comes.
+/// The Arrow reader of the `parquet` crate, unmodified.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ParquetRs;
 
@@ -17,7 +17,7 @@ impl Reader for ParquetRs {
     }
 
     fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String> {
-        // It checks less than it assumes: on broken files it may panic.
+        // It does not check all its assumptions: on invalid files it may panic.
         let read = std::panic::AssertUnwindSafe(|| read(file, ask));
         std::panic::catch_unwind(read).unwrap_or_else(|_| Err("it panicked".to_owned()))
     }

@@ -23,9 +23,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// A broker of this test program. It ends with the program.
+/// A broker started by this test program, with which it ends.
 pub struct Broker {
-    /// Where it listens, on this machine.
+    /// Its port on this machine.
     pub port: u16,
     name: &'static str,
     secure: bool,
@@ -33,8 +33,8 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Starts it with empty storage, or says why there is none. Twice in one program gives the
-    /// same.
+    /// Starts it with empty storage, or reports why it cannot. A second call in one program returns
+    /// the same broker.
     pub fn start(name: &'static str, port: u16, secure: bool) -> Option<Self> {
         static LOCK: std::sync::Mutex<Vec<&str>> = std::sync::Mutex::new(Vec::new());
         let mut started = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -66,19 +66,19 @@ impl Broker {
         assert!(tool.status().unwrap().success(), "tools/pulsar {command}");
     }
 
-    /// Stops or continues the broker's process, as an overloaded machine would. What is stopped
-    /// does nothing any more when this returns.
+    /// Stops or continues the broker's process, to simulate an overloaded machine. After a stop
+    /// returns, all its threads are stopped.
     pub fn signal(&self, signal: &str) {
         let pid = std::fs::read_to_string(self.folder().join("pid")).unwrap();
         let status = Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status();
         assert!(status.unwrap().success());
-        // The signal reaches each thread when it is its turn, and one may answer until then.
+        // The signal reaches threads one after another, and a thread may respond until then.
         while signal == "STOP" && !stands(pid.trim()) {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
 
-    /// Publishes an empty message with a key by the Java client, which comes with the broker.
+    /// Publishes an empty message with a key, with the Java client that the broker includes.
     pub fn java_produce(&self, topic: &str, key: &str) {
         let home = self.folder().join("../..");
         let program = std::fs::read_dir(home).unwrap().map(|entry| entry.unwrap().path());
@@ -86,12 +86,12 @@ impl Broker {
         let mut client = Command::new(program.join("bin/pulsar-client"));
         client.args(["--url", &format!("pulsar://127.0.0.1:{}", self.port), "produce"]);
         client.args(["--key", key, "--messages", " ", topic]).stdout(Stdio::null());
-        // It is quiet about what it does, and says much about its Java on standard error.
+        // It does not report its work, but logs much about Java on standard error.
         let done = client.env("PULSAR_MEM", "-Xmx128m").stderr(Stdio::null()).status();
         assert!(done.unwrap().success());
     }
 
-    /// Where its data, its log and what `--secure` made are.
+    /// The folder of its data, its log, and the files of `--secure`.
     pub fn folder(&self) -> PathBuf {
         let home = std::env::var_os("ARROWSMITH_PULSAR").map(PathBuf::from).unwrap_or_else(|| {
             let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -102,12 +102,12 @@ impl Broker {
         home.join("instances").join(self.name)
     }
 
-    /// Reads the topic with Pulsar's own client: `count` messages, and any more that there are.
+    /// Reads the topic with Pulsar's own client: `count` messages, and any further ones.
     pub fn read_back(&self, topic: &str, count: usize) -> ReadBack {
         self.read_back_with(json!({"topic": topic, "count": count}))
     }
 
-    /// Reads what is asked for: see `read_back.py`.
+    /// Reads with these parameters, see `read_back.py`.
     pub fn read_back_with(&self, mut ask: Value) -> ReadBack {
         static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -132,7 +132,7 @@ impl Broker {
     }
 }
 
-/// What a consumer got.
+/// The messages of a consumer.
 pub struct ReadBack {
     /// One object per message, see `read_back.py`.
     pub messages: Vec<Value>,
@@ -147,7 +147,7 @@ impl ReadBack {
         arrow_select::concat::concat_batches(&schema, &self.batches).unwrap()
     }
 
-    /// The numbers in column `id`, in the order in which they came.
+    /// The numbers in column `id`, in the order of arrival.
     pub fn ids(&self) -> Vec<u64> {
         let ids = |batch: &RecordBatch| {
             batch.column_by_name("id").unwrap().as_primitive::<UInt64Type>().values().to_vec()
@@ -161,7 +161,7 @@ fn stands(pid: &str) -> bool {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     threads.flatten().all(|thread| {
         let Ok(stat) = std::fs::read_to_string(thread.path().join("stat")) else { return true };
-        // The state follows the name, which may hold anything, in parentheses.
+        // The state follows the name, which is in parentheses and may contain anything.
         stat.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with(['R', 'S', 'D']))
     })
 }

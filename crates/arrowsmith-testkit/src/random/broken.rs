@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ways to break a text: single bytes, cuts, and pieces that decoders stumble over.
+//! Mutations of a text: single bytes, truncations, and pieces that are difficult for decoders.
 
 use super::Rng;
 
-/// Texts that are wrong nearly everywhere, each in its own way.
+/// Texts that are invalid almost everywhere.
 const PIECES: &[&[u8]] = &[
     b"NaN",
     b"Infinity",
@@ -72,7 +72,7 @@ const PIECES: &[&[u8]] = &[
     b"\"P1Y\"",
 ];
 
-/// Breaks `text` in one place. (It may by chance still be fine.)
+/// Mutates `text` in one place. (It may still be valid.)
 pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
     let at = rng.below(text.len() + 1);
     let byte = || *b"\"\\{}[],:0123456789-+.eE \n\r\ttfn\0\x80\xFF".get(at % 33).unwrap_or(&b'x');
@@ -94,7 +94,7 @@ pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
             text.splice(at..at, again);
         }
         7 => {
-            // In place of a whole scalar, where there is one.
+            // In place of a whole scalar, if there is one.
             let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
             let len = text[at..].iter().take_while(|byte| is_part(byte)).count();
             text.splice(at..at + len, rng.pick(PIECES).iter().copied());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random schemas, random rows for them, and the many ways to write these as JSON; and ways to
-//! break such a text. All of it follows from a seed, so that a failure is repeated by its number.
+//! Random schemas, random rows for them, random spellings of these as JSON, and mutations of such a
+//! text. Everything is determined by a seed, so that a failure can be reproduced from it.
 
 mod broken;
 mod schema;
@@ -20,18 +20,19 @@ use crate::oracle::{Cell, batch};
 
 pub use broken::mutate;
 
-/// What random schemas and texts may hold.
+/// The range of random schemas and texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// All that the contract knows.
+    /// Everything in the contract.
     Full,
-    /// The same, in many records that look alike: keys in one order, no white space, few surprises.
+    /// The same, in many similar records: keys in one order, no white space, few irregularities.
     Alike,
-    /// What arrow-json 59 has and reads as the contract does: no dictionaries, no `arrow.json`, no
-    /// base64, no empty structs; 16-bit floats in their shortest spelling (it rounds twice);
-    /// decimals of a scale of 0 or more, without exponents; date64, times and durations as
-    /// integers; timestamps without zone or with an offset of 0, with seconds; no escaped surrogate
-    /// pairs (it gets some characters wrong: `\uDB61\uDEF2` is U+E86F2, and it says U+D86F2).
+    /// The subset that arrow-json 59 supports and reads as the contract requires: no dictionaries,
+    /// no `arrow.json`, no base64, no empty structs; 16-bit floats in their shortest spelling (it
+    /// rounds twice); decimals of a scale of 0 or more, without exponents; date64, times and
+    /// durations as integers; timestamps without zone or with an offset of 0, with seconds; no
+    /// escaped surrogate pairs (it gets some characters wrong: `\uDB61\uDEF2` is U+E86F2, and it
+    /// says U+D86F2).
     ArrowJson,
 }
 
@@ -41,12 +42,12 @@ impl Profile {
     }
 }
 
-/// A source of random numbers, the same on every machine (SplitMix64).
+/// A generator of random numbers, the same on every machine (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The numbers that follow from a seed.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -85,7 +86,7 @@ impl Rng {
     }
 }
 
-/// A plan, rows, and a text that means these rows.
+/// A plan, rows, and a text that decodes to these rows.
 #[derive(Debug, Clone)]
 pub struct RandomCase {
     /// The plan of a random schema.
@@ -94,9 +95,9 @@ pub struct RandomCase {
     pub framing: Framing,
     /// The records: of an array without its brackets.
     pub text: Vec<u8>,
-    /// What the records mean.
+    /// The rows of the records.
     pub rows: Vec<Cell>,
-    /// Where chunks may be cut: in lines, behind each line.
+    /// Where chunks may be split: for lines, after each line.
     pub cuts: Vec<usize>,
 }
 
@@ -104,7 +105,7 @@ pub struct RandomCase {
 pub fn case(seed: u64, profile: Profile) -> RandomCase {
     let rng = &mut Rng::new(seed);
     let plan = loop {
-        // Field names may clash; then the next ones are tried.
+        // Field names may collide; then the next schema is tried.
         if let Ok(plan) = Plan::new(schema::schema(rng, profile)) {
             break Arc::new(plan);
         }
@@ -124,7 +125,7 @@ pub fn case(seed: u64, profile: Profile) -> RandomCase {
     case
 }
 
-/// The case of a seed, broken in one to three places; `rows` do not hold for it any more.
+/// The case of a seed, mutated in one to three places; its `rows` are no longer valid.
 pub fn broken_case(seed: u64, profile: Profile) -> RandomCase {
     let mut case = case(seed, profile);
     let rng = &mut Rng::new(seed ^ 0xB0B0);

@@ -39,7 +39,7 @@ const NAMES: &[&str] = &[
     "/",
 ];
 
-/// A schema of up to six columns; one in eight says that records are values.
+/// A schema of up to six columns; in one of eight, records are values.
 pub(super) fn schema(rng: &mut Rng, profile: Profile) -> SchemaRef {
     if rng.one_in(8) {
         let field = field(rng, profile, VALUE_FIELD_NAME, 1);
@@ -62,7 +62,7 @@ fn fields(rng: &mut Rng, profile: Profile, most: usize, depth: usize) -> Fields 
 
 fn field(rng: &mut Rng, profile: Profile, name: &str, depth: usize) -> Field {
     let data_type = data_type(rng, profile, depth);
-    // A field that is never anything but null has to be nullable to have any value.
+    // A field of type null has to be nullable to have any value.
     let nullable = !rng.one_in(4) || data_type == DataType::Null;
     let mut metadata = HashMap::new();
     let inner = match &data_type {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The many spellings of scalars: escapes, numbers, dates.
+//! Random spellings of scalars: escapes, numbers, dates.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) fn per_second(unit: TimeUnit) -> i128 {
     }
 }
 
-/// A string in quotes, its characters escaped where they have to be and where chance wants it.
+/// A quoted string, its characters escaped where required, and otherwise at random.
 ///
 /// `pairs` is whether there may be escaped surrogate pairs.
 pub(super) fn string(rng: &mut Rng, out: &mut Vec<u8>, text: &str, pairs: bool) {
@@ -51,7 +51,8 @@ pub(super) fn string(rng: &mut Rng, out: &mut Vec<u8>, text: &str, pairs: bool) 
     out.push(b'"');
 }
 
-/// Any JSON value, for what the schema does not have. Line feeds in it only if they may be.
+/// Any JSON value, for keys that are not in the schema. It contains line feeds only if `feeds`
+/// allows it.
 pub(super) fn any(rng: &mut Rng, out: &mut Vec<u8>, depth: usize, feeds: bool) {
     match rng.below(if depth == 0 { 6 } else { 9 }) {
         0 => out.extend_from_slice(b"null"),
@@ -111,7 +112,7 @@ pub(super) fn space(rng: &mut Rng, out: &mut Vec<u8>, feeds: bool) {
 
 /// A floating-point number, as text in one of the spellings that round to it.
 pub(super) fn float(rng: &mut Rng, spellings: [String; 4]) -> String {
-    // The first one is the shortest; the others have more digits than are needed, or an exponent.
+    // The first one is the shortest; the others have more digits than necessary, or an exponent.
     let text = rng.pick(&spellings).clone();
     match rng.below(6) {
         0 => text.replace('e', "E"),
@@ -120,7 +121,7 @@ pub(super) fn float(rng: &mut Rng, spellings: [String; 4]) -> String {
     }
 }
 
-/// A decimal, unscaled, as a number; zeros at its ends and exponents where chance wants them.
+/// An unscaled decimal as a number, with random leading and trailing zeros and exponents.
 pub(super) fn decimal(rng: &mut Rng, profile: Profile, unscaled: &str, scale: i8) -> String {
     let (sign, digits) = match unscaled.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -148,7 +149,7 @@ pub(super) fn decimal(rng: &mut Rng, profile: Profile, unscaled: &str, scale: i8
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// A fraction of a second with its point, with or without the zeros at its end.
+/// A fraction of a second with its point, with or without trailing zeros.
 fn fraction(rng: &mut Rng, units: i128, unit: TimeUnit) -> String {
     let places = per_second(unit).ilog10() as usize;
     let mut digits = if places == 0 { String::new() } else { format!("{units:0places$}") };
@@ -171,15 +172,15 @@ pub(super) fn clock(rng: &mut Rng, value: i128, unit: TimeUnit) -> String {
     out
 }
 
-/// `YYYY-MM-DD` of the day of these seconds; `None` for years that the form does not have.
+/// `YYYY-MM-DD` of the day of these seconds; `None` for years that the form cannot represent.
 pub(super) fn date(seconds: i128) -> Option<String> {
     let date = DateTime::from_timestamp(i64::try_from(seconds).ok()?, 0)?;
     let year = date.year();
     (1..=9999).contains(&year).then(|| format!("{year:04}-{:02}-{:02}", date.month(), date.day()))
 }
 
-/// A timestamp with an offset of these seconds, or none at all: then `ahead` is what local time is
-/// ahead of UTC.
+/// A timestamp with an offset in seconds, or without one: then `ahead` is the offset of local time
+/// from UTC.
 pub(super) fn timestamp(
     rng: &mut Rng,
     value: i128,
@@ -189,7 +190,7 @@ pub(super) fn timestamp(
 ) -> Option<String> {
     let units = per_second(unit);
     let local = value.div_euclid(units) + offset_minutes.map_or(ahead, |minutes| minutes * 60);
-    // A time of the column's zone has to fit 64 bits as it stands.
+    // A local time in the column's zone has to fit 64 bits, too.
     i64::try_from(value + ahead * units).ok()?;
     let mut out = date(local)?;
     let midnight = local.rem_euclid(86_400) == 0 && value.rem_euclid(units) == 0;

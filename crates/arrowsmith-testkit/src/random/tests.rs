@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The oracle reads back what the generators wrote; and arrow-json, where it can.
+//! The oracle reads back the output of the generators, and so does arrow-json, where it can.
 
 use arrowsmith_core::DecodeOptions;
 use arrowsmith_engine_reference::ReferenceEngine;
@@ -9,7 +9,7 @@ use crate::oracle::{OracleEngine, batch};
 use crate::render;
 use crate::run::{Input, PADDINGS, Padding, compare, difference, observe};
 
-/// Cases of each test: a few seconds in all.
+/// Number of cases per test: a few seconds in all.
 const CASES: u64 = 20_000;
 
 #[test]
@@ -44,7 +44,7 @@ fn the_oracle_does_not_mind_how_lines_are_cut() {
             let input = Input::split(&[one, other], case.framing, padding);
             let mut found = observe(&OracleEngine, &case.plan, &options, &input).unwrap();
             if whole.error.is_some() {
-                // What a chunk that fails says of its records and lines is not kept.
+                // The counts of records and lines of a failed chunk are not kept.
                 (found.records, found.lines) = (whole.records, whole.lines);
                 found.rejects.clone_from(&whole.rejects);
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random values: for every type the plain ones, and the ones at its ends.
+//! Random values: for every type common ones, and those at its limits.
 
 use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
@@ -9,7 +9,7 @@ use super::Rng;
 use super::spell;
 use crate::oracle::Cell;
 
-/// Seconds of 0002-01-01 and of 9998-12-31: with any offset still a year that texts can name.
+/// Seconds of 0002-01-01 and of 9998-12-31: with any offset, still a year of four digits.
 const SECONDS: (i128, i128) = (-62_104_060_800, 253_370_678_400);
 
 /// A random record of a plan.
@@ -81,7 +81,7 @@ fn byte(rng: &mut Rng) -> u8 {
     rng.bits().to_le_bytes()[0]
 }
 
-/// A number of a range: its ends now and then, and small ones rather often.
+/// A number of a range: sometimes its limits, and often a small one.
 fn edge(rng: &mut Rng, first: i128, last: i128) -> i128 {
     match rng.below(8) {
         0 => first,
@@ -113,7 +113,7 @@ fn int(rng: &mut Rng, width: IntWidth) -> i128 {
 fn float(rng: &mut Rng, width: FloatWidth) -> u64 {
     let small = rng.range(-1000, 1000);
     let plain = rng.one_in(2);
-    // At most 1000, so that every width holds it.
+    // At most 1000, so that it fits every width.
     let small = f64::from(i16::try_from(small).unwrap_or(0)) / 4.0;
     loop {
         let any = rng.bits();
@@ -158,7 +158,7 @@ fn instant(rng: &mut Rng, unit: TimeUnit) -> i128 {
     let units = spell::per_second(unit);
     let seconds = rng.range(SECONDS.0, SECONDS.1);
     let value = seconds * units + rng.range(0, units - 1);
-    // Nanoseconds do not reach that far.
+    // Nanoseconds have a smaller range.
     if i64::try_from(value).is_ok() { value } else { value % i128::from(i64::MAX) }
 }
 
@@ -215,6 +215,6 @@ fn json(rng: &mut Rng, nullable: bool) -> Cell {
     let mut out = Vec::new();
     spell::any(rng, &mut out, 3, false);
     let text = String::from_utf8_lossy(&out).into_owned();
-    // A null of its own is no text where the column has nulls.
+    // A bare `null` is a null if the column is nullable.
     if nullable && text == "null" { Cell::Null } else { Cell::Text(text) }
 }

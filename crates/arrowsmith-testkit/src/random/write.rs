@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows to text: keys in any order, nulls written or left out, keys twice, keys that nobody knows.
+//! Rows to text: keys in any order, nulls written or omitted, duplicate keys, unknown keys.
 
 use arrow_schema::TimeUnit;
 use arrowsmith_core::Framing;
@@ -34,7 +34,7 @@ pub(super) fn records(rng: &mut Rng, profile: Profile, case: &mut RandomCase) {
                 writer.out.extend_from_slice(end);
                 case.cuts.push(writer.out.len());
             }
-            // Without it two numbers would be one.
+            // Without it two numbers would be read as one.
             Framing::Concatenated => writer.out.push(b' '),
             Framing::Array => {}
         }
@@ -51,7 +51,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// True once in `times`, and much more rarely where records look alike.
+    /// True once in `times`, and much more rarely if records are similar.
     fn surprise(&mut self, times: usize) -> bool {
         let alike = self.profile == Profile::Alike;
         self.rng.one_in(if alike { 100 * times } else { times })
@@ -206,7 +206,7 @@ impl Writer<'_> {
             None | Some("UTC") => Some(0),
             Some("+02:00") => Some(7_200),
             Some("-0530") => Some(-19_800),
-            // A zone with rules of its own needs an offset.
+            // A zone without a fixed offset needs one in the text.
             Some(_) => None,
         };
         if let Some(ahead) = ahead.filter(|_| self.rng.one_in(2)) {
@@ -260,7 +260,7 @@ fn signed(op: &Op) -> bool {
     if let Op::Int(width) = op { width.is_signed() } else { true }
 }
 
-/// The form that arrow-json has in common with the contract.
+/// The form that both arrow-json and the contract support.
 fn arrow_json_timestamp(value: i128, unit: TimeUnit) -> Option<String> {
     let units = spell::per_second(unit);
     let seconds = value.div_euclid(units);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The library's Parquet reader, as a user has it, against the `parquet` crate: random files read
-//! as a whole, in part and under conditions, broken files, and files that others wrote. The
-//! instruction set is the best, or the one that `ARROWSMITH_CPU` names.
+//! The library's Parquet reader, as a user calls it, against the `parquet` crate: random files read
+//! as a whole, in part and with conditions, corrupted files, and third-party files. The instruction
+//! set is the best, or the one in `ARROWSMITH_CPU`.
 
 use arrow_array::RecordBatchReader;
 use arrowsmith::Input;
@@ -15,7 +15,7 @@ use bytes::Bytes;
 struct Library {
     engine: Engine,
     threads: usize,
-    /// Whether it reads the bytes from a file.
+    /// Whether it reads from a file instead of memory.
     disk: bool,
 }
 
@@ -66,14 +66,14 @@ impl Library {
     }
 }
 
-/// Seeds to try: `ARROWSMITH_SEEDS` has another number.
+/// Seeds to try, or the number in `ARROWSMITH_SEEDS`.
 fn seeds(usual: u64) -> u64 {
     scale::number("ARROWSMITH_SEEDS", usual, 40_000)
 }
 
 fn each_seed(usual: u64, check: fn(&dyn Reader, u64) -> Result<(), String>) {
     for seed in 0..seeds(usual) {
-        // One thread, or so many that row groups and columns overtake one another.
+        // One thread, or enough for row groups and columns to overtake each other.
         let threads = if seed % 2 == 0 { 1 } else { 3 };
         let disk = seed % 4 > 1;
         if let Err(difference) = check(&Library { engine: Engine::Cpu, threads, disk }, seed) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random Parquet files: a random schema, random rows, and a random one of the many ways to write
-//! them with the `parquet` crate. All of it follows from a seed, so that a failure is repeated by
-//! its number.
+//! Random Parquet files: a random schema, random rows, and random writer settings of the `parquet`
+//! crate. Everything is determined by a seed, so that a failure can be reproduced from it.
 
 #![expect(
     clippy::expect_used,
@@ -21,14 +20,14 @@ use bytes::Bytes;
 
 use crate::random::Rng;
 
-/// A file and what is in it.
+/// A file and its content.
 #[derive(Debug, Clone)]
 pub struct RandomFile {
     /// The file.
     pub bytes: Bytes,
-    /// What was written, as one batch.
+    /// The rows written, as one batch.
     pub rows: RecordBatch,
-    /// How it was written, for people.
+    /// How it was written, for messages.
     pub how: String,
 }
 

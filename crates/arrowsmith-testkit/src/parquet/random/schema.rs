@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random Arrow schemas of all that the `parquet` crate can write. They never hold unions, run-end
-//! encodings or list views, which it cannot.
+//! Random Arrow schemas of all types that the `parquet` crate can write, which excludes unions,
+//! run-end encodings and list views.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, SchemaRef, Tim
 
 use crate::random::Rng;
 
-/// Lists, structs and maps inside one another, at most.
+/// Maximum nesting of lists, structs and maps.
 const DEPTH_MAX: usize = 3;
 
-/// Of one to six columns.
+/// A schema of one to six columns.
 pub(super) fn schema(rng: &mut Rng) -> SchemaRef {
     let columns = 1 + rng.below(6);
     Arc::new(Schema::new(fields(rng, columns, 0)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The generator and the reference reader, held to each other.
+//! The generator and the reference reader, compared with each other.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::parquet::{Ask, ParquetRs, Reader, properties};
 use crate::scale;
 
-/// Files that are tried: `ARROWSMITH_SEEDS` of them, where that is set.
+/// Seeds to try: `ARROWSMITH_SEEDS` of them, if that is set.
 fn seeds(default: u64) -> std::ops::Range<u64> {
     0..scale::number("ARROWSMITH_SEEDS", default, 40_000)
 }
@@ -26,7 +26,7 @@ fn the_reference_reads_what_was_written() {
         let read = ParquetRs.read(&bytes, &Ask::default()).and_then(|rows| rows.concat());
         let read = read.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{how}"));
         assert_eq!(read.num_rows(), rows.num_rows(), "seed {seed}");
-        // Without the Arrow schema in the file, types become what Parquet has.
+        // Without the Arrow schema in the file, types become those of Parquet.
         if how.contains("no-arrow-schema=false") {
             let difference = crate::parquet::difference(&read, &rows);
             assert_eq!(difference, None, "seed {seed} {how}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random columns of any type that the random schemas have: the shapes of data on which encodings
-//! differ (constant, few values, steps, runs, the whole range), and nulls of every density.
+//! Random columns of any type in the random schemas: distributions on which encodings differ
+//! (constant, few values, steps, runs, full range), and nulls of any density.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(super) fn array(rng: &mut Rng, field: &Field, len: usize) -> ArrayRef {
     }
 }
 
-/// Validity of a random density, or none.
+/// Validity with a random density, or `None`.
 fn nulls(rng: &mut Rng, len: usize) -> Option<NullBuffer> {
     let valid: BooleanBuffer = match rng.below(6) {
         0 => return None,
@@ -62,7 +62,7 @@ fn nulls(rng: &mut Rng, len: usize) -> Option<NullBuffer> {
     Some(NullBuffer::new(valid))
 }
 
-/// The number of the run that each row is in.
+/// The index of each row's run.
 fn runs(rng: &mut Rng, len: usize, longest: usize) -> Vec<usize> {
     let mut run = 0;
     let mut result = Vec::with_capacity(len);
@@ -85,8 +85,7 @@ fn list<O: OffsetSizeTrait>(
     Arc::new(GenericListArray::<O>::new(Arc::clone(item), offsets, items, nulls))
 }
 
-/// Lists that are empty, short or, seldom, long. A list that is null may hold items, which do not
-/// count.
+/// Lists that are empty, short or, rarely, long. A null list may have items, which are ignored.
 fn offsets<O: OffsetSizeTrait>(
     rng: &mut Rng,
     len: usize,
@@ -171,7 +170,7 @@ fn leaf_array(rng: &mut Rng, kind: &DataType, len: usize, nulls: Option<NullBuff
     make_array(data.align_buffers(true).build().expect("a sound column"))
 }
 
-/// Floats as people have them: whole, with cents, of any size; zeros of both signs, and NaN.
+/// Typical floats: integers, with cents, of any size; zeros of both signs, and NaN.
 fn floats(rng: &mut Rng, kind: &DataType, len: usize) -> Buffer {
     let special =
         [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1.0, f64::MAX, f64::MIN_POSITIVE];
@@ -190,7 +189,7 @@ fn floats(rng: &mut Rng, kind: &DataType, len: usize) -> Buffer {
     }
 }
 
-/// Integers of one of the shapes on which encodings differ.
+/// Integers with one of the distributions on which encodings differ.
 pub(super) fn integers(rng: &mut Rng, len: usize) -> Vec<i64> {
     let base = rng.bits().cast_signed() >> rng.below(60);
     match rng.below(8) {
@@ -263,7 +262,7 @@ fn decimals(rng: &mut Rng, len: usize, digits: u8, width: usize) -> Buffer {
     (0..len).map(|_| value()).flat_map(|bytes| bytes.into_iter().take(width)).collect()
 }
 
-/// Offsets and bytes of strings with common starts, of few or many values, short and long.
+/// Offsets and bytes of strings with common prefixes, few or many distinct values, short and long.
 fn strings(rng: &mut Rng, len: usize, text: bool) -> (Vec<i32>, Vec<u8>) {
     let longest = *rng.pick(&[1, 5, 12, 13, 40, 300]);
     let prefix = rng.below(2) * rng.below(20);

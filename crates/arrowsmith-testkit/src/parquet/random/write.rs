@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes rows in a random one of the ways that the `parquet` crate has: page version, page size,
-//! row groups, dictionary and its limit, encoding and codec of each column, statistics and indexes.
+//! Writes rows with random settings of the `parquet` crate: page version, page size, row groups,
+//! dictionary and its limit, encoding and codec of each column, statistics and indexes.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ use crate::random::Rng;
 pub(super) fn write(rng: &mut Rng, rows: RecordBatch) -> RandomFile {
     let mut how = String::new();
     let properties = properties(rng, &rows, &mut how);
-    // Months are none of what is an interval without the schema, and are refused.
+    // Without the Arrow schema, intervals of months cannot be represented, and are refused.
     let months = rows.schema_ref().fields().iter().any(|field| has_months(field.data_type()));
     let skip_arrow_metadata = rng.one_in(3) && !months;
     let _ = write!(how, " no-arrow-schema={skip_arrow_metadata}");
@@ -110,7 +110,7 @@ fn codec(rng: &mut Rng) -> Compression {
     }
 }
 
-/// Those that the crate can write where there is no dictionary, or it is full.
+/// The encodings that the crate can write without a dictionary, or once it is full.
 fn encodings(kind: Type) -> &'static [Encoding] {
     use Encoding as E;
     match kind {
