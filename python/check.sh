@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every lint and test of the package that is not about its Rust, which cargo looks at with the rest of the workspace.
-# Run setup.sh with the library first. Arguments go to pytest.
+# Lints and tests of the Python side of the package; its Rust is checked with the workspace. Run
+# setup.sh with the library first. Arguments are passed to pytest.
 set -euo pipefail
 cd "$(dirname "$0")"
 bin=$(cd .. && pwd)/.venv/bin

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv at the top of the repository, with what python/requirements-dev.txt names, from which `arrowsmith` can be
-# imported. Says nothing when there is nothing to say.
+# Creates .venv in the root of the repository, with the packages of python/requirements-dev.txt and
+# an importable `arrowsmith`. Prints nothing on success.
 #
-#   python/setup.sh [LIBRARY]    with the module that cargo built of the crate arrowsmith-python
-#                                (target/debug/lib_lib.so, or target/release/…); without one, what it had
-#   python/setup.sh demo LIBRARY the same with no more than the demonstration needs
-#   python/setup.sh installed    whether the environment is there (exit 0 or 1)
+#   python/setup.sh [LIBRARY]    with the module that cargo built from the crate arrowsmith-python
+#                                (target/debug/lib_lib.so, or target/release/…); without LIBRARY
+#                                the existing module stays
+#   python/setup.sh demo LIBRARY the same, with only the packages that the demonstration needs
+#   python/setup.sh installed    whether the environment is installed (exit 0 or 1)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 venv=$(dirname "$here")/.venv
@@ -14,7 +15,7 @@ wanted=$here/requirements-dev.txt
 
 installed() { cmp -s "$wanted" "$venv/requirements-dev.txt"; }
 
-quietly() { # says what the command said only if it fails
+quietly() { # prints the output of a command only if it fails
     local log status=0
     log=$(mktemp)
     "$@" >"$log" 2>&1 || status=$?
@@ -45,11 +46,11 @@ elif ! installed; then
     install "$wanted"
     cp "$wanted" "$venv/requirements-dev.txt"
 fi
-# The package as it lies here: what is changed in it counts at once.
+# The package in place: changes take effect immediately.
 packages=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$here/python" >"$packages/arrowsmith.pth"
 if [ -n "${1:-}" ]; then
     module=$here/python/arrowsmith/_lib.abi3.so
-    # Into place in one go, for a Python that has the one before open.
+    # Replaced atomically, for a Python process that has the previous one open.
     cmp -s "$1" "$module" || { cp "$1" "$module.new" && mv "$module.new" "$module"; }
 fi

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The library's reader between Python's threads: opened with the GIL, run without it.
+//! The library's reader for Python: opened with the GIL, run without it.
 //!
-//! Sources and callbacks in Python take the GIL on whatever thread they run. So whoever waits for a
-//! batch, or for the reader's end, must not hold it.
+//! Sources and callbacks in Python take the GIL on the thread they run on. So a thread that waits
+//! for a batch, or for the reader's end, must not hold it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ use crate::schema::schema_of;
 use crate::source;
 use crate::table::Rows;
 
-/// What a callback raised, until it can be raised where the batches are read.
+/// An exception of a callback, until it is raised where the batches are read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// A reader of one of the formats.
@@ -78,7 +78,7 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// Opens JSON. Inference, where it is needed, happens here.
+    /// Opens JSON. Infers the schema, if there is none.
     pub(crate) fn json(
         source: &Bound<'_, PyAny>,
         schema: &Bound<'_, PyAny>,
@@ -137,7 +137,7 @@ impl Batches {
             .map_or_else(|| Arc::new(arrow_schema::Schema::empty()), |reader| reader.schema())
     }
 
-    /// Whether batches stay on a device.
+    /// Whether batches stay on the device.
     pub(crate) fn on_device(&self) -> bool {
         use Reading as R;
         matches!(self.reader, Some(R::ResidentJson(..) | R::ResidentParquet(_)))
@@ -147,7 +147,7 @@ impl Batches {
         self.reader.as_ref().map(|reader| Arc::clone(reader.progress())).unwrap_or_default()
     }
 
-    /// Ends everything once it is true.
+    /// The flag that cancels the work once it is true.
     pub(crate) fn cancel(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancel)
     }
@@ -156,12 +156,12 @@ impl Batches {
 impl Drop for Batches {
     fn drop(&mut self) {
         let reader = self.reader.take();
-        // At Python's end there is no GIL to let go of.
+        // While Python exits there is no GIL to release.
         let _ = Python::try_attach(|py| py.detach(move || drop(reader)));
     }
 }
 
-/// What takes rejects: a callable, or something to append to.
+/// The callable for rejects: the given one, or the `append` of a list.
 fn taker(rejects: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     if rejects.is_callable() {
         Ok(rejects.clone().unbind())
@@ -200,7 +200,7 @@ fn reject_dict<'py>(py: Python<'py>, reject: &Reject) -> PyResult<Bound<'py, PyD
     Ok(dict)
 }
 
-/// Batches as an Arrow stream, whose consumer may or may not hold the GIL when it asks for more.
+/// Batches as an Arrow stream, whose consumer may or may not hold the GIL when it requests a batch.
 pub(crate) struct Stream {
     schema: SchemaRef,
     batches: Batches,

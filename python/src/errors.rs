@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 
 /// Why there is no next batch.
 pub(crate) enum Failure {
-    /// The library says why.
+    /// An error of the library.
     Library(Error),
-    /// Python code that was called raised this.
+    /// An exception of Python code that was called.
     Python(PyErr),
 }
 
@@ -24,7 +24,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// As an exception.
+    /// The exception to raise.
     pub(crate) fn raised(self, py: Python<'_>) -> PyErr {
         match self {
             Self::Library(error) => raised(py, error),
@@ -32,9 +32,9 @@ impl Failure {
         }
     }
 
-    /// As an Arrow stream hands it on: a text and a class of error are all that is left of it.
+    /// The error for an Arrow stream, which keeps only a text and an error class.
     pub(crate) fn into_arrow(self) -> ArrowError {
-        // A C string ends at a NUL, which a message that quotes the input may hold.
+        // A C string ends at a NUL, which a message that quotes the input may contain.
         let plain = |text: String| text.replace('\0', "\\0");
         match self {
             Self::Library(Error::Io { path, source }) => {
@@ -64,7 +64,7 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
     exception.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The exception for an option that makes no sense.
+/// The exception for an invalid option.
 pub(crate) fn config(py: Python<'_>, message: String) -> PyErr {
     raised(py, Error::Config(message))
 }
@@ -99,8 +99,8 @@ fn file_error<'py>(py: Python<'py>, error: &FileError) -> PyResult<Bound<'py, Py
     Ok(exception)
 }
 
-/// A text that names options as the command line does, for those who have Python: `--infer-records
-/// all` becomes `infer_records="all"`, `--schema` becomes `schema=`.
+/// Rewrites options in a message from the command line's form to Python's: `--infer-records all`
+/// becomes `infer_records="all"`, `--schema` becomes `schema=`.
 fn in_python(text: &str) -> String {
     let mut words = text.split(' ').peekable();
     let mut out: Vec<String> = Vec::new();
@@ -127,8 +127,8 @@ fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {
     if cfg!(windows)
         && let Some(number) = source.raw_os_error()
     {
-        // One of Windows' own numbers, which `OSError` takes in the fourth place and makes its
-        // errno of.
+        // A Windows error code, which `OSError` takes as its fourth argument and translates to
+        // errno.
         let path = path.map(PathBuf::into_os_string);
         return PyOSError::new_err((0, source.to_string(), path, number));
     }

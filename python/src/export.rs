@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schemas, batches and streams as capsules of the Arrow C interfaces.
 //!
-//! A capsule shares the memory of the batches, which lives as long as anyone holds it. What a
-//! consumer asks for by `requested_schema` is not heeded, as the interface allows: the schema to
-//! decode into is chosen when reading, where a value that does not fit is an error and not a null.
+//! A capsule shares the memory of the batches and keeps it alive. `requested_schema` is ignored, as
+//! the interface allows: the schema is chosen when reading, where a value that does not match is an
+//! error and not a null.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 use crate::errors::raised;
 use crate::table::Rows;
 
-/// What Arrow does not take, such as a name with a NUL, which a C string cannot hold.
+/// The exception for what Arrow cannot export, such as a name with a NUL, which a C string cannot
+/// contain.
 fn refused(py: Python<'_>, error: PyArrowError) -> PyErr {
     match error {
         PyArrowError::ArrowError(error) => raised(py, error.into()),

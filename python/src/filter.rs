@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions: text, or what users of pyarrow and pandas write: `[("x", ">", 1), ("y", "in", {2,
-//! 3})]` is a conjunction, a list of such lists a disjunction of them. Their logic is the text
-//! form's.
+//! Conditions: text, or the form of pyarrow and pandas: `[("x", ">", 1), ("y", "in", {2, 3})]` is a
+//! conjunction, a list of such lists is a disjunction of them. Their logic is that of the text
+//! form.
 
 use arrowsmith::parquet::{Comparison, Literal, Predicate};
 use pyo3::exceptions::PyTypeError;
@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{config, raised};
 
-/// The condition that a value is.
+/// Converts a value to a condition.
 pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     if let Ok(text) = value.cast::<PyString>() {
         return Predicate::parse(text.to_str()?).map_err(|error| raised(value.py(), error));
@@ -89,7 +89,7 @@ fn test(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
 
 fn one_of(column: String, values: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     if values.is_instance_of::<PyString>() || values.is_instance_of::<PyBytes>() {
-        let message = format!("filter: {column}: `in` wants a collection of values");
+        let message = format!("filter: {column}: `in` requires a collection of values");
         return Err(PyTypeError::new_err(message));
     }
     let mut literals = Vec::new();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The GPU, and row groups of Parquet files that stay on it.
+//! The GPU, and row groups of Parquet files decoded to device memory.
 //!
-//! A GPU is opened once a process: that takes a while, and memory of it. Built with the feature
-//! `shim`, and with `ARROWSMITH_GPU_TESTS=shim` in the environment, the kernels run on the CPU in
-//! its place, for tests.
+//! The GPU is opened once per process, because that takes time and device memory. With the feature
+//! `shim`, and `ARROWSMITH_GPU_TESTS=shim` in the environment, the kernels run on the CPU instead,
+//! for tests.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,8 @@ use arrowsmith::{DataFile, Error, Limits, Progress, Result};
 
 static OPENED: Mutex<Option<Arc<dyn Device>>> = Mutex::new(None);
 
-/// The engine `gpu`, if this name asks for it; with `auto` only where there is a GPU. Each of its
-/// decoders takes so many bytes of device memory at most.
+/// The engine `gpu`, if `name` is `gpu`, or `auto` and there is a GPU. Each of its decoders uses at
+/// most `memory_bytes_max` bytes of device memory.
 pub(crate) fn engine(name: &str, memory_bytes_max: u64) -> Result<Option<GpuEngine>> {
     let options = GpuOptions::default().with_memory_bytes_max(memory_bytes_max);
     by_name(name, || Ok(GpuEngine::new(device()?, options)))
@@ -38,7 +38,7 @@ fn device() -> Result<Arc<dyn Device>> {
     Ok(Arc::clone(opened.insert(Arc::clone(engine.device()))))
 }
 
-/// Refuses engines that have no device on which batches could stay.
+/// Refuses engines without a device for `on_device`.
 pub(crate) fn refuse_host(name: &str) -> Result<()> {
     if matches!(name, "gpu" | "auto") {
         return Ok(());
@@ -47,12 +47,12 @@ pub(crate) fn refuse_host(name: &str) -> Result<()> {
     Err(Error::Config(message))
 }
 
-/// Refuses an option that has a value and that batches which stay on a device cannot heed.
+/// Refuses an option that has a value but is not supported with `on_device`.
 pub(crate) fn refuse(option: &str, given: bool) -> Result<()> {
     if !given {
         return Ok(());
     }
-    let message = format!("{option}: not for batches that stay on a device");
+    let message = format!("{option}: not supported with on_device");
     Err(Error::Config(message))
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct RowGroups {
     read: ReadOptions,
     options: ColumnOptions,
     limits: Limits,
-    /// Those that were not opened yet.
+    /// The files not opened yet.
     files: VecDeque<DataFile>,
     file: File,
     plan: ReadPlan,
-    /// Of the file, those that are still to be read.
+    /// The row groups of the current file that are still to be read.
     groups: VecDeque<usize>,
     schema: SchemaRef,
     progress: Arc<Progress>,
@@ -86,7 +86,7 @@ impl RowGroups {
         refuse("name=value folders", files.iter().any(|file| !file.partitions.is_empty()))?;
         let mut files = VecDeque::from(files);
         if row_groups.is_some() && files.len() > 1 {
-            let message = "row_groups: those of a single file are counted, and there are several";
+            let message = "row_groups: only for a single file, and there are several";
             return Err(Error::Config(message.to_owned()));
         }
         let first = files.pop_front();
@@ -139,7 +139,7 @@ impl RowGroups {
         if self.plan.schema.fields() != self.schema.fields() {
             let name = self.file.name().map_or("a file", |name| name.as_ref());
             let message = format!(
-                "{name}: its columns are not those of the first file; on a device they have to be"
+                "{name}: its columns differ from those of the first file, which is not supported on a device"
             );
             return Err(Error::Config(message));
         }
@@ -167,13 +167,13 @@ pub(crate) mod shim {
 
     static SHIM: LazyLock<Arc<ShimDevice>> = LazyLock::new(|| Arc::new(ShimDevice::new(1)));
 
-    /// The device of tests, if the environment asks for it.
+    /// The device of tests, if the environment requests it.
     pub(super) fn device() -> Option<Arc<dyn Device>> {
         let asked = std::env::var_os("ARROWSMITH_GPU_TESTS").is_some_and(|asked| asked == "shim");
         asked.then(|| Arc::clone(&*SHIM) as Arc<dyn Device>)
     }
 
-    /// Pieces of its memory that were not given back.
+    /// Number of allocations that were not freed.
     #[pyfunction]
     pub(crate) fn shim_live() -> u64 {
         SHIM.live()

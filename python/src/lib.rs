@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The module `arrowsmith._lib`: the library as Python sees it.
 //!
-//! It turns Python's values into inputs, schemas and options, runs the reader without the GIL, and
-//! gives the batches out through the Arrow PyCapsule interface, so that whoever takes them takes
-//! the memory itself. It decides nothing about data: names, defaults and documentation are in
-//! `python/arrowsmith`, decoding is in the library.
+//! It converts Python's values to inputs, schemas and options, runs the reader without the GIL, and
+//! exports the batches through the Arrow PyCapsule interface, without a copy. It contains no data
+//! logic: names, defaults and documentation are in `python/arrowsmith`, decoding is in the library.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +30,7 @@ use crate::reader::Reader;
 use crate::schema::Schema;
 use crate::table::{Batch, Table};
 
-// That of musl has one lock for all threads.
+// musl's allocator has one lock for all threads.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -53,7 +52,7 @@ fn read_all(py: Python<'_>, mut batches: Batches) -> PyResult<Table> {
     let mut read = Vec::new();
     while let Some(batch) = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))? {
         read.push(batch);
-        // Between batches Ctrl-C is heard.
+        // Handles Ctrl-C between batches.
         py.check_signals()?;
     }
     Ok(Table::new(schema, read, batches.progress().rejects()))
@@ -104,7 +103,7 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Reader>()?;
     module.add_class::<Schema>()?;
     module.add_class::<Table>()?;
-    // For tests, and not among the names that the stub lists.
+    // For tests only; not in the stub.
     #[cfg(feature = "shim")]
     module.setattr("_shim_live", wrap_pyfunction!(gpu::shim::shim_live, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))

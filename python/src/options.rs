@@ -16,10 +16,10 @@ use pyo3::types::{PyDict, PyString};
 use crate::errors::{config, raised};
 use crate::gpu;
 
-/// Most threads that may be asked for, as on the command line.
+/// Maximum number of threads, as on the command line.
 const THREADS_MAX: usize = u16::MAX as usize;
 
-/// What inference needs, and with it how inputs are read.
+/// The options of inference and of reading inputs.
 pub(crate) struct InferOptions {
     framing: Option<Framing>,
     compression: Compression,
@@ -68,7 +68,7 @@ impl InferOptions {
         })
     }
 
-    /// As the library takes it.
+    /// The options as the library's type.
     pub(crate) fn sampling(&self) -> SampleOptions {
         let mut sampling = SampleOptions {
             records_max: self.records_max,
@@ -83,12 +83,12 @@ impl InferOptions {
     }
 }
 
-/// What a reader needs.
+/// The options of a reader.
 pub(crate) struct ReadOptions {
     infer: InferOptions,
     columns: Option<Vec<String>>,
     engine: Arc<dyn Engine>,
-    /// The same, where batches stay on its device.
+    /// The same engine, if batches stay on its device.
     resident: Option<ResidentEngine>,
     threads: usize,
     batch_rows: Option<usize>,
@@ -144,7 +144,7 @@ impl ReadOptions {
         self.resident.clone()
     }
 
-    /// A builder with all of it; schema and inputs are missing.
+    /// A builder with all options, without schema and inputs.
     pub(crate) fn builder(self) -> ReaderBuilder {
         let builder = ReaderBuilder::new()
             .infer(self.infer.sampling())
@@ -162,7 +162,7 @@ impl ReadOptions {
     }
 }
 
-/// The engine of a name, and itself once more if batches stay on its device.
+/// The engine of a name, and a second handle to it if batches stay on its device.
 fn engine(
     name: &str,
     gpu_memory_bytes_max: u64,
@@ -179,7 +179,7 @@ fn engine(
     })
 }
 
-/// Decoder threads; 0 is one for each core.
+/// Number of decoder threads; 0 is one per core.
 pub(crate) fn threads(options: &Bound<'_, PyDict>) -> PyResult<usize> {
     match get(options, "threads")? {
         None => Ok(0),
@@ -214,13 +214,13 @@ pub(crate) fn get<'py, T: FromPyObjectOwned<'py>>(
     })
 }
 
-/// The value of an option, as it is.
+/// The value of an option, without conversion.
 pub(crate) fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let found = options.get_item(name)?;
     found.ok_or_else(|| PyTypeError::new_err(format!("{name}: there is no value")))
 }
 
-/// What the option's word stands for.
+/// Converts the name in an option to its value.
 pub(crate) fn choice<T: Copy>(
     options: &Bound<'_, PyDict>,
     name: &str,
@@ -235,7 +235,7 @@ pub(crate) fn choice<T: Copy>(
     Err(config(options.py(), message))
 }
 
-/// How many records are sampled; `None` is all.
+/// Number of records to infer from; `None` means all.
 fn infer_records(options: &Bound<'_, PyDict>) -> PyResult<Option<u64>> {
     let name = "infer_records";
     if value(options, name)?.extract::<String>().is_ok_and(|word| word == "all") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet: options of its reader, its sources, and what is in a file.
+//! Parquet: the options of its reader, its sources, and the metadata of a file.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,14 +22,14 @@ use crate::options::{choice, get, threads, value};
 use crate::schema::schema_of;
 use crate::source;
 
-/// What gives the batches.
+/// The source of the batches.
 pub(crate) enum Opened {
     Host(Box<ParquetReader>),
     /// Row groups that stay on a device.
     Device(Box<RowGroups>),
 }
 
-/// Opens a reader of everything that a source stands for.
+/// Opens a reader of all files of a source.
 pub(crate) fn open(
     source: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
@@ -119,7 +119,7 @@ fn read_options(options: &Bound<'_, PyDict>) -> PyResult<ReadOptions> {
     Ok(read)
 }
 
-/// `True` is every string column, `False` none; else names.
+/// `True` means every string column, `False` none; otherwise names of columns.
 fn dictionary(value: &Bound<'_, PyAny>) -> PyResult<Columns> {
     if let Ok(all) = value.cast::<PyBool>() {
         return Ok(if all.is_true() { Columns::All } else { Columns::None });
@@ -130,7 +130,7 @@ fn dictionary(value: &Bound<'_, PyAny>) -> PyResult<Columns> {
     Ok(Columns::Paths(value.extract()?))
 }
 
-/// The files that a source stands for; text may be a folder or a pattern.
+/// The files of a source; text may be a folder or a pattern.
 fn files(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
     if !(source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>()) {
         return one(source);
@@ -149,7 +149,7 @@ fn one(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
         return found.map_err(|error| raised(py, error));
     }
     match source::random_access(source)? {
-        // A folder is what its name says, even if it looks like a pattern.
+        // The name of a folder is taken literally, even if it looks like a pattern.
         Input::Path(path) if path.is_dir() => {
             arrowsmith::expand_dataset(path, EXTENSIONS).map_err(|error| raised(py, error))
         }
@@ -157,13 +157,13 @@ fn one(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
     }
 }
 
-/// What is in a file, as JSON text.
+/// The metadata of a file, as JSON text.
 #[pyfunction]
 pub(crate) fn parquet_metadata(source: &Bound<'_, PyAny>, pages: bool) -> PyResult<String> {
     let py = source.py();
     let mut files = files(source)?;
     let (Some(file), true) = (files.pop(), files.is_empty()) else {
-        return Err(config(py, "source: the metadata is that of one file".to_owned()));
+        return Err(config(py, "source: expected a single file for its metadata".to_owned()));
     };
     let report = py.detach(|| describe(&open_file(file.input, &Limits::default())?, pages));
     let report = report.map_err(|error| raised(py, error))?;

@@ -15,21 +15,21 @@ use crate::export::{schema_capsule, stream_capsule};
 use crate::schema::Schema;
 use crate::table::{Batch, stays};
 
-/// Who has the batches.
+/// The owner of the batches.
 enum State {
     /// This reader.
     Open(Box<Batches>),
     /// The consumer of the Arrow stream.
     Taken,
-    /// Nobody any more.
+    /// The reader is closed.
     Closed,
 }
 
-/// Gives the batches as they are decoded.
+/// Yields batches as they are decoded.
 #[pyclass(module = "arrowsmith", frozen)]
 pub(crate) struct Reader {
-    /// Only ever tried: a thread that waited here would hold the GIL, which the one inside may
-    /// need.
+    /// Used only with `try_lock`: a thread that waits here would hold the GIL, which the owner of
+    /// the lock may need.
     state: Mutex<State>,
     schema: SchemaRef,
     progress: Arc<Progress>,
@@ -64,7 +64,9 @@ fn closed() -> PyErr {
 }
 
 fn taken() -> PyErr {
-    PyValueError::new_err("the reader was given away as an Arrow stream; that can be done once")
+    PyValueError::new_err(
+        "the reader was already exported as an Arrow stream, which is possible only once",
+    )
 }
 
 #[pymethods]
@@ -75,13 +77,13 @@ impl Reader {
         Schema::new(Arc::clone(&self.schema))
     }
 
-    /// Rows decoded so far.
+    /// Number of rows decoded so far.
     #[getter]
     fn num_rows(&self) -> u64 {
         self.progress.rows()
     }
 
-    /// Records so far that were left out, or in which something became null.
+    /// Number of records so far that were skipped, or in which a value became null.
     #[getter]
     fn num_rejects(&self) -> u64 {
         self.progress.rejects()
@@ -101,10 +103,10 @@ impl Reader {
         }
     }
 
-    /// Stops decoding. An Arrow stream that was taken before goes on.
+    /// Stops decoding. An Arrow stream that was exported before continues.
     fn close(&self, py: Python<'_>) {
         let Ok(mut state) = self.state() else {
-            // The call that is in progress ends at once.
+            // A call in progress ends immediately.
             self.cancel.store(true, Ordering::SeqCst);
             return;
         };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schemas: whatever Python has that is one, and the object that is given back.
+//! Schemas: conversion from Python values, and the `Schema` object.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use pyo3_arrow::PySchema;
 use crate::errors::raised;
 use crate::export::schema_capsule;
 
-/// The schema that a value is, names or spells.
+/// Converts a value to a schema: an Arrow schema, a path or a text.
 pub(crate) fn schema_of(value: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
     let py = value.py();
     let loaded = if let Ok(schema) = value.cast::<Schema>() {
@@ -36,7 +36,8 @@ pub(crate) fn schema_of(value: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
     loaded.and_then(exportable).map_err(|error| raised(py, error))
 }
 
-/// Refuses zones with a NUL: the C interface has no way to say them, and arrow-rs panics at them.
+/// Refuses time zones with a NUL: the C interface cannot represent them, and arrow-rs panics at
+/// them.
 fn exportable(schema: arrow_schema::Schema) -> arrowsmith::Result<SchemaRef> {
     fn zone(data_type: &DataType) -> Option<&str> {
         match data_type {
@@ -47,13 +48,13 @@ fn exportable(schema: arrow_schema::Schema) -> arrowsmith::Result<SchemaRef> {
     }
     for field in schema.flattened_fields() {
         if zone(field.data_type()).is_some_and(|zone| zone.contains('\0')) {
-            return Err(Error::schema(field.name(), "a zone cannot have a NUL in it"));
+            return Err(Error::schema(field.name(), "a time zone must not contain a NUL"));
         }
     }
     Ok(Arc::new(schema))
 }
 
-/// A schema: its text form, and an Arrow schema for whoever takes one.
+/// A schema: its text form, and an Arrow schema for consumers of one.
 #[pyclass(module = "arrowsmith", frozen)]
 pub(crate) struct Schema(SchemaRef);
 
@@ -76,7 +77,7 @@ impl Schema {
         self.0.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The same as a `pyarrow.Schema`.
+    /// The schema as a `pyarrow.Schema`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("schema", (slf,))
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What Python calls a source, as inputs of the library.
+//! Converts Python sources to inputs of the library.
 //!
-//! `bytes` never change, so their memory is read as it is. Other buffers may change under a thread
-//! that reads them; they and files are copied piece by piece, holding the GIL.
+//! `bytes` never change, so their memory is read in place. Other buffers may change while a thread
+//! reads them; they and files are copied piece by piece, holding the GIL.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -18,13 +18,13 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyString, PyTuple};
 
 use crate::errors::raised;
 
-/// Bytes that a file in Python is asked for at once.
+/// Bytes per read of a Python file.
 const PIECE_BYTES: usize = 8 << 20;
 
 /// `os.SEEK_END`.
 const SEEK_END: u8 = 2;
 
-/// The inputs that a source stands for, in order.
+/// The inputs of a source, in order.
 pub(crate) fn inputs(source: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
     if !(source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>()) {
         return one(source);
@@ -39,13 +39,13 @@ pub(crate) fn inputs(source: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
 fn one(source: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
     let py = source.py();
     if let Ok(pattern) = source.cast::<PyString>() {
-        // Only text is taken for a pattern: a `Path` means one file.
+        // Only text can be a pattern: a `Path` is one file.
         return arrowsmith::expand(pattern.to_str()?).map_err(|error| raised(py, error));
     }
     Ok(vec![unopened(source)?])
 }
 
-/// Anything but text, as an input that is read from its start to its end.
+/// Any source except text, as an input that is read sequentially.
 fn unopened(source: &Bound<'_, PyAny>) -> PyResult<Input> {
     let input = if let Ok(bytes) = source.cast::<PyBytes>() {
         Input::bytes(PyBackedBytes::from(bytes.clone()))
@@ -66,8 +66,8 @@ fn unopened(source: &Bound<'_, PyAny>) -> PyResult<Input> {
     Ok(input)
 }
 
-/// Anything but text, for a format whose parts are read as they are needed: a file that can be
-/// sought in is read in parts, the others whole.
+/// Any source except text, for a format with random access: a seekable file is read in parts,
+/// others entirely.
 pub(crate) fn random_access(source: &Bound<'_, PyAny>) -> PyResult<Input> {
     let is_buffer = source.is_instance_of::<PyBytes>() || PyMemoryView::from(source).is_ok();
     if is_buffer || !source.hasattr("seek")? || !source.hasattr("tell")? {
@@ -83,7 +83,7 @@ pub(crate) fn random_access(source: &Bound<'_, PyAny>) -> PyResult<Input> {
     Ok(Input::Ranged { name: name.ok().map(Arc::from), ranged: Arc::new(ranged) })
 }
 
-/// Runs `work` with the GIL, wherever this thread comes from.
+/// Runs `work` with the GIL, on any thread.
 fn attached<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
     match Python::try_attach(|py| work(py).map_err(io::Error::from)) {
         Some(result) => result,
@@ -91,9 +91,9 @@ fn attached<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
     }
 }
 
-/// A buffer, from its start.
+/// Reads a buffer from its start.
 struct BufferReader {
-    /// A memoryview of bytes, in one piece.
+    /// A contiguous memoryview of bytes.
     view: Py<PyAny>,
     at: usize,
     len: usize,
@@ -122,7 +122,7 @@ impl Read for BufferReader {
     }
 }
 
-/// A binary file, from where it stands.
+/// Reads a binary file from its current position.
 struct FileReader {
     file: Py<PyAny>,
 }
@@ -139,7 +139,7 @@ impl Read for FileReader {
             }
             let Ok(bytes) = piece.cast::<PyBytes>() else {
                 return Err(PyTypeError::new_err(format!(
-                    "source: read() must give bytes, not {}; is the file open in binary mode?",
+                    "source: read() must return bytes, not {}; is the file open in binary mode?",
                     piece.get_type().name()?
                 )));
             };
@@ -148,11 +148,11 @@ impl Read for FileReader {
     }
 }
 
-/// A binary file that can be sought in.
+/// A seekable binary file.
 struct FileParts {
     file: Py<PyAny>,
     bytes: u64,
-    /// Taken without the GIL, for as long as nobody else may move the file's place.
+    /// Locked without the GIL while the file's position must not change.
     turn: Mutex<()>,
 }
 
@@ -186,13 +186,13 @@ impl Ranged for FileParts {
     }
 }
 
-/// Copies a piece to the start of `buffer`, where it has to fit.
+/// Copies a piece to the start of `buffer`; an error if it is longer.
 fn fill(buffer: &mut [u8], piece: &[u8]) -> PyResult<usize> {
     match buffer.get_mut(..piece.len()) {
         Some(start) => {
             start.copy_from_slice(piece);
             Ok(piece.len())
         }
-        None => Err(PyTypeError::new_err("source: read() gave more bytes than were asked for")),
+        None => Err(PyTypeError::new_err("source: read() returned more bytes than requested")),
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was read: one batch, or all of them.
+//! The result of reading: one batch, or all of them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::errors::raised;
 use crate::export::{batch_capsules, device_capsules, schema_capsule, stream_capsule};
 use crate::schema::Schema;
 
-/// Some consecutive rows, wherever they are.
+/// Some consecutive rows, on the host or on a device.
 #[derive(Clone)]
 pub(crate) enum Rows {
     Host(RecordBatch),
@@ -37,7 +37,7 @@ impl Rows {
         }
     }
 
-    /// As PyTorch calls it.
+    /// The device, by its name in PyTorch.
     fn device(&self) -> String {
         match self {
             Self::Device(batch) => match batch.device().arrow_device() {
@@ -57,10 +57,10 @@ impl Rows {
     }
 }
 
-/// What a consumer gets that asks for memory of the host.
+/// The exception for a consumer that requests host memory.
 pub(crate) fn stays() -> PyErr {
     PyNotImplementedError::new_err(
-        "the rows are on a device: take __arrow_c_device_array__ or to_host() of each batch",
+        "the rows are on a device: use __arrow_c_device_array__ or to_host() of each batch",
     )
 }
 
@@ -76,19 +76,19 @@ impl Batch {
 
 #[pymethods]
 impl Batch {
-    /// Rows.
+    /// Number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.0.count()
     }
 
-    /// The device that has the memory.
+    /// The device of the memory.
     #[getter]
     fn device(&self) -> String {
         self.0.device()
     }
 
-    /// The same rows on the host: this batch, if it is there.
+    /// The same rows on the host: this batch, if it is there already.
     fn to_host(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
         let py = slf.py();
         match &slf.get().0 {
@@ -106,7 +106,7 @@ impl Batch {
         Schema::new(self.0.schema())
     }
 
-    /// The same memory as a `pyarrow.RecordBatch`.
+    /// The batch as a `pyarrow.RecordBatch`, without a copy.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("record_batch", (slf,))
     }
@@ -132,10 +132,10 @@ impl Batch {
         requested_schema: Option<&Bound<'py, PyAny>>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        // The interface has producers refuse what they do not know, unless it is None.
+        // The interface requires producers to refuse unknown arguments, unless they are None.
         for (name, value) in kwargs.into_iter().flatten() {
             if !value.is_none() {
-                return Err(PyNotImplementedError::new_err(format!("{name} is not known")));
+                return Err(PyNotImplementedError::new_err(format!("{name} is not supported")));
             }
         }
         let _ = requested_schema;
@@ -148,7 +148,7 @@ impl Batch {
     }
 }
 
-/// Everything that was read, in the order of the input.
+/// All rows, in the order of the input.
 #[pyclass(module = "arrowsmith", frozen)]
 pub(crate) struct Table {
     schema: SchemaRef,
@@ -164,13 +164,13 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// Rows.
+    /// Number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batches.iter().map(Rows::count).sum()
     }
 
-    /// Records that were left out, or in which something became null.
+    /// Number of records that were skipped, or in which a value became null.
     #[getter]
     fn num_rejects(&self) -> u64 {
         self.rejects
@@ -188,7 +188,7 @@ impl Table {
         self.batches.iter().cloned().map(Batch).collect()
     }
 
-    /// The same memory as a `pyarrow.Table`.
+    /// The table as a `pyarrow.Table`, without a copy.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("table", (slf,))
     }

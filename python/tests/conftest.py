@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data that several tests read, and what becomes of a test that is skipped."""
+"""Data shared by tests, and the handling of skipped tests."""
 
 import json
 import os
@@ -14,7 +14,7 @@ STRICT = os.environ.get("ARROWSMITH_STRICT", "") not in ("", "0")
 
 
 def strictly(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Make a failure of a skip: a test that is not run because something is absent is no test."""
+    """Turn a skip into a failure: a test must not be skipped because a tool is missing."""
     if STRICT and report.skipped and not hasattr(report, "wasxfail"):
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"

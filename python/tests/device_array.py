@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A consumer of ArrowDeviceArray as C has it."""
+"""A consumer of the C structure ArrowDeviceArray."""
 
 import ctypes
 from typing import Any
@@ -40,11 +40,11 @@ class DeviceArray(ctypes.Structure):
 
     @classmethod
     def of(cls, capsule: object) -> "DeviceArray":
-        """Give the structure in a capsule, which has to outlive it."""
+        """Return the structure in a capsule, which has to outlive it."""
         return cls.from_address(_pointer_of(capsule, b"arrow_device_array"))
 
     def call_release(self) -> None:
-        """Call the release callback, as a consumer has to, once."""
+        """Call the release callback, as a consumer must do once."""
         assert self.release is not None
         callback: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.release)
         callback(ctypes.addressof(self))

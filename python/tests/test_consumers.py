@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The libraries that people have take the result, and take its memory rather than a copy of it."""
+"""Common libraries accept the result, and use its memory without a copy."""
 
 import io
 
@@ -20,7 +20,7 @@ def addresses(array: pa.Array) -> list[int]:
 
 @pytest.fixture(scope="module")
 def table(lines: bytes) -> arrowsmith.Table:
-    # One batch, so that nobody has a reason to join several.
+    # One batch, so that no library has to join several.
     table = arrowsmith.read_json(lines, batch_rows=ROWS)
     assert len(table.batches) == 1
     return table
@@ -54,7 +54,7 @@ def test_polars_shares_memory(table: arrowsmith.Table) -> None:
     frame = pl.DataFrame(table)
     expected = pa.table(table)
     for name in ("id", "ratio"):
-        # Polars hands out its own memory, so what it gives lies where ours does.
+        # Polars exports its own memory, whose address must be that of ours.
         taken = frame[name].to_arrow()
         assert (taken.offset, len(taken)) == (0, ROWS)
         assert taken.buffers()[1].address in addresses(expected[name].chunk(0))
@@ -67,7 +67,7 @@ def test_duckdb_queries_it(table: arrowsmith.Table) -> None:
         connection.register("t", pa.table(table))
         query = 'select count(*), sum(id), sum("user".age), max(name), sum(len(tags)) from t'
         expected = connection.execute(query).fetchall()
-        # No pyarrow in between: DuckDB takes the capsule.
+        # Without pyarrow: DuckDB reads the capsule.
         direct = connection.from_arrow(table).query("t2", query.replace("from t", "from t2"))
         assert direct is not None
         assert direct.fetchall() == expected
@@ -86,7 +86,7 @@ def test_pandas_shares_memory(table: arrowsmith.Table) -> None:
     for name in taken.column_names:
         chunked = frame[name].array.__arrow_array__()
         assert addresses(chunked.chunk(0)) == addresses(taken[name].chunk(0))
-    # As NumPy has it, numbers without nulls are shared too.
+    # NumPy shares numbers without nulls, too.
     numbers = taken.select(["ratio"]).to_pandas(zero_copy_only=True, split_blocks=True)
     assert numbers["ratio"].to_numpy().ctypes.data in addresses(taken["ratio"].chunk(0))
     assert frame["id"].sum() == ROWS * (ROWS - 1) // 2

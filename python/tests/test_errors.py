@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors say what is wrong and where; rejected records are handed over."""
+"""Errors have a message and a position; rejected records are passed on."""
 
 import io
 import json

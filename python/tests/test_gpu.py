@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engines of a GPU, on a machine with one and without; Arrow's device interface on the host."""
+"""The GPU engines, on machines with and without a GPU; Arrow's device interface on the host."""
 
 import ctypes
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of the guide run as they stand, and its table has every option."""
+"""The examples of the guide run unchanged, and its table has every option."""
 
 import doctest
 import inspect

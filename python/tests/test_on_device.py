@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches that stay on the device: what they are, who owns them, that they are given back.
+"""Batches that stay on the device: their content, their owners, their release.
 
 The kernels run on the CPU here, whose memory every consumer can read, if the package was built
 with them: python/setup.sh --features shim.
@@ -33,7 +33,7 @@ TEXT = lines(0, 40)
 
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
-    """Give the pieces of device memory that are held; in the end there have to be none."""
+    """Return the number of device allocations; at the end there must be none."""
     count: Live | None = getattr(_lib, "_shim_live", None)
     if count is None:
         pytest.skip("built without the feature shim, as python/setup.sh --features shim has it")
@@ -135,7 +135,7 @@ def test_c_releases_an_array_once(live: Live) -> None:
     array.call_release()
     assert live() == 0
     assert array.release is None
-    # What is left of it must not release it a second time.
+    # The rest of it must not be released a second time.
     del array, capsule, schema
 
 
@@ -201,7 +201,7 @@ def test_parquet_stays(live: Live) -> None:
 def test_memory_of_the_device_is_bounded(live: Live) -> None:
     with pytest.raises(arrowsmith.ConfigError, match="larger than memory_bytes_max of the device"):
         arrowsmith.read_parquet(_text_file(), engine="gpu", on_device=True, gpu_memory_bytes_max=1)
-    # What comes to the host is made by the CPU then.
+    # Batches on the host are then decoded by the CPU.
     read = arrowsmith.read_parquet(_text_file(), engine="gpu", gpu_memory_bytes_max=1)
     assert pa.table(read)["a"].to_pylist() == ["x", "y"]
     read = arrowsmith.read_json(TEXT, engine="gpu", gpu_memory_bytes_max=1 << 20)

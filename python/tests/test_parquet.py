@@ -85,7 +85,7 @@ def test_sources(path: Path, table: pa.Table, tmp_path: Path) -> None:
 
 
 class Counting(io.BytesIO):
-    """A file that counts what is read of it."""
+    """A file that counts the bytes read from it."""
 
     count = 0
 
@@ -320,7 +320,7 @@ NESTED: dict[str, pa.DataType] = {
 
 
 def value(kind: pa.DataType, rng: np.random.Generator) -> Any:
-    """Make a random value of a type; null now and then."""
+    """Return a random value of a type; sometimes null."""
     if rng.random() < 0.15:
         return None
     if pa.types.is_boolean(kind):

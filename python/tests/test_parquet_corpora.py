@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files that others wrote, read as pyarrow reads them.
+"""Third-party Parquet files, read as pyarrow reads them.
 
 ``parquet_decisions.txt`` lists the files that the two read differently, with the reason; a file
 that is neither equal nor listed fails, and so does a line that is not needed. Files that have to be
@@ -48,7 +48,7 @@ def decisions() -> dict[str, str]:
 
 
 def plain(column: pa.ChunkedArray) -> pa.Array:
-    """Give a column without dictionaries and extension types: their forms are a choice."""
+    """Return a column without dictionaries and extension types, whose forms may differ."""
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)

@@ -53,7 +53,7 @@ def test_arrow_stream_is_taken_once(lines: bytes) -> None:
 
 
 def test_stream_to_polars_and_pyarrow(lines: bytes) -> None:
-    # Whoever asks for the next batch may hold the GIL, which the source needs on another thread.
+    # The consumer of the next batch may hold the GIL, which the source needs on another thread.
     for threads in (1, 2):
         assert pl.DataFrame(arrowsmith.open_json(io.BytesIO(lines), threads=threads)).height == ROWS
     reader = arrowsmith.open_json(io.BytesIO(lines), threads=2).to_pyarrow()
@@ -94,13 +94,13 @@ def test_other_threads_run_meanwhile(lines: bytes, threads: int) -> None:
 
     other = threading.Thread(target=tick)
     interval = sys.getswitchinterval()
-    # From here on nobody loses the GIL unless he lets go of it.
+    # From here on a thread keeps the GIL until it releases it.
     sys.setswitchinterval(100)
     try:
         other.start()
         time.sleep(0.01)
         before = ticks
-        # A single batch: within it nothing but the decoder runs on this thread.
+        # A single batch: during it only the decoder runs on this thread.
         table = arrowsmith.read_json(source, schema, threads=threads, batch_rows=1 << 30)
         during = ticks - before
     finally:
@@ -112,7 +112,7 @@ def test_other_threads_run_meanwhile(lines: bytes, threads: int) -> None:
 
 
 def test_a_reader_in_use(lines: bytes) -> None:
-    """A source that reads from its own reader gets an error, and no deadlock."""
+    """A source that reads from its own reader gets an error instead of a deadlock."""
     errors: list[Exception] = []
     readers: list[arrowsmith.Reader] = []
 
@@ -180,7 +180,7 @@ def test_close_from_another_thread() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_interrupt(lines: bytes, threads: int) -> None:
-    """Ctrl-C is heard long before the input ends."""
+    """Ctrl-C takes effect long before the input ends."""
 
     class Interrupting(io.BytesIO):
         reads = 0
@@ -191,7 +191,7 @@ def test_interrupt(lines: bytes, threads: int) -> None:
                 signal.raise_signal(signal.SIGINT)
             return super().read(size)
 
-    # A shell starts what runs in the background with SIGINT ignored.
+    # A shell starts background jobs with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     source = Interrupting(lines * 80)
     with pytest.raises(KeyboardInterrupt):

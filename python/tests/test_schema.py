@@ -29,7 +29,7 @@ def test_forms(tmp_path: Path) -> None:
         taken = pa.table(table)
         assert taken.schema.field("a").type == pa.int8(), schema
         assert taken.schema.field("b").type.value_type == pa.float32(), schema
-        # Parquet calls the items of lists something else.
+        # Parquet has another name for the items of lists.
         assert str(table.schema).replace("element: ", "") == TEXT, schema
         assert taken.to_pydict() == {"a": [1], "b": [[0.5]]}
 
@@ -64,7 +64,7 @@ def test_bad_schemas(tmp_path: Path) -> None:
 
 
 def test_names_with_a_nul() -> None:
-    """No C string can hold them: an error, wherever they get that far."""
+    """A C string cannot contain them: an error at every export."""
     table = arrowsmith.read_json(b'{"k\\u0000":1}')
     with pytest.raises(arrowsmith.ArrowsmithError, match="Null byte"):
         pa.schema(table.schema)

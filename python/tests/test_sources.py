@@ -70,7 +70,7 @@ def test_changing_a_buffer_does_no_harm(lines: bytes) -> None:
     reader = arrowsmith.open_json(source, "id: int64", threads=1)
     assert pa.record_batch(next(reader))["id"][0].as_py() == 0
     source[:] = b" " * len(source)
-    # The record that was half read is cut short now; after it there are no more.
+    # The partially read record is now truncated; it is the last one.
     with contextlib.suppress(arrowsmith.DataError):
         list(reader)
     assert 0 < reader.num_rows < 20 * ROWS
@@ -129,7 +129,7 @@ def test_no_source() -> None:
 
 
 class Failing(io.RawIOBase):
-    """Some good lines, then an exception."""
+    """Some valid lines, then an exception."""
 
     def __init__(self, lines: bytes, error: BaseException) -> None:
         self.pieces = [lines[at : at + 4000] for at in range(0, len(lines), 4000)]

@@ -7,8 +7,8 @@
 name: utf8
 age: int64
 
-What comes out speaks the Arrow PyCapsule interface: pyarrow, polars, DuckDB and pandas take its
-memory as it is.
+Results implement the Arrow PyCapsule interface: pyarrow, polars, DuckDB and pandas use their memory
+without a copy.
 """
 
 import json
@@ -89,40 +89,43 @@ def read_json(
 
     Args:
         source: a path, a glob pattern (as a string), bytes, a buffer, a binary file, or a list of
-            these, which are read one after another. Compressed input is recognised.
-        schema: its text form, the path of a schema file, or anything with
-            ``__arrow_c_schema__``, such as a ``pyarrow.Schema``; inferred if there is none.
+            these, which are read one after another. Compressed input is detected.
+        schema: its text form, the path of a schema file, or any object with
+            ``__arrow_c_schema__``, such as a ``pyarrow.Schema``; inferred if ``None``.
         columns: paths of the columns to keep: ``["id", "user.name"]``.
-        engine: what decodes.
-        on_device: leave the batches on the GPU, for ``Batch.__arrow_c_device_array__``; with
-            ``engine="gpu"``, or with ``"auto"`` where there is one.
-        threads: threads that decode; one for each core if there is no number.
-        format: how records follow one another; the first bytes say if ``"auto"``.
-        compression: how the input is compressed; the first bytes say if ``"auto"``.
-        on_error: what a record that does not fit does: ``"fail"`` raises ``DataError``,
-            ``"skip"`` leaves it out, ``"null"`` puts nulls in place of what does not fit.
-        rejects: a list that gets, or a function that is called with, each record that was left
-            out or changed, with the reason.
-        duplicate_keys: which of two equal keys in an object counts, or that they are an error.
-        unknown_keys: what becomes of keys that the schema does not have.
-        allow_nan: take ``NaN`` and ``Infinity`` in floating-point columns.
-        trust: do not validate what no column takes.
-        batch_rows: rows of each batch but the last.
-        batch_bytes: Arrow bytes of a batch, about.
-        depth_max: deepest nesting of a record.
-        record_bytes_max: longest record, in bytes.
-        fields_max: most fields of a schema, given or inferred, those inside others too.
-        row_bytes_max: most that an empty record may become in Arrow, in bytes.
-        batch_bytes_max: most that one record may become in Arrow, in bytes.
-        memory_bytes_max: working memory beyond mapped input and batches, in bytes.
-        gpu_memory_bytes_max: memory of the GPU for each thread that decodes on it, in bytes.
-        infer_records: records to infer the schema from, or ``"all"``.
-        infer_timestamps: take strings that are all ISO 8601 dates or timestamps as such.
+        engine: the engine that decodes.
+        on_device: leave the batches in GPU memory, for ``Batch.__arrow_c_device_array__``;
+            requires ``engine="gpu"``, or ``"auto"`` on a machine with a GPU.
+        threads: number of decoder threads; one per core if ``None``.
+        format: how the records are separated; detected from the first bytes if ``"auto"``.
+        compression: compression of the input; detected from the first bytes if ``"auto"``.
+        on_error: how to handle a record that does not match the schema: ``"fail"`` raises
+            ``DataError``, ``"skip"`` skips it, ``"null"`` replaces the values that do not match
+            by nulls.
+        rejects: a list to append to, or a function to call, with each record that was skipped or
+            changed and the reason.
+        duplicate_keys: how to handle a key that appears twice in an object: use the last value,
+            or treat it as an error.
+        unknown_keys: how to handle a key that is not in the schema.
+        allow_nan: accept ``NaN`` and ``Infinity`` in floating-point columns.
+        trust: do not validate values that no column needs.
+        batch_rows: rows per batch, the last one excepted.
+        batch_bytes: approximate Arrow size of a batch, in bytes.
+        depth_max: maximum nesting depth of a record.
+        record_bytes_max: maximum size of a record, in bytes.
+        fields_max: maximum number of fields of a schema, given or inferred, nested ones included.
+        row_bytes_max: maximum Arrow size of an empty record, in bytes.
+        batch_bytes_max: maximum Arrow size of one record, in bytes.
+        memory_bytes_max: working memory in bytes, not counting mapped input and output batches.
+        gpu_memory_bytes_max: GPU memory per decoder thread, in bytes.
+        infer_records: number of records to infer the schema from, or ``"all"``.
+        infer_timestamps: infer dates and timestamps for string fields whose values are all in
+            ISO 8601.
 
     Raises:
-        DataError: the input does not fit.
-        SchemaError: the schema makes no sense.
-        ConfigError: an option makes no sense.
+        DataError: the input does not match the schema.
+        SchemaError: the schema is invalid.
+        ConfigError: an option is invalid.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
     options = {
@@ -183,8 +186,8 @@ def open_json(
     """Read ``source`` batch by batch, in bounded memory.
 
     The reader is an iterator of batches and a context manager, or, once, an Arrow stream. The
-    arguments, and what is raised, are those of ``read_json``; errors of the data come with the
-    batches, after the rows before them.
+    arguments and exceptions are those of ``read_json``; an error in the data is raised by the
+    iteration, after the rows before it.
     """
     options = {
         "columns": columns,
@@ -227,10 +230,10 @@ def infer_schema(
     infer_records: int | Literal["all"] = 10_000,
     infer_timestamps: bool = False,
 ) -> Schema:
-    """Infer a schema that the first records of ``source`` fit.
+    """Infer a schema that matches the first records of ``source``.
 
-    ``str`` of it is the text form, to look at, change and keep. The arguments are those of
-    ``read_json``; a file is read on from where this leaves it.
+    ``str`` of it is the text form, which can be edited and stored. The arguments are those of
+    ``read_json``. The position of a file object is after the bytes that were read.
     """
     options = {
         "format": format,
@@ -267,39 +270,40 @@ def read_parquet(
     memory_bytes_max: int = 256 << 20,
     gpu_memory_bytes_max: int = 2 << 30,
 ) -> Table:
-    """Read Parquet: all of ``source``, or what is asked for.
+    """Read Parquet: all of ``source``, or selected columns and rows.
 
     Args:
         source: a path, a folder, a glob pattern (as a string), bytes, a buffer, a binary file, or a
-            list of these, which are read one after another. The first file's columns are those of
-            all. ``name=value`` folders below a folder, or in what a pattern's wildcards stand for,
-            are columns.
+            list of these, which are read one after another. All files must have the columns of the
+            first. ``name=value`` folders below a folder, or matched by a pattern's wildcards, are
+            partition columns.
         columns: paths of the columns to read: ``["id", "user.name"]``.
-        filter: only rows for which this holds. Text, such as ``"fare > 10 and zone is null"``,
-            or tuples as pyarrow and pandas take them: ``[("fare", ">", 10), ("zone", "=", "A")]``
-            is a conjunction, a list of such lists a disjunction of them. A comparison with null is
-            neither true nor false, as in SQL. Row groups and pages that cannot match are not read.
+        filter: keep only rows that match this condition: text, such as
+            ``"fare > 10 and zone is null"``, or tuples as in pyarrow and pandas:
+            ``[("fare", ">", 10), ("zone", "=", "A")]`` is a conjunction, a list of such lists a
+            disjunction of them. A comparison with null is neither true nor false, as in SQL. Row
+            groups and pages that cannot match are not read.
         row_groups: numbers of the row groups to read, of a single file.
-        limit: rows, at most.
-        engine: what decodes; ``"reference"`` is the ``parquet`` crate.
-        on_device: leave the batches, one a row group, on the GPU, for
-            ``Batch.__arrow_c_device_array__``; with ``engine="gpu"``, or with ``"auto"`` where
-            there is one.
-        threads: threads that decode; one for each core if there is no number.
-        batch_rows: rows of a batch, at most.
+        limit: maximum number of rows.
+        engine: the engine that decodes; ``"reference"`` is the ``parquet`` crate.
+        on_device: leave the batches, one per row group, in GPU memory, for
+            ``Batch.__arrow_c_device_array__``; requires ``engine="gpu"``, or ``"auto"`` on a
+            machine with a GPU.
+        threads: number of decoder threads; one per core if ``None``.
+        batch_rows: maximum rows per batch.
         dictionary: string and binary columns to read as dictionaries: ``True`` for all, or paths.
-        strings: form of strings and binary values: with offsets of 32 (``"small"``) or 64 bits
-            (``"large"``), as views, or as the file's Arrow schema says.
-        timestamp_unit: unit of all timestamps; as the file says if there is none.
-        arrow_schema: follow the Arrow schema that a writer put into the file.
-        partitions: types of columns from folders' names; those of the others are inferred.
-        verify_checksums: hold pages to their checksums.
-        memory_bytes_max: working memory beyond mapped input and batches, in bytes.
-        gpu_memory_bytes_max: memory of the GPU for each thread that decodes on it, in bytes.
+        strings: Arrow type of strings and binary values: with 32-bit (``"small"``) or 64-bit
+            (``"large"``) offsets, as views, or as in the file's Arrow schema (``"auto"``).
+        timestamp_unit: unit of all timestamps; that of the file if ``None``.
+        arrow_schema: use the Arrow schema that the writer stored in the file.
+        partitions: types of partition columns; those of others are inferred.
+        verify_checksums: verify page checksums.
+        memory_bytes_max: working memory in bytes, not counting mapped input and output batches.
+        gpu_memory_bytes_max: GPU memory per decoder thread, in bytes.
 
     Raises:
-        FileError: a file is not sound, or holds what cannot be read.
-        ConfigError: an option makes no sense, or names a column that is not there.
+        FileError: a file is invalid, or uses something unsupported.
+        ConfigError: an option is invalid, or names a column that does not exist.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
     options = {
@@ -346,8 +350,8 @@ def open_parquet(
     """Read Parquet batch by batch, in bounded memory.
 
     The reader is an iterator of batches and a context manager, or, once, an Arrow stream. The
-    arguments, and what is raised, are those of ``read_parquet``; errors of the data come with the
-    batches, after the rows before them.
+    arguments and exceptions are those of ``read_parquet``; an error in the data is raised by the
+    iteration, after the rows before it.
     """
     options = {
         "columns": columns,
@@ -371,9 +375,9 @@ def open_parquet(
 
 
 def parquet_metadata(source: Source, *, pages: bool = False) -> FileInfo:
-    """Say what is in a Parquet file: row groups, columns, sizes, statistics.
+    """Return the metadata of a Parquet file: row groups, columns, sizes, statistics.
 
-    With ``pages`` every page is listed, from its header. No value is decoded.
+    With ``pages`` every page is listed, from its header. No values are decoded.
     """
     info: FileInfo = json.loads(_lib.parquet_metadata(source, pages))
     return info

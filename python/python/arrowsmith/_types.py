@@ -8,23 +8,23 @@ from typing import Literal, Protocol, TypeAlias, TypedDict
 
 
 class BinaryFile(Protocol):
-    """What has a ``read`` that gives bytes."""
+    """An object with a ``read`` method that returns bytes."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Give at most ``size`` bytes; none at the end."""
+        """Return at most ``size`` bytes; empty at the end."""
         ...
 
 
 class ArrowSchema(Protocol):
-    """What has an Arrow schema: ``pyarrow.Schema``, ``arrowsmith.Schema``."""
+    """An object with an Arrow schema: ``pyarrow.Schema``, ``arrowsmith.Schema``."""
 
     def __arrow_c_schema__(self) -> object:
-        """Give the schema as a capsule."""
+        """Return the schema as a capsule."""
         ...
 
 
 class Reject(TypedDict):
-    """A record that was left out or changed, and why. The keys of the command's ``--rejects``."""
+    """A record that was skipped or changed, and why. The keys are those of ``--rejects``."""
 
     source: str | None
     record: int
@@ -66,7 +66,7 @@ class _Chunk(TypedDict):
 
 
 class ChunkInfo(_Chunk, total=False):
-    """A column chunk. Sizes are in bytes; ``pages`` is there if it was asked for."""
+    """A column chunk. Sizes are in bytes; ``pages`` is present if it was requested."""
 
     pages: list[PageInfo]
 
@@ -94,7 +94,7 @@ class ColumnInfo(TypedDict):
 
 
 class FileInfo(TypedDict):
-    """What is in a Parquet file. Sizes are in bytes."""
+    """The metadata of a Parquet file. Sizes are in bytes."""
 
     format: Literal["parquet"]
     bytes: int
@@ -108,10 +108,10 @@ class FileInfo(TypedDict):
 
 
 class Appendable(Protocol):
-    """A list of rejects, or what acts like one."""
+    """A list of rejects, or an object with its ``append``."""
 
     def append(self, reject: Reject, /) -> object:
-        """Take one."""
+        """Append one reject."""
         ...
 
 
@@ -121,7 +121,7 @@ Source: TypeAlias = OneSource | Sequence[OneSource]
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
 
 Value: TypeAlias = object
-"""A number, text, bytes, bool, date, time, ``Decimal``, UUID, or numpy's scalars of them."""
+"""A number, text, bytes, bool, date, time, ``Decimal``, UUID, or the corresponding numpy scalars."""
 Test: TypeAlias = tuple[str, str, Value]
 """Column, operator and value: ``("fare", ">", 10)``, ``("zone", "in", {"A", "B"})``."""
 Filter: TypeAlias = str | Test | Sequence[Test] | Sequence[Sequence[Test]]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions of this package. Reading that fails is an ``OSError``, as everywhere in Python."""
+"""The exceptions of this package. I/O errors are ``OSError``, as everywhere in Python."""
 
 
 class ArrowsmithError(Exception):
-    """Whatever goes wrong in this package, unless it is an ``OSError`` or a ``TypeError``."""
+    """The base of all errors of this package, except for ``OSError`` and ``TypeError``."""
 
 
 class DataError(ArrowsmithError, ValueError):
-    """The input does not hold what the schema says: what is wrong, and where."""
+    """The input does not match the schema; with the position of the error."""
 
     kind: str
     """The kind, for programs: ``"wrong-type"``, ``"overflow"``, ``"syntax"``, …"""
@@ -22,15 +22,15 @@ class DataError(ArrowsmithError, ValueError):
     path: str
     """The field: ``"user.tags[3]"``; empty for the record itself."""
     expected: str
-    """What the schema has here."""
+    """What the schema expects here."""
     found: str
-    """What is there instead."""
+    """What was found instead."""
     hint: str | None
-    """The option that helps, where one does."""
+    """An option that would help, if there is one."""
 
 
 class FileError(ArrowsmithError, ValueError):
-    """A Parquet file that is not sound, or holds what cannot be read: what is wrong, and where."""
+    """A Parquet file is invalid or uses something unsupported; with the position of the error."""
 
     kind: str
     """The kind, for programs: ``"format"``, ``"truncated"``, ``"corrupt"``, ``"encrypted"``, …"""
@@ -47,11 +47,11 @@ class FileError(ArrowsmithError, ValueError):
 
 
 class SchemaError(ArrowsmithError, ValueError):
-    """The schema cannot be read, or no JSON can be decoded into it."""
+    """The schema cannot be read, or cannot be decoded from JSON."""
 
     path: str
     """The field; empty for the schema as a whole."""
 
 
 class ConfigError(ArrowsmithError, ValueError):
-    """An option has a value that makes no sense."""
+    """An option has an invalid value."""
