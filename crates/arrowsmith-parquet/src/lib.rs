@@ -3,7 +3,8 @@
 //!
 //! This is what stands between a source and an engine. [`File`] is a file's bytes and metadata,
 //! [`ReadPlan`] says what is read of it and as which Arrow types, [`Pages`] walks over a column chunk and
-//! hands out pages whose levels and values are still encoded. It makes no arrays and does no I/O.
+//! hands out pages whose levels and values are still encoded; [`nest`] puts what an engine makes of a field's
+//! leaves together as one array. It decodes no values and does no I/O.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ pub mod filter;
 pub mod footer;
 mod header;
 pub mod index;
+pub mod nest;
 pub mod options;
 pub mod pages;
 pub mod plan;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::nest::{Leaves, Nest};
 use arrowsmith_parquet::{
     Budget, Column, ColumnDecoder, ColumnEngine, ColumnRequest, File, ReadOptions, RowSelection,
 };
 use arrowsmith_simd::Level;
 
 use super::leaf::LeafDecoder;
-use super::nest::{Leaves, Nest};
 use super::{corrupt, values};
 use crate::CpuEngine;
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ArrayRef;
 use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::nest::NestedLeaf;
 use arrowsmith_parquet::{
     Budget, DictionaryPage, File, Page, PageBuffers, PageLocation, Pages, RowSelection, Share,
     page_locations,
@@ -18,7 +19,6 @@ use arrowsmith_simd::column::levels::{Levels, Slots, count, find_row, validity};
 use arrowsmith_simd::{BitBuffer, Buf, Level};
 
 use super::levels::{Ancestor, PageLevels, Validity};
-use super::nest::NestedLeaf;
 use super::values::{self, Values};
 use super::{ColumnOptions, corrupt, fault};
 

@@ -4,13 +4,13 @@
 
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrowsmith_core::Result;
+use arrowsmith_parquet::nest::Around;
 use arrowsmith_parquet::{LevelEncoding, Levels as Encoded};
 use arrowsmith_simd::column::levels::{Levels, ListShape, Slots, list_starts, validity};
 use arrowsmith_simd::column::{Hybrid, packed_levels};
 use arrowsmith_simd::{BitBuffer, Buf, Level};
 
 use super::fault;
-use super::nest::Around;
 
 /// The levels of one kind of a page, as far as they were not taken yet.
 #[derive(Debug, Default)]

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parquet columns: encoded pages → Arrow arrays.
 //!
-//! The last three stages of the page pipeline stand here; the first four, up to a page that is decompressed,
-//! are `arrowsmith-parquet`'s.
+//! The two stages of the page pipeline that decode stand here; those before them, up to a page that is
+//! decompressed, and the array writer after them (`nest`) are `arrowsmith-parquet`'s.
 //!
 //! ```text
 //! level decoders   levels   runs and packed levels → bits, or levels and from them validity and offsets
 //! values decoder   values   encoded values → a column's buffers, spread over the rows that are not null
-//! array writer     nest     the buffers of all leaves of a field → one Arrow array
 //! ```
 //!
 //! `field` is what users see. `leaf` drives the first two stages over the pages of one column chunk, for as many
@@ -18,7 +17,6 @@
 mod field;
 mod leaf;
 mod levels;
-pub mod nest;
 mod values;
 
 pub use field::{ColumnOptions, FieldDecoder, supports};

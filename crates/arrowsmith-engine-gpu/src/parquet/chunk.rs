@@ -12,7 +12,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use arrowsmith_core::Result;
-use arrowsmith_engine_cpu::parquet::nest::Around;
+use arrowsmith_parquet::nest::Around;
 
 use super::pages::{Host, Place};
 use super::shape::{Form, Shape};

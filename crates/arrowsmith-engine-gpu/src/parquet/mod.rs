@@ -24,7 +24,7 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_select::concat::concat;
 use arrowsmith_core::Result;
 use arrowsmith_engine_cpu::parquet::FieldDecoder as CpuDecoder;
-use arrowsmith_engine_cpu::parquet::nest::{self, Nest};
+use arrowsmith_parquet::nest::{self, Nest};
 use arrowsmith_parquet::{Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection};
 
 use crate::device::memory::Arena;

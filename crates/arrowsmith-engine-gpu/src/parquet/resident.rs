@@ -10,7 +10,7 @@ use arrow_array::Array;
 use arrow_schema::DataType;
 use arrowsmith_core::{Error, Result};
 use arrowsmith_engine_cpu::parquet::ColumnOptions;
-use arrowsmith_engine_cpu::parquet::nest::Nest;
+use arrowsmith_parquet::nest::Nest;
 use arrowsmith_parquet::{Column, File, ReadPlan};
 
 use super::chunk::{self, Halt};

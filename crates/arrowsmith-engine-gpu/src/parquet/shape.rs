@@ -2,7 +2,7 @@
 //! Which columns the kernels hold, and how their values become those of the Arrow type.
 
 use arrow_schema::DataType;
-use arrowsmith_engine_cpu::parquet::nest::{Around, Nest, NestedLeaf};
+use arrowsmith_parquet::nest::{Around, Nest, NestedLeaf};
 use arrowsmith_parquet::{Column, Conversion, Leaf, Physical};
 
 /// Bytes of a stored number, at most.

@@ -15,10 +15,9 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef};
 use arrow_select::take::take;
 use arrowsmith_core::{Error, FileErrorKind, Result};
-use arrowsmith_parquet::{Column, Leaf, ListKind, RepeatedLevels};
 use arrowsmith_simd::column::levels::Slots;
 
-use super::corrupt;
+use crate::{Column, Leaf, ListKind, RepeatedLevels};
 
 /// A list or structure around a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +79,7 @@ impl Nest {
     /// The shape of a field.
     ///
     /// # Errors
-    /// More than 255 levels.
+    /// More than 255 levels, a structure without columns.
     pub fn new(column: &Column) -> Result<Self> {
         let mut leaves = Vec::new();
         let root = Slots { repetition: 0, definition: 0 };
@@ -123,6 +122,10 @@ fn node(
             let value = Box::new(node(leaves, &map.value, elements, Vec::new())?);
             Node::Map { at, field: Arc::clone(&map.field), key, value }
         }
+        // Nothing would say how many rows it has, or which of them are null.
+        Column::Struct(structure) if structure.children.is_empty() => {
+            return Err(Error::file(FileErrorKind::Unsupported, "a structure without columns"));
+        }
         Column::Struct(structure) => {
             around.push(Around { slots, valid: narrow(structure.def)?, elements: None });
             let mut children = Vec::with_capacity(structure.children.len());
@@ -140,7 +143,7 @@ fn repeated(levels: RepeatedLevels) -> Result<(u8, Slots)> {
     Ok((narrow(levels.def_list)?, elements))
 }
 
-/// A level as the kernels have it; [`super::supports`] lets no greater one pass.
+/// A level as the kernels of engines have it.
 fn narrow(level: u16) -> Result<u8> {
     u8::try_from(level).map_err(|_| Error::file(FileErrorKind::Unsupported, "more than 255 levels"))
 }
@@ -308,6 +311,10 @@ fn complete(offsets: &ScalarBuffer<i32>, values: &ArrayRef) -> Result<()> {
 fn mistyped(field: &FieldRef) -> Error {
     let (name, found) = (field.name(), field.data_type());
     Error::file(FileErrorKind::Unsupported, format!("{name} cannot be {found}"))
+}
+
+fn corrupt(message: impl Into<String>) -> Error {
+    Error::file(FileErrorKind::Corrupt, message)
 }
 
 /// The columns of a field that do not fit one another.
