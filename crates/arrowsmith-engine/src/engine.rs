@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The engine trait: a plan or a column in, a decoder out.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrowsmith_core::{DecodeOptions, Decoder, Result};
+use arrowsmith_parquet::{Budget, Column, File, ReadOptions, RowSelection};
+use arrowsmith_plan::Plan;
+
+use crate::{Chain, Declined, EngineError};
+
+/// Something that decodes JSON by a plan, columns of Parquet, or both; shared by all threads.
+///
+/// Its decoders are called once a chunk or a batch, never once a value.
+pub trait Engine: Send + Sync {
+    /// The name that `--engine` takes, and that explanations call it by.
+    fn name(&self) -> &'static str;
+
+    /// Whether it decodes records by this plan. It sets nothing up, so that a plan can be explained where
+    /// the hardware is missing.
+    ///
+    /// # Errors
+    /// [`Declined`] names the field or the option that it does not have.
+    fn check_json(
+        &self,
+        plan: &Plan,
+        options: &DecodeOptions,
+    ) -> std::result::Result<(), EngineError> {
+        let _ = (plan, options);
+        Ok(())
+    }
+
+    /// Sets a plan that it has not declined up for one thread of decoding. What it cannot decode by itself it
+    /// may hand to `rest`: the engines after it.
+    ///
+    /// # Errors
+    /// As [`Engine::check_json`]; what the plan or its limits refuse; a failure of the engine.
+    fn json(
+        &self,
+        plan: &Arc<Plan>,
+        options: &DecodeOptions,
+        rest: &Chain,
+    ) -> std::result::Result<Box<dyn Decoder>, EngineError>;
+
+    /// Whether it decodes a column of a file, and is ready for the file. It decodes nothing yet.
+    ///
+    /// # Errors
+    /// [`Declined`] names what it does not have. An engine of JSON alone declines every column.
+    fn check_parquet(
+        &self,
+        file: &File,
+        column: &Column,
+        options: &ReadOptions,
+    ) -> std::result::Result<(), EngineError> {
+        let _ = (file, options);
+        Err(no_parquet(column).into())
+    }
+
+    /// Starts decoding a column that it has not declined, of one row group. What it cannot decode by itself
+    /// it may hand to `rest`.
+    ///
+    /// # Errors
+    /// As [`Engine::check_parquet`], also of this column chunk alone; a column chunk that is encrypted or
+    /// not where its metadata says; a failure of the engine.
+    fn parquet(
+        &self,
+        request: &ColumnRequest<'_>,
+        rest: &Chain,
+    ) -> std::result::Result<Box<dyn ColumnDecoder>, EngineError> {
+        let _ = rest;
+        Err(no_parquet(request.column).into())
+    }
+
+    /// Text of one chunk of JSON with which it does best, in bytes; none: what suits the caches of a core.
+    fn chunk_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// What its decoders did so far, as a line for people, if it counts that.
+    fn summary(&self) -> Option<String> {
+        None
+    }
+
+    /// A decoder of this engine with none after it.
+    ///
+    /// # Errors
+    /// [`Error::Schema`](arrowsmith_core::Error::Schema) names the field that it cannot decode; [`Error::Config`](arrowsmith_core::Error::Config)
+    /// the option that it does not have; what [`Engine::json`] fails with.
+    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+        let checked = self.check_json(plan, options);
+        let decoder = checked.and_then(|()| self.json(plan, options, &Chain::default()));
+        decoder.map_err(|error| match error {
+            EngineError::Declined(declined) => declined.json_error(),
+            EngineError::Failed(error) => error,
+        })
+    }
+
+    /// A decoder of a column with no engine after this one.
+    ///
+    /// # Errors
+    /// [`Error::File`](arrowsmith_core::Error::File) says what in the column is not supported; what [`Engine::parquet`] fails with.
+    fn column(&self, request: &ColumnRequest<'_>) -> Result<Box<dyn ColumnDecoder>> {
+        let checked = self.check_parquet(request.file, request.column, request.options);
+        let decoder = checked.and_then(|()| self.parquet(request, &Chain::default()));
+        decoder.map_err(|error| match error {
+            EngineError::Declined(declined) => declined.parquet_error(),
+            EngineError::Failed(error) => error,
+        })
+    }
+}
+
+fn no_parquet(column: &Column) -> Declined {
+    Declined::new(column.field().name(), "it decodes JSON only")
+}
+
+/// One column of one row group, and how it is read.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnRequest<'a> {
+    /// The file, with the column's bytes as far as they are here.
+    pub file: &'a File,
+    /// The row group's number.
+    pub row_group: usize,
+    /// The column and its Arrow type.
+    pub column: &'a Column,
+    /// The wanted rows of the row group; none: all.
+    pub selection: Option<&'a RowSelection>,
+    /// Rows that the caller usually takes at once.
+    pub batch_rows: usize,
+    /// The options of the whole file.
+    pub options: &'a ReadOptions,
+    /// What all columns of the portion may hold together.
+    pub budget: &'a Arc<Budget>,
+}
+
+/// Decodes one column of one row group, batch by batch.
+pub trait ColumnDecoder: Send {
+    /// The next `rows` wanted rows, or as many as are left.
+    ///
+    /// # Errors
+    /// A file that is not sound, or holds what the engine does not read.
+    fn next(&mut self, rows: usize) -> Result<ArrayRef>;
+
+    /// As [`ColumnDecoder::next`], but fewer rows, at least one, where so many would take up much more than
+    /// `bytes_max` bytes.
+    ///
+    /// # Errors
+    /// As [`ColumnDecoder::next`].
+    fn next_within(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
+        let _ = bytes_max;
+        self.next(rows)
+    }
+}
