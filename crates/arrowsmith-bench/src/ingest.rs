@@ -192,7 +192,7 @@ impl Run {
 }
 
 /// A participant, and its program.
-struct Engine<'a> {
+struct Candidate<'a> {
     name: &'a str,
     program: PathBuf,
 }
@@ -251,7 +251,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
             _ => Ok(options.program.clone()),
         };
         match program {
-            Ok(program) => engines.push(Engine { name, program }),
+            Ok(program) => engines.push(Candidate { name, program }),
             Err(reason) => report.not_measured.push(missing(name, &reason)),
         }
     }
@@ -279,13 +279,13 @@ fn source(workload: Workload) -> Source {
 /// All engines in rotation, round by round.
 fn throughput(
     options: &Options,
-    engines: &[Engine<'_>],
+    engines: &[Candidate<'_>],
     task: &Task<'_>,
     report: &mut Report,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), BenchError> {
     let &Task { workload, source, threads, bytes } = task;
-    let mut all: Vec<(&Engine<'_>, Vec<Run>)> = Vec::new();
+    let mut all: Vec<(&Candidate<'_>, Vec<Run>)> = Vec::new();
     for engine in engines {
         match too_long(report, engine.name, task) {
             None => all.push((engine, Vec::new())),
@@ -386,7 +386,7 @@ fn latency(
     options: &Options,
     workload: Workload,
     source: &Source,
-    engine: &Engine<'_>,
+    engine: &Candidate<'_>,
     report: &mut Report,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), BenchError> {

@@ -73,7 +73,7 @@ fn parquet(args: &ParquetBenchArgs) -> Outcome {
         options = options.quick();
     }
     let mut progress = |line: &str| eprintln!("{line}");
-    let engines: Vec<Box<dyn arrowsmith_bench::parquet::Engine>> = vec![Box::new(Cpu)];
+    let engines: Vec<Box<dyn arrowsmith_bench::parquet::InProcess>> = vec![Box::new(Cpu)];
     let report =
         arrowsmith_bench::parquet::run(&options, engines, &mut progress).map_err(failure)?;
     finish(&report, args.json.as_deref(), args.report.as_deref())
@@ -226,7 +226,7 @@ impl InProcess for Cpu {
     }
 }
 
-impl arrowsmith_bench::parquet::Engine for Cpu {
+impl arrowsmith_bench::parquet::InProcess for Cpu {
     fn name(&self) -> &str {
         InProcess::name(self)
     }

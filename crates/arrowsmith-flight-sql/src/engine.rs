@@ -60,7 +60,7 @@ const REPEATED_BYTES: u64 = 64 << 20;
 const LITERAL_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans and runs statements.
-pub(crate) struct Engine {
+pub(crate) struct QueryEngine {
     catalog: Arc<Catalog>,
     base: SessionState,
     pool: Arc<dyn MemoryPool>,
@@ -74,7 +74,7 @@ pub(crate) struct Engine {
     readers: Option<Runtime>,
 }
 
-impl Drop for Engine {
+impl Drop for QueryEngine {
     fn drop(&mut self) {
         for runtime in [self.runtime.take(), self.readers.take()].into_iter().flatten() {
             runtime.shutdown_background();
@@ -99,7 +99,7 @@ struct Read {
     plan: LogicalPlan,
 }
 
-impl Engine {
+impl QueryEngine {
     pub(crate) fn new(catalog: Arc<Catalog>, options: &SqlOptions) -> Result<Self, Error> {
         let refuse = |error: DataFusionError| Error::Config(error.to_string());
         let threads = options.threads.max(1);

@@ -7,10 +7,10 @@ use arrowsmith_flight::Catalog;
 use tonic::Status;
 
 use crate::SqlOptions;
-use crate::engine::Engine;
+use crate::engine::QueryEngine;
 
 /// Plans statements.
-pub struct Planner(Engine);
+pub struct Planner(QueryEngine);
 
 impl Planner {
     /// Over the datasets of a catalog.
@@ -19,7 +19,7 @@ impl Planner {
     /// When the system gives no threads.
     pub fn new(catalog: Arc<Catalog>) -> arrowsmith::Result<Self> {
         let options = SqlOptions { threads: 1, ..SqlOptions::default() };
-        Engine::new(catalog, &options).map(Self)
+        QueryEngine::new(catalog, &options).map(Self)
     }
 
     /// The number of a statement's columns; its parameters are null.

@@ -24,7 +24,7 @@ use futures_util::stream::BoxStream;
 use tonic::Status;
 use tonic_prost::prost::Message as _;
 
-use crate::engine::Engine;
+use crate::engine::QueryEngine;
 use crate::metadata::Metadata;
 use crate::prepared::{Prepared, parameters};
 
@@ -60,7 +60,7 @@ impl Default for SqlOptions {
 
 /// Flight SQL over a catalog.
 pub struct FlightSql {
-    engine: Engine,
+    engine: QueryEngine,
     metadata: Metadata,
     prepared: Prepared,
 }
@@ -94,7 +94,7 @@ impl FlightSql {
     /// When the system gives no threads.
     pub fn new(catalog: Arc<Catalog>, options: &SqlOptions) -> arrowsmith::Result<Self> {
         Ok(Self {
-            engine: Engine::new(catalog, options)?,
+            engine: QueryEngine::new(catalog, options)?,
             metadata: Metadata::new()?,
             prepared: Prepared::default(),
         })

@@ -2,7 +2,7 @@
 //! Runs the Parquet suite: makes each file, starts the engines, runs the rounds, compares.
 //!
 //! All engines read the same file, which is in the system's page cache, into Arrow arrays. Our own
-//! engine is called through [`Engine`], as is the `parquet` crate.
+//! engine is called through [`InProcess`], as is the `parquet` crate.
 
 pub(crate) mod data;
 mod definition;
@@ -41,7 +41,7 @@ const QUICK_BYTES: u64 = 1 << 20;
 const PYTHON_PROGRAM: &str = "parquet_peer.py";
 
 /// An engine that runs in this process.
-pub trait Engine {
+pub trait InProcess {
     /// Its name in the definitions.
     fn name(&self) -> &str;
 
@@ -130,7 +130,7 @@ impl Options {
 /// in [`Report::not_measured`].
 pub fn run(
     options: &Options,
-    engines: Vec<Box<dyn Engine>>,
+    engines: Vec<Box<dyn InProcess>>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Report, BenchError> {
     let definition = Definition::parquet()?;
@@ -206,7 +206,7 @@ struct Suite {
     rounds: u32,
     threads: Vec<NonZeroUsize>,
     engines: Vec<EngineDefinition>,
-    in_process: Vec<Box<dyn Engine>>,
+    in_process: Vec<Box<dyn InProcess>>,
     /// The program and first arguments of the Python peers, or the reason there is none.
     program: Option<Result<Vec<PathBuf>, String>>,
     files_dir: PathBuf,
@@ -238,7 +238,7 @@ impl Suite {
         }
     }
 
-    fn in_process(&self, name: &str) -> Option<&dyn Engine> {
+    fn in_process(&self, name: &str) -> Option<&dyn InProcess> {
         self.in_process.iter().find(|engine| engine.name() == name).map(AsRef::as_ref)
     }
 

@@ -14,7 +14,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 
-use super::{Engine, Strings};
+use super::{InProcess, Strings};
 use crate::engine::{Prepared, Sink};
 
 /// The reader with a given number of rows per batch, as this command was built.
@@ -24,7 +24,7 @@ pub(crate) struct ParquetRs {
     pub(crate) batch_rows: usize,
 }
 
-impl Engine for ParquetRs {
+impl InProcess for ParquetRs {
     fn name(&self) -> &str {
         self.name
     }

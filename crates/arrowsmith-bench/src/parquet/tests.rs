@@ -27,7 +27,7 @@ struct Ours {
 }
 
 impl Ours {
-    fn boxed(wrong: bool) -> (Box<dyn Engine>, Rc<Cell<usize>>) {
+    fn boxed(wrong: bool) -> (Box<dyn InProcess>, Rc<Cell<usize>>) {
         let released = Rc::new(Cell::new(0));
         (Box::new(Self { wrong, released: Rc::clone(&released) }), released)
     }
@@ -40,7 +40,7 @@ struct Running<'a> {
 
 const INNER: ParquetRs = ParquetRs { name: "inner", batch_rows: 1_000 };
 
-impl Engine for Ours {
+impl InProcess for Ours {
     fn name(&self) -> &str {
         "arrowsmith-cpu"
     }
