@@ -3,13 +3,18 @@
 //!
 //! A few bytes of a file can stand for gigabytes: a dictionary entry that every row repeats, a page of
 //! zeros, a million nulls. That is legal, so no column alone is wrong; what is bounded is what all
-//! columns of a portion hold at one time. A [`Share`] is what one of them has taken.
+//! columns of a portion hold at one time. A [`Share`] is what one of them has taken. What portions hold that
+//! are decoded at once is bounded by `pool`.
+
+mod pool;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_schema::DataType;
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
+
+pub use self::pool::{Claim, Held, Pool};
 
 /// Memory that may be taken for each byte in the file, whatever the limit is: no honest page or dictionary
 /// is denser, but for those that repeat themselves.
@@ -29,23 +34,27 @@ pub struct Budget {
     /// The limit as the user knows it.
     memory_bytes_max: usize,
     stored: usize,
+    /// What the portion holds of the memory of all.
+    claim: Arc<Claim>,
 }
 
 impl Budget {
     /// For column chunks of `stored_bytes` together: [`Limits::memory_bytes_max`], or 16 times as much as
-    /// the file has, whichever is more.
-    pub fn new(limits: &Limits, stored_bytes: u64) -> Arc<Self> {
+    /// the file has, whichever is more. What is taken counts in `claim` too.
+    pub fn new(limits: &Limits, stored_bytes: u64, claim: &Arc<Claim>) -> Arc<Self> {
         let memory_bytes_max = limits.memory_bytes_max;
         let stored = usize::try_from(stored_bytes).unwrap_or(usize::MAX);
         let usual = stored.saturating_mul(BYTES_PER_STORED).max(BYTES_AT_LEAST);
         let bytes_max = memory_bytes_max.max(usual);
-        Arc::new(Self { used: AtomicUsize::new(0), bytes_max, memory_bytes_max, stored })
+        let (used, claim) = (AtomicUsize::new(0), Arc::clone(claim));
+        Arc::new(Self { used, bytes_max, memory_bytes_max, stored, claim })
     }
 
     /// Without an end, for who bounds otherwise what is read.
     pub fn unbounded() -> Arc<Self> {
         let (bytes_max, memory_bytes_max) = (usize::MAX, usize::MAX);
-        Arc::new(Self { used: AtomicUsize::new(0), bytes_max, memory_bytes_max, stored: 0 })
+        let (used, claim) = (AtomicUsize::new(0), Claim::unbounded());
+        Arc::new(Self { used, bytes_max, memory_bytes_max, stored: 0, claim })
     }
 
     /// The most that all columns may hold together, in bytes.
@@ -92,7 +101,8 @@ impl Share {
     /// Sees to it that the share is of `bytes` at least.
     ///
     /// # Errors
-    /// [`FileErrorKind::Limit`], which names the limit, if there are not so many left.
+    /// [`FileErrorKind::Limit`], which names the limit, if there are not so many left; the same if the claim was
+    /// revoked.
     #[inline]
     pub fn grow(&mut self, bytes: usize) -> Result<()> {
         if bytes <= self.bytes { Ok(()) } else { self.more(bytes) }
@@ -104,16 +114,37 @@ impl Share {
         let more = wanted - self.bytes;
         let (used, max) = (&self.budget.used, self.budget.bytes_max);
         let with = |used: usize| used.checked_add(more).filter(|after| *after <= max);
-        match used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with) {
-            Ok(_) => self.bytes = wanted,
-            Err(used) => return Err(self.budget.exceeded(used.saturating_add(more))),
+        if let Err(used) = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with) {
+            return Err(self.budget.exceeded(used.saturating_add(more)));
         }
+        if !self.budget.claim.take(more) {
+            self.budget.used.fetch_sub(more, Ordering::Relaxed);
+            return Err(self.budget.exceeded(max));
+        }
+        self.bytes = wanted;
         Ok(())
+    }
+
+    /// Makes the share one of `bytes`, more or less than it was.
+    ///
+    /// # Errors
+    /// As [`Share::grow`].
+    pub fn set(&mut self, bytes: usize) -> Result<()> {
+        let wanted = bytes.checked_next_multiple_of(GRAIN_BYTES).unwrap_or(bytes);
+        let less = self.bytes.saturating_sub(wanted);
+        self.give_back(less);
+        self.grow(bytes)
+    }
+
+    fn give_back(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+        self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.claim.give_back(bytes);
     }
 
     /// Gives it back.
     pub fn clear(&mut self) {
-        self.budget.used.fetch_sub(std::mem::take(&mut self.bytes), Ordering::Relaxed);
+        self.give_back(self.bytes);
     }
 
     /// The budget that it is of.
@@ -156,19 +187,24 @@ mod tests {
     #[test]
     fn shares_are_bounded_together_and_given_back() {
         let limits = Limits::default().with_memory_bytes_max(20 << 20);
-        let budget = Budget::new(&limits, 1000);
+        let claim = Claim::unbounded();
+        let budget = Budget::new(&limits, 1000, &claim);
         let (mut a, mut b) = (budget.share(), budget.share());
         a.grow(12 << 20).unwrap();
         b.grow(8 << 20).unwrap();
         let error = b.grow((8 << 20) + 1).unwrap_err();
         assert_eq!(error.as_file().unwrap().kind, FileErrorKind::Limit);
         assert!(error.to_string().contains("memory_bytes_max is 20971520"), "{error}");
-        drop(a);
+        a.clear();
         b.grow(20 << 20).unwrap();
         b.clear();
-        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+        assert_eq!((budget.used.load(Ordering::Relaxed), claim.used()), (0, 0));
+        a = budget.share();
+        a.set(9 << 20).unwrap();
+        a.set(1).unwrap();
+        assert_eq!((budget.used.load(Ordering::Relaxed), claim.used()), (GRAIN_BYTES, GRAIN_BYTES));
         // What the file has counts for more than a small limit.
-        assert_eq!(Budget::new(&limits, 4 << 20).bytes_max(), 64 << 20);
+        assert_eq!(Budget::new(&limits, 4 << 20, &claim).bytes_max(), 64 << 20);
         assert!(budget.share().grow(usize::MAX).is_err());
     }
 }

@@ -27,7 +27,7 @@ mod rows;
 mod schema;
 mod thrift;
 
-pub use budget::{Budget, Share, row_bytes};
+pub use budget::{Budget, Claim, Held, Pool, Share, row_bytes};
 pub use codec::PageBuffers;
 pub use engine::{ColumnDecoder, ColumnEngine, ColumnRequest};
 pub use file::{File, Tail};
@@ -35,7 +35,9 @@ pub use filter::Filter;
 pub use header::{Encoding, LevelEncoding};
 pub use index::{PageLocation, page_locations};
 pub use options::{Columns, ListForm, ReadOptions, StringForm};
-pub use pages::{DataPage, DictionaryPage, Levels, PackedPage, Page, PageInfo, Pages, Stored};
+pub use pages::{
+    DataPage, DictionaryPage, Levels, PackedPage, Page, PageInfo, Pages, Stored, corrected_chunk,
+};
 pub use plan::{
     Column, Conversion, Leaf, List, ListKind, Map, Physical, ReadPlan, RepeatedLevels, Struct,
 };

@@ -7,6 +7,7 @@
 //! them. A page lives until the next one is asked for, in the file's own bytes or in one buffer that all
 //! pages share. Of a file that is not in memory a window is read: a page, or as many small ones as it holds.
 
+mod old;
 mod packed;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use crate::file::File;
 use crate::header::{Encoding, HeaderError, LevelEncoding, PageHeader, PageKind};
 use crate::thrift::ThriftError;
 
+pub use old::corrected_chunk;
 pub use packed::PackedPage;
 
 /// Bytes of a window over small pages, and of the first one over any: a part of a core's own cache.
@@ -645,6 +647,7 @@ impl Pages {
         if let Some(share) = &mut self.share {
             share.grow(bytes)?;
         }
+        // Bounded: by what so many compressed bytes may become, and by the share.
         self.buffers.reserve(bytes);
         self.buffers.output_mut()[..levels].copy_from_slice(&self.bytes[start..start + levels]);
         if values > 0 {

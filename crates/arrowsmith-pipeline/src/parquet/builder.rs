@@ -8,7 +8,7 @@ use std::thread;
 
 use arrow_schema::FieldRef;
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_parquet::{ColumnEngine, Predicate, ReadOptions, RowSelection, row_bytes};
+use arrowsmith_parquet::{ColumnEngine, Pool, Predicate, ReadOptions, RowSelection, row_bytes};
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
@@ -182,7 +182,7 @@ impl ParquetPipeline {
         );
         ParquetBatches::start(Parts {
             schema: Arc::clone(&first.schema),
-            schedule: Schedule::new(cursor, memory, threads),
+            schedule: Schedule::new(cursor, Pool::of(&request.limits), memory, threads),
             threads,
             bytes_total: bytes_total(&first, &request, count, bytes_stored),
             explanation,

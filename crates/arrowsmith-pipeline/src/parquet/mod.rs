@@ -13,12 +13,14 @@
 //! - `cursor`: the portions, in order; row groups that cannot match are left out.
 //! - `portion`: the condition, exactly, a `window` of rows at a time; then the fields.
 //! - `field`: one column's batches.
+//! - `in_flight`: a portion whose fields are being decoded.
 //! - `schedule`: what to do next; `run`: threads, and the consumer.
 
 mod builder;
 mod cursor;
 mod explain;
 mod field;
+mod in_flight;
 mod input;
 mod partition;
 mod portion;

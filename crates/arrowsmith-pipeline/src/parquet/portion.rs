@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrowsmith_core::{Error, FileErrorKind, Result};
-use arrowsmith_parquet::{Budget, RowSelection};
+use arrowsmith_parquet::{Budget, Claim, RowSelection};
 
 use super::field::FieldTask;
 use super::prepare::{Condition, FilterPlan, Prepared};
@@ -71,11 +71,12 @@ impl Started {
 }
 
 impl Portion {
-    /// Decides the condition for every row, fetches what is remote, and makes the decoders.
-    pub(crate) fn start(self) -> Result<Started> {
+    /// Decides the condition for every row, fetches what is remote, and makes the decoders, which take memory
+    /// out of a claim.
+    pub(crate) fn start(&self, claim: &Arc<Claim>) -> Result<Started> {
         let prepared = &self.prepared;
         let exact = match &prepared.condition {
-            Condition::Some(plan) => self.matching(plan)?,
+            Condition::Some(plan) => self.matching(plan, claim)?,
             Condition::All => self.selection.clone(),
             Condition::None => RowSelection::default(),
         };
@@ -85,7 +86,7 @@ impl Portion {
         let selection = without_gaps(&exact);
         let mask = (selection != exact).then(|| mask_of(&exact, &selection));
         let (rows, batch_rows) = (selection.rows(), self.batch_rows);
-        let budget = prepared.budget(prepared.plan(), self.row_group)?;
+        let budget = prepared.budget(prepared.plan(), self.row_group, claim)?;
         let window = Window {
             row_group: self.row_group,
             selection,
@@ -102,7 +103,7 @@ impl Portion {
     }
 
     /// The rows for which the condition holds.
-    fn matching(&self, condition: &FilterPlan) -> Result<RowSelection> {
+    fn matching(&self, condition: &FilterPlan, claim: &Arc<Claim>) -> Result<RowSelection> {
         let prepared = &self.prepared;
         let file = prepared.opened.with(prepared.ranges(&condition.plan, self.row_group)?)?;
         let window = Window {
@@ -110,13 +111,14 @@ impl Portion {
             selection: self.selection.clone(),
             batch_rows: CONDITION_ROWS,
             mask: None,
-            budget: prepared.budget(&condition.plan, self.row_group)?,
+            budget: prepared.budget(&condition.plan, self.row_group, claim)?,
         };
         let mut streams = Vec::new();
         for column in &condition.plan.fields {
             streams.push(prepared.stream(&file, column, &window)?);
         }
-        let mut windows = Windows::new(streams, file.limits().memory_bytes_max / 4);
+        let bytes_max = file.limits().memory_bytes_max / 4;
+        let mut windows = Windows::new(streams, bytes_max, claim.hold(0));
         // It grows as rows are met: how many there are is no more than said until then.
         let mut mask = BooleanBufferBuilder::new(self.selection.rows().min(CONDITION_ROWS));
         let mut left = self.selection.rows();

@@ -13,8 +13,8 @@ use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use arrowsmith_parquet::{
-    Budget, Column, ColumnEngine, ColumnRequest, Columns, File, Filter, Predicate, ReadOptions,
-    ReadPlan, RowSelection, count_rows, uncounted_column,
+    Budget, Claim, Column, ColumnEngine, ColumnRequest, Columns, File, Filter, Predicate,
+    ReadOptions, ReadPlan, RowSelection, count_rows, uncounted_column,
 };
 use arrowsmith_source::DataFile;
 
@@ -146,11 +146,16 @@ impl Prepared {
         Ok(())
     }
 
-    /// What the columns of a plan may hold together while a row group is decoded.
-    pub(crate) fn budget(&self, plan: &ReadPlan, row_group: usize) -> Result<Arc<Budget>> {
+    /// What the columns of a plan may hold together while a row group is decoded, as a part of a claim.
+    pub(crate) fn budget(
+        &self,
+        plan: &ReadPlan,
+        row_group: usize,
+        claim: &Arc<Claim>,
+    ) -> Result<Arc<Budget>> {
         let ranges = self.ranges(plan, row_group)?.into_iter();
         let stored = ranges.map(|range| range.end - range.start).fold(0, u64::saturating_add);
-        Ok(Budget::new(self.opened.file.limits(), stored))
+        Ok(Budget::new(self.opened.file.limits(), stored, claim))
     }
 
     /// The file with the page indexes of a plan's columns here, as far as there are any.

@@ -16,8 +16,9 @@ use arrowsmith_parquet::File;
 
 use super::Explanation;
 use super::field::bytes_held;
+use super::in_flight::{Pieces, Ready};
 use super::portion::batch;
-use super::schedule::{Done, Job, Pieces, Ready, Schedule};
+use super::schedule::{Done, Job, Schedule};
 use crate::Progress;
 use crate::work::guarded;
 
@@ -77,6 +78,14 @@ impl ParquetBatches {
             state: Mutex::new(state),
             changed: Condvar::new(),
             bytes: Arc::clone(&bytes),
+        });
+        let weak = Arc::downgrade(&shared);
+        let pool = Arc::clone(shared.lock().schedule.pool());
+        pool.on_press(move || {
+            let Some(shared) = weak.upgrade() else { return false };
+            let pressed = shared.lock().schedule.press();
+            shared.changed.notify_all();
+            pressed
         });
         let progress = Progress { bytes, bytes_total: parts.bytes_total, ..Progress::default() };
         let mut batches = Self {
@@ -254,13 +263,16 @@ fn run(job: Job, bytes_read: &AtomicU64) -> Done {
             let next = guarded(|| cursor.next());
             Done::Advanced(cursor, next)
         }
-        Job::Start(number, portion) => Done::Started(number, guarded(|| portion.start())),
+        Job::Start(turn, portion) => {
+            let started = guarded(|| portion.start(&turn.claim));
+            Done::Started(turn, started)
+        }
         Job::Decode { portion, field, rows, bytes_max, mut task } => {
             let array = guarded(|| task.next(rows, bytes_max));
             bytes_read.fetch_add(std::mem::take(&mut task.bytes_stored), Ordering::Relaxed);
             let array = array.map(|(array, rows)| {
                 let bytes = bytes_held(&array);
-                Ready { array, rows, bytes }
+                Ready { array, rows, bytes, held: portion.claim.hold(bytes) }
             });
             Done::Decoded { portion, field, task, array }
         }

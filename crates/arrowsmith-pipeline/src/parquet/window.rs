@@ -4,31 +4,37 @@
 
 use arrow_array::{Array, ArrayRef};
 use arrowsmith_core::Result;
+use arrowsmith_parquet::Held;
 
-use super::field::Stream;
+use super::field::{Stream, bytes_held};
 
 /// Streams that are read together.
 pub(crate) struct Windows {
     streams: Vec<(Stream, Option<ArrayRef>)>,
     bytes_max: usize,
+    /// What the arrays take of what all portions have.
+    held: Held,
 }
 
 impl Windows {
-    /// Windows that take up about `bytes_max` bytes at most.
-    pub(crate) fn new(streams: Vec<Stream>, bytes_max: usize) -> Self {
+    /// Windows that take up about `bytes_max` bytes at most, and as many as they do of `held`.
+    pub(crate) fn new(streams: Vec<Stream>, bytes_max: usize, held: Held) -> Self {
         let bytes_max = bytes_max / streams.len().max(1);
-        Self { streams: streams.into_iter().map(|stream| (stream, None)).collect(), bytes_max }
+        let streams = streams.into_iter().map(|stream| (stream, None)).collect();
+        Self { streams, bytes_max, held }
     }
 
     /// The next `rows` rows of all, or fewer.
     pub(crate) fn next(&mut self, rows: usize) -> Result<(Vec<ArrayRef>, usize)> {
-        let mut count = rows;
+        let (mut count, mut bytes) = (rows, 0);
         for (stream, pending) in &mut self.streams {
             let found = match pending.take() {
                 Some(array) => array,
                 None => stream.next(count, self.bytes_max)?,
             };
             count = count.min(found.len());
+            bytes += bytes_held(&found);
+            self.held.set(bytes);
             *pending = Some(found);
         }
         let mut columns = Vec::with_capacity(self.streams.len());
