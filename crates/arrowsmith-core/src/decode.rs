@@ -104,6 +104,12 @@ pub trait Decoder: Send {
         false
     }
 
+    /// Whether a record is decoded that takes more than [`Decoder::set_batch_bytes`] says by itself; at first
+    /// it is. Otherwise [`Decoder::decode`] stops before it, so that all of a chunk may be left unread.
+    fn set_oversize(&mut self, decoded: bool) {
+        let _ = decoded;
+    }
+
     /// Rows in the current batch.
     fn rows(&self) -> usize;
 

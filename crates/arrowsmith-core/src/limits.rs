@@ -9,9 +9,10 @@ pub struct Limits {
     pub depth_max: usize,
     /// Maximum size of a record, in bytes of JSON text. Default 128 MiB.
     pub record_bytes_max: usize,
-    /// Working memory beyond mapped input and the batches that the consumer holds, in bytes.
-    /// Default 256 MiB. It bounds the number of chunks in flight; a single record may take up to
-    /// `record_bytes_max` regardless.
+    /// Working memory beyond mapped input and the batches that the consumer holds, in bytes, of all
+    /// threads together. Default 256 MiB. It bounds the number of chunks in flight; a single record
+    /// may take up to `record_bytes_max` and `batch_bytes_max` regardless. For columnar files, the
+    /// next portion may take this much beside the batches that wait for the consumer.
     pub memory_bytes_max: usize,
     /// Maximum size of the footer of a columnar file, in bytes. Default 256 MiB.
     pub metadata_bytes_max: usize,
@@ -26,7 +27,8 @@ pub struct Limits {
     /// size of an empty object. Each value counts as at least one byte. Default 1 MiB.
     pub row_bytes_max: usize,
     /// Maximum memory of the columns of one batch during decoding, in bytes. A pipeline ends
-    /// batches long before this, so it effectively limits one record. Default 1 GiB.
+    /// batches long before this, so it effectively limits one record, and such records are decoded
+    /// one at a time, whatever the number of threads. Default 1 GiB.
     pub batch_bytes_max: usize,
 }
 

@@ -34,10 +34,15 @@ pub(crate) struct ReferenceDecoder {
     rows_at_once: usize,
     /// Bytes of a batch, about, after which decoding stops.
     batch_bytes: usize,
+    /// Whether lists that may take more are decoded.
+    oversize: bool,
     bulk: arrow_json::reader::Decoder,
     done: Vec<RecordBatch>,
     rows: usize,
 }
+
+/// Bytes that arrow-json reserves for each field of these rows, those inside others counted too.
+const FIELD_BYTES: usize = 24;
 
 /// Arrow bytes that rows converted at once take, if they have no values.
 const BYTES_AT_ONCE: usize = 4 << 20;
@@ -45,10 +50,13 @@ const BYTES_AT_ONCE: usize = 4 << 20;
 impl ReferenceDecoder {
     /// Sets arrow-json up for `plan`; `strict` refuses unknown keys.
     pub(crate) fn new(plan: Arc<Plan>, strict: bool, limits: Limits) -> Result<Self> {
-        let rows_at_once = (BYTES_AT_ONCE / plan.row_bytes().max(1)).clamp(1, ROWS_AT_ONCE);
+        let fields = plan.schema().flattened_fields().len();
+        let row_bytes = plan.row_bytes().max(fields.saturating_mul(FIELD_BYTES)).max(1);
+        let rows_at_once = (BYTES_AT_ONCE / row_bytes).clamp(1, ROWS_AT_ONCE);
         let bulk = build(&plan, strict, rows_at_once)?;
-        let (done, rows, batch_bytes) = (Vec::new(), 0, usize::MAX);
-        Ok(Self { plan, strict, limits, rows_at_once, batch_bytes, bulk, done, rows })
+        let (done, rows) = (Vec::new(), 0);
+        let (batch_bytes, oversize) = (usize::MAX, true);
+        Ok(Self { plan, strict, limits, rows_at_once, batch_bytes, oversize, bulk, done, rows })
     }
 
     /// Decodes `pieces`, or nothing: as many as a batch takes. Also gives the bytes of them, one between
@@ -81,10 +89,9 @@ impl ReferenceDecoder {
         Ok((batches, left))
     }
 
-    /// Whether the lists in `data` may become more than a batch can be.
-    fn check_lists(&self, found: &Scan) -> Result<(), String> {
+    /// Whether the lists of a chunk may become more than a batch can be.
+    fn check_lists(&self, bytes: usize) -> Result<(), String> {
         let most = self.limits.batch_bytes_max;
-        let bytes = lists(self.plan.root(), found);
         if bytes <= most {
             return Ok(());
         }
@@ -171,9 +178,13 @@ impl Decoder for ReferenceDecoder {
         let joined = chunk.framing == Framing::Array;
         let pieces = pieces(data, &found, joined);
         let rows_before = self.rows;
-        if let Err(found) = self.check_lists(&found) {
+        let list_bytes = lists(self.plan.root(), &found);
+        if let Err(found) = self.check_lists(list_bytes) {
             let expected = "items of lists that fit into a batch".to_owned();
             return Err(data_error(ErrorKind::Limit, position, expected, found));
+        }
+        if list_bytes > self.batch_bytes && !self.oversize {
+            return Ok(Report { unread: chunk.data().len(), ..Report::default() });
         }
         let mut unread = 0;
         let whole = match self.decode_bulk(&pieces, joined) {
@@ -214,6 +225,17 @@ impl Decoder for ReferenceDecoder {
     fn set_batch_bytes(&mut self, bytes: usize) -> bool {
         self.batch_bytes = bytes;
         true
+    }
+
+    fn set_oversize(&mut self, decoded: bool) {
+        let before = std::mem::replace(&mut self.oversize, decoded);
+        // arrow-json keeps buffers of the size of what it has decoded.
+        if before
+            && !decoded
+            && let Ok(bulk) = build(&self.plan, self.strict, self.rows_at_once)
+        {
+            self.bulk = bulk;
+        }
     }
 
     fn rows(&self) -> usize {

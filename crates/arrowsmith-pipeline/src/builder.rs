@@ -179,6 +179,7 @@ impl JsonPipeline {
             let load = Load::default();
             Runner::Inline(Box::new(Inline { cutter, worker, buffers, budget, load, part: None }))
         } else {
+            let workers = workers.into_iter().map(Worker::without_oversize).collect();
             Runner::Pool(Pool::start(workers, cutter, budget, buffers, self.cancel)?)
         };
         Ok(BatchIter::new(schema, runner, assembler, progress))

@@ -6,7 +6,8 @@
 //! reading and framing run beside decoding without a thread of their own. Memory is bounded by admission: no
 //! piece is cut while what is in flight, and what the next piece will probably become, is more than the
 //! budget; a consumer that does not read thus stops everybody. A piece that becomes far more than was
-//! expected is laid down in parts, with the same bound; only that whose turn it is may always go on.
+//! expected is laid down in parts, with the same bound; only that whose turn it is may always go on, and only
+//! then is a record decoded that takes more than a batch by itself: there is one of them at a time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -70,11 +71,14 @@ impl State {
         self.stop || self.end.is_some_and(|end| end <= number)
     }
 
+    /// Whether the consumer waits for piece `number`.
+    fn is_waited_for(&self, number: u64) -> bool {
+        number == self.next_out && self.ready.get(&number).is_none_or(VecDeque::is_empty)
+    }
+
     /// Whether one more part of piece `number`, like that of so many bytes, may be decoded now.
     fn may_go_on(&self, number: u64, budget: Budget, bytes: usize) -> bool {
-        let waited_for =
-            number == self.next_out && self.ready.get(&number).is_none_or(VecDeque::is_empty);
-        waited_for || self.load.has_room(budget, bytes)
+        self.is_waited_for(number) || self.load.has_room(budget, bytes)
     }
 }
 
@@ -257,7 +261,18 @@ fn decode_parts(
 ) {
     let mut from = Some(0);
     while let Some(start) = from {
-        let output = worker.run(piece, start);
+        let mut output = worker.run(piece, start);
+        if output.oversize {
+            let mut state = shared.lock();
+            while !state.is_over(number) && !state.is_waited_for(number) {
+                state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            if state.is_over(number) {
+                return;
+            }
+            drop(state);
+            output = worker.run_oversize(piece, start);
+        }
         from = output.next;
         let bytes = output.bytes();
         let mut state = shared.lock();

@@ -32,6 +32,8 @@ pub(crate) struct Output {
     pub(crate) error: Option<Error>,
     /// Whether a source starts here, so that records and lines are counted anew.
     pub(crate) first: bool,
+    /// Whether nothing was decoded: the next record takes more than a batch by itself.
+    pub(crate) oversize: bool,
     /// Line ends that the framer left out, before and after the piece.
     pub(crate) lines_before: u64,
     pub(crate) lines_after: u64,
@@ -56,13 +58,27 @@ impl Output {
 
 impl Worker {
     /// A worker whose batches take about so many bytes at most, rows being as wide as `row_bytes` at
-    /// least.
+    /// least. It decodes records of any size.
     pub(crate) fn new(mut decoder: Box<dyn Decoder>, batch_bytes: usize, row_bytes: usize) -> Self {
         let records_max = match decoder.set_batch_bytes(batch_bytes) {
             true => usize::MAX,
             false => (batch_bytes / row_bytes.max(1)).max(1),
         };
         Self { decoder, scratch: Vec::new(), records_max }
+    }
+
+    /// Leaves records that take more than a batch by themselves to [`Worker::run_oversize`].
+    pub(crate) fn without_oversize(mut self) -> Self {
+        self.decoder.set_oversize(false);
+        self
+    }
+
+    /// As [`Worker::run`], with a record of any size.
+    pub(crate) fn run_oversize(&mut self, piece: &Piece, from: usize) -> Output {
+        self.decoder.set_oversize(true);
+        let output = self.run(piece, from);
+        self.decoder.set_oversize(false);
+        output
     }
 
     /// Decodes a piece from byte `from` on, as far as one batch goes. The rows before an error are kept; a
@@ -96,8 +112,12 @@ impl Worker {
             }
         }
         let read = from + len.saturating_sub(report.unread);
+        let oversize = error.is_none() && len > 0 && report.unread == len;
         // A part without records would come again and again.
         let next = (error.is_none() && read < piece.len && read > from).then_some(read);
+        if oversize {
+            return Output { next: Some(from), oversize, ..Output::default() };
+        }
         if next.is_none() && error.is_none() && read < piece.len {
             error = Some(io::Error::other("the engine left records undecoded").into());
         }
@@ -107,6 +127,7 @@ impl Worker {
             report,
             error,
             first: piece.first && from == 0,
+            oversize,
             lines_before: if from == 0 { piece.lines_before } else { 0 },
             lines_after: if next.is_none() { piece.lines_after } else { 0 },
         }

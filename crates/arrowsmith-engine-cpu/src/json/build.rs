@@ -218,7 +218,7 @@ impl Columns {
         self.push_nulls_below(program, step.code, count);
     }
 
-    /// Appends nulls to the children of so many nulls.
+    /// Appends `count` nulls to the children, where the parent is null.
     fn push_nulls_below(&mut self, program: &Program, code: Code, count: usize) {
         match code {
             Code::Struct(object) => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What becomes of a chunk that there is no room for.
+//! Chunks whose columns exceed the memory budget.
 //!
-//! Columns grow within a budget. Growth that it refuses unwinds to here; the chunk is taken back, and
-//! decoded again up to the record that had no room any more. What it grew before is there still, so that
+//! Columns grow within a budget. An allocation that it refuses unwinds to here; the chunk is rolled back, and
+//! decoded again up to the record whose allocation was refused. The columns keep their capacity, so that
 //! nothing is refused the second time. This happens once a batch at most, and most batches end before.
 
 use arrowsmith_core::memory::Refused;
@@ -12,8 +12,8 @@ use super::decoder::JsonDecoder;
 use super::records::{after_record, before_record, newlines, record_end, trim_space};
 
 impl JsonDecoder {
-    /// Decodes a chunk with columns of so many bytes; without the room for them, what was decoded has
-    /// to be taken back.
+    /// Decodes a chunk with columns of so many bytes; if they exceed them, what was decoded has to be rolled
+    /// back.
     pub(super) fn within(
         &mut self,
         bytes: usize,
@@ -25,9 +25,9 @@ impl JsonDecoder {
         done
     }
 
-    /// Settles a chunk for whose records there was not enough memory: those before the first that had
-    /// none are decoded. A record that is the only one of its batch may take what limits allow.
-    pub(super) fn full(
+    /// Decodes a chunk that exceeded the budget again: the records before the first that did not fit. A record
+    /// that is the only one of its batch may take what limits allow.
+    pub(super) fn split_batch(
         &mut self,
         chunk: &Chunk<'_>,
         rows: usize,
@@ -38,7 +38,7 @@ impl JsonDecoder {
         let data = chunk.data();
         let at = (self.state.base + self.state.mark).min(data.len());
         self.cut_back(rows);
-        self.anew = true;
+        self.reset = true;
         let before = Chunk { len: before_record(&data[..at], chunk.framing), ..chunk.clone() };
         let mut report = match self.within(bytes_max, &before) {
             Ok(report) => report?,
@@ -53,7 +53,10 @@ impl JsonDecoder {
         if !ends_early {
             return Err(error.into());
         }
-        self.begin_anew();
+        if !self.oversize {
+            return Ok(report);
+        }
+        self.reset_columns();
         let end = record_end(data, chunk.framing, at);
         let bytes = &chunk.bytes[at..];
         let position = Position { source: chunk.position.source.clone(), ..error.position };

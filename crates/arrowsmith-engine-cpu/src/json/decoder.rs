@@ -4,8 +4,7 @@
 //! UTF-8 is checked for a chunk at once. A chunk that fails this is taken back and decoded again
 //! with a check for each string, so that the fault is found and treated like any other.
 //!
-//! Memory is bounded in the same way: `room` says what becomes of a chunk that columns have no room
-//! for.
+//! Memory is bounded in the same way: see `capacity` for a chunk whose columns exceed the budget.
 
 use std::sync::Arc;
 
@@ -43,8 +42,10 @@ pub(crate) struct JsonDecoder {
     pub(super) memory: Budget,
     /// Bytes of memory after which a batch ends, between two records.
     pub(super) batch_bytes: usize,
-    /// Whether the next batch begins with columns that remember nothing of how large they were.
-    pub(super) anew: bool,
+    /// Whether a record that takes more by itself is decoded.
+    pub(super) oversize: bool,
+    /// Whether the next batch begins with columns that have no capacity yet.
+    pub(super) reset: bool,
 }
 
 impl JsonDecoder {
@@ -73,15 +74,16 @@ impl JsonDecoder {
         let schema = Arc::clone(plan.schema());
         let memory = Budget::new("batch_bytes_max", 0);
         let value_root = plan.is_value_root();
-        let batch_bytes = usize::MAX;
-        Ok(Self { schema, value_root, level, state, memory, batch_bytes, anew: false })
+        let (batch_bytes, oversize) = (usize::MAX, true);
+        let reset = false;
+        Ok(Self { schema, value_root, level, state, memory, batch_bytes, oversize, reset })
     }
 
-    /// Starts a batch with empty columns.
-    pub(super) fn begin_anew(&mut self) {
+    /// Starts a batch with empty columns, without capacity.
+    pub(super) fn reset_columns(&mut self) {
         self.memory.hand_over();
         self.state.columns = Columns::new(&self.state.program);
-        self.anew = false;
+        self.reset = false;
     }
 
     /// Decodes a chunk, with a second look at its text where that is not UTF-8.
@@ -134,13 +136,17 @@ impl Decoder for JsonDecoder {
         let bytes = self.batch_bytes.min(self.state.options.limits.batch_bytes_max);
         match self.within(bytes, chunk) {
             Ok(outcome) => outcome,
-            Err(refused) => self.full(chunk, rows, refused),
+            Err(refused) => self.split_batch(chunk, rows, refused),
         }
     }
 
     fn set_batch_bytes(&mut self, bytes: usize) -> bool {
         self.batch_bytes = bytes;
         true
+    }
+
+    fn set_oversize(&mut self, decoded: bool) {
+        self.oversize = decoded;
     }
 
     fn rows(&self) -> usize {
@@ -165,8 +171,8 @@ impl Decoder for JsonDecoder {
             _ => arrays.push(columns.take(program, ROOT)?),
         }
         self.memory.hand_over();
-        if self.anew {
-            self.begin_anew();
+        if self.reset {
+            self.reset_columns();
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::clone(&self.schema);

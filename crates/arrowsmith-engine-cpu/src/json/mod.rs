@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON → Arrow on one core. A record goes through `walk` (the loop over records) → `route` (keys) →
 //! `convert` (values) → `build` (columns); `program` is the plan laid out for that, `decoder` drives it
-//! over chunks and settles what becomes of bad records, `room` of those
-//! that there is no memory for, `locate` says where a fault is.
+//! over chunks and settles what becomes of bad records, `capacity` of those that exceed the memory budget,
+//! `locate` says where a fault is.
 
 mod build;
+mod capacity;
 mod convert;
 mod decoder;
 mod locate;
 mod lockstep;
 mod program;
 mod records;
-mod room;
 mod route;
 mod walk;
 

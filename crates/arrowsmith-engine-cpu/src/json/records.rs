@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where records begin and end in a text that is not decoded: one that is broken, or that has no
-//! room.
+//! Where records begin and end in a text that is not decoded: one that is broken, or that exceeds
+//! the memory budget.
 
 use arrowsmith_core::Framing;
 
