@@ -17,7 +17,8 @@ use arrow_schema::ArrowError;
 use arrow_select::concat::concat;
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{
-    Budget, Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection, row_bytes,
+    Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection, Share, corrected_chunk,
+    row_bytes,
 };
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
@@ -29,6 +30,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
+mod months;
 mod sound;
 
 /// Rows that are decoded at once when the caller asks for more.
@@ -44,6 +46,8 @@ const ROWS_BYTES: usize = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct Reader {
     metadata: ArrowReaderMetadata,
+    /// The same with the months of intervals that are left out otherwise, if there are any.
+    months: Option<ArrowReaderMetadata>,
 }
 
 impl Reader {
@@ -55,25 +59,22 @@ impl Reader {
         // The crate panics over a schema that is not Arrow's.
         let follow = options.arrow_schema && file.has_arrow_schema();
         let ours = ArrowReaderOptions::new().with_skip_arrow_metadata(!follow);
-        let metadata = ArrowReaderMetadata::try_new(Arc::clone(file.metadata()), ours);
-        let metadata = metadata.map_err(|error| named(file, from_parquet(error)))?;
-        Ok(Self { metadata })
+        let made = |options| {
+            let metadata = ArrowReaderMetadata::try_new(Arc::clone(file.metadata()), options);
+            metadata.map_err(|error| named(file, from_parquet(error)))
+        };
+        let metadata = made(ours)?;
+        let months = months::schema(metadata.schema())
+            .map(|schema| made(ArrowReaderOptions::new().with_schema(Arc::new(schema))));
+        Ok(Self { metadata, months: months.transpose()? })
     }
 
-    /// Starts decoding one column of a row group of this file, as far as its bytes are in `file`: the rows of
-    /// `selection`, or all.
+    /// Starts decoding one column of a row group of this file, as far as its bytes are here.
     ///
     /// # Errors
     /// A column chunk that is encrypted or not where its metadata says, and what the crate refuses.
-    pub fn field(
-        &self,
-        file: &File,
-        row_group: usize,
-        column: &Column,
-        selection: Option<&RowSelection>,
-        rows_at_once: usize,
-        budget: &Arc<Budget>,
-    ) -> Result<FieldDecoder> {
+    pub fn field(&self, request: &ColumnRequest<'_>) -> Result<FieldDecoder> {
+        let ColumnRequest { file, row_group, column, selection, budget, .. } = *request;
         let rows = file.row_group_rows(row_group)?;
         let mut ranges = Vec::new();
         for leaf in column.leaves() {
@@ -85,30 +86,61 @@ impl Reader {
             return Err(place.name(budget.exceeded(width)));
         }
         let file = &file.loaded(&ranges)?;
-        for leaf in column.leaves() {
-            sound::check(file, row_group, leaf, budget)?;
+        let (mut corrected, mut page_bytes) = (Vec::new(), 0_usize);
+        for (leaf, range) in column.leaves().into_iter().zip(&ranges) {
+            let bytes = sound::check(file, row_group, leaf, budget)?;
+            page_bytes = page_bytes.saturating_add(bytes);
+            let bytes = corrected_chunk(file, row_group, leaf.index)?;
+            corrected.extend(bytes.map(|bytes| (range.start, bytes)));
         }
+        let mut share = budget.share();
+        share.grow(page_bytes).map_err(|error| place.name(error))?;
         let any = column.leaves().iter().any(|leaf| {
             leaf.max_rep > 0 || leaf.physical == arrowsmith_parquet::Physical::BYTE_ARRAY
         });
         let most = if any { ROWS_OF_ANY_SIZE } else { ROWS_MAX };
         let most = most.min(ROWS_BYTES / width).max(1);
-        let leaves = column.leaves().into_iter().map(|leaf| leaf.index);
-        let schema = self.metadata.metadata().file_metadata().schema_descr();
-        let mask = ProjectionMask::leaves(schema, leaves);
-        let source = Chunks { file: file.clone(), ranges };
-        let mut builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
-                .with_projection(mask)
-                .with_row_groups(vec![row_group])
-                .with_batch_size(rows_at_once.clamp(1, most));
-        if let Some(selection) = selection {
-            builder = builder.with_row_selection(crate_selection(selection, rows));
-        }
-        let reader = builder.build().map_err(|error| place.name(from_parquet(error)))?;
-        let rows_left = selection.map_or(rows, RowSelection::rows);
-        Ok(FieldDecoder { reader, place, rows_left, pending: VecDeque::new(), rows_pending: 0 })
+        let source = Chunks { file: file.clone(), ranges, corrected: corrected.into() };
+        let rows_at_once = request.batch_rows.clamp(1, most);
+        let made = |metadata| {
+            let made = reader(request, rows, rows_at_once, source.clone(), metadata);
+            made.map_err(|error| place.name(from_parquet(error)))
+        };
+        let reader = made(&self.metadata)?;
+        let months = self.months.as_ref().filter(|_| months::left_out(column.data_type()));
+        let months = months.map(made).transpose()?;
+        Ok(FieldDecoder {
+            reader,
+            months,
+            place,
+            rows_left: selection.map_or(rows, RowSelection::rows),
+            pending: VecDeque::new(),
+            rows_pending: 0,
+            share,
+            page_bytes,
+        })
     }
+}
+
+/// The crate's reader of one column.
+fn reader(
+    request: &ColumnRequest<'_>,
+    rows: usize,
+    rows_at_once: usize,
+    source: Chunks,
+    metadata: &ArrowReaderMetadata,
+) -> parquet::errors::Result<ParquetRecordBatchReader> {
+    let leaves = request.column.leaves().into_iter().map(|leaf| leaf.index);
+    let schema = metadata.metadata().file_metadata().schema_descr();
+    let mask = ProjectionMask::leaves(schema, leaves);
+    let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata.clone())
+        .with_projection(mask)
+        .with_row_groups(vec![request.row_group])
+        .with_batch_size(rows_at_once);
+    if let Some(selection) = request.selection {
+        builder = builder.with_row_selection(crate_selection(selection, rows));
+    }
+    builder.build()
 }
 
 /// The crate as an engine of columns. It keeps its view of the file that was asked for last.
@@ -154,11 +186,8 @@ impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
         self: Arc<Self>,
         request: &ColumnRequest<'_>,
     ) -> Result<Option<Box<dyn ColumnDecoder>>> {
-        let ColumnRequest { file, row_group, column, selection, batch_rows, options, budget } =
-            *request;
-        let reader = self.reader(file, options)?;
-        let decoder = reader.field(file, row_group, column, selection, batch_rows, budget)?;
-        Ok(Some(Box::new(decoder)))
+        let reader = self.reader(request.file, request.options)?;
+        Ok(Some(Box::new(reader.field(request)?)))
     }
 }
 
@@ -175,12 +204,17 @@ impl ColumnDecoder for FieldDecoder {
 /// One column of one row group, decoded bit by bit.
 pub struct FieldDecoder {
     reader: ParquetRecordBatchReader,
+    /// The same rows with what `reader` leaves out of intervals.
+    months: Option<ParquetRecordBatchReader>,
     place: Place,
     /// Rows that were not handed out yet.
     rows_left: usize,
     /// What is decoded and was not handed out yet.
     pending: VecDeque<ArrayRef>,
     rows_pending: usize,
+    /// What pages and pending arrays have taken of what all columns have.
+    share: Share,
+    page_bytes: usize,
 }
 
 impl FieldDecoder {
@@ -202,6 +236,7 @@ impl FieldDecoder {
         while self.rows_pending < rows {
             let array = self.decode()?;
             bytes = bytes.saturating_add(array.get_array_memory_size());
+            self.share.set(self.page_bytes.saturating_add(bytes))?;
             self.rows_pending += array.len();
             self.pending.push_back(array);
             if bytes >= bytes_max {
@@ -210,6 +245,7 @@ impl FieldDecoder {
         }
         self.rows_left -= rows;
         self.rows_pending -= rows;
+        self.share.set(self.page_bytes)?;
         let mut parts = Vec::new();
         let mut missing = rows;
         while missing > 0 {
@@ -240,6 +276,10 @@ impl FieldDecoder {
                 return Err(self.place.name(Error::file(FileErrorKind::Corrupt, message)));
             }
         };
+        let months = self.months.as_mut().and_then(Iterator::next).transpose();
+        if let Some(months) = months.map_err(|error| self.place.name(from_arrow(error)))? {
+            months::check(&months).map_err(|error| self.place.name(error))?;
+        }
         let found = batch.num_columns();
         let array = batch.columns().first().ok_or_else(|| {
             let message = format!("{found} columns where one was expected");
@@ -294,9 +334,12 @@ fn crate_selection(selection: &RowSelection, rows: usize) -> CrateSelection {
 }
 
 /// The column chunks of one field, as the crate reads them.
+#[derive(Clone)]
 struct Chunks {
     file: File,
     ranges: Vec<Range<u64>>,
+    /// Chunks that are read with other bytes than the file has, and where they begin.
+    corrected: Arc<[(u64, Bytes)]>,
 }
 
 impl Length for Chunks {
@@ -307,6 +350,15 @@ impl Length for Chunks {
 
 impl Chunks {
     fn slice(&self, range: Range<u64>) -> parquet::errors::Result<Bytes> {
+        for (start, bytes) in self.corrected.iter() {
+            let part = range.start.checked_sub(*start).zip(range.end.checked_sub(*start));
+            if let Some((from, to)) = part.filter(|(from, to)| from <= to)
+                && let (Ok(from), Ok(to)) = (usize::try_from(from), usize::try_from(to))
+                && to <= bytes.len()
+            {
+                return Ok(bytes.slice(from..to));
+            }
+        }
         self.file.slice(range).map_err(|error| ParquetError::EOF(error.to_string()))
     }
 }

@@ -73,12 +73,7 @@ impl ColumnEngine for CpuEngine {
         self: Arc<Self>,
         request: &ColumnRequest<'_>,
     ) -> Result<Option<Box<dyn ColumnDecoder>>> {
-        let ColumnRequest { file, row_group, column, selection, .. } = *request;
-        let verify_checksums = request.options.verify_checksums;
-        let options = ColumnOptions { level: self.level, verify_checksums };
-        let budget = request.budget;
-        let decoder = FieldDecoder::within(file, row_group, column, selection, options, budget)?;
-        Ok(Some(Box::new(decoder)))
+        Ok(Some(Box::new(FieldDecoder::of(request, self.level)?)))
     }
 }
 
@@ -127,22 +122,20 @@ impl FieldDecoder {
         selection: Option<&RowSelection>,
         options: ColumnOptions,
     ) -> Result<Self> {
-        let budget = Budget::unbounded();
-        Self::within(file, row_group, column, selection, options, &budget)
+        let ColumnOptions { level, verify_checksums } = options;
+        let options = &ReadOptions::default().with_verify_checksums(verify_checksums);
+        let budget = &Budget::unbounded();
+        let request =
+            ColumnRequest { file, row_group, column, selection, batch_rows: 0, options, budget };
+        Self::of(&request, level)
     }
 
-    /// As [`FieldDecoder::new`], with memory that it shares with other columns.
+    /// What a request asks for, with the memory that its column shares with others.
     ///
     /// # Errors
     /// As [`FieldDecoder::new`].
-    pub fn within(
-        file: &File,
-        row_group: usize,
-        column: &Column,
-        selection: Option<&RowSelection>,
-        options: ColumnOptions,
-        budget: &Arc<Budget>,
-    ) -> Result<Self> {
+    pub fn of(request: &ColumnRequest<'_>, level: Level) -> Result<Self> {
+        let ColumnRequest { file, row_group, column, selection, .. } = *request;
         let rows = file.row_group_rows(row_group)?;
         supports(column).map_err(|reason| {
             let name = column.field().name();
@@ -156,7 +149,7 @@ impl FieldDecoder {
         let nest = Nest::new(column)?;
         let mut leaves = Vec::with_capacity(nest.leaves.len());
         for leaf in &nest.leaves {
-            leaves.push(LeafDecoder::new(file, row_group, leaf, selection, options, budget)?);
+            leaves.push(LeafDecoder::new(request, leaf, level)?);
         }
         let widths = leaves.iter().map(LeafDecoder::row_bytes);
         let row_bytes = widths.sum::<Option<usize>>();

@@ -5,14 +5,13 @@
 //! become bits at once. All others have their levels decoded, some thousand at a time, so that they stay in
 //! the nearest cache while the leaf and the nodes around it look at them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use arrow_array::ArrayRef;
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::nest::NestedLeaf;
 use arrowsmith_parquet::{
-    Budget, DictionaryPage, File, Page, PageBuffers, PageLocation, Pages, RowSelection, Share,
-    page_locations,
+    ColumnRequest, DictionaryPage, Page, PageBuffers, PageLocation, Pages, Share, page_locations,
 };
 use arrowsmith_simd::column::Rows;
 use arrowsmith_simd::column::levels::{Levels, Slots, count, find_row, validity};
@@ -20,7 +19,7 @@ use arrowsmith_simd::{BitBuffer, Buf, Level};
 
 use super::levels::{Ancestor, PageLevels, Validity};
 use super::values::{self, Values};
-use super::{ColumnOptions, corrupt, fault};
+use super::{corrupt, fault};
 
 /// Levels that are decoded at a time.
 const LEVELS: usize = 16 << 10;
@@ -89,21 +88,18 @@ struct Pending {
 }
 
 impl LeafDecoder {
-    /// Over a column chunk.
+    /// Over the column chunk of one leaf of what is asked for.
     pub(super) fn new(
-        file: &File,
-        row_group: usize,
+        request: &ColumnRequest<'_>,
         nested: &NestedLeaf,
-        selection: Option<&RowSelection>,
-        options: ColumnOptions,
-        budget: &Arc<Budget>,
+        level: Level,
     ) -> Result<Self> {
+        let ColumnRequest { file, row_group, selection, options, budget, .. } = *request;
         let NestedLeaf { leaf, slots, around } = nested;
         let (slots, ancestors) = (*slots, around.iter().map(Ancestor::new).collect::<Vec<_>>());
         let unsupported = |reason| {
             file.place(Error::file(FileErrorKind::Unsupported, reason), row_group, leaf.index)
         };
-        let level = options.level;
         let limits = file.limits();
         let bytes_max = limits.page_bytes_max.min(budget.bytes_max());
         let values = values::of(leaf, level, bytes_max).map_err(unsupported)?;

@@ -11,7 +11,8 @@ use arrowsmith_simd::column::{Delta, DeltaStrings};
 /// Bytes that the crate takes for a value of which it makes a list before it decodes, such as a length.
 const VALUE_BYTES: usize = 16;
 
-/// Holds a column chunk to what its pages have.
+/// Holds a column chunk to what its pages have; says how many bytes the crate holds of them at a time: the
+/// dictionary and a page, decompressed.
 ///
 /// # Errors
 /// Pages that are not sound, claim more than they have, or need more memory than there may be.
@@ -20,7 +21,7 @@ pub(super) fn check(
     row_group: usize,
     leaf: &Leaf,
     budget: &Arc<Budget>,
-) -> Result<()> {
+) -> Result<usize> {
     let place = |error| file.place(error, row_group, leaf.index);
     let wrong = |message: String| place(Error::file(FileErrorKind::Corrupt, message));
     let fits = |values: usize| match values.saturating_mul(VALUE_BYTES) {
@@ -33,7 +34,13 @@ pub(super) fn check(
         fits(usize::try_from(values).unwrap_or(usize::MAX))?;
     }
     let mut pages = Pages::new(file, row_group, leaf.index)?.within(budget);
-    while let Some(page) = pages.next()? {
+    let (mut dictionary_bytes, mut page_bytes) = (0_usize, 0_usize);
+    while let Some(info) = pages.peek()? {
+        match info.dictionary {
+            true => dictionary_bytes = info.uncompressed_bytes,
+            false => page_bytes = page_bytes.max(info.uncompressed_bytes),
+        }
+        let Some(page) = pages.next()? else { break };
         match page {
             Page::Dictionary(page) if page.count > page.values.len() => {
                 let (count, bytes) = (page.count, page.values.len());
@@ -55,7 +62,7 @@ pub(super) fn check(
             }
         }
     }
-    Ok(())
+    Ok(dictionary_bytes.saturating_add(page_bytes))
 }
 
 /// The most values that the headers of delta-encoded ones say. Headers that are none are for the decoder to

@@ -23,6 +23,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::{ParquetBatches, ParquetPipeline};
 
+mod engines;
 mod hostile;
 
 /// `id` counts from `first`; `text` is null now and then; `even` is 0 or 1 in long runs.
