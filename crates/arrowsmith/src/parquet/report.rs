@@ -273,9 +273,28 @@ fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
 
+/// Whether the bounds of decimals are of bytes that such a number has: the crate panics over others.
+fn fit(chunk: &ColumnChunkMetaData, data_type: &DataType) -> bool {
+    let bytes_max = match data_type {
+        DataType::Dictionary(_, values) => return fit(chunk, values),
+        DataType::Decimal32(..) => 4,
+        DataType::Decimal64(..) => 8,
+        DataType::Decimal128(..) => 16,
+        DataType::Decimal256(..) => 32,
+        _ => return true,
+    };
+    chunk.statistics().is_none_or(|statistics| {
+        let mut bounds = statistics.min_bytes_opt().into_iter().chain(statistics.max_bytes_opt());
+        bounds.all(|bound| (1..=bytes_max).contains(&bound.len()))
+    })
+}
+
 /// The bounds in the footer as text, in the column's Arrow type; none where they cannot be told.
 fn bounds(file: &File, group: &RowGroupMetaData, leaf: &Leaf) -> (Option<String>, Option<String>) {
     let schema = file.metadata().file_metadata().schema_descr();
+    if !fit(group.column(leaf.index), leaf.field.data_type()) {
+        return (None, None);
+    }
     let converter = StatisticsConverter::from_column_index(leaf.index, &leaf.field, schema);
     let Ok(converter) = converter else { return (None, None) };
     let text = |array: parquet::errors::Result<ArrayRef>| -> Option<String> {

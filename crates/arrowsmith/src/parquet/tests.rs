@@ -78,3 +78,32 @@ fn wait_for_all(stream: super::BatchStream) -> Vec<RecordBatch> {
         }
     }
 }
+
+/// Bounds of a decimal in the footer that are no such numbers.
+#[test]
+fn bounds_of_any_length_are_described() {
+    use parquet::data_type::{ByteArray, ByteArrayType};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    let message = "message m { required binary d (DECIMAL(20, 2)); }";
+    let schema = Arc::new(parse_message_type(message).unwrap());
+    for (bytes, told) in [(0, false), (1, true), (16, true), (17, false), (400, false)] {
+        let mut writer =
+            SerializedFileWriter::new(Vec::new(), Arc::clone(&schema), Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let bound = ByteArray::from(vec![0; bytes]);
+        let values = [ByteArray::from(vec![1_u8])];
+        let typed = column.typed::<ByteArrayType>();
+        let (low, high) = (Some(&bound), Some(&values[0]));
+        typed.write_batch_with_statistics(&values, None, None, low, high, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        let file = writer.into_inner().unwrap();
+        let file = super::File::open(file.into(), &arrowsmith_core::Limits::default()).unwrap();
+        let report = super::describe(&file, false).unwrap();
+        let found = report.row_groups[0].columns[0].min.as_deref();
+        assert_eq!(found, told.then_some("0.00"), "{bytes} bytes");
+    }
+}
