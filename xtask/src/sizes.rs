@@ -12,7 +12,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of sources that keep to the rule: those that decode. More are to come.
+/// Folders of sources that keep to the rule: those that read what comes from outside.
 const FOLDERS: &[&str] = &[
     "crates/arrowsmith-core/src",
     "crates/arrowsmith-number/src",
@@ -22,16 +22,25 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-json/src",
     "crates/arrowsmith-graph/src/wire",
     "crates/arrowsmith-source/src",
-    "crates/arrowsmith-engine-cpu/src/json",
+    "crates/arrowsmith-parquet/src",
+    "crates/arrowsmith-engine-cpu/src",
+    "crates/arrowsmith-engine-gpu/src",
+    "crates/arrowsmith-engine-rtl/src",
     "crates/arrowsmith-engine-reference/src",
     "crates/arrowsmith-pipeline/src",
     "crates/arrowsmith-sink-ipc/src",
     "crates/arrowsmith-sink-json/src",
+    "crates/arrowsmith-sink-parquet/src",
+    "crates/arrowsmith-sink-flight/src",
+    "crates/arrowsmith-sink-pulsar/src",
+    "crates/arrowsmith-message/src",
+    "crates/arrowsmith-store/src",
+    "crates/arrowsmith-ingest/src",
+    "crates/arrowsmith-flight/src",
 ];
 
-/// Folders within those that do not keep to it yet.
-const NOT_YET: &[&str] =
-    &["crates/arrowsmith-simd/src/column", "crates/arrowsmith-pipeline/src/parquet"];
+/// Folders within those that need not: a model of the service, for its tests.
+const EXCEPT: &[&str] = &["crates/arrowsmith-ingest/src/model"];
 
 /// Calls that allocate as much as they are told, and which of their arguments says it.
 const CALLS: &[&str] = &["with_capacity(", "reserve(", "reserve_exact(", "resize("];
@@ -46,7 +55,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
         sources(&root.join(folder), &mut files);
         for path in files {
             let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            if NOT_YET.iter().any(|folder| name.starts_with(folder)) {
+            if EXCEPT.iter().any(|folder| name.starts_with(folder)) {
                 continue;
             }
             let Ok(text) = fs::read_to_string(&path) else { continue };
@@ -103,7 +112,8 @@ fn sizes(text: &str, len: usize) -> Vec<String> {
         for (at, _) in text[..len].match_indices(call) {
             let before = text[..at].chars().next_back();
             let is_gate = text[..at].ends_with("memory::");
-            if is_gate || before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            // A function of that name that is nobody's method is another one.
+            if is_gate || !before.is_some_and(|c| matches!(c, '.' | ':')) {
                 continue;
             }
             let all = arguments(&text[at + call.len()..]);
@@ -216,6 +226,7 @@ mod tests {
             "a.try_reserve(count)?;",
             "// Bounded: by the threads that there are.\nlet a = Vec::with_capacity(threads);",
             "pub fn reserve(additional: usize) {",
+            "let outcome = resize(stream, batch);",
             "// a.reserve(count) is what it was",
             "a();\n#[cfg(test)]\nmod tests {\n    a.reserve(count);\n}",
         ] {

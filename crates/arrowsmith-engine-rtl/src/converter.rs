@@ -164,6 +164,7 @@ impl Session {
             if length > *capacity {
                 return Err(std::io::Error::other("more than the capacity"));
             }
+            // Bounded: by the capacity that was announced to the circuit.
             let mut bytes = vec![0; usize::try_from(length).map_err(std::io::Error::other)?];
             self.process.from.read_exact(&mut bytes)?;
             buffers.push(bytes);

@@ -249,6 +249,7 @@ fn messages(buffers: Vec<Buffer>) -> Option<Vec<Message>> {
         }
         let length = prefix.as_slice().get(4..PREFIX_BYTES)?.try_into().ok()?;
         let length = usize::try_from(u32::from_le_bytes(length)).ok()?;
+        // Bounded: by the header that the encoder has made.
         let mut header = BytesMut::with_capacity(length);
         while header.len() < length {
             header.put_slice(buffers.next()?.as_slice());

@@ -105,6 +105,7 @@ impl Buffer {
     pub(crate) fn of(mut bytes: Vec<u8>, grant: Grant) -> Self {
         let len = bytes.len();
         bytes.reserve_exact(PADDING_BYTES);
+        // Bounded: by the text that is here.
         bytes.resize(len + PADDING_BYTES, 0);
         Self { bytes, len, grant, home: None }
     }
@@ -144,6 +145,7 @@ impl Buffer {
     /// Moves the text to memory of its size, if it is much smaller than the buffer.
     pub(crate) fn compact(&mut self) {
         if self.len < self.bytes.len() / 8 {
+            // Bounded: by the text that is here.
             let mut small = Vec::with_capacity(self.len + PADDING_BYTES);
             small.extend_from_slice(self.text());
             small.resize(self.len + PADDING_BYTES, 0);
@@ -157,6 +159,7 @@ impl Buffer {
 
     /// An empty one with room for so many bytes.
     pub(crate) fn with_room(bytes: usize, grant: Grant) -> Self {
+        // Bounded: by the grant.
         Self { bytes: vec![0; bytes + PADDING_BYTES], len: 0, grant, home: None }
     }
 

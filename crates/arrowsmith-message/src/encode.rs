@@ -56,6 +56,7 @@ pub fn encode(
     compression: Compression,
 ) -> Result<Bytes, ArrowError> {
     let options = IpcWriteOptions::default().try_with_compression(compression.codec())?;
+    // Bounded: by the batch, which is here.
     let mut out = Vec::with_capacity(batch.get_array_memory_size() + HEADER_BYTES);
     let mut writer = StreamWriter::try_new_with_options(&mut out, &batch.schema(), options)?;
     let schema_bytes = match layout {

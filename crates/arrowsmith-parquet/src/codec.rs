@@ -74,6 +74,7 @@ impl PageBuffers {
         if self.output.len() < wanted {
             // A new zeroed vector costs nothing until it is written, unlike one that grows.
             self.output = Vec::new();
+            // Bounded: by page_bytes_max, and by what the compressed bytes may become.
             self.output = vec![0; wanted.next_multiple_of(64 << 10)];
         }
     }

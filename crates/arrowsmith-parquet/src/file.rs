@@ -297,7 +297,8 @@ impl File {
     }
 
     fn read(&self, source: &Arc<dyn ReadAt>, offset: u64, len: usize) -> Result<Bytes> {
-        let mut bytes = Buf::<u8>::with_capacity(len);
+        let mut bytes = Buf::<u8>::default();
+        bytes.try_reserve(len)?;
         bytes.append_at(&**source, offset, len).map_err(|error| self.io_error(error))?;
         Ok(Bytes::from_owner(bytes.take()))
     }

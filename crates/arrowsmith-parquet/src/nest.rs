@@ -272,6 +272,7 @@ fn fixed(
             return Err(Error::file(FileErrorKind::Limit, message));
         }
         Some(whole) if u32::try_from(whole).is_ok() => {
+            // Bounded: by the bytes that the batch may come to, see above.
             let mut places = UInt32Builder::with_capacity(whole);
             for (row, &start) in offsets.iter().take(rows).enumerate() {
                 for at in 0..size {

@@ -35,6 +35,7 @@ fn size(bytes: usize) -> u32 {
 /// The frame of a command without payload.
 pub(crate) fn command_frame(command: &BaseCommand) -> Bytes {
     let length = command.encoded_len();
+    // Bounded: by the command, which is here.
     let mut frame = BytesMut::with_capacity(length + 8);
     frame.put_u32(size(length + 4));
     frame.put_u32(size(length));
@@ -55,6 +56,7 @@ pub(crate) fn message_frame(
     let (command_bytes, metadata_bytes) = (command.encoded_len(), metadata.encoded_len());
     // Command size, command, magic number, checksum, metadata size, metadata.
     let head_bytes = 4 + command_bytes + 2 + 4 + 4 + metadata_bytes;
+    // Bounded: by the command and the metadata, which are here.
     let mut head = BytesMut::with_capacity(4 + head_bytes);
     head.put_u32(size(head_bytes + payload_bytes));
     head.put_u32(size(command_bytes));
@@ -78,6 +80,7 @@ pub(crate) fn message_frame(
 /// What stands before each message of a batch: the size of its metadata, and the metadata.
 pub(crate) fn batch_head(metadata: &SingleMessageMetadata) -> Bytes {
     let length = metadata.encoded_len();
+    // Bounded: by the metadata, which is here.
     let mut head = BytesMut::with_capacity(length + 4);
     head.put_u32(size(length));
     metadata.encode_raw(&mut head);
@@ -165,6 +168,7 @@ impl Decoder for Answers {
             )));
         }
         if bytes.len() < 4 + length {
+            // Bounded: by the largest frame that was agreed on.
             bytes.reserve(4 + length - bytes.len());
             return Ok(None);
         }

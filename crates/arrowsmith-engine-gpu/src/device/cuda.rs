@@ -294,6 +294,7 @@ impl Device for CudaDevice {
     }
 
     fn joules(&self) -> Result<f64, String> {
+        // Bounded: it is a constant.
         let mut bus = vec![0; BUS_BYTES as usize];
         let most = std::ffi::c_int::try_from(BUS_BYTES).unwrap_or(0);
         // SAFETY: `bus` has `most` bytes, into which the driver writes a NUL-terminated text.

@@ -171,6 +171,7 @@ impl Program {
     fn lay_keys<'k>(&mut self, id: usize, keys: impl ExactSizeIterator<Item = &'k str>) {
         let size = (keys.len() * 2).next_power_of_two().max(2);
         let base = self.tables.len();
+        // Bounded: by the keys of the schema.
         self.tables.resize(base + size, NONE);
         let first = self.keys.len() / 2;
         for (field, key) in (0u32..).zip(keys) {

@@ -230,6 +230,7 @@ impl Run<'_> {
             true => self.nulls(valid, slots.count)?,
             false => None,
         };
+        // Bounded: by the levels, which were decoded.
         let mut offsets = Vec::with_capacity(slots.count + 1);
         if around.elements.is_some() {
             let fetched = self.fetch(&[(starts, slots.count * 4)])?;

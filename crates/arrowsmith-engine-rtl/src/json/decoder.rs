@@ -194,6 +194,7 @@ impl RtlDecoder {
     fn capacities(&self, parts: &[Range<u32>]) -> Vec<u32> {
         let layout = &self.design.layout;
         let beat = self.design.shape.beat_bytes() as u64;
+        // Bounded: by the circuit.
         let mut out = Vec::with_capacity(self.session.buffers);
         for part in parts {
             let more = WINDOW_BYTES + self.design.shape.overrun_bytes();
@@ -210,6 +211,7 @@ impl RtlDecoder {
                 }
                 (bytes / 2 + 2) * factor
             };
+            // Bounded: by the columns of the circuit.
             let mut sizes = vec![0_u64; layout.counts.iter().sum()];
             let mut before = [0; 5];
             for class in 1..5 {
@@ -237,6 +239,7 @@ impl RtlDecoder {
             out.extend(rounded.map(|size| u32::try_from(size).unwrap_or(u32::MAX / 4096 * 4096)));
         }
         // A circuit without columns still has a buffer, and waits for its size.
+        // Bounded: by the circuit.
         out.resize(self.session.buffers, 4096);
         out
     }
@@ -303,6 +306,7 @@ impl Decoder for RtlDecoder {
 
 /// Splits a range of lines for several parsers, at ends of lines; the last parts may be empty.
 fn split(text: &[u8], range: Range<u32>, parts: usize) -> Vec<Range<u32>> {
+    // Bounded: by the parsers of the circuit.
     let mut out = Vec::with_capacity(parts);
     let mut at = range.start;
     for part in 0..parts {

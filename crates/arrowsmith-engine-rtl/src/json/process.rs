@@ -134,6 +134,7 @@ impl Session {
             cycles: self.process.long()?,
             starved: self.process.long()?,
             blocked: self.process.long()?,
+            // Bounded: by the circuit, both.
             answers: Vec::with_capacity(self.parsers),
             buffers: Vec::with_capacity(self.buffers),
         };

@@ -68,6 +68,7 @@ impl Files {
             let identity = Identity::at(&path)?;
             let file = open_file(Input::Path(path.clone()), &Limits::default())?;
             bytes += file.file_bytes();
+            // Bounded: by the footer, which has each of them.
             let mut row_groups = Vec::with_capacity(file.row_groups());
             for group in 0..file.row_groups() {
                 let count = file.row_group_rows(group)?;

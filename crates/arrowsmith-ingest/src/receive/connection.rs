@@ -348,6 +348,7 @@ impl Receiver {
                 Some(known) => known.merge(grant),
                 none => *none = Some(grant),
             }
+            // Bounded: by the grant.
             self.carry.reserve_exact(more);
         }
         input.read_buf(&mut self.carry).await.map_err(|_| Closed::Error)

@@ -182,6 +182,7 @@ async fn collect(
         grant.ok().flatten().ok_or(Refusal::Pressure)
     };
     let mut grant = more(first + PADDING_BYTES).await?;
+    // Bounded: by the grant.
     let mut text = Vec::with_capacity(first + PADDING_BYTES);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Refusal::Broken(error.to_string()))?;
@@ -193,6 +194,7 @@ async fn collect(
             let left = most.min(length.unwrap_or(most)).saturating_sub(text.len());
             let add = text.capacity().min(left).max(data.len()) + PADDING_BYTES;
             grant.merge(more(add).await?);
+            // Bounded: by the grant.
             text.reserve_exact(add);
         }
         text.extend_from_slice(&data);

@@ -35,6 +35,7 @@ impl Stream {
             }
             Self::Constant(value) => {
                 let rows = fitting(rows, bytes_held(value), bytes_max)?;
+                // Bounded: by the rows that fit.
                 let zeros = UInt32Array::from(vec![0; rows]);
                 Ok(take(value, &zeros, None)?)
             }

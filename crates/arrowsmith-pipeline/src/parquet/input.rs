@@ -67,7 +67,9 @@ fn local(path: &Path, name: &Option<Arc<str>>, limits: &Limits) -> Result<Option
     let reader = Arc::new(FileReader::new(file));
     let read = |range: Range<u64>| {
         let bytes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let mut tail = Buf::<u8>::with_capacity(bytes);
+        let mut tail = Buf::<u8>::default();
+        let refused = |refused| io::Error::new(io::ErrorKind::OutOfMemory, refused);
+        tail.try_reserve(bytes).map_err(refused)?;
         tail.append_at(&*reader, range.start, bytes)?;
         Ok(Bytes::from_owner(tail.take()))
     };

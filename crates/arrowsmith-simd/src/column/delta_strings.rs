@@ -179,6 +179,7 @@ unsafe impl DecodeStrings for DeltaStrings<'_> {
             if new > source.len() {
                 return Err(ColumnError::Length);
             }
+            // Bounded: by the text that the caller allows.
             text.reserve(total)?;
             let base = text.bytes.len();
             let to = text.bytes.spare(total);

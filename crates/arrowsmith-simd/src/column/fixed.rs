@@ -235,6 +235,7 @@ unsafe impl<T: Decimal, D: DecodeBytes> Decode<T> for BigEndian<D> {
             return Err(ColumnError::Length);
         }
         if self.buffer.is_empty() {
+            // Bounded: by the width, which was looked at.
             self.buffer.resize(CHUNK * width + 16, MaybeUninit::new(0));
         }
         for out in out.chunks_mut(CHUNK) {

@@ -531,6 +531,7 @@ pub fn packed_levels(
     if bits.div_ceil(8) > data.len() {
         return Err(ColumnError::Truncated);
     }
+    // Bounded: by the bits that there are, as many for each.
     out.reserve(count);
     for i in 0..count {
         let bit = i * width as usize;

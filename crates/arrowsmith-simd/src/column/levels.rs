@@ -200,6 +200,7 @@ impl Kernel for Starts<'_, '_> {
             #[expect(clippy::cast_possible_truncation, reason = "at most `i32::MAX`")]
             let start = *elements as i32;
             let count = slots.count_ones() as usize;
+            // Bounded: by the 64 of a mask.
             out.reserve(count);
             if out.room_left() >= 64 {
                 // SAFETY: there is room for 64.

@@ -161,6 +161,7 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Result<()> {
         let total = self.rows.len();
+        // Bounded: by the rows, which the caller has a budget for; growth passes the gate.
         self.out.reserve(total);
         let streams = self.out.streams();
         self.decoder.past_cache(streams && matches!(self.rows, Rows::All(_)));
@@ -356,6 +357,7 @@ impl<D: DecodeBytes> Kernel for ReadBytes<'_, '_, D> {
     fn run<I: Isa>(self, isa: I) -> Result<()> {
         let (total, width) = (self.rows.len(), self.decoder.width());
         let room = total.checked_mul(width).ok_or(ColumnError::Offset)?;
+        // Bounded: by the rows, which the caller has a budget for; growth passes the gate.
         self.out.reserve(room);
         let mut at = 0;
         while at < total {
@@ -458,6 +460,7 @@ impl<S: BitSource> Kernel for Bits<'_, '_, S> {
     #[inline(always)]
     fn run<I: Isa>(mut self, isa: I) {
         let total = self.rows.len();
+        // Bounded: by a bit for each row, which the caller has a budget for.
         self.out.reserve(total);
         let mut at = 0;
         while at < total {

@@ -77,6 +77,7 @@ impl StringDictionary {
                 for &index in indices {
                     total += self.entries.get_unchecked(index as usize).1 as usize;
                 }
+                // Bounded: by the text that the caller allows.
                 text.reserve(total)?;
                 self.copy_as::<0, O>(indices, ends, text)
             }

@@ -57,6 +57,7 @@ impl TextRoom<'_> {
         if additional > self.max - self.bytes.len().min(self.max) {
             return Err(ColumnError::Offset);
         }
+        // Bounded: by what was compared above.
         self.bytes.reserve(additional);
         Ok(())
     }
@@ -118,6 +119,7 @@ impl<O: Offset> Strings<O> {
     /// be that. More than `bytes_max` bytes are an error, and so are more than the offsets can
     /// count.
     pub fn new(utf8: bool, strings: usize, bytes: usize, bytes_max: usize) -> Self {
+        // Bounded: by the caller; growth passes the gate.
         let mut offsets = Buf::with_capacity(strings.saturating_add(1));
         offsets.push(O::wrap(0));
         let bytes_max = bytes_max.min(O::MAX);
@@ -127,6 +129,7 @@ impl<O: Offset> Strings<O> {
 
     /// Makes room for `strings` more of `bytes` together.
     pub fn reserve(&mut self, strings: usize, bytes: usize) {
+        // Bounded: by the caller; growth passes the gate.
         self.offsets.reserve(strings);
         self.bytes.reserve(bytes.min(self.bytes_max - self.bytes.len().min(self.bytes_max)));
     }
@@ -253,6 +256,7 @@ impl<O: Offset, D: DecodeStrings> Kernel for Read<'_, '_, O, D> {
         let Self { strings, decoder, rows } = self;
         let Strings { offsets, bytes, bytes_max, utf8, .. } = strings;
         let total = rows.len();
+        // Bounded: by the rows, which the caller has a budget for; growth passes the gate.
         offsets.reserve(total);
         let mut at = 0;
         while at < total {

@@ -42,6 +42,7 @@ fn next_id() -> u64 {
 impl Views {
     /// An empty column with room for `rows`. With `utf8`, all strings are checked to be that.
     pub fn new(utf8: bool, rows: usize) -> Self {
+        // Bounded: by the caller; growth passes the gate.
         let views = Buf::with_capacity(rows);
         Self { views, buffers: Vec::new(), utf8, id: next_id(), failed: false }
     }
@@ -58,6 +59,7 @@ impl Views {
 
     /// Makes room for `rows` more.
     pub fn reserve(&mut self, rows: usize) {
+        // Bounded: by the caller; growth passes the gate.
         self.views.reserve(rows);
     }
 

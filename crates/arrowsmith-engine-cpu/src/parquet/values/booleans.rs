@@ -49,6 +49,7 @@ impl Values for Booleans {
 
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
         if self.out.is_empty() {
+            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
             self.out.reserve(self.slots);
         }
         match &mut self.state {

@@ -102,6 +102,7 @@ impl Values for FixedBytes {
 
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
         if self.out.is_empty() {
+            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
             self.out.reserve(self.slots.saturating_mul(self.width));
         }
         self.append(page, rows, values)

@@ -173,6 +173,7 @@ impl Values for Keys {
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
         if self.state.is_some() {
             if self.keys.is_empty() {
+                // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
                 self.keys.reserve(self.slots);
             }
             return self.append(page, rows);

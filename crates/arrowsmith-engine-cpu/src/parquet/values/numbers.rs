@@ -449,6 +449,7 @@ impl<F: Form> Values for Numbers<F> {
             if self.share(page, rows) {
                 return Ok(());
             }
+            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
             self.out.reserve(self.slots);
         }
         if let Some(shared) = self.shared.take() {

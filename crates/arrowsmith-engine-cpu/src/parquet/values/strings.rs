@@ -181,6 +181,7 @@ impl<O: Offset> Values for StringColumn<O> {
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, _: usize) -> Result<()> {
         if self.strings.is_empty() {
             let bytes = self.bytes_of_batch(page);
+            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
             self.strings.reserve(self.slots, bytes);
         }
         self.append(page, rows)

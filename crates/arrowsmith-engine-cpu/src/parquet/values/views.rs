@@ -129,6 +129,7 @@ impl Values for ViewColumn {
 
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, _: usize) -> Result<()> {
         if self.views.is_empty() {
+            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
             self.views.reserve(self.slots);
         }
         self.append(page, rows)
