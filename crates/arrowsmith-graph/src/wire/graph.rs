@@ -187,7 +187,7 @@ impl GraphBuilder<'_> {
         let values = match self.open.last_mut() {
             Some(open) => {
                 if open.values_left == 0 {
-                    // Bounded by the members of the layout.
+                    // Bounded: by the members of the layout.
                     open.elements.push(vec![Vec::new(); open.members]);
                     open.values_left = open.per_element;
                 }
@@ -217,7 +217,7 @@ impl GraphBuilder<'_> {
 impl Sink for GraphBuilder<'_> {
     fn object(&mut self, type_id: u32, _id: u32, _place: u64) {
         let count = self.layout.classes[type_id as usize].members.len();
-        // Bounded by the members of the layout.
+        // Bounded: by the members of the layout.
         self.graph.objects.push(Object { type_id, members: vec![Vec::new(); count] });
     }
 
