@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite `jvm` without the rest of the command: `jvm REPORT.html REPORT.json PEERS SIZE_MIB ROUNDS FIGURES…`; of the
-//! approaches that `APPROACHES` names, if it is set.
+//! The suite `jvm` without the rest of the command: `jvm REPORT.html REPORT.json PEERS SIZE_MIB
+//! ROUNDS FIGURES…`; with only the approaches in `APPROACHES`, if it is set.
 
 use arrowsmith_bench::jvm::{Options, html, run};
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith rtl report` without the rest of the command, for work on circuits:
 //!
-//!     tools/hdl run cargo run --release -p arrowsmith-bench --example rtl_report -- OUT.json OUT.html [LIMIT_S [WIDTHS [SCHEMAS]]]
+//!     tools/hdl run cargo run --release -p arrowsmith-bench --example rtl_report -- \
+//!         OUT.json OUT.html [LIMIT_S [WIDTHS [SCHEMAS]]]
 //!
-//! WIDTHS and SCHEMAS are lists with commas; `-` for SCHEMAS is none. Never decodes anything itself.
+//! WIDTHS and SCHEMAS are comma-separated lists; `-` for SCHEMAS is none. It decodes no data itself.
 
 use std::fs;
 use std::sync::Arc;
