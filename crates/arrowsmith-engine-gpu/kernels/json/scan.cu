@@ -7,10 +7,10 @@
 // Jacobsen 2020):
 //   scan_states   the effect of each block of text on the state    (reads the text once)
 //   scan_join     the state at the start of each block             (one block)
-//   scan_masks    the masks, now that the state is known           (reads the text again) A *token*
-//   is a bracket, comma or colon outside strings, the quote that opens a string, the first byte of
-//   any other word, and, where records are lines, a line feed. White space that is not a token only
-//   separates words, and is not looked at again.
+//   scan_masks    the masks, now that the state is known           (reads the text again)
+// A *token* is a bracket, comma or colon outside strings, the quote that opens a string, the first
+// byte of any other word, and, if records are lines, a line feed. White space that is not a token
+// only separates words, and is not looked at again.
 #include "../common.cuh"
 
 // The effect of a piece of text, for each of its two possible start states: not escaped (bits 0 to
