@@ -112,7 +112,7 @@ module as_graph_regs_proof (
     end
   end
 
-  // Requests: how many wait, how many before the followed one, what it was.
+  // Requests: how many wait, how many are before the tracked one, and its value.
   logic submit, request_taken, follow_q = 1'b0, request_kept;
   logic [1:0] requests_q = '0, before_q = '0;
   logic [35:0] wanted_q;
