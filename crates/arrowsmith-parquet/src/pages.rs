@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use arrow_buffer::ArrowNativeType;
 use arrowsmith_core::{Error, FileErrorKind, Result};
-use arrowsmith_simd::{Buf, ReadAt, ask};
+use arrowsmith_simd::{Buf, ReadAt, prefetch};
 use bytes::Bytes;
 use parquet::basic::Compression;
 
@@ -600,7 +600,7 @@ impl Pages {
         self.pass(&header);
         if header.compressed_bytes <= ASK_BYTES_MAX {
             // The page after this one is about as long, and no walk through this one gets the CPU to fetch it.
-            ask(&self.bytes, self.at, header.compressed_bytes + header.header_bytes);
+            prefetch(&self.bytes, self.at, header.compressed_bytes + header.header_bytes);
         }
         Ok(Some(Found { header, cuts, buffer, start, end }))
     }

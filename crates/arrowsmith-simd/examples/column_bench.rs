@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How fast columns are decoded: each kernel beside plain Rust and `memcpy`, warm and into fresh
-//! memory.
+//! Throughput of the column decoders: each kernel against plain Rust and `memcpy`, with warm and
+//! with fresh memory.
 //!
 //! `cargo run --release -p arrowsmith-simd --example column_bench [PART OF A NAME]` prints, for
 //! each kernel, GB/s of Arrow output at the best of several alternating rounds. *small*: 64 Ki rows
-//! into one recycled buffer, as a stream of batches has it; *large*: 8 Mi rows, written past the
-//! cache; *fresh*: as large, the pool emptied before, so that the system maps and clears new pages;
-//! *cold*: as small, what is read having left the caches, as a file that is read once.
+//! into one recycled buffer, as in a stream of batches; *large*: 8 Mi rows, written with
+//! non-temporal stores; *fresh*: as *large*, with the pool emptied before, so that the system maps
+//! and clears new pages; *cold*: as *small*, with the input evicted from the caches, as for a file
+//! that is read once.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a benchmark")]
 
@@ -20,13 +21,14 @@ use arrowsmith_simd::buffer::{pool_clear, set_pool_bytes_max};
 use arrowsmith_simd::column::*;
 use arrowsmith_simd::{BitBuffer, Buf, Level};
 
-/// A round of a kernel: what level, how many pages of [`PAGE`] values; returns bytes of output.
+/// One round of a kernel: takes the level and the number of pages of [`PAGE`] values; returns the
+/// bytes of output.
 type Round<'a> = Box<dyn Fn(Level, usize) -> usize + 'a>;
 
 /// Values of a page: 1 MiB of 64-bit numbers.
 const PAGE: usize = 128 << 10;
 
-/// Pseudo-random numbers, always the same.
+/// Pseudo-random numbers from a fixed seed.
 fn random(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -330,7 +332,7 @@ fn main() {
     }
 }
 
-/// Runs as common writers choose them: eight equal values begin a run.
+/// Runs as common writers choose them: eight equal values start a run.
 fn mixed_runs(values: &[u32], out: &mut Vec<u8>) {
     let (mut at, mut packed) = (0, 0);
     let flush = |from: usize, to: usize, out: &mut Vec<u8>| {

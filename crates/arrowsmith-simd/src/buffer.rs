@@ -3,14 +3,14 @@
 //!
 //! Fresh memory costs more than decoding into it: a 4 KiB page is zeroed by the kernel at a quarter
 //! of the speed at which a warm one is written. So blocks of 2 MiB and more are mapped with huge
-//! pages, those somewhat smaller share one, and a block goes back to a process-wide pool when the
-//! last Arrow buffer over it is dropped. The pool keeps a sixteenth of the machine's memory,
-//! [`POOL_BYTES_MAX`] at most, or what [`set_pool_bytes_max`] says; what is beyond that is given
-//! back to the system. So it never holds more than arrays that lived at one time took up.
+//! pages, blocks of 256 KiB and more share one, and a block returns to a process-wide pool when the
+//! last Arrow buffer over it is dropped. The pool keeps up to a sixteenth of the machine's memory,
+//! at most [`POOL_BYTES_MAX`], or the limit of [`set_pool_bytes_max`]; blocks above that are
+//! returned to the system. It never holds more than the peak memory of live arrays.
 //!
-//! Every block passes the gate of [`arrowsmith_core::memory`]: growth that the thread's budget or
-//! the system refuses unwinds with [`Refused`], and [`Buf::try_reserve`] gives it as a result.
-//! Nothing here ends the process.
+//! Every allocation is accounted by [`arrowsmith_core::memory`]: growth that the thread's budget or
+//! the system refuses unwinds with [`Refused`], and [`Buf::try_reserve`] returns it as an error.
+//! Nothing here aborts the process.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::io;
@@ -22,17 +22,17 @@ use std::sync::{Arc, Mutex};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
 use arrowsmith_core::memory::{self, Refused};
 
-/// Bytes that the pool keeps mapped for re-use at most, unless configured otherwise.
+/// Default maximum of bytes that the pool keeps mapped for reuse.
 pub const POOL_BYTES_MAX: usize = 1 << 30;
 
-/// Bytes that the pool may keep on the smallest of machines.
+/// Bytes that the pool may keep even on the smallest machines.
 const POOL_BYTES_MIN: usize = 64 << 20;
 
-/// Smallest buffer, in bytes, that column kernels fill past the cache: half of what a core's share
-/// of the last cache level is today, so that what a consumer still finds there is not driven out.
+/// Smallest buffer, in bytes, that column kernels fill with non-temporal stores: half of a core's
+/// typical share of the last-level cache, so that the consumer's data is not evicted.
 pub(crate) const STREAM_BYTES_MIN: usize = 8 << 20;
 
-/// Smallest block that is pooled; smaller ones come from the allocator.
+/// Size of the smallest pooled block, in bytes; smaller ones come from the allocator.
 const POOLED_BYTES_MIN: usize = 4 << 10;
 
 /// Alignment of every block: a cache line, and a 512-bit vector.
@@ -43,10 +43,10 @@ const ALIGN_BYTES: usize = 64;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Smallest block that shares a huge page with others of its size: at most eight stay mapped while
-/// one lives.
+/// one is in use.
 const SHARED_BYTES_MIN: usize = 256 << 10;
 
-/// Bytes that are somewhere else, and can be read by their offset: a file.
+/// A source of bytes that is read by offset, such as a file.
 ///
 /// # Safety
 /// When [`ReadAt::read_at`] returns `Ok`, it has written all of `into`.
@@ -54,11 +54,11 @@ pub unsafe trait ReadAt: Send + Sync {
     /// Reads the bytes from byte `offset` on.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::UnexpectedEof`] if there are fewer.
+    /// I/O errors of the system; [`io::ErrorKind::UnexpectedEof`] if there are fewer bytes.
     fn read_at(&self, offset: u64, into: &mut [MaybeUninit<u8>]) -> io::Result<()>;
 }
 
-/// One piece of memory; returns to the pool when dropped.
+/// A block of memory, returned to the pool when dropped.
 #[derive(Debug)]
 struct Block {
     ptr: NonNull<u8>,
@@ -67,7 +67,7 @@ struct Block {
     page: Option<Arc<HugePage>>,
 }
 
-/// Memory of several blocks, which goes back to the system with the last of them.
+/// Memory of several blocks, returned to the system with the last of them.
 #[derive(Debug)]
 struct HugePage {
     ptr: NonNull<u8>,
@@ -97,15 +97,15 @@ struct Pool {
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; 64], bytes: 0 });
 
-/// What the pool may keep; nothing is said yet at first.
-static POOL_LIMIT_BYTES: AtomicUsize = AtomicUsize::new(UNSAID);
+/// Maximum bytes that the pool keeps; [`UNSET`] until first used.
+static POOL_LIMIT_BYTES: AtomicUsize = AtomicUsize::new(UNSET);
 
-/// No limit that anybody would set.
-const UNSAID: usize = usize::MAX - 1;
+/// Marks that no limit has been set.
+const UNSET: usize = usize::MAX - 1;
 
 fn pool_limit_bytes() -> usize {
     match POOL_LIMIT_BYTES.load(Ordering::Relaxed) {
-        UNSAID => {
+        UNSET => {
             let usual = (memory_bytes() / 16).clamp(POOL_BYTES_MIN, POOL_BYTES_MAX);
             POOL_LIMIT_BYTES.store(usual, Ordering::Relaxed);
             usual
@@ -114,10 +114,10 @@ fn pool_limit_bytes() -> usize {
     }
 }
 
-/// Bytes of memory that the machine has; 0 where nobody knows.
+/// Physical memory of the machine, in bytes; 0 if unknown.
 #[cfg(unix)]
 fn memory_bytes() -> usize {
-    // SAFETY: the call has no other effect than its answer.
+    // SAFETY: the calls only return a value.
     let (pages, bytes) =
         unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let known = |n: libc::c_long| usize::try_from(n).unwrap_or(0);
@@ -141,19 +141,18 @@ fn memory_bytes() -> usize {
     const LENGTH: u32 = 64;
     const { assert!(size_of::<Status>() == LENGTH as usize) };
     let mut status = Status { length: LENGTH, load: 0, memory_bytes: 0, others: [0; 6] };
-    // SAFETY: the call writes what it knows into `status`, which says how long it is, and nothing
-    // else.
+    // SAFETY: the call writes only into `status`, whose size is in `length`.
     let known = unsafe { GlobalMemoryStatusEx(&mut status) } != 0;
     if known { usize::try_from(status.memory_bytes).unwrap_or(usize::MAX) } else { 0 }
 }
 
-/// Sets how many bytes the pool keeps mapped for re-use at most, for the whole process. Blocks that
-/// it already holds stay until they are used or [`pool_clear`] is called.
+/// Sets the maximum number of bytes that the pool keeps mapped for reuse, for the whole process.
+/// Blocks that it already holds stay until they are used or [`pool_clear`] is called.
 pub fn set_pool_bytes_max(bytes: usize) {
     POOL_LIMIT_BYTES.store(bytes, Ordering::Relaxed);
 }
 
-/// Gives all blocks that the pool holds back to the system.
+/// Returns all blocks in the pool to the system.
 pub fn pool_clear() {
     let Ok(mut pool) = POOL.lock() else { return };
     let blocks: Vec<Block> = pool.free.iter_mut().flat_map(std::mem::take).collect();
@@ -163,7 +162,7 @@ pub fn pool_clear() {
 }
 
 impl Block {
-    /// At least `bytes` bytes, contents undefined.
+    /// A block of at least `bytes` bytes, contents undefined.
     fn new(bytes: usize) -> Result<Self, Refused> {
         let capacity = match bytes {
             ..POOLED_BYTES_MIN => bytes.next_multiple_of(ALIGN_BYTES).max(ALIGN_BYTES),
@@ -176,7 +175,7 @@ impl Block {
         })
     }
 
-    /// A block of this capacity, from the pool or from the system, if that has one.
+    /// A block of this capacity from the pool or the system; `None` if the system has no memory.
     fn find(capacity: usize) -> Option<Self> {
         if capacity >= POOLED_BYTES_MIN
             && let Ok(mut pool) = POOL.lock()
@@ -192,11 +191,12 @@ impl Block {
         }
     }
 
-    /// The first part of a new huge page, the others being free. `capacity` divides the page.
+    /// The first part of a new huge page; the other parts go to the pool. `capacity` divides the
+    /// page size.
     fn share(capacity: usize) -> Option<Self> {
         let page = Arc::new(HugePage { ptr: map(HUGE_PAGE_BYTES)? });
         let part = |at: usize| {
-            // SAFETY: the page has as many parts.
+            // SAFETY: `at * capacity` is less than the size of the page.
             let ptr = unsafe { page.ptr.add(at * capacity) };
             Self { ptr, capacity, page: Some(Arc::clone(&page)) }
         };
@@ -208,7 +208,7 @@ impl Block {
         Some(part(0))
     }
 
-    /// Gives the memory back to the system.
+    /// Returns the memory to the system.
     fn free(self) {
         let mut this = std::mem::ManuallyDrop::new(self);
         if let Some(page) = this.page.take() {
@@ -249,7 +249,7 @@ fn allocate(capacity: usize) -> Option<NonNull<u8>> {
     NonNull::new(unsafe { alloc(layout(capacity)?) })
 }
 
-/// Frees what [`allocate`] gave.
+/// Frees a block of [`allocate`].
 fn give_back(ptr: NonNull<u8>, capacity: usize) {
     if let Some(layout) = layout(capacity) {
         // SAFETY: the block comes from `allocate` with this very layout and has no other owner.
@@ -273,7 +273,7 @@ fn map(capacity: usize) -> Option<NonNull<u8>> {
     if ptr == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: the range was mapped above. The advice may be refused; memory works all the same.
+    // SAFETY: the range was mapped above. The advice may be refused; the memory is usable anyway.
     unsafe { libc::madvise(ptr, capacity, libc::MADV_HUGEPAGE) };
     NonNull::new(ptr.cast())
 }
@@ -301,11 +301,11 @@ fn unmap(ptr: NonNull<u8>, capacity: usize) {
 #[derive(Debug)]
 pub struct Buf<T> {
     block: Option<Block>,
-    /// Start of the block; dangling without one.
+    /// Start of the block; dangling if there is none.
     ptr: NonNull<T>,
     len: usize,
     capacity: usize,
-    /// Elements to reserve for when the first one comes: what the batch before held.
+    /// Elements to reserve with the first one: the number in the previous batch.
     hint: usize,
 }
 
@@ -321,11 +321,11 @@ impl<T: ArrowNativeType> Default for Buf<T> {
 }
 
 impl<T: ArrowNativeType> Buf<T> {
-    /// An empty buffer with room for `capacity` elements. Where an input says how many, see
+    /// An empty buffer with room for `capacity` elements. If the input determines the capacity, use
     /// [`Buf::try_with_capacity`].
     pub fn with_capacity(capacity: usize) -> Self {
         let mut buf = Self::default();
-        // Bounded: growth is the gate itself.
+        // Bounded: `reserve` accounts all growth.
         buf.reserve(capacity);
         buf
     }
@@ -346,7 +346,7 @@ impl<T: ArrowNativeType> Buf<T> {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -358,7 +358,7 @@ impl<T: ArrowNativeType> Buf<T> {
         unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
     }
 
-    /// The elements, to be changed.
+    /// The elements, mutable.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         // SAFETY: as in `as_slice`; the buffer is borrowed mutably.
@@ -382,12 +382,12 @@ impl<T: ArrowNativeType> Buf<T> {
         if self.len == self.capacity {
             self.grow(1);
         }
-        // SAFETY: `len < capacity`, which `grow` has just seen to if it was not so.
+        // SAFETY: `len < capacity`, or `grow` has just made it so.
         unsafe { self.ptr.as_ptr().add(self.len).write(value) };
         self.len += 1;
     }
 
-    /// Appends `count` times `value`.
+    /// Appends `value` `count` times.
     pub fn push_n(&mut self, value: T, count: usize) {
         self.room(count).fill(MaybeUninit::new(value));
         // SAFETY: just written.
@@ -409,17 +409,17 @@ impl<T: ArrowNativeType> Buf<T> {
         self.len += values.len();
     }
 
-    /// Appends the elements of an array, whose number the compiler knows.
+    /// Appends the elements of an array, whose length is known at compile time.
     #[inline(always)]
     pub fn extend_array<const N: usize>(&mut self, values: &[T; N]) {
         let to = self.spare(N);
-        // SAFETY: there is room for N elements, in another allocation than theirs.
+        // SAFETY: room for N elements was reserved, in another allocation than `values`.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), to, N) };
         self.len += N;
     }
 
-    /// Makes room for `additional` more elements. Where there is none to be had this unwinds with a
-    /// [`Refused`], as all growth does; [`memory::Budget::run`] makes an error of it.
+    /// Makes room for `additional` more elements. If the memory is refused this unwinds with a
+    /// [`Refused`], as all growth does; [`memory::Budget::run`] turns it into an error.
     #[inline(always)]
     pub fn reserve(&mut self, additional: usize) {
         if self.capacity - self.len < additional {
@@ -427,10 +427,10 @@ impl<T: ArrowNativeType> Buf<T> {
         }
     }
 
-    /// As [`Buf::reserve`], where an input says how many.
+    /// As [`Buf::reserve`], for a number that the input determines.
     ///
     /// # Errors
-    /// Where the thread's budget, or the system, has no room for them; the buffer is as before.
+    /// If the thread's budget or the system refuses the memory; the buffer is then unchanged.
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), Refused> {
         if self.capacity - self.len < additional {
             self.try_grow(additional)?;
@@ -438,56 +438,55 @@ impl<T: ArrowNativeType> Buf<T> {
         Ok(())
     }
 
-    /// Pointer to the room for `additional` more elements, made if it is not there. Writing there
-    /// is for kernels; the elements count once [`Buf::advance`] says so.
+    /// Pointer to room for `additional` more elements, reserved if needed. Kernels write there and
+    /// then add the elements with [`Buf::advance`].
     #[inline(always)]
     pub(crate) fn spare(&mut self, additional: usize) -> *mut T {
-        // Bounded: growth is the gate itself.
+        // Bounded: `reserve` accounts all growth.
         self.reserve(additional);
         // SAFETY: `len <= capacity`.
         unsafe { self.ptr.as_ptr().add(self.len) }
     }
 
-    /// The room for `additional` more elements, made if it is not there; they count once
-    /// [`Buf::advance`] says so.
+    /// Room for `additional` more elements, reserved if needed; [`Buf::advance`] adds them.
     #[inline(always)]
     pub(crate) fn room(&mut self, additional: usize) -> &mut [MaybeUninit<T>] {
         let ptr = self.spare(additional);
-        // SAFETY: the room is there, and may be uninitialised.
+        // SAFETY: the room was reserved, and may be uninitialised.
         unsafe { std::slice::from_raw_parts_mut(ptr.cast(), additional) }
     }
 
-    /// Appends `count` elements that are stored little-endian from byte `offset` of `from` on.
+    /// Appends `count` elements, stored as little-endian from byte `offset` of `from` on.
     ///
     /// # Errors
     /// As [`ReadAt::read_at`]; nothing is appended then.
     pub fn append_at(&mut self, from: &dyn ReadAt, offset: u64, count: usize) -> io::Result<()> {
         let room = self.room(count);
-        // SAFETY: the same memory, of which nothing is said to be initialised.
+        // SAFETY: the same memory, still as `MaybeUninit`.
         let bytes =
             unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast(), size_of_val(room)) };
         from.read_at(offset, bytes)?;
-        // SAFETY: all of the room was written, and every pattern of bytes is a number.
+        // SAFETY: all of the room was written, and every bit pattern is a valid number.
         unsafe { self.advance(count) };
         Ok(())
     }
 
-    /// How many more elements there is room for.
+    /// The number of further elements that fit without growing.
     #[inline(always)]
     pub(crate) fn room_left(&self) -> usize {
         self.capacity - self.len
     }
 
-    /// Whether the buffer is so large that writing past the cache pays.
+    /// Whether the buffer is large enough for non-temporal stores to pay off.
     #[inline(always)]
     pub(crate) fn streams(&self) -> bool {
         self.capacity * size_of::<T>() >= STREAM_BYTES_MIN
     }
 
-    /// Counts `count` more elements in.
+    /// Adds `count` elements that were written to the spare room.
     ///
     /// # Safety
-    /// They were reserved and written through [`Buf::spare`].
+    /// The next `count` elements were reserved and written through [`Buf::spare`].
     #[inline(always)]
     pub(crate) unsafe fn advance(&mut self, count: usize) {
         debug_assert!(self.len + count <= self.capacity);
@@ -515,8 +514,8 @@ impl<T: ArrowNativeType> Buf<T> {
         Ok(())
     }
 
-    /// Takes the elements out as an Arrow buffer without copying, and remembers their number as a
-    /// hint for the next batch.
+    /// Takes the elements out as an Arrow buffer without copying, and keeps their number as a hint
+    /// for the next batch.
     pub fn take(&mut self) -> ScalarBuffer<T> {
         let len = std::mem::take(&mut self.len);
         self.hint = len + len / 16;
@@ -531,7 +530,7 @@ impl<T: ArrowNativeType> Buf<T> {
     }
 }
 
-/// Appends many short pieces to a [`BitBuffer`], without a branch that depends on their length.
+/// Appends many short pieces to a [`BitBuffer`], without branches on their lengths.
 #[derive(Debug)]
 pub(crate) struct BitWriter<'a> {
     buffer: &'a mut BitBuffer,
@@ -540,12 +539,12 @@ pub(crate) struct BitWriter<'a> {
     shift: usize,
     /// Bits that may still be appended.
     left: usize,
-    /// Words that are full.
+    /// Number of complete words.
     full: usize,
 }
 
 impl BitWriter<'_> {
-    /// Appends `count` bits, 64 at most and not more than are left; the others of `bits` are zero.
+    /// Appends `count` bits, at most 64 and at most `left`; the other bits of `bits` are zero.
     #[inline(always)]
     pub(crate) fn put(&mut self, bits: u64, count: usize) {
         assert!(count <= 64 && count <= self.left);
@@ -554,7 +553,7 @@ impl BitWriter<'_> {
         // SAFETY: room was made for all words that `left` allows, and one more.
         unsafe { self.to.add(self.full).write(self.partial) };
         let end = self.shift + count;
-        // In two steps, as a shift by 64 is none.
+        // In two steps, as a shift by 64 would be a shift by 0.
         let rest = bits >> 1 >> (63 - self.shift);
         self.partial = if end >= 64 { rest } else { self.partial };
         self.full += end >> 6;
@@ -589,7 +588,7 @@ impl BitBuffer {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -607,11 +606,11 @@ impl BitBuffer {
 
     /// Makes room for `additional` more bits.
     pub fn reserve(&mut self, additional: usize) {
-        // Bounded: growth is the gate itself.
+        // Bounded: `reserve` accounts all growth.
         self.words.reserve(additional / 64 + 1);
     }
 
-    /// As [`BitBuffer::reserve`], where an input says how many.
+    /// As [`BitBuffer::reserve`], for a number that the input determines.
     ///
     /// # Errors
     /// As [`Buf::try_reserve`].
@@ -619,7 +618,7 @@ impl BitBuffer {
         self.words.try_reserve(additional / 64 + 1)
     }
 
-    /// Appends the lowest `count` bits of `bits`, 64 at most.
+    /// Appends the lowest `count` bits of `bits`, at most 64.
     #[inline(always)]
     pub fn push_bits(&mut self, bits: u64, count: usize) {
         let count = count.min(64);
@@ -636,10 +635,11 @@ impl BitBuffer {
         }
     }
 
-    /// Appends up to `bits` bits without looking for room each time.
+    /// Appends up to `bits` bits, with one check of the capacity.
     #[inline(always)]
     pub(crate) fn writer(&mut self, bits: usize) -> BitWriter<'_> {
-        // Whole words, the partial one, and one that may be written and does not count.
+        // The complete words, the partial one, and one that may be written but is not part of the
+        // result.
         let words = bits / 64 + 2;
         let to = self.words.spare(words);
         let shift = self.len & 63;
@@ -652,7 +652,7 @@ impl BitBuffer {
         let head = count.min((64 - (self.len & 63)) & 63);
         self.push_bits(bits, head);
         count -= head;
-        // At a word's edge now, so that whole words follow.
+        // At a word boundary now, so that whole words can be appended.
         self.words.push_n(bits, count / 64);
         self.len += count & !63;
         self.push_bits(bits, count & 63);
@@ -671,7 +671,7 @@ impl BitBuffer {
         if at & 63 == 0 { low } else { low | get(at / 64 + 1) << (64 - (at & 63)) }
     }
 
-    /// How many of the bits from bit `from` up to `to` are set.
+    /// The number of set bits in `from..to`.
     pub fn count_ones(&self, from: usize, to: usize) -> usize {
         let to = to.min(self.len);
         let mut ones = 0;
@@ -725,11 +725,11 @@ mod tests {
             }
         });
         assert_eq!(refused.unwrap_err().limit, "batch_bytes_max");
-        // While it grows, a buffer is there twice: 16 KiB and 32 KiB, and 64 KiB do not fit.
+        // While it grows, a buffer exists twice: 16 KiB and 32 KiB fit, 64 KiB do not.
         assert_eq!(buf.len(), 4096);
         assert!(budget.held_bytes() < 40 << 10, "{}", budget.held_bytes());
         assert_eq!(buf.as_slice()[4095], 4095);
-        // What is full is full as it was, and can be cut back and go on.
+        // The full buffer is unchanged, and can be truncated and used again.
         bits.truncate(4096);
         assert_eq!(budget.run(|| buf.truncate(4000)), Ok(()));
         assert_eq!(budget.run(|| buf.push(7)), Ok(()));

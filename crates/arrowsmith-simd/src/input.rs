@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A text with readable padding, so that a vector load at any position inside it is in bounds.
 //!
-//! What the padding holds does not matter to memory safety; a caller that reads a value up to the
-//! end of the text must not let the padding decide what the value is.
+//! Memory safety does not depend on the content of the padding. A caller that reads a value at the
+//! end of the text must not let the padding determine the value.
 
 /// Bytes that must follow the text.
 pub const PADDING_BYTES: usize = 128;
@@ -17,7 +17,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// The text `bytes[..end]`; `None` when the padding is missing.
+    /// The text `bytes[..end]`; `None` if the padding is missing.
     #[inline]
     pub fn new(bytes: &'a [u8], end: usize) -> Option<Self> {
         let needed = end.checked_add(PADDING_BYTES)?;
@@ -36,7 +36,7 @@ impl<'a> Input<'a> {
         &self.bytes[..self.end]
     }
 
-    /// The bytes from `from` up to `to`, cut to what is there.
+    /// The bytes in `from..to`, limited to the bytes available.
     #[inline]
     pub fn slice(self, from: usize, to: usize) -> &'a [u8] {
         let to = to.min(self.bytes.len());
@@ -49,7 +49,7 @@ impl<'a> Input<'a> {
         self.bytes.get(pos).copied().unwrap_or(0)
     }
 
-    /// The 64 bytes from `pos` on; zeros when that reaches beyond the padding.
+    /// The 64 bytes from `pos` on; zeros if they reach beyond the padding.
     #[inline(always)]
     pub fn window(self, pos: usize) -> &'a [u8; 64] {
         // `new` has made the text at least PADDING_BYTES long, so that this cannot wrap around.

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrays of integers: from the first element to the closing bracket.
 //!
-//! A kernel takes elements as long as they are plain: digits, a minus sign where `signed`, commas,
-//! at most one space after a comma. At anything else it stops in front of an element, and the
-//! caller goes on value by value; so every error is found, and positioned, in one place.
+//! A kernel reads elements as long as they are plain: digits, a minus sign where `signed`, commas,
+//! at most one space after a comma. At anything else it stops before that element, and the caller
+//! continues value by value; so every error is detected and positioned in one place.
 
 use arrowsmith_number::{parse_i64, parse_u64};
 
 use crate::{Buf, Input};
 
-/// What an integer kernel did.
+/// The result of an integer kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntList {
-    /// With `closed`, the position after the `]`; else that of the element to go on with, or of
+    /// With `closed`, the position after the `]`; else that of the next element to read, or of
     /// white space before it.
     pub pos: usize,
     /// Whether the array was read to its end.

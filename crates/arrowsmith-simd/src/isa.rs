@@ -3,9 +3,12 @@
 //!
 //! An algorithm is written once, generic over [`Isa`], as a [`Kernel`] whose `run` is
 //! `#[inline(always)]`; [`Isa::vectorize`] compiles it for the instruction set. [`Level`] is the
-//! choice made at run time. `ARROWSMITH_CPU` = `avx512`, `avx2`, `neon` or `portable` forces one.
+//! choice made at run time. `ARROWSMITH_CPU` = `avx512`, `avx2`, `neon` or `portable` forces one;
+//! engines refuse any other value.
 
 use std::sync::OnceLock;
+
+use arrowsmith_core::{Error, Result};
 
 use crate::arch;
 use crate::column::ColumnIsa;
@@ -14,7 +17,7 @@ use crate::lanes::{self, LANES, Literal, Positions};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
-/// Where the brackets and strings of a window are: one bit a byte.
+/// Masks of the brackets, quotes and backslashes of a window: one bit per byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BracketMasks {
     /// `"`.
@@ -29,7 +32,7 @@ pub struct BracketMasks {
 
 /// An algorithm that is compiled once for each instruction set.
 pub trait Kernel {
-    /// What it returns.
+    /// The result of the algorithm.
     type Output;
 
     /// The algorithm; implementations mark it `#[inline(always)]`.
@@ -38,19 +41,19 @@ pub trait Kernel {
 
 /// An instruction set that this CPU has.
 pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
-    /// The name that `ARROWSMITH_CPU` takes.
+    /// Its name in `ARROWSMITH_CPU`.
     const NAME: &'static str;
 
-    /// Whether [`Isa::gather_bits`] takes a few cycles, so that skipping in bulk pays.
+    /// Whether [`Isa::gather_bits`] takes few cycles, so that skipping in bulk is faster.
     const BULK_SKIP: bool = false;
 
     /// Runs a kernel compiled for this instruction set.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
 
-    /// The bytes that are digits.
+    /// A mask of the digits.
     fn digits(self, window: &[u8; 64]) -> u64;
 
-    /// The bits of `bits` where `mask` has ones, moved together from the lowest bit on.
+    /// The bits of `bits` where `mask` is set, packed into the low bits (PEXT).
     #[inline(always)]
     fn gather_bits(self, bits: u64, mut mask: u64) -> u64 {
         let (mut gathered, mut to) = (0, 0);
@@ -62,7 +65,7 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         gathered
     }
 
-    /// The other way round: the lowest bits of `bits` moved to where `mask` has ones.
+    /// The inverse: the low bits of `bits`, moved to the positions set in `mask` (PDEP).
     #[inline(always)]
     fn scatter_bits(self, mut bits: u64, mut mask: u64) -> u64 {
         let mut scattered = 0;
@@ -74,16 +77,16 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         scattered
     }
 
-    /// The bytes that end or interrupt a string, a bit each: `"`, `\`, and those below 0x20.
+    /// A mask of the bytes that end or interrupt a string: `"`, `\`, and those below 0x20.
     fn string_stop(self, window: &[u8; 64]) -> u64;
 
-    /// The brackets and what strings are made of.
+    /// Masks of brackets, quotes and backslashes.
     fn bracket_masks(self, window: &[u8; 64]) -> BracketMasks;
 
-    /// The bytes that are `byte`.
+    /// A mask of the bytes equal to `byte`.
     fn equal_to(self, window: &[u8; 64], byte: u8) -> u64;
 
-    /// The bytes that are not JSON white space.
+    /// A mask of the bytes that are not JSON white space.
     fn not_space(self, window: &[u8; 64]) -> u64;
 
     /// Whether the two windows are equal in the bytes of `mask`, which has its low bits set.
@@ -92,14 +95,14 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Exclusive-or of each bit with all bits below it: from quotes to the insides of strings.
     fn prefix_xor(self, bits: u64) -> u64;
 
-    /// Reads integers of an array; see [`crate::ints`]. One after another, unless there is better.
+    /// Reads the integers of an array; see [`crate::ints`]. The default reads one after another.
     #[inline(always)]
     fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
         int_list_scalar(input, pos, out, signed)
     }
 
-    /// Takes the literal in those of `lanes` where it stands: these. `all` is a guess whether that
-    /// is all eight.
+    /// Matches the literal at the positions of `lanes`, advances those that match, and returns
+    /// them. `all` predicts whether all eight match.
     #[inline(always)]
     fn literal_lanes(
         self,
@@ -112,7 +115,7 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         lanes::literal(self, input, pos, literal, lanes)
     }
 
-    /// Takes an integer in each of these lanes; the others are 0. See [`crate::lanes`].
+    /// Reads an integer in each of these lanes; the others are 0. See [`crate::lanes`].
     #[inline(always)]
     fn int_lanes(
         self,
@@ -124,14 +127,14 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         lanes::ints(input, pos, lanes, signed)
     }
 
-    /// Takes a number in each of these lanes, as the bits of an `f64`; the others are 0. See
+    /// Reads a number in each of these lanes, as the bits of an `f64`; the others are 0. See
     /// [`crate::lanes`].
     #[inline(always)]
     fn float_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u64; LANES]> {
         lanes::floats(input, pos, lanes)
     }
 
-    /// Takes a date `"YYYY-MM-DD"` in each of these lanes, as days since 1970-01-01 in two's
+    /// Reads a date `"YYYY-MM-DD"` in each of these lanes, as days since 1970-01-01 in two's
     /// complement; the others are 0. See [`crate::lanes`].
     #[inline(always)]
     fn date_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u32; LANES]> {
@@ -144,8 +147,7 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         lanes::indices(out, first, lanes);
     }
 
-    /// Reads records that are one array of integers; see [`crate::stream`]. None of them, unless
-    /// there is a kernel.
+    /// Reads records that are one array of integers; see [`crate::stream`]. The default reads none.
     #[inline(always)]
     fn list_stream(
         self,
@@ -158,6 +160,9 @@ pub trait Isa: ColumnIsa + Copy + Send + Sync + std::fmt::Debug + 'static {
         StreamProgress::none(pos)
     }
 }
+
+/// The values of `ARROWSMITH_CPU`: the instruction sets of all CPUs.
+const NAMES: [&str; 4] = ["avx512", "avx2", "neon", "portable"];
 
 /// The instruction set chosen at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,30 +196,47 @@ impl Level {
         levels
     }
 
-    /// The level that `ARROWSMITH_CPU` names if this CPU has it, else the best one, with a warning
-    /// where a name was given. Decided once.
+    /// The level in `ARROWSMITH_CPU`, or without it the best one. If this CPU lacks that level, or
+    /// the name is unknown, it is the best one too, after a warning. Decided once per process.
     pub fn get() -> Self {
         static LEVEL: OnceLock<Level> = OnceLock::new();
         *LEVEL.get_or_init(|| {
             let levels = Self::available();
             let best = levels.first().copied();
             let best = best.unwrap_or(Self::Portable(arch::portable::Portable));
-            let Some(asked) = std::env::var_os("ARROWSMITH_CPU") else { return best };
-            let forced = levels.iter().find(|level| asked == level.name());
+            let Some(name) = std::env::var_os("ARROWSMITH_CPU") else { return best };
+            let forced = levels.iter().find(|level| name == level.name());
             forced.copied().unwrap_or_else(|| {
-                let names: Vec<_> = levels.iter().map(|level| level.name()).collect();
-                eprintln!(
-                    "arrowsmith: ARROWSMITH_CPU={}: this CPU has {}; using {}",
-                    asked.display(),
-                    names.join(", "),
-                    best.name()
-                );
+                // Engines report an unknown name as an error.
+                if Self::check_name().is_ok() {
+                    let names: Vec<_> = levels.iter().map(|level| level.name()).collect();
+                    eprintln!(
+                        "arrowsmith: ARROWSMITH_CPU={}: this CPU has {}; using {}",
+                        name.display(),
+                        names.join(", "),
+                        best.name()
+                    );
+                }
                 best
             })
         })
     }
 
-    /// The name that `ARROWSMITH_CPU` takes.
+    /// Checks that `ARROWSMITH_CPU`, if set, names an instruction set, on this CPU or another one.
+    ///
+    /// # Errors
+    /// [`Error::Config`] names the accepted values.
+    pub fn check_name() -> Result<()> {
+        match std::env::var_os("ARROWSMITH_CPU") {
+            Some(name) if !NAMES.iter().any(|known| name == *known) => {
+                let (name, names) = (name.display(), NAMES.join(", "));
+                Err(Error::Config(format!("ARROWSMITH_CPU={name}: expected one of {names}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Its name in `ARROWSMITH_CPU`.
     pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]

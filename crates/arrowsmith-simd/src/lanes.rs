@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The same place of eight records at once.
+//! Values of eight records at once, at the same place in each.
 //!
-//! Records of one source look alike. Read side by side, what is the same in all of them (which key
-//! comes next, what type its value has, which column it goes to) is found out once for eight
-//! values, and the latency of one record hides behind the others. A *lane* is one of the eight; a
-//! set of lanes is a byte, a bit each. What a record has not got costs a bit that is not set, not a
-//! branch.
+//! Records of one source look alike. If eight are read side by side, everything that is the same in
+//! all of them (the next key, the type of its value, its column) is determined once for eight
+//! values, and the latency of one record is hidden by the others. A *lane* is one of the eight; a
+//! set of lanes is a byte, with one bit per lane. A value that a record lacks costs an unset bit
+//! instead of a branch.
 //!
-//! The kernels here are the plain ones. They take values in their usual form; if any lane holds
-//! another one (`None`), nothing has happened, and the caller reads lane by lane. That a number is
-//! over where its digits end is left to the caller, who compares the text after it.
+//! The kernels here are the portable ones. They read values in their usual form; if any lane has
+//! another form they return `None` and change nothing, and the caller reads lane by lane. The
+//! caller checks that a number ends after its digits, by comparing the text after it.
 
 #![expect(clippy::needless_range_loop, reason = "a lane is a place in several arrays")]
 
 use arrowsmith_number::{parse_date32, parse_f64, parse_i64, parse_u64};
 
-use crate::ahead::ask;
 use crate::isa::Isa;
+use crate::prefetch::prefetch;
 use crate::{Buf, Input};
 
 /// Records that are read side by side.
 pub const LANES: usize = 8;
 
-/// How far ahead of the search for line feeds memory is asked for.
+/// Prefetch distance of the search for line feeds, in bytes.
 const PREFETCH_BYTES: usize = 4096;
 
 /// A position for each lane.
@@ -32,9 +32,9 @@ pub type Positions = [usize; LANES];
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Literal {
-    /// The text, and zeros behind it.
+    /// The text, padded with zeros.
     pub bytes: [u8; 64],
-    /// As many low bits as the text has bytes.
+    /// A mask of the text's bytes: its low `len` bits are set.
     pub mask: u64,
     /// Bytes of the text, at most 64.
     pub len: usize,
@@ -82,7 +82,7 @@ pub(crate) fn literal<I: Isa>(
     found
 }
 
-/// Takes the word `null` in these lanes: those that have it.
+/// Matches the word `null` in these lanes; returns those that have it.
 #[inline(always)]
 pub fn null(input: Input<'_>, pos: &mut Positions, lanes: u8) -> u8 {
     let mut found = 0;
@@ -95,7 +95,7 @@ pub fn null(input: Input<'_>, pos: &mut Positions, lanes: u8) -> u8 {
     found
 }
 
-/// Takes `true` or `false` in these lanes: which of them are true.
+/// Reads `true` or `false` in these lanes; returns those that are true.
 #[inline(always)]
 pub fn bools(input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<u8> {
     let (mut trues, mut falses) = (0, 0);
@@ -205,8 +205,8 @@ pub fn line_feeds<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Option<Po
     let mut found = [0; LANES];
     let mut count = 0;
     while pos < input.end() {
-        // The group after this one is about as far away; the next page may not have been asked for.
-        ask(input.text(), pos + PREFETCH_BYTES, 1);
+        // The next group is about this far away, and may be on a page that is not prefetched yet.
+        prefetch(input.text(), pos + PREFETCH_BYTES, 1);
         let mut bits = isa.equal_to(input.window(pos), b'\n');
         while bits != 0 {
             found[count] = pos + bits.trailing_zeros() as usize;
@@ -221,24 +221,24 @@ pub fn line_feeds<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Option<Po
     None
 }
 
-/// Where the next elements of a list begin.
+/// The starts of the next elements of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elements {
     /// The brackets of `count` elements; the lanes after them repeat the first.
     pub starts: Positions,
     /// From 1 to [`LANES`].
     pub count: usize,
-    /// Where the one after them begins; `None` if the list seems to end with them.
+    /// Start of the element after them; `None` if the list seems to end with them.
     pub next: Option<usize>,
 }
 
-/// How far ahead elements are looked for, in bytes.
+/// How far ahead elements are searched for, in bytes.
 const ELEMENTS_BYTES_MAX: usize = 4096;
 
-/// Guesses where the elements of a list begin that are objects (`{`) or lists (`[`), the first of
-/// them at `pos`: where `},{` or `}, {` stands, up to the first `}]`, and the like for lists.
-/// `None` if its end and eight of them are further than 4 KiB away. Texts that hold such things
-/// mislead it; the caller compares where elements really end.
+/// Predicts the starts of a list's elements that are objects (`{`) or lists (`[`), the first of
+/// them at `pos`: after each `},{` or `}, {` up to the first `}]`, and correspondingly for lists.
+/// `None` if neither the end nor eight elements are within 4 KiB. Strings that contain such text
+/// make the prediction wrong; the caller checks where each element really ends.
 #[inline(always)]
 pub fn elements<I: Isa>(
     isa: I,
@@ -254,10 +254,10 @@ pub fn elements<I: Isa>(
         let close = isa.equal_to(window, close) << 1;
         let comma = (isa.equal_to(window, b',') & close) << 1;
         let space = (isa.equal_to(window, b' ') & comma) << 1;
-        // The three bytes that the window before had too are not looked at twice.
+        // Ignores the first three bytes, which the previous window contained too.
         let mut opens = isa.equal_to(window, open) & (comma | space) & !7;
         let ends = isa.equal_to(window, b']') & close;
-        // What stands before the end of the list.
+        // Keeps only starts before the end of the list.
         opens &= (ends & ends.wrapping_neg()).wrapping_sub(1);
         while opens != 0 {
             let at = from + opens.trailing_zeros() as usize;

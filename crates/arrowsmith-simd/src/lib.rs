@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Vector kernels and recycled buffers: what the CPU engine needs `unsafe` for, behind safe faces.
+//! Vector kernels and recycled buffers: the parts of the CPU engine that need `unsafe`, behind safe
+//! interfaces.
 //!
-//! * [`ask`]: memory is asked for before it is needed.
+//! * [`prefetch()`]: software prefetching.
 //! * [`input`]: a text with readable padding, so that a 64-byte load at any position is in bounds.
 //! * [`buffer`]: growable, aligned, pooled memory that becomes an Arrow buffer without a copy.
 //! * [`text`]: string columns; the kernel that finds, unescapes and copies a JSON string.
@@ -9,13 +10,12 @@
 //! * [`ints`]: arrays of integers, many numbers per instruction.
 //! * [`stream`]: whole records that are nothing but one array of integers, 4 KiB at a time.
 //! * [`lanes`]: the same place of eight records at once.
-//! * [`skip`]: values that nobody asked for.
+//! * [`skip`]: values that no column needs.
 //! * [`column`](mod@column): encoded columns, as Parquet has them, to Arrow buffers.
 //!
-//! Every kernel has a portable form that gives the same result; tests hold the two together.
-//! This crate knows no schema, plan or record.
+//! Every kernel has a portable form with the same result; tests compare the two. This crate knows
+//! no schema, plan or record.
 
-mod ahead;
 pub mod arch;
 pub mod buffer;
 pub mod column;
@@ -23,12 +23,13 @@ pub mod input;
 pub mod ints;
 pub mod isa;
 pub mod lanes;
+mod prefetch;
 pub mod skip;
 pub mod stream;
 pub mod text;
 
-pub use ahead::ask;
 pub use buffer::{BitBuffer, Buf, ReadAt};
 pub use input::Input;
 pub use isa::{Isa, Kernel, Level};
+pub use prefetch::prefetch;
 pub use text::TextBuf;

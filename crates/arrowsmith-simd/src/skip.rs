@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values that nobody asked for, and values kept as text: found to their end, not converted.
+//! Values that no column needs, and values kept as text: their end is found without conversion.
 //!
 //! [`value`] checks the full grammar of JSON, depth and escapes included, but not UTF-8 and lone
 //! surrogates. [`balanced`] only matches brackets outside strings, and is several times as fast.
@@ -12,13 +12,13 @@ use crate::Input;
 use crate::isa::{BracketMasks, Isa};
 use crate::text::{Fault, hex4};
 
-/// Deepest nesting that [`value`] can follow, whatever the limit says.
+/// Maximum nesting that [`value`] supports, whatever the limit.
 pub const DEPTH_MAX: usize = 4096;
 
 /// How a value is skipped.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// Containers that may be open inside the value.
+    /// Maximum number of open containers inside the value.
     pub depth: usize,
     /// Whether a line feed ends the text (NDJSON) or is white space.
     pub lines: bool,
@@ -26,7 +26,8 @@ pub struct Rules {
     pub nan: bool,
 }
 
-/// The first byte from `pos` on that is not white space. With `lines` a line feed is not.
+/// Position of the first byte from `pos` on that is not white space. With `lines`, a line feed does
+/// not count as white space.
 #[inline(always)]
 pub fn space<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, lines: bool) -> usize {
     loop {
@@ -48,7 +49,7 @@ pub fn space<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, lines: bool) -> u
     }
 }
 
-/// Skips the string whose first byte after the quote is at `pos`; gives the position after it.
+/// Skips the string whose first byte after the quote is at `pos`; returns the position after it.
 ///
 /// # Errors
 /// `control-character`, `invalid-escape`.
@@ -75,7 +76,7 @@ pub fn string<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Result<usize,
     }
 }
 
-/// Skips the number at `pos`; `None` if it breaks the grammar.
+/// Skips the number at `pos`; `None` if it is malformed.
 #[inline(always)]
 pub fn number<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Option<usize> {
     pos += usize::from(input.at(pos) == b'-');
@@ -100,11 +101,11 @@ pub fn number<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> Option<usize>
         }
         pos = end;
     }
-    // What would have belonged to a number cannot follow one.
+    // A byte that could continue a number must not follow it.
     (!matches!(input.at(pos), b'.' | b'+' | b'-' | b'e' | b'E' | b'0'..=b'9')).then_some(pos)
 }
 
-/// Where the digits from `pos` on end.
+/// The end of the digits from `pos` on.
 #[inline(always)]
 fn digits<I: Isa>(isa: I, input: Input<'_>, mut pos: usize) -> usize {
     loop {
@@ -145,10 +146,10 @@ fn scalar<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<
     }
 }
 
-/// The words that Python's `json` writes for values that are no numbers.
+/// The words that Python's `json` writes for values that JSON numbers cannot express.
 pub const NAN_WORDS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// What is at `pos` instead of a scalar: a word of [`NAN_WORDS`], if they are taken, or a fault.
+/// Skips a word of [`NAN_WORDS`] at `pos`, if they are accepted; anything else is a syntax error.
 #[cold]
 #[inline(never)]
 fn other_scalar(input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
@@ -165,8 +166,8 @@ fn other_scalar(input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fau
     })
 }
 
-/// Where the text, or with `lines` the line, ends inside the number or literal at `pos`, which up
-/// to there could be one.
+/// The end of the text, or with `lines` of the line, if it truncates the number or literal at
+/// `pos`, which is valid up to there.
 pub fn cut_scalar(input: Input<'_>, pos: usize, lines: bool, nan: bool) -> Option<usize> {
     let rest = input.text().get(pos..)?;
     let len = if lines { rest.iter().position(|b| *b == b'\n') } else { None };
@@ -177,7 +178,7 @@ pub fn cut_scalar(input: Input<'_>, pos: usize, lines: bool, nan: bool) -> Optio
     (cut || begins_number(rest)).then_some(pos + rest.len())
 }
 
-/// Whether a number may begin with `text`, and does not end with it.
+/// Whether `text` is the start of a number, but not a complete one.
 fn begins_number(text: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
     let text = text.strip_prefix(b"-").unwrap_or(text);
@@ -199,11 +200,11 @@ fn begins_number(text: &[u8]) -> bool {
     matches!(rest, [b'e' | b'E'] | [b'e' | b'E', b'+' | b'-'])
 }
 
-/// Skips the value whose first byte is at `pos`, checking all of JSON's grammar; gives the position
-/// after it.
+/// Skips the value whose first byte is at `pos`, checking all of JSON's grammar; returns the
+/// position after it.
 ///
 /// # Errors
-/// The first fault in the text: `syntax`, `control-character`, `invalid-escape`, `depth-exceeded`.
+/// The first error in the text: `syntax`, `control-character`, `invalid-escape`, `depth-exceeded`.
 #[inline(always)]
 pub fn value<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
     if !matches!(input.at(pos), b'{' | b'[') {
@@ -220,13 +221,13 @@ pub fn value<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Resu
 /// As [`value`], token by token.
 #[inline(always)]
 fn walk<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, rules: Rules) -> Result<usize, Fault> {
-    // One bit a level: whether it is an object. The innermost is bit `depth - 1`.
+    // One bit per level: whether it is an object. The innermost is bit `depth - 1`.
     let mut objects = [0_u64; DEPTH_MAX / 64];
     let mut depth = 0;
     let depth_max = rules.depth.min(DEPTH_MAX);
     let syntax = |pos| Err(Fault { kind: ErrorKind::Syntax, pos });
     loop {
-        // A value begins at `pos`.
+        // A value starts at `pos`.
         let first = input.at(pos);
         if first == b'{' || first == b'[' {
             if depth == depth_max {
@@ -275,7 +276,7 @@ fn walk<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, rules: Rules) -> Resul
     }
 }
 
-/// Skips a key and its colon; gives the position of the value.
+/// Skips a key and its colon; returns the position of the value.
 #[inline(always)]
 fn key<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usize, Fault> {
     if input.at(pos) != b'"' {
@@ -289,8 +290,8 @@ fn key<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usi
     Ok(space(isa, input, pos + 1, rules.lines))
 }
 
-/// The bits that a backslash before them takes the meaning from. `carry` is whether the window
-/// begins with such a byte, and becomes that of the next window.
+/// A mask of the escaped bytes: those after an active backslash. `carry` is whether the first byte
+/// of the window is escaped, and is set for the next window.
 #[inline(always)]
 fn escaped(backslash: u64, carry: &mut bool) -> u64 {
     if backslash == 0 {
@@ -307,8 +308,8 @@ fn escaped(backslash: u64, carry: &mut bool) -> u64 {
     (EVEN ^ (even_series << 1)) & follows
 }
 
-/// Skips the container whose bracket is at `pos` by matching brackets outside strings alone; gives
-/// the position after it. For trusted text, and to find where a broken record ends.
+/// Skips the container whose bracket is at `pos` by matching brackets outside strings only; returns
+/// the position after it. For trusted text, and to find the end of an invalid record.
 ///
 /// # Errors
 /// `truncated`, at the end of the text.

@@ -2,38 +2,37 @@
 //! Records that are nothing but one array of integers, 4 KiB at a time.
 //!
 //! In `{"voltage":[12,7]}\n{"voltage":[3]}\n` everything from one array's `]` to the next one's `[`
-//! is the same text in every record: the *literal*. Given that, a block of text is in order exactly
-//! when
-//! 1. every comma, and every `[`, is followed by a digit, and every comma follows a digit,
+//! is the same text in every record: the *literal*. With a known literal, a block of text is valid
+//! if and only if
+//! 1. every comma and every `[` is followed by a digit, and every comma follows a digit,
 //! 2. no number has a leading zero or too many digits,
-//! 3. before every `[` stands the literal, with a digit before its `]`, and
-//! 4. there are no other bytes than digits, commas, and as many as the literals have.
+//! 3. every `[` ends the literal, with a digit before its `]`, and
+//! 4. all other bytes are digits and commas.
 //!
-//! All four are questions about bit masks of the whole block, so that a validating reader pays
-//! little. The kernel works in three passes over a block: masks; numbers; records. It stops in
-//! front of the first block that is not in order, and the caller goes on record by record.
+//! All four are checked with bit masks of the whole block, so that validation is cheap. The kernel
+//! makes three passes over a block: masks; numbers; records. It stops before the first block that
+//! is not valid, and the caller continues record by record.
 
 /// Bytes in a block.
 pub const BLOCK_BYTES: usize = 4096;
 
-/// Longest literal.
+/// Maximum length of the literal.
 pub const LITERAL_BYTES_MAX: usize = 64;
 
-/// What is the same in every record.
+/// The part of the text that is the same in every record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListStream {
     /// The literal at the end of the array: byte 63 is the `[`.
     pub(crate) literal: [u8; 64],
     /// Its length, in bytes.
     pub(crate) len: usize,
-    /// Whether values above `i64::MAX` have to stop the kernel.
+    /// Whether the kernel has to stop at values above `i64::MAX`.
     pub(crate) signed: bool,
 }
 
 impl ListStream {
-    /// A stream with this literal, which runs from a record's `]` to the next one's `[`. `None`
-    /// when the literal is too long, or holds a byte that would be taken for one of a number or an
-    /// array.
+    /// A stream with this literal, which runs from a record's `]` to the next one's `[`. `None` if
+    /// the literal is too long, or contains a byte that could be part of a number or an array.
     pub fn new(literal: &[u8], signed: bool) -> Option<Self> {
         let len = literal.len();
         let (first, last) = (literal.first()?, literal.last()?);
@@ -48,19 +47,19 @@ impl ListStream {
     }
 }
 
-/// How far a stream kernel came.
+/// The result of a stream kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamProgress {
-    /// Records that were completed: as many offsets were appended.
+    /// Number of completed records, and of offsets appended.
     pub records: usize,
-    /// The position after the `[` of the first record that was not.
+    /// The position after the `[` of the first record not completed.
     pub pos: usize,
-    /// Up to here it makes no sense to try again.
+    /// Trying again before this position would fail again.
     pub tried: usize,
 }
 
 impl StreamProgress {
-    /// No record.
+    /// The result for no record.
     pub fn none(pos: usize) -> Self {
         Self { records: 0, pos, tried: usize::MAX }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! String columns, and the kernel that finds, unescapes and copies a JSON string.
 //!
-//! The kernel copies 64 bytes at a time to the end of the column and then looks where the string
-//! ends, so that a short string costs one load, one store and a few compares. UTF-8 is checked for
-//! many strings at once ([`TextBuf::validate`]); a column that is not valid cannot be finished.
+//! The kernel copies 64 bytes at a time to the end of the column and then determines where the
+//! string ends, so that a short string costs one load, one store and a few compares. UTF-8 is
+//! validated for many strings at once ([`TextBuf::validate`]); an invalid column cannot be taken.
 
 use arrow_array::StringArray;
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
@@ -13,19 +13,19 @@ use crate::isa::Isa;
 use crate::lanes::{self, LANES, Positions};
 use crate::{Buf, Input};
 
-/// What a lane reads that has no string.
+/// The input of lanes without a string.
 static QUOTES: [u8; 64] = [b'"'; 64];
 
-/// What is wrong, and at which byte of the input.
+/// An error, and its position in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// The kind.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// The position, in bytes.
     pub pos: usize,
 }
 
-/// A growing column of strings: the texts one after another, and where each ends.
+/// A growing column of strings: the bytes of all strings, and the end of each.
 #[derive(Debug)]
 pub struct TextBuf {
     bytes: Buf<u8>,
@@ -74,12 +74,12 @@ impl TextBuf {
             self.offsets.truncate(len + 1);
             self.valid_strings = self.valid_strings.min(len);
         }
-        // Work that ran out of memory leaves a part of a string behind, too.
+        // Running out of memory can leave a partial string, too.
         self.drop_partial();
         self.valid_bytes = self.valid_bytes.min(self.bytes.len());
     }
 
-    /// Drops what [`TextBuf::push_json`] left of a string that it could not finish.
+    /// Drops the partial string of a failed [`TextBuf::push_json`].
     fn drop_partial(&mut self) {
         self.bytes.truncate(offset(self.offsets.last().unwrap_or(0)));
     }
@@ -87,11 +87,10 @@ impl TextBuf {
     /// Ends the string that was appended to `bytes`.
     #[inline(always)]
     fn end(&mut self) {
-        // The engine refuses batches beyond i32::MAX bytes before they get here.
-        self.offsets.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
+        self.offsets.push(end_offset(self.bytes.len()));
     }
 
-    /// Appends a string as it is.
+    /// Appends a string unchanged.
     #[inline]
     pub fn push(&mut self, text: &[u8]) {
         self.bytes.extend(text);
@@ -110,12 +109,13 @@ impl TextBuf {
         self.offsets.push_n(end, count);
     }
 
-    /// Appends the JSON string whose first byte after the opening quote is at `pos`; gives the
-    /// position after the closing quote. UTF-8 is left to [`TextBuf::validate`].
+    /// Appends the JSON string whose first byte after the opening quote is at `pos`; returns the
+    /// position after the closing quote. UTF-8 is checked later, by [`TextBuf::validate`].
     ///
     /// # Errors
-    /// `control-character` (also for a line feed and for a zero byte, which may be the end of the
-    /// text: the caller knows), `invalid-escape`, `lone-surrogate`; the column is as before.
+    /// `control-character` (also for a line feed or a zero byte, which the caller has to
+    /// distinguish from the end of the text), `invalid-escape`, `lone-surrogate`; the column is
+    /// then unchanged.
     #[inline(always)]
     pub fn push_json<I: Isa>(
         &mut self,
@@ -131,7 +131,7 @@ impl TextBuf {
         read
     }
 
-    /// As [`TextBuf::push_json`], without an end; what was copied before a fault stays.
+    /// As [`TextBuf::push_json`], without appending the end; bytes copied before an error stay.
     #[inline(always)]
     fn copy_json<I: Isa>(
         &mut self,
@@ -167,9 +167,9 @@ impl TextBuf {
         }
     }
 
-    /// Appends the JSON strings of these lanes, and an empty one for each of the others; each
-    /// position goes from the opening quote to behind the closing one. `false`, with nothing
-    /// changed, if one of them is no string, or not a whole one.
+    /// Appends the JSON strings of these lanes, and an empty string for each other lane; moves each
+    /// position from the opening quote to after the closing one. If one of them is not a complete
+    /// string, changes nothing and returns `false`.
     #[inline(always)]
     pub fn push_lanes<I: Isa>(
         &mut self,
@@ -199,7 +199,7 @@ impl TextBuf {
         let mut to = self.bytes.spare(LANES * 64);
         let mut room = LANES;
         for lane in 0..LANES {
-            // A lane that is not there reads an empty string.
+            // A lane outside the set reads an empty string.
             let there = ALL || lanes::has(lanes, lane);
             let from = pos[lane];
             let text = if there { input.window(from + 1) } else { &QUOTES };
@@ -210,7 +210,7 @@ impl TextBuf {
             unsafe { to.copy_from_nonoverlapping(text.as_ptr(), 64) };
             let count = stop.trailing_zeros() as usize;
             if quote != b'"' || stop == 0 || text[count & 63] != b'"' {
-                // Long, or with an escape, or nothing of the kind.
+                // A long string, one with an escape, or not a string.
                 next[lane] = match quote {
                     b'"' => self.copy_json(isa, input, from + 1).unwrap_or(0),
                     _ => 0,
@@ -229,7 +229,7 @@ impl TextBuf {
                 next[lane] += if there { count + 2 } else { 0 };
             }
             room -= 1;
-            ends[lane] = i32::try_from(self.bytes.len()).unwrap_or(i32::MAX);
+            ends[lane] = end_offset(self.bytes.len());
         }
         self.offsets.extend_array(&ends);
         *pos = next;
@@ -243,8 +243,8 @@ impl TextBuf {
             if simdutf8::basic::from_utf8(bytes).is_err() {
                 return false;
             }
-            // Valid strings in a row are valid as a whole; the whole is cut well if no string
-            // begins with the inside of a character.
+            // If all bytes together are UTF-8, each string is, unless one starts inside a
+            // character.
             let all = self.bytes.as_slice();
             let starts = &self.offsets.as_slice()[self.valid_strings..];
             let inside = |start: &i32| all.get(offset(*start)).is_some_and(|b| b & 0xC0 == 0x80);
@@ -257,7 +257,8 @@ impl TextBuf {
         true
     }
 
-    /// Takes the column out; `None` if it is not UTF-8, or if `nulls` has another length.
+    /// Takes the column out as an Arrow array; `None` if it is not UTF-8, or if `nulls` has another
+    /// length.
     pub fn take(&mut self, nulls: Option<NullBuffer>) -> Option<StringArray> {
         if !self.validate() || nulls.as_ref().is_some_and(|nulls| nulls.len() != self.len()) {
             return None;
@@ -267,12 +268,20 @@ impl TextBuf {
         self.offsets.push(0);
         self.valid_bytes = 0;
         self.valid_strings = 0;
-        // SAFETY: `end` and `truncate` keep the offsets rising from 0 to the number of bytes,
-        // `validate` has just found the strings to be UTF-8, and the nulls fit.
+        // SAFETY: `end` and `truncate` keep the offsets ascending from 0 to the number of bytes,
+        // `validate` has just checked UTF-8, and `nulls` has the same length.
         Some(unsafe {
             StringArray::new_unchecked(OffsetBuffer::new_unchecked(offsets), bytes, nulls)
         })
     }
+}
+
+/// The number of bytes as an offset. The engine refuses batches of more than `i32::MAX` bytes
+/// before it decodes them.
+#[inline(always)]
+fn end_offset(bytes: usize) -> i32 {
+    debug_assert!(i32::try_from(bytes).is_ok(), "the engine has not refused {bytes} bytes");
+    i32::try_from(bytes).unwrap_or(i32::MAX)
 }
 
 #[inline(always)]
@@ -319,10 +328,10 @@ fn unescape_unicode(input: Input<'_>, pos: usize) -> Result<(char, usize), Fault
     Ok((char::from_u32(code).ok_or(lone)?, pos + 12))
 }
 
-/// Where the text that `ends` stops short of completing the escape, or the pair of them, at `pos`;
-/// `None` if something else is wrong with it.
+/// The end of the text (by `ends`) if it truncates the escape, or surrogate pair, at `pos`; `None`
+/// for any other error.
 pub fn cut_escape(input: Input<'_>, pos: usize, ends: impl Fn(usize) -> bool) -> Option<usize> {
-    // A pattern of at most `\uXXXX\uXXXX`, up to the first byte that is not of it.
+    // The pattern is at most `\uXXXX\uXXXX`; checks up to the first byte that differs.
     for i in 1..12 {
         let (at, byte) = (pos + i, input.at(pos + i));
         if ends(at) {

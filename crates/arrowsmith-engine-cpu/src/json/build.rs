@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Build: columns that grow value by value, can be cut back to where a record began, and become
+//! Build: columns that grow value by value, can be truncated to the start of a record, and become
 //! Arrow arrays.
 //!
-//! A null costs one entry in a list of positions; a value that is there costs nothing. The bit map
-//! is made at the end, if there were nulls at all.
+//! A null costs one entry in a list of positions; a value costs nothing. The validity bitmap is
+//! built at the end, only if there were nulls.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ use arrowsmith_simd::{BitBuffer, Buf, Isa, TextBuf};
 
 use super::program::{Code, Id, Program, base_type};
 
-/// What a column's values are kept in.
+/// The storage of a column's values.
 #[derive(Debug)]
 pub(crate) enum Values {
-    /// Only counted: nulls, structs, fixed-size lists.
+    /// Only a count: nulls, structs, fixed-size lists.
     Count(usize),
     Bits(BitBuffer),
     W8(Buf<u8>),
@@ -39,11 +39,11 @@ pub(crate) enum Values {
     W128(Buf<i128>),
     W256(Buf<i256>),
     Text(TextBuf),
-    /// Bytes, and where each value ends.
+    /// Bytes, and the end of each value.
     Bytes(Buf<u8>, Buf<i32>),
     /// Bytes of values of one width.
     Fixed(Buf<u8>, usize),
-    /// Where each list ends in its child column; begins with 0.
+    /// The end of each list in its child column; starts with 0.
     Ends(Buf<i32>),
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum Values {
 #[derive(Debug)]
 pub(crate) struct Column {
     pub values: Values,
-    /// Indices of the nulls, rising.
+    /// Indices of the nulls, ascending.
     nulls: Buf<u32>,
 }
 
@@ -91,13 +91,13 @@ impl Column {
         Self { values, nulls: Buf::default() }
     }
 
-    /// Makes these of the eight values from `first` on null.
+    /// Marks these of the eight values from `first` on as null.
     #[inline(always)]
     pub fn null_lanes<I: Isa>(&mut self, isa: I, first: usize, lanes: u8) {
         isa.index_lanes(&mut self.nulls, index(first), lanes);
     }
 
-    /// Values that are complete.
+    /// Number of complete values.
     #[inline]
     pub fn len(&self) -> usize {
         match &self.values {
@@ -115,7 +115,7 @@ impl Column {
         }
     }
 
-    /// Most bytes or elements that a 32-bit offset of this column addresses.
+    /// The largest 32-bit offset that this column needs.
     fn offset_max(&self) -> usize {
         match &self.values {
             Values::Text(text) => text.bytes_len(),
@@ -142,12 +142,13 @@ impl Columns {
         self.columns[id].len()
     }
 
-    /// Most bytes or elements that a 32-bit offset addresses so far.
+    /// The largest 32-bit offset that any column needs so far.
     pub fn offset_max(&self) -> usize {
         self.columns.iter().map(Column::offset_max).max().unwrap_or(0)
     }
 
-    /// Appends a null, all the way down. What is not nullable gets a value that nobody sees.
+    /// Appends a null to a column and its children. A child that is not nullable gets a value that
+    /// the null hides.
     pub fn push_null(&mut self, program: &Program, id: Id) {
         let step = &program.steps[id];
         let column = &mut self.columns[id];
@@ -190,7 +191,7 @@ impl Columns {
         }
     }
 
-    /// Appends `count` times what [`Columns::push_null`] appends.
+    /// As [`Columns::push_null`], `count` times.
     pub fn push_nulls(&mut self, program: &Program, id: Id, count: usize) {
         let step = &program.steps[id];
         let column = &mut self.columns[id];
@@ -211,7 +212,7 @@ impl Columns {
             Values::Count(all) => *all += count,
         }
         if step.nullable {
-            // Bounded: a buffer's growth passes the gate.
+            // Bounded: the buffer accounts its growth.
             column.nulls.reserve(count);
             (index(from)..index(from + count)).for_each(|at| column.nulls.push(at));
         }
@@ -233,11 +234,12 @@ impl Columns {
             Code::FixedList(item, len) => {
                 self.push_nulls(program, item, len.saturating_mul(count));
             }
+            // Leaves have no children, and null lists and maps are empty.
             _ => {}
         }
     }
 
-    /// Cuts a column, and what is below it, back to its first `len` values.
+    /// Truncates a column and its children to the first `len` values.
     pub fn truncate(&mut self, program: &Program, id: Id, len: usize) {
         let column = &mut self.columns[id];
         while column.nulls.last().is_some_and(|at| at as usize >= len) {
@@ -279,6 +281,7 @@ impl Columns {
                 self.truncate(program, key, below);
                 self.truncate(program, value, below);
             }
+            // Leaves have no children.
             _ => {}
         }
     }
@@ -351,7 +354,7 @@ impl Columns {
         if array.data_type() == data_type {
             return Ok(array);
         }
-        // Large, view and dictionary forms are made from the plain one.
+        // Large, view and dictionary types are cast from the plain one.
         match data_type {
             DataType::Dictionary(key, _) if step.code == Code::Bool => bool_dictionary(&array, key),
             _ => Ok(arrow_cast::cast(&array, data_type)?),
@@ -476,7 +479,7 @@ fn primitive<T: ArrowPrimitiveType>(
     Ok(Arc::new(array.with_data_type(data_type.clone())))
 }
 
-/// The index of a value. A batch of 2^32 values is refused like one that takes too much memory.
+/// The index of a value. A batch of 2^32 values is refused like one that exceeds the memory limit.
 #[inline(always)]
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or_else(|_| too_many(at))
@@ -489,7 +492,7 @@ fn too_many(at: usize) -> ! {
     Refused { limit, limit_bytes, held_bytes: at, asked_bytes: 1 }.unwind()
 }
 
-/// Appends a value; gives its index.
+/// Appends a value; returns its index.
 #[inline(always)]
 fn push_at<T: ArrowNativeType>(buf: &mut Buf<T>, value: T) -> usize {
     buf.push(value);
@@ -539,6 +542,21 @@ fn bool_dictionary(array: &ArrayRef, key: &DataType) -> Result<ArrayRef> {
 
 fn mismatch(data_type: &DataType) -> Error {
     internal(format!("a column does not fit its type {data_type}"))
+}
+
+/// A length as a 32-bit offset. The decoder refuses chunks with which a length could exceed
+/// `i32::MAX` before it decodes them.
+#[inline(always)]
+pub(crate) fn offset(len: usize) -> i32 {
+    debug_assert!(i32::try_from(len).is_ok(), "the decoder has not refused {len} elements");
+    i32::try_from(len).unwrap_or(i32::MAX)
+}
+
+/// An operation on a column of another kind, which would be a bug of this crate: it fails in debug
+/// builds, which fuzzing runs, and does nothing in release builds.
+#[cold]
+pub(crate) fn wrong_column(values: &Values) {
+    debug_assert!(false, "an operation on another kind of column: {values:?}");
 }
 
 /// A bug of this crate, reported instead of a panic.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Convert: the text of a value to the value, at the end of its column.
+//! Convert: parses the text of a value and appends the value to its column.
 //!
-//! Each operation tries the value it is for and nothing else; whatever is not that goes to the
-//! out-of-line functions at the end, which tell null, another type and broken text apart.
+//! Each operation handles only the usual form of its value; everything else goes to the cold
+//! functions at the end, which distinguish null, another type and malformed text.
 
 use arrow_buffer::ArrowNativeType;
 use arrowsmith_core::ErrorKind;
@@ -14,11 +14,11 @@ use arrowsmith_simd::skip;
 use arrowsmith_simd::text::Fault;
 use arrowsmith_simd::{Buf, Input, ints};
 
-use super::build::Values;
+use super::build::{Values, offset, wrong_column};
 use super::program::{Code, Fast, Id};
-use super::walk::{About, FAIL, Walker};
+use super::walk::{FAIL, Subject, Walker};
 
-/// In place of a number of elements: a null.
+/// Stands for a null in place of a number of elements.
 const NULL: usize = usize::MAX;
 
 /// Reads an integer as 64 bits, in two's complement if the column is signed.
@@ -57,7 +57,7 @@ fn push_bits(values: &mut Values, value: u64) {
         Values::W32(buf) => buf.push(value as u32),
         Values::W16(buf) => buf.push(value as u16),
         Values::W8(buf) => buf.push(value as u8),
-        _ => {}
+        other => wrong_column(other),
     }
 }
 
@@ -78,8 +78,8 @@ fn text_error(error: TextError) -> ErrorKind {
     }
 }
 
-/// Appends the integers of the array at `pos`, which goes behind it: how many. `None`, with nothing
-/// changed, if the kernel does not read it to its end.
+/// Appends the integers of the array at `pos`, moves `pos` after it, and returns their number.
+/// `None`, with nothing changed, if the kernel does not read it to its end.
 #[inline(always)]
 fn int_list<I: Isa>(
     isa: I,
@@ -165,11 +165,11 @@ impl<I: Isa> Walker<'_, I> {
             return self.other_type(id, pos);
         }
         let (isa, input) = (self.isa, self.input);
-        let Values::Text(text) = self.values(id) else { return FAIL };
+        let Values::Text(text) = self.values(id) else { return self.wrong_node(id) };
         match text.push_json(isa, input, pos + 1) {
             Ok(end) if !self.careful => end,
             Ok(end) => self.check_utf8(id, pos, end),
-            Err(Fault { kind, pos }) => self.fail(kind, pos, About::Value(id)),
+            Err(Fault { kind, pos }) => self.fail(kind, pos, Subject::Value(id)),
         }
     }
 
@@ -185,7 +185,7 @@ impl<I: Isa> Walker<'_, I> {
             return self.json_fault(id, pos);
         }
         if end > self.input.end() {
-            return self.fail(ErrorKind::Truncated, end, About::Value(id));
+            return self.fail(ErrorKind::Truncated, end, Subject::Value(id));
         }
         let text = self.input.slice(pos, end);
         if let Values::Text(column) = self.values(id) {
@@ -194,8 +194,8 @@ impl<I: Isa> Walker<'_, I> {
         if self.careful { self.check_utf8(id, pos, end) } else { end }
     }
 
-    /// The first fault of the JSON text at `pos`: the one that was met, unless a string before it
-    /// is not UTF-8.
+    /// The first error of the JSON text at `pos`: the given one, unless a string before it is not
+    /// UTF-8.
     #[cold]
     #[inline(never)]
     fn json_fault(&mut self, id: Id, pos: usize) -> usize {
@@ -204,10 +204,10 @@ impl<I: Isa> Walker<'_, I> {
             Ok(_) => return FAIL,
             Err(error) => error.valid_up_to(),
         };
-        self.fail(ErrorKind::InvalidUtf8, pos + checked, About::Value(id))
+        self.fail(ErrorKind::InvalidUtf8, pos + checked, Subject::Value(id))
     }
 
-    /// Checks the string that was just appended, whose source is between these positions.
+    /// Validates the string just appended, whose source is between these positions.
     #[cold]
     #[inline(never)]
     fn check_utf8(&mut self, id: Id, from: usize, to: usize) -> usize {
@@ -218,21 +218,22 @@ impl<I: Isa> Walker<'_, I> {
                 let len = self.columns.len(id) - 1;
                 self.columns.truncate(self.program, id, len);
                 let pos = from + error.valid_up_to();
-                self.fail(ErrorKind::InvalidUtf8, pos, About::Value(id))
+                self.fail(ErrorKind::InvalidUtf8, pos, Subject::Value(id))
             }
         }
     }
 
     #[inline(always)]
     pub fn list(&mut self, id: Id, pos: usize) -> usize {
-        let Code::List(item) = self.program.steps[id].code else { return FAIL };
+        let Code::List(item) = self.program.steps[id].code else { return self.wrong_node(id) };
         let Some((count, end)) = self.elements(id, item, pos) else { return FAIL };
         if count == NULL {
             return end;
         }
-        let len = i32::try_from(self.columns.len(item)).unwrap_or(i32::MAX);
-        if let Values::Ends(ends) = self.values(id) {
-            ends.push(len);
+        let len = offset(self.columns.len(item));
+        match self.values(id) {
+            Values::Ends(ends) => ends.push(len),
+            other => wrong_column(other),
         }
         end
     }
@@ -244,7 +245,7 @@ impl<I: Isa> Walker<'_, I> {
             return end;
         }
         if count != len {
-            return self.fail(ErrorKind::LengthMismatch, pos, About::Value(id));
+            return self.fail(ErrorKind::LengthMismatch, pos, Subject::Value(id));
         }
         if let Values::Count(lists) = self.values(id) {
             *lists += 1;
@@ -260,8 +261,8 @@ impl<I: Isa> Walker<'_, I> {
         if self.int_lists(id, positions) == 1 { pos } else { FAIL }
     }
 
-    /// Arrays of 64-bit integers, one after another, that a kernel reads to their ends: how many,
-    /// up to the first that it does not.
+    /// Arrays of 64-bit integers, one after another, that a kernel reads to their ends: returns how
+    /// many, up to the first that it does not.
     #[inline(always)]
     pub fn int_lists(&mut self, id: Id, positions: &mut [usize]) -> usize {
         let step = &self.program.steps[id];
@@ -285,7 +286,7 @@ impl<I: Isa> Walker<'_, I> {
                     if int_list(isa, input, pos, values, signed).is_none() {
                         return done;
                     }
-                    ends.push(i32::try_from(values.len()).unwrap_or(i32::MAX));
+                    ends.push(offset(values.len()));
                 }
             }
             (Values::Count(lists), Some(len)) => {
@@ -309,7 +310,7 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     pub fn floats(&mut self, id: Id, start: usize) -> usize {
         let step = &self.program.steps[id];
-        let Code::List(item) = step.code else { return FAIL };
+        let Code::List(item) = step.code else { return self.wrong_node(id) };
         if self.input.at(start) != b'[' || step.depth > self.options.limits.depth_max {
             return FAIL;
         }
@@ -323,7 +324,7 @@ impl<I: Isa> Walker<'_, I> {
         let before = values.len();
         let mut pos = start + 1;
         if self.input.at(pos) == b']' {
-            ends.push(i32::try_from(before).unwrap_or(i32::MAX));
+            ends.push(offset(before));
             return pos + 1;
         }
         while let Ok((value, len)) = number::parse_f64(self.input.from(pos)) {
@@ -335,7 +336,7 @@ impl<I: Isa> Walker<'_, I> {
                     pos += usize::from(self.input.at(pos) == b' ');
                 }
                 b']' => {
-                    ends.push(i32::try_from(values.len()).unwrap_or(i32::MAX));
+                    ends.push(offset(values.len()));
                     return pos + 1;
                 }
                 _ => break,
@@ -354,7 +355,7 @@ impl<I: Isa> Walker<'_, I> {
             return (end != FAIL).then_some((NULL, end));
         }
         if self.program.steps[id].depth > self.options.limits.depth_max {
-            self.fail(ErrorKind::DepthExceeded, pos, About::Value(id));
+            self.fail(ErrorKind::DepthExceeded, pos, Subject::Value(id));
             return None;
         }
         let before = self.columns.len(item);
@@ -387,14 +388,14 @@ impl<I: Isa> Walker<'_, I> {
                 b',' => pos = self.space(pos + 1),
                 b']' => return Some((self.columns.len(item) - before, pos + 1)),
                 _ => {
-                    self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or ']'"));
+                    self.fail(ErrorKind::Syntax, pos, Subject::Grammar("',' or ']'"));
                     return None;
                 }
             }
         }
     }
 
-    /// As many elements as an integer kernel takes.
+    /// As many elements as the integer kernel reads.
     #[inline(always)]
     fn int_elements(&mut self, item: Id, width: IntWidth, pos: usize) -> ints::IntList {
         let (isa, input, signed) = (self.isa, self.input, width.is_signed());
@@ -405,7 +406,7 @@ impl<I: Isa> Walker<'_, I> {
                 wide.truncate(0);
                 let list = isa.int_list(input, pos, wide, signed);
                 if wide.as_slice().iter().any(|&value| narrow(width, value).is_none()) {
-                    // Value by value, to find the one.
+                    // Continues value by value, to find the one.
                     return ints::IntList { pos, closed: false };
                 }
                 push_narrowed(values, wide);
@@ -421,22 +422,22 @@ impl<I: Isa> Walker<'_, I> {
             return self.other_type(id, start);
         }
         if self.program.steps[id].depth > self.options.limits.depth_max {
-            return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
+            return self.fail(ErrorKind::DepthExceeded, start, Subject::Value(id));
         }
         let mut pos = self.space(start + 1);
         if self.input.at(pos) != b'}' {
             loop {
                 if self.input.at(pos) != b'"' {
-                    return self.fail(ErrorKind::Syntax, pos, About::Grammar("'\"'"));
+                    return self.fail(ErrorKind::Syntax, pos, Subject::Grammar("'\"'"));
                 }
                 pos = self.utf8(key, pos);
                 if pos == FAIL {
-                    self.fault.about = About::Grammar("a key");
+                    self.fault.subject = Subject::Grammar("a key");
                     return FAIL;
                 }
                 pos = self.space(pos);
                 if self.input.at(pos) != b':' {
-                    return self.fail(ErrorKind::Syntax, pos, About::Grammar("':'"));
+                    return self.fail(ErrorKind::Syntax, pos, Subject::Grammar("':'"));
                 }
                 pos = self.space(pos + 1);
                 pos = self.value_or_null(value, self.program.fast(value), pos);
@@ -447,18 +448,19 @@ impl<I: Isa> Walker<'_, I> {
                 match self.input.at(pos) {
                     b',' => pos = self.space(pos + 1),
                     b'}' => break,
-                    _ => return self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or '}'")),
+                    _ => return self.fail(ErrorKind::Syntax, pos, Subject::Grammar("',' or '}'")),
                 }
             }
         }
-        let len = i32::try_from(self.columns.len(key)).unwrap_or(i32::MAX);
-        if let Values::Ends(ends) = self.values(id) {
-            ends.push(len);
+        let len = offset(self.columns.len(key));
+        match self.values(id) {
+            Values::Ends(ends) => ends.push(len),
+            other => wrong_column(other),
         }
         pos + 1
     }
 
-    /// The operations that are not worth a place in the loops.
+    /// The operations that are not inlined into the loops.
     #[inline(always)]
     pub fn rare(&mut self, id: Id, code: Code, pos: usize) -> usize {
         match code {
@@ -491,18 +493,18 @@ impl<I: Isa> Walker<'_, I> {
         }
     }
 
-    /// Reads a string into scratch space: its text, and the position after it.
+    /// Reads a string into scratch space; returns its text, and the position after it.
     #[inline(always)]
     fn scratch_text(&mut self, id: Id, pos: usize) -> usize {
         self.scratch.text.truncate(0);
         match self.scratch.text.push_json(self.isa, self.input, pos + 1) {
             Ok(end) => end,
-            Err(Fault { kind, pos }) => self.fail(kind, pos, About::Value(id)),
+            Err(Fault { kind, pos }) => self.fail(kind, pos, Subject::Value(id)),
         }
     }
 
-    /// The text of the string at `pos`, where that is short and has no escapes, and the position
-    /// after it.
+    /// The text of the string at `pos`, if it is short and has no escapes, and the position after
+    /// it.
     #[inline(always)]
     fn plain_string(&self, pos: usize) -> Option<(&[u8], usize)> {
         let stop = self.isa.string_stop(self.input.window(pos + 1));
@@ -533,7 +535,9 @@ impl<I: Isa> Walker<'_, I> {
     /// A timestamp without escapes that parses; else [`FAIL`], with nothing changed.
     #[inline(always)]
     pub fn timestamp(&mut self, id: Id, pos: usize) -> usize {
-        let Code::Timestamp(unit, offset) = self.program.steps[id].code else { return FAIL };
+        let Code::Timestamp(unit, offset) = self.program.steps[id].code else {
+            return self.wrong_node(id);
+        };
         if self.input.at(pos) != b'"' {
             return FAIL;
         }
@@ -585,7 +589,7 @@ impl<I: Isa> Walker<'_, I> {
             Ok((value, len)) => (value, pos + len),
             Err(error) => {
                 let kind = self.number_fault(pos, error);
-                return self.fail(kind, pos, About::Value(id));
+                return self.fail(kind, pos, Subject::Value(id));
             }
         };
         let day = |unit: number::TimeUnit| 86_400 * unit.per_second();
@@ -595,27 +599,26 @@ impl<I: Isa> Walker<'_, I> {
             _ => true,
         };
         if !fits {
-            return self.fail(ErrorKind::Overflow, pos, About::Value(id));
+            return self.fail(ErrorKind::Overflow, pos, Subject::Value(id));
         }
         push_bits(self.values(id), value.cast_unsigned());
         end
     }
 
-    /// What is wrong with the string between these positions: that it is not UTF-8, before anything
-    /// else.
+    /// The error of the string between these positions: invalid UTF-8 in preference to `kind`.
     #[cold]
     #[inline(never)]
     fn text_fault(&mut self, id: Id, kind: ErrorKind, pos: usize, end: usize) -> usize {
         match std::str::from_utf8(self.input.slice(pos, end)) {
-            Ok(_) => self.fail(kind, pos, About::Value(id)),
+            Ok(_) => self.fail(kind, pos, Subject::Value(id)),
             Err(error) => {
                 let at = pos + error.valid_up_to();
-                self.fail(ErrorKind::InvalidUtf8, at, About::Value(id))
+                self.fail(ErrorKind::InvalidUtf8, at, Subject::Value(id))
             }
         }
     }
 
-    /// A number that is no number is that before anything else.
+    /// A malformed number is reported as a syntax error in preference to `error`.
     fn number_fault(&self, pos: usize, error: NumberError) -> ErrorKind {
         match skip::number(self.isa, self.input, pos) {
             Some(_) => number_error(error),
@@ -624,7 +627,7 @@ impl<I: Isa> Walker<'_, I> {
         }
     }
 
-    /// A number, or a string that holds one.
+    /// A number, or a string that contains one.
     #[inline(always)]
     fn decimal(
         &mut self,
@@ -663,7 +666,7 @@ impl<I: Isa> Walker<'_, I> {
             (Ok(Decimal::Small(value)), Values::W128(buf)) => buf.push(value),
             (Ok(Decimal::Large(value)), Values::W256(buf)) => buf.push(value),
             (Ok(_), _) => {}
-            (Err(kind), _) => return self.fail(kind, pos, About::Value(id)),
+            (Err(kind), _) => return self.fail(kind, pos, Subject::Value(id)),
         }
         end
     }
@@ -692,15 +695,15 @@ impl<I: Isa> Walker<'_, I> {
         match &mut self.columns.columns[id].values {
             Values::Bytes(buf, ends) => {
                 buf.extend(bytes);
-                ends.push(i32::try_from(buf.len()).unwrap_or(i32::MAX));
+                ends.push(offset(buf.len()));
             }
             Values::Fixed(buf, width) if bytes.len() == *width => buf.extend(bytes),
-            _ => return self.fail(ErrorKind::LengthMismatch, pos, About::Value(id)),
+            _ => return self.fail(ErrorKind::LengthMismatch, pos, Subject::Value(id)),
         }
         end
     }
 
-    /// An integer column's value that the quick way did not take.
+    /// An integer column's value that the fast path did not accept.
     #[cold]
     #[inline(never)]
     fn other_int(&mut self, id: Id, width: IntWidth, pos: usize) -> usize {
@@ -712,10 +715,10 @@ impl<I: Isa> Walker<'_, I> {
             Ok(_) => ErrorKind::Overflow,
             Err(error) => self.number_fault(pos, error),
         };
-        self.fail(kind, pos, About::Value(id))
+        self.fail(kind, pos, Subject::Value(id))
     }
 
-    /// A floating-point column's value that is no number in range.
+    /// A floating-point column's value that is not a number in range.
     #[cold]
     #[inline(never)]
     fn other_float(&mut self, id: Id, width: FloatWidth, pos: usize, error: NumberError) -> usize {
@@ -741,10 +744,10 @@ impl<I: Isa> Walker<'_, I> {
             return self.other_type(id, pos);
         }
         let kind = self.number_fault(pos, error);
-        self.fail(kind, pos, About::Value(id))
+        self.fail(kind, pos, Subject::Value(id))
     }
 
-    /// Whether the column takes numbers.
+    /// Whether the column accepts numbers.
     fn takes_number(&self, id: Id) -> bool {
         !matches!(
             self.program.steps[id].code,
@@ -761,13 +764,13 @@ impl<I: Isa> Walker<'_, I> {
         )
     }
 
-    /// Whether a word for a value that is no number is there.
+    /// Whether `NaN`, `Infinity` or `-Infinity` is at `pos`.
     fn nan_word(&self, pos: usize) -> bool {
         let is = |word: &&str| self.input.slice(pos, pos + word.len()) == word.as_bytes();
         skip::NAN_WORDS.iter().any(is)
     }
 
-    /// A value of another JSON type: null, or a fault.
+    /// A value of another JSON type: null, or an error.
     #[inline(never)]
     pub fn other_type(&mut self, id: Id, pos: usize) -> usize {
         let is_literal = skip::literal(self.input, pos);
@@ -789,11 +792,11 @@ impl<I: Isa> Walker<'_, I> {
             }
             _ => ErrorKind::Syntax,
         };
-        self.fail(kind, pos, About::Value(id))
+        self.fail(kind, pos, Subject::Value(id))
     }
 }
 
-/// Where the string begins that `text` ends in; its length if it does not end in one.
+/// The start of the unterminated string at the end of `text`; its length if there is none.
 fn unfinished_string(text: &[u8]) -> usize {
     let mut string = None;
     let mut pos = 0;
@@ -827,6 +830,6 @@ fn push_narrowed(values: &mut Values, wide: &Buf<u64>) {
         Values::W32(buf) => all(buf, wide, |value| value as u32),
         Values::W16(buf) => all(buf, wide, |value| value as u16),
         Values::W8(buf) => all(buf, wide, |value| value as u8),
-        _ => {}
+        other => wrong_column(other),
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The decoder: drives the walker over chunks, and settles what becomes of records that do not fit.
+//! The decoder: drives the walker over chunks, and handles records that do not match the schema.
 //!
-//! UTF-8 is checked for a chunk at once. A chunk that fails this is taken back and decoded again
-//! with a check for each string, so that the fault is found and treated like any other.
+//! UTF-8 is validated for a whole chunk at once. A chunk that fails is rolled back and decoded
+//! again with a check for each string, so that the error is located and handled like any other.
 //!
 //! Memory is bounded in the same way: see `capacity` for a chunk whose columns exceed the budget.
 
@@ -25,10 +25,10 @@ use super::lockstep::Lockstep;
 use super::program::{Code, Id, Program, ROOT, Step};
 use super::records::{newlines, record_end, trim_space};
 use super::route::Predictor;
-use super::walk::{About, LeftOut, Records, Scratch, State, Stop};
+use super::walk::{LeftOut, Records, Scratch, State, Stop, Subject};
 
-/// A fault this close to the end of a text whose padding may hold anything is looked at again in a
-/// copy with clean padding.
+/// An error this close to the end of a text with unknown padding is checked again in a copy with
+/// zero padding.
 const END_BYTES: usize = 64 << 10;
 
 /// Decodes JSON on this core.
@@ -38,7 +38,7 @@ pub(crate) struct JsonDecoder {
     value_root: bool,
     level: Level,
     pub(super) state: State,
-    /// What the columns hold.
+    /// The memory held by the columns.
     pub(super) memory: Budget,
     /// Bytes of memory after which a batch ends, between two records.
     pub(super) batch_bytes: usize,
@@ -50,6 +50,7 @@ pub(crate) struct JsonDecoder {
 
 impl JsonDecoder {
     pub fn new(plan: &Plan, options: DecodeOptions, level: Level) -> Result<Self> {
+        Level::check_name()?;
         plan.check(&options.limits)?;
         let program = Program::new(plan)?;
         let columns = Columns::new(&program);
@@ -86,10 +87,10 @@ impl JsonDecoder {
         self.reset = false;
     }
 
-    /// Decodes a chunk, with a second look at its text where that is not UTF-8.
+    /// Decodes a chunk; decodes it again with checks of every string if it is not UTF-8.
     pub(super) fn pass(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
         let rows = self.state.rows;
-        // Values that become nulls take their text with them, so that it has to be checked before.
+        // The text of values that become nulls is dropped, so it has to be validated before.
         self.state.careful = self.state.options.on_error == OnError::Null;
         self.state.not_utf8 = false;
         (self.state.mark, self.state.base) = (0, 0);
@@ -102,14 +103,14 @@ impl JsonDecoder {
         outcome
     }
 
-    /// Takes back the rows beyond the first `rows`.
+    /// Removes the rows beyond the first `rows`.
     pub(super) fn cut_back(&mut self, rows: usize) {
         self.state.columns.truncate(&self.state.program, ROOT, rows);
         self.state.rows = rows;
     }
 }
 
-/// The list that records consist of, and its items, if they are 64-bit integers.
+/// The only list of a record, and its items, if they are 64-bit integers.
 fn only_list(program: &Program) -> Option<(Id, Id)> {
     let Code::Struct(object) = program.steps[ROOT].code else { return None };
     let object = &program.objects[object];
@@ -184,10 +185,10 @@ impl Decoder for JsonDecoder {
     }
 }
 
-/// How far a piece of a chunk was read.
+/// The result of reading a piece of a chunk.
 enum Piece {
     Done,
-    /// From this position on it has to be read again, with clean padding.
+    /// From this position on it has to be read again, with zero padding.
     Again(usize),
 }
 
@@ -197,10 +198,10 @@ struct Run<'d, 'c> {
     chunk: &'c Chunk<'c>,
     data: &'c [u8],
     report: Report,
-    /// Records so far, in this chunk.
+    /// Number of records so far in this chunk.
     records: u64,
     after_record: bool,
-    /// Up to where line feeds were counted for positions, and how many there were.
+    /// The position up to which line feeds were counted, and their number.
     counted: (usize, u64),
 }
 
@@ -218,12 +219,12 @@ impl<'d, 'c> Run<'d, 'c> {
         }
     }
 
-    /// Reads the chunk: in place as far as that is sound, the rest from a copy.
+    /// Reads the chunk: in place as far as the padding allows it, the rest from a copy.
     fn chunk(mut self) -> Result<Report> {
         let len = self.data.len();
         let padded = self.chunk.bytes.len().saturating_sub(PADDING_BYTES).min(len);
         let lines = self.chunk.framing == Framing::Lines;
-        // A line that ends inside the text does not look at what follows it.
+        // Reading a line that ends inside the text does not depend on the bytes after it.
         let in_place = if lines {
             memchr::memrchr(b'\n', &self.data[..padded]).map_or(0, |at| at + 1)
         } else if padded == len {
@@ -232,7 +233,7 @@ impl<'d, 'c> Run<'d, 'c> {
             0
         };
         let mut rest = 0;
-        // A byte order mark may stand at the start of a source.
+        // A source may start with a byte order mark.
         let mark = b"\xEF\xBB\xBF";
         let from =
             if self.chunk.position.offset == 0 && self.data.starts_with(mark) { 3 } else { 0 };
@@ -264,8 +265,8 @@ impl<'d, 'c> Run<'d, 'c> {
         Ok(self.report)
     }
 
-    /// Reads one piece, which begins at `base` of the chunk, from `from` on. `clean` is whether
-    /// what follows it cannot matter.
+    /// Reads one piece, which starts at `base` of the chunk, from `from` on. `clean` is whether the
+    /// bytes after it cannot affect the result.
     fn piece(&mut self, input: Input<'_>, base: usize, from: usize, clean: bool) -> Result<Piece> {
         let framing = self.chunk.framing;
         let mut pos = from;
@@ -295,7 +296,7 @@ impl<'d, 'c> Run<'d, 'c> {
             let rows = state.rows;
             self.decoder.cut_back(rows);
             if !clean && !progress.between && stop.pos + END_BYTES >= input.end() {
-                // A comma before the record was passed.
+                // A comma before the record was skipped.
                 self.after_record = false;
                 return Ok(Piece::Again(base + pos));
             }
@@ -318,7 +319,7 @@ impl<'d, 'c> Run<'d, 'c> {
         }
     }
 
-    /// Makes a row of nulls of a record that is broken, where options and columns allow it.
+    /// Appends a row of nulls for a malformed record, if options and columns allow it.
     fn null_row(&mut self) -> bool {
         let value_root = self.decoder.value_root;
         let state = &mut self.decoder.state;
@@ -339,7 +340,7 @@ impl<'d, 'c> Run<'d, 'c> {
         true
     }
 
-    /// The error of a fault in the record that begins at `start` of a piece.
+    /// The error for a fault in the record that starts at `start` of a piece.
     fn error(
         &mut self,
         fault: Stop,
@@ -357,9 +358,9 @@ impl<'d, 'c> Run<'d, 'c> {
         let mut path = locate::path(text, offset);
         let state = &self.decoder.state;
         let (mut expected, mut hint) = (String::new(), None);
-        match fault.about {
-            About::Value(id) => expected = wanted(&state.program.steps[id]),
-            About::Missing(object, field) => {
+        match fault.subject {
+            Subject::Value(id) => expected = wanted(&state.program.steps[id]),
+            Subject::Missing(object, field) => {
                 let object = &state.program.objects[object];
                 if !path.is_empty() {
                     path.push('.');
@@ -367,7 +368,7 @@ impl<'d, 'c> Run<'d, 'c> {
                 path.push_str(&object.keys[field]);
                 expected = wanted(&state.program.steps[object.first + field]);
             }
-            About::Grammar(wanted) => expected.push_str(wanted),
+            Subject::Grammar(wanted) => expected.push_str(wanted),
         }
         let limits = &state.options.limits;
         match fault.kind {
@@ -393,8 +394,8 @@ impl<'d, 'c> Run<'d, 'c> {
             _ => {}
         }
         let mut found = locate::found(text, offset);
-        match fault.about {
-            About::Missing(..) => found = "no such key".to_owned(),
+        match fault.subject {
+            Subject::Missing(..) => found = "no such key".to_owned(),
             _ if offset >= text.len() && start + offset < input.end() => {
                 found = "end of line".to_owned();
             }
@@ -428,7 +429,7 @@ impl<'d, 'c> Run<'d, 'c> {
     }
 }
 
-/// What a node takes, in the words of schemas.
+/// The values that a node accepts, in the terms of schemas.
 fn wanted(step: &Step) -> String {
     match step.code {
         Code::Struct(_) => "an object".to_owned(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a fault is, in words: the path of the field at a byte of a record, and what stands there.
+//! Describes an error: the path of the field at a byte of a record, and the text found there.
 //!
-//! Paths are not kept while decoding: when there is a fault, this walks over the record again,
-//! slowly, up to it. Everything before the first fault of a record is sound JSON.
+//! Paths are not tracked while decoding: after an error, this code walks over the record again,
+//! slowly, up to it. Everything before the first error of a record is valid JSON.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ enum Frame {
     Array(usize),
 }
 
-/// What the grammar wants next.
+/// What the grammar expects next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Value,
@@ -22,8 +22,8 @@ enum Next {
     Comma,
 }
 
-/// The path of what is at `offset` of `record`: of a value, `user.tags[3]`; of the object or array
-/// around it, for punctuation and keys.
+/// The path at `offset` of `record`: of the value there, such as `user.tags[3]`; for punctuation
+/// and keys that of the object or array around it.
 pub(crate) fn path(record: &[u8], offset: usize) -> String {
     let mut frames: Vec<Frame> = Vec::new();
     let mut next = Next::Value;
@@ -129,7 +129,7 @@ fn skip_space(record: &[u8], mut pos: usize) -> usize {
     pos
 }
 
-/// A key without its escapes; what does not unescape stays as it is.
+/// The unescaped key; invalid escapes stay unchanged.
 fn unescaped(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     if !text.contains('\\') {
@@ -161,7 +161,7 @@ fn unescaped(text: &[u8]) -> String {
     key
 }
 
-/// What stands at `offset` of `text`, in a few words.
+/// A short description of the text at `offset` of `text`.
 pub(crate) fn found(text: &[u8], offset: usize) -> String {
     let Some(rest) = text.get(offset..).filter(|rest| !rest.is_empty()) else {
         return "end of input".to_owned();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lockstep: eight lines at once, where records look alike.
+//! Lockstep: eight lines at once, if records look alike.
 //!
-//! What the predictors have learned is laid out as a *script*: the texts between the values of a
-//! whole record, nested objects included, in the order in which they come. The script runs over
-//! eight lines side by side; each step finds the lanes that have its text, reads their values and
-//! puts nulls in the place of the others. So a field costs one decision for eight records, and one
-//! that is often missing costs no mispredicted branch.
+//! The state of the predictors is compiled to a *script*: the texts between the values of a whole
+//! record, nested objects included, in the order of their appearance. The script runs over eight
+//! lines side by side; each step finds the lanes that have its text, reads their values and appends
+//! nulls for the others. So a field costs one branch for eight records, and one that is often
+//! missing costs no misprediction.
 //!
-//! The objects of a list are read in the same way, up to eight at once, where they hold no lists of
+//! The objects of a list are read in the same way, up to eight at once, if they contain no lists of
 //! objects themselves.
 //!
-//! This changes speed and nothing else: the first surprise (a text that the script has not got, a
-//! value that fails) takes the eight records back, and the walker reads them one by one.
+//! This affects only speed: at the first surprise (a text that is not in the script, a value that
+//! fails) the eight records are rolled back, and the walker reads them one by one.
 
 #![expect(clippy::needless_range_loop, reason = "a lane is a place in several arrays")]
 
@@ -19,44 +19,44 @@ use arrowsmith_core::{Framing, UnknownKeys};
 use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::lanes::{self, Elements, LANES, Literal, Positions, has};
 
-use super::build::Values;
+use super::build::{Values, offset};
 use super::program::{Code, Fast, Id, ROOT, ROOT_OBJECT};
 use super::route::Follows;
 use super::walk::{Any, FAIL, Timestamp, Walker};
 
-/// Elements of a list that are worth the lanes.
+/// Minimum number of list elements for lockstep.
 const ELEMENTS_MIN: usize = 2;
 
-/// Objects inside one another that a script follows.
+/// Maximum nesting of objects in a script.
 const DEPTH_MAX: usize = 16;
 
-/// Steps of a script at most.
+/// Maximum number of steps of a script.
 const STEPS_MAX: usize = 1024;
 
-/// Bytes of eight records at most: what is larger gains nothing, and does not stay in the cache.
+/// Maximum size of eight records, in bytes: larger ones gain nothing and do not stay in the cache.
 const GROUP_BYTES_MAX: usize = 16 << 10;
 
-/// Groups of records that are read one by one, at most, before the next try.
+/// Maximum number of groups that are read record by record before the next try.
 const PENALTY_MAX: usize = 64;
 
-/// Numbers of a list in a list, at most.
+/// Maximum number of numbers in an inner list.
 const ROW_MAX: usize = 4;
 
 /// All lanes.
 const ALL: u8 = u8::MAX;
 
-/// What to do where a text stands.
+/// The action after a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Act {
+enum Action {
     /// Read the value of a field.
     Value(Fast),
-    /// Go into the object that is the value of a field.
+    /// Enter the object that is the value of a field.
     Open,
-    /// Leave it.
+    /// Leave the object.
     Close,
-    /// Skip a value that nobody asked for, with so many containers around it.
+    /// Skip a value that no column needs, inside this many containers.
     Skip(usize),
-    /// A field that was never seen, and may be null; it has no text.
+    /// Append nulls for a nullable field that was never seen; it has no text.
     Absent,
 }
 
@@ -64,36 +64,36 @@ enum Act {
 #[repr(C)]
 struct Step {
     literal: Literal,
-    act: Act,
+    action: Action,
     id: Id,
     nullable: bool,
-    /// Whether some lanes did not have the text, the last time.
+    /// Whether some lanes did not have the text last time.
     partial: bool,
 }
 
 impl Step {
-    fn new(literal: Literal, act: Act, id: Id, nullable: bool) -> Self {
-        Self { literal, act, id, nullable, partial: false }
+    fn new(literal: Literal, action: Action, id: Id, nullable: bool) -> Self {
+        Self { literal, action, id, nullable, partial: false }
     }
 }
 
-/// What a record looks like.
+/// The expected form of a record.
 #[derive(Debug)]
 pub(crate) struct Script {
     steps: Vec<Step>,
 }
 
-/// Whether, and when, to read objects of one kind in lockstep.
+/// Decides whether and when to read objects of one kind in lockstep.
 #[derive(Debug, Default)]
 pub(crate) struct Lockstep {
     script: Option<Script>,
-    /// Records, or lists, to read one by one before the next try.
+    /// Records or lists to read one by one before the next try.
     wait: usize,
     penalty: usize,
 }
 
 impl Lockstep {
-    /// Counts a record that was read by itself; whether it is time to try.
+    /// Counts a record that was read alone; returns whether to try lockstep again.
     #[inline(always)]
     pub fn due(&mut self) -> bool {
         if self.wait == 0 {
@@ -110,17 +110,17 @@ impl Lockstep {
     }
 }
 
-/// What came of values.
+/// The result of reading values.
 enum Read {
-    /// They are in the column; nulls are not marked yet.
+    /// The values are in the column; nulls are not marked yet.
     Values,
-    /// They are in the column, nulls and all.
-    Whole,
+    /// The values are in the column, with nulls marked.
+    Complete,
     Failed,
 }
 
-/// Reads as many groups of records from `pos` on as it can: their number, and the position after
-/// them.
+/// Reads as many groups of records from `pos` on as it can; returns their number, and the position
+/// after them.
 pub(crate) struct Groups<'w, 'a, I> {
     pub walker: &'w mut Walker<'a, I>,
     pub pos: usize,
@@ -135,7 +135,8 @@ impl<I: Isa> Kernel for Groups<'_, '_, I> {
     }
 }
 
-/// Reads a list of integers in each lane: how many lanes that is, before one that is no such list.
+/// Reads a list of integers in each lane; returns the number of lanes before the first without such
+/// a list.
 struct IntLists<'w, 'a, I> {
     walker: &'w mut Walker<'a, I>,
     id: Id,
@@ -152,13 +153,13 @@ impl<I: Isa> Kernel for IntLists<'_, '_, I> {
 }
 
 impl<I: Isa> Walker<'_, I> {
-    /// Whether records of this kind may be read in lockstep at all.
+    /// Whether records can be read in lockstep.
     pub fn may_lockstep(&self, framing: Framing) -> bool {
         let object = matches!(self.program.steps[ROOT].code, Code::Struct(ROOT_OBJECT));
         framing == Framing::Lines && object && !self.careful && self.list.is_none()
     }
 
-    /// The script of an object, if there is one, taken out of where it is kept.
+    /// Takes the script of an object, if there is one.
     #[inline(always)]
     fn take_script(&mut self, object: usize, id: Id) -> Option<Script> {
         match self.locksteps[object].script.take() {
@@ -223,8 +224,8 @@ impl<I: Isa> Walker<'_, I> {
         true
     }
 
-    /// Reads elements of a list of objects, the first of them at `pos`, as far as that goes in
-    /// lockstep: the position of the next one, or of the bracket after the last.
+    /// Reads elements of a list of objects, the first of them at `pos`, as far as lockstep allows;
+    /// returns the position of the next one, or of the bracket after the last.
     #[inline(always)]
     pub fn elements_in_lockstep(&mut self, item: Id, object: usize, mut pos: usize) -> usize {
         if self.careful || !self.locksteps[object].due() {
@@ -267,20 +268,20 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
-    /// Reads these elements: where the next one begins, or the bracket after the last; else
-    /// [`FAIL`].
+    /// Reads these elements; returns the position of the next one, or of the bracket after the
+    /// last; else [`FAIL`].
     #[inline(always)]
     fn element_group(&mut self, script: &mut Script, item: Id, elements: &Elements) -> usize {
         let mut pos = elements.starts;
-        // Lanes without an element of their own repeat the first; what they read is cut off again.
+        // Lanes without an element of their own repeat the first; their values are truncated again.
         if !self.steps(script, item, &mut pos) {
             return FAIL;
         }
         self.after_elements(elements, &pos)
     }
 
-    /// Whether elements end, at `pos`, where others begin: where the one after them begins, or the
-    /// bracket after the last; else [`FAIL`].
+    /// Checks that each element ends, at `pos`, where the next one starts; returns the start of the
+    /// one after them, or of the bracket after the last; else [`FAIL`].
     #[inline(always)]
     fn after_elements(&self, elements: &Elements, pos: &Positions) -> usize {
         let Elements { starts, count, next } = *elements;
@@ -303,8 +304,8 @@ impl<I: Isa> Walker<'_, I> {
     }
 
     /// Reads elements of a list of lists of 64-bit floating-point numbers, the first of them at
-    /// `pos`, as far as they are of one length, up to [`ROW_MAX`]: the position of the next one, or
-    /// of the bracket after the last.
+    /// `pos`, as far as they are of one length, up to [`ROW_MAX`]; returns the position of the next
+    /// one, or of the bracket after the last.
     #[inline(always)]
     pub fn float_lists_in_lockstep(&mut self, item: Id, mut pos: usize) -> usize {
         let step = &self.program.steps[item];
@@ -333,7 +334,7 @@ impl<I: Isa> Walker<'_, I> {
                 for values_of in row.iter().take(len) {
                     values.push(values_of[lane & (LANES - 1)]);
                 }
-                ends.push(i32::try_from(values.len()).unwrap_or(i32::MAX));
+                ends.push(offset(values.len()));
             }
             pos = end;
             if elements.next.is_none() {
@@ -343,7 +344,7 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
-    /// Reads a list of numbers in each lane, all of one length, and gives that.
+    /// Reads a list of numbers in each lane, all of one length; returns the length.
     #[inline(always)]
     fn float_rows(
         &mut self,
@@ -377,7 +378,7 @@ impl<I: Isa> Walker<'_, I> {
         let (isa, input) = (self.isa, self.input);
         let mut around = [ALL; DEPTH_MAX];
         let mut depth = 0_usize;
-        // The lanes that have the object that is open.
+        // The lanes that have the open object.
         let mut inside = ALL;
         let row = self.columns.len(id);
         if let Values::Count(count) = &mut self.columns.columns[id].values {
@@ -385,13 +386,13 @@ impl<I: Isa> Walker<'_, I> {
         }
         for step in &mut script.steps {
             let id = step.id;
-            if step.act == Act::Absent {
+            if step.action == Action::Absent {
                 self.absent(id);
                 continue;
             }
             let found = isa.literal_lanes(input, pos, &step.literal, inside, !step.partial);
             step.partial = found != inside;
-            if step.act == Act::Close {
+            if step.action == Action::Close {
                 if found != inside {
                     return false;
                 }
@@ -399,7 +400,7 @@ impl<I: Isa> Walker<'_, I> {
                 inside = around[depth & (DEPTH_MAX - 1)];
                 continue;
             }
-            if let Act::Skip(outside) = step.act {
+            if let Action::Skip(outside) = step.action {
                 if !self.skip_lanes(pos, found, outside) {
                     return false;
                 }
@@ -413,12 +414,12 @@ impl<I: Isa> Walker<'_, I> {
                 0
             };
             let there = found & !nulls;
-            match step.act {
-                Act::Value(fast) => match self.value_lanes(id, fast, pos, there) {
+            match step.action {
+                Action::Value(fast) => match self.value_lanes(id, fast, pos, there) {
                     Read::Values if step.nullable => {
                         self.columns.columns[id].null_lanes(isa, row, !there);
                     }
-                    Read::Values | Read::Whole => {}
+                    Read::Values | Read::Complete => {}
                     Read::Failed => return false,
                 },
                 _ => {
@@ -438,7 +439,7 @@ impl<I: Isa> Walker<'_, I> {
         true
     }
 
-    /// Reads the values of these lanes, and puts something in the place of the others.
+    /// Reads the values of these lanes, and appends a placeholder for each other lane.
     #[inline(always)]
     fn value_lanes(&mut self, id: Id, fast: Fast, pos: &mut Positions, there: u8) -> Read {
         let (isa, input) = (self.isa, self.input);
@@ -499,12 +500,13 @@ impl<I: Isa> Walker<'_, I> {
                 }
                 return self.one_by_one(id, fast, pos, there, done);
             }
+            // Operations without a kernel, and lists of integers that some lanes lack.
             _ => {}
         }
         self.one_by_one(id, fast, pos, there, 0)
     }
 
-    /// As [`Walker::value_lanes`], without any hurry, from the lane `done` on.
+    /// As [`Walker::value_lanes`], one lane after another, from the lane `done` on.
     #[inline(never)]
     fn one_by_one(
         &mut self,
@@ -533,7 +535,7 @@ impl<I: Isa> Walker<'_, I> {
             }
             pos[lane] = end;
         }
-        Read::Whole
+        Read::Complete
     }
 
     #[inline(never)]
@@ -559,7 +561,8 @@ impl<I: Isa> Walker<'_, I> {
         self.columns.push_nulls(self.program, id, LANES);
     }
 
-    /// Lays out what the predictors know; `None` if that is not one order of fields.
+    /// Compiles the state of the predictors to a script; `None` if there is no single order of
+    /// fields.
     #[cold]
     #[inline(never)]
     fn learn_script(&self, object: usize, id: Id) -> Option<Script> {
@@ -601,16 +604,16 @@ impl<I: Isa> Walker<'_, I> {
                     let nullable = self.program.steps[id].nullable;
                     match self.program.steps[id].code {
                         Code::Struct(inner) => {
-                            steps.push(Step::new(literal, Act::Open, id, nullable));
+                            steps.push(Step::new(literal, Action::Open, id, nullable));
                             self.learn_object(id, inner, depth + 1, steps)?;
                         }
-                        _ => steps.push(Step::new(literal, Act::Value(fast), id, nullable)),
+                        _ => steps.push(Step::new(literal, Action::Value(fast), id, nullable)),
                     }
                 }
                 Follows::Unknown if self.options.unknown_keys == UnknownKeys::Error => return None,
                 Follows::Unknown => {
-                    let act = Act::Skip(outside);
-                    steps.push(Step::new(literal, act, id, false));
+                    let action = Action::Skip(outside);
+                    steps.push(Step::new(literal, action, id, false));
                 }
                 Follows::End => {
                     for field in (0..seen.len()).filter(|&field| !seen[field]) {
@@ -618,10 +621,10 @@ impl<I: Isa> Walker<'_, I> {
                         if !self.program.steps[id].nullable {
                             return None;
                         }
-                        let (literal, act) = (Literal::new(b"")?, Act::Absent);
-                        steps.push(Step::new(literal, act, id, true));
+                        let (literal, action) = (Literal::new(b"")?, Action::Absent);
+                        steps.push(Step::new(literal, action, id, true));
                     }
-                    steps.push(Step::new(literal, Act::Close, id, false));
+                    steps.push(Step::new(literal, Action::Close, id, false));
                 }
             }
         }

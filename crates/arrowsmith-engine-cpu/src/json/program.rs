@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The plan laid out for the walker: nodes in one array, children of a node next to one another, so
-//! that an operation is found by index and its code is a small copy.
+//! The plan, laid out for the walker: nodes in one array, with the children of a node adjacent, so
+//! that an operation is found by index and is cheap to copy.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use arrowsmith_core::{Error, Result};
 use arrowsmith_number::TimeUnit as Unit;
 use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op, Plan};
 
-/// Index of a node, which is also that of its column.
+/// Index of a node, and of its column.
 pub(crate) type Id = usize;
 
-/// [`Op`] as the walker branches on it.
+/// [`Op`] in the form that the walker branches on: small and `Copy`, with children by index.
+/// [`Fast`] groups these codes by the function that reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     Null,
@@ -35,7 +36,8 @@ pub(crate) enum Code {
     Date32,
     Date64,
     Time(Unit),
-    /// With what to subtract from a text without offset, in the unit; `None` if that is not known.
+    /// With the UTC offset to subtract from a text without offset, in the unit; `None` if it is
+    /// unknown.
     Timestamp(Unit, Option<i64>),
     Duration(Unit),
     List(Id),
@@ -45,7 +47,9 @@ pub(crate) enum Code {
     Map(Id, Id),
 }
 
-/// The operations that are worth a way of their own; leaves are read in line.
+/// The functions of the walker: frequent operations have one each, leaves are inlined, and all
+/// others share [`Fast::Other`]. Stored with each predicted field, so that the hot loop branches on
+/// a few cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fast {
     Utf8,
@@ -64,7 +68,7 @@ pub(crate) enum Fast {
     Objects,
     List,
     Timestamp,
-    /// What the walker has in one function for all.
+    /// All other operations, which share one function.
     Other,
 }
 
@@ -110,7 +114,7 @@ pub(crate) struct Step {
     pub code: Code,
     pub nullable: bool,
     pub data_type: DataType,
-    /// Containers that are open inside this value if it is one, else around it.
+    /// Number of open containers inside this value if it is a container, else around it.
     pub depth: usize,
 }
 
@@ -144,7 +148,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Appends `count` empty places and gives the first.
+    /// Appends `count` empty nodes and returns the index of the first.
     fn reserve(&mut self, count: usize) -> Id {
         let first = self.steps.len();
         self.steps.extend((0..count).map(|_| Step {
@@ -218,7 +222,7 @@ impl Program {
     }
 }
 
-/// The type that a leaf's values are kept in.
+/// The type in which a leaf's values are stored.
 pub(crate) fn base_type(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => base_type(values),
@@ -235,7 +239,7 @@ fn convert_unit(unit: TimeUnit) -> Unit {
     }
 }
 
-/// What local time is ahead of UTC in this zone, in units; `None` for a zone with rules of its own.
+/// The UTC offset of this zone, in units; `None` for a zone without a fixed offset.
 fn zone_offset(zone: Option<&str>, unit: Unit) -> Option<i64> {
     let zone = match zone {
         None => return Some(0),

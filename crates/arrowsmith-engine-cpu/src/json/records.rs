@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where records begin and end in a text that is not decoded: one that is broken, or that exceeds
-//! the memory budget.
+//! The starts and ends of records in a text that is not decoded because it is malformed or exceeds
+//! the memory limit.
 
 use arrowsmith_core::Framing;
 
@@ -8,7 +8,7 @@ pub(super) fn newlines(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// Where the record that begins at `start`, whole or broken, ends.
+/// The end of the record that starts at `start`, whether it is valid or not.
 pub(super) fn record_end(text: &[u8], framing: Framing, start: usize) -> usize {
     if framing == Framing::Lines {
         let rest = &text[start.min(text.len())..];
@@ -29,7 +29,7 @@ pub(super) fn record_end(text: &[u8], framing: Framing, start: usize) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// Length of the records before one that begins at the end of `text`, without the comma between.
+/// Length of the records before one that starts at the end of `text`, without the comma between.
 pub(super) fn before_record(text: &[u8], framing: Framing) -> usize {
     let solid = text.iter().rposition(|byte| !is_space(*byte));
     match solid {
@@ -38,7 +38,7 @@ pub(super) fn before_record(text: &[u8], framing: Framing) -> usize {
     }
 }
 
-/// Where the text after a record that ends at `end` begins, without the comma between.
+/// The start of the text after a record that ends at `end`, without the comma between.
 pub(super) fn after_record(text: &[u8], framing: Framing, end: usize) -> usize {
     let solid = |from: usize| text[from..].iter().position(|byte| !is_space(*byte));
     match (framing, text.get(end)) {
@@ -84,7 +84,7 @@ fn balanced_end(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Position after the string whose quote is at `start`, whatever it holds.
+/// Position after the string whose quote is at `start`, whatever its content.
 fn string_end(text: &[u8], start: usize) -> Option<usize> {
     let mut pos = start + 1;
     loop {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Route: from the text between two values to the field that comes next.
+//! Route: from the text between two values to the next field.
 //!
-//! Writers repeat themselves: from the end of one value to the start of the next, the text of a
-//! record is mostly what it was in the record before, white space included. An object keeps these
-//! texts, in the order in which it saw them, as *slots*. The walker compares the slot that is due,
-//! and the few after it (fields are left out more often than moved). If none matches, it reads
-//! punctuation and key one by one, looks the key up, and notes the text as a new slot, or goes on
-//! behind the slot that has it.
+//! Records repeat themselves: the text from the end of one value to the start of the next is mostly
+//! the same as in the previous record, white space included. An object keeps these texts, in the
+//! order of their appearance, as *slots*. The walker compares the text with the expected slot, and
+//! with a few after it (fields are omitted more often than reordered). If none matches, it parses
+//! punctuation and key, looks up the key, and adds the text as a new slot, or continues after the
+//! slot that has it.
 
 use arrowsmith_core::{DuplicateKeys, ErrorKind, UnknownKeys};
 use arrowsmith_simd::isa::{Isa, Kernel};
@@ -14,21 +14,21 @@ use arrowsmith_simd::lanes::Literal;
 use arrowsmith_simd::skip;
 use arrowsmith_simd::text::{Fault, unescape};
 
-use super::build::Values;
+use super::build::{Values, offset, wrong_column};
 use super::program::{Code, Fast, Id, Object};
-use super::walk::{About, FAIL, Walker};
+use super::walk::{FAIL, Subject, Walker};
 
-/// Slots that are compared before the key is looked up.
+/// Number of slots that are compared before the key is looked up.
 const TRIES: usize = 4;
 
-/// Slots an object keeps at most, beyond two for each of its keys.
+/// Maximum number of slots of an object, in addition to two per key.
 const SPARE_SLOTS: usize = 32;
 
-/// What a lookup that prediction should have saved costs in [`Predictor::misses`]; an object that
-/// was read takes one off.
+/// Added to [`Predictor::misses`] for a lookup that prediction should have avoided; each object
+/// read subtracts one.
 const MISS: usize = 8;
 
-/// The misses after which the order is learned anew: some, and some more for each slot to learn.
+/// The misses after which the order is learned again: a constant, and more for each slot.
 const fn misses_max(slots: usize) -> usize {
     256 + 32 * slots
 }
@@ -36,9 +36,9 @@ const fn misses_max(slots: usize) -> usize {
 /// What follows a text between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Follows {
-    /// The value of a field, read like this.
+    /// The value of a field, read by this function.
     Field(Fast),
-    /// A value that nobody asked for.
+    /// A value that no column needs.
     Unknown,
     /// Nothing: the text closes the object.
     End,
@@ -48,17 +48,17 @@ pub(crate) enum Follows {
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Slot {
-    /// First, so that it is one cache line.
+    /// The first member, so that it starts a cache line.
     pub literal: Literal,
     pub follows: Follows,
-    /// The field, by its index; 0 if there is none.
+    /// The index of the field; 0 if there is none.
     pub field: u32,
-    /// Whether the text begins with the object's bracket: it means nothing between two fields.
+    /// Whether the text starts with the object's bracket, and so cannot match between two fields.
     pub opens: bool,
 }
 
 impl Slot {
-    /// Whether the text at `pos` of the object that begins at `start` is this one.
+    /// Whether the text at `pos` of the object that starts at `start` is this one.
     #[inline(always)]
     fn is_at<I: Isa>(&self, isa: I, window: &[u8; 64], pos: usize, start: usize) -> bool {
         isa.equal(window, &self.literal.bytes, self.literal.mask) && (!self.opens || pos == start)
@@ -71,13 +71,14 @@ impl Slot {
     }
 }
 
-/// What the text of one kind of object looked like so far.
+/// The learned texts of one kind of object.
 #[derive(Debug, Default)]
 pub(crate) struct Predictor {
     pub slots: Vec<Slot>,
-    /// Lookups that prediction did not save, less objects that it did; at the limit it starts anew.
+    /// Mispredictions, weighted by [`MISS`], less objects read; at the limit the predictor is
+    /// reset.
     misses: usize,
-    /// The fields from the 64th on that were seen in the object being read, a bit each.
+    /// The fields from the 64th on that were seen in the current object, one bit each.
     seen: Vec<u64>,
 }
 
@@ -88,7 +89,7 @@ impl Predictor {
         Self { seen, ..Self::default() }
     }
 
-    /// Keeps a text for prediction: at `due`, or where it is already. Gives the slot due after it.
+    /// Adds a text at slot `due`, unless it is a slot already. Returns the slot expected after it.
     fn learn(
         &mut self,
         text: &[u8],
@@ -117,33 +118,33 @@ impl Predictor {
     fn miss(&mut self) {
         self.misses += MISS;
         if self.misses > misses_max(self.slots.len()) {
-            // This order does not pay. What comes next begins a new one.
+            // This order does not help. The next text starts a new one.
             self.misses = 0;
             self.slots.clear();
         }
     }
 }
 
-/// The object being read.
-struct Reading {
+/// The state of the current object.
+struct ObjectState {
     object: usize,
     /// Node of the first field.
     first_child: Id,
     fields: usize,
-    /// Its number in its column.
+    /// Its row in its column.
     row: usize,
-    /// Containers that are open inside it.
+    /// Number of open containers, including itself.
     depth: usize,
-    /// Its bracket.
+    /// Position of its bracket.
     start: usize,
-    /// The first 64 fields that were seen, a bit each; the others are in the predictor.
+    /// A bit for each of the first 64 fields that was seen; the others are in the predictor.
     seen: u64,
 }
 
-/// Runs [`Walker::look_up`] under an instruction set, out of line.
+/// Runs [`Walker::look_up`] compiled for an instruction set, not inlined.
 struct LookUp<'w, 'a, I> {
     walker: &'w mut Walker<'a, I>,
-    reading: &'w Reading,
+    reading: &'w ObjectState,
     slots: &'w mut Vec<Slot>,
     due: usize,
     pos: usize,
@@ -158,14 +159,14 @@ impl<I: Isa> Kernel for LookUp<'_, '_, I> {
     }
 }
 
-/// What comes next in an object.
+/// The next member of an object.
 #[derive(Clone, Copy)]
 struct Route {
     follows: Follows,
     field: usize,
     /// Position of the value.
     pos: usize,
-    /// The slot that is due after it.
+    /// The slot expected after it.
     due: usize,
 }
 
@@ -173,24 +174,26 @@ impl<I: Isa> Walker<'_, I> {
     /// Reads an object with known keys.
     #[inline(always)]
     pub fn object(&mut self, id: Id, start: usize) -> usize {
-        let Code::Struct(object) = self.program.steps[id].code else { return FAIL };
+        let Code::Struct(object) = self.program.steps[id].code else {
+            return self.wrong_node(id);
+        };
         if self.input.at(start) != b'{' {
             return self.other_type(id, start);
         }
         let depth = self.program.steps[id].depth;
         if depth > self.options.limits.depth_max {
-            return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
+            return self.fail(ErrorKind::DepthExceeded, start, Subject::Value(id));
         }
         let layout = &self.program.objects[object];
         let (first_child, fields) = (layout.first, layout.keys.len());
         let row = self.columns.len(id);
-        let reading = Reading { object, first_child, fields, row, depth, start, seen: 0 };
+        let reading = ObjectState { object, first_child, fields, row, depth, start, seen: 0 };
         let predictor = &mut self.predictors[object];
         predictor.misses = predictor.misses.saturating_sub(1);
         if fields > 64 {
             predictor.seen.fill(0);
         }
-        // The slots are taken out while the object is read: objects of this kind do not nest.
+        // The slots are moved out while the object is read, as objects of this kind do not nest.
         let mut slots = std::mem::take(&mut predictor.slots);
         let pos = self.fields(reading, &mut slots);
         self.predictors[object].slots = slots;
@@ -202,16 +205,18 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
-    /// Reads a list of objects, in one function so that an object costs no call.
+    /// Reads a list of objects, in one function, so that no object costs a call.
     #[inline(always)]
     pub fn objects(&mut self, id: Id, start: usize) -> usize {
-        let Code::List(item) = self.program.steps[id].code else { return FAIL };
-        let Code::Struct(object) = self.program.steps[item].code else { return FAIL };
+        let Code::List(item) = self.program.steps[id].code else { return self.wrong_node(id) };
+        let Code::Struct(object) = self.program.steps[item].code else {
+            return self.wrong_node(item);
+        };
         if self.input.at(start) != b'[' {
             return self.other_type(id, start);
         }
         if self.program.steps[id].depth > self.options.limits.depth_max {
-            return self.fail(ErrorKind::DepthExceeded, start, About::Value(id));
+            return self.fail(ErrorKind::DepthExceeded, start, Subject::Value(id));
         }
         let mut pos = self.space(start + 1);
         if self.input.at(pos) == b'{' {
@@ -227,14 +232,15 @@ impl<I: Isa> Walker<'_, I> {
         if pos == FAIL {
             return FAIL;
         }
-        let len = i32::try_from(self.columns.len(item)).unwrap_or(i32::MAX);
-        if let Values::Ends(ends) = &mut self.columns.columns[id].values {
-            ends.push(len);
+        let len = offset(self.columns.len(item));
+        match &mut self.columns.columns[id].values {
+            Values::Ends(ends) => ends.push(len),
+            other => wrong_column(other),
         }
         pos
     }
 
-    /// Reads the elements of an array from `pos` on; gives the position after its bracket.
+    /// Reads the elements of an array from `pos` on; returns the position after its bracket.
     #[inline(always)]
     fn object_elements(
         &mut self,
@@ -252,7 +258,7 @@ impl<I: Isa> Walker<'_, I> {
             let from = pos;
             if plain && self.input.at(from) == b'{' {
                 let reading =
-                    Reading { object, first_child, fields, row, depth, start: from, seen: 0 };
+                    ObjectState { object, first_child, fields, row, depth, start: from, seen: 0 };
                 let predictor = &mut self.predictors[object];
                 predictor.misses = predictor.misses.saturating_sub(1);
                 if fields > 64 {
@@ -275,14 +281,14 @@ impl<I: Isa> Walker<'_, I> {
             match self.input.at(pos) {
                 b',' => pos = self.space(pos + 1),
                 b']' => return pos + 1,
-                _ => return self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or ']'")),
+                _ => return self.fail(ErrorKind::Syntax, pos, Subject::Grammar("',' or ']'")),
             }
         }
     }
 
     /// Reads the fields of an object.
     #[inline(always)]
-    fn fields(&mut self, mut reading: Reading, slots: &mut Vec<Slot>) -> usize {
+    fn fields(&mut self, mut reading: ObjectState, slots: &mut Vec<Slot>) -> usize {
         let mut pos = reading.start;
         let mut due = 0;
         loop {
@@ -300,7 +306,7 @@ impl<I: Isa> Walker<'_, I> {
             match route.follows {
                 Follows::Field(fast) => {
                     let bit = if route.field < 64 { 1 << route.field } else { 0 };
-                    // A bit that is set already, or that has its place elsewhere.
+                    // The bit is set already, or the field is not among the first 64.
                     if reading.seen | bit == reading.seen
                         && !self.see(&mut reading, route.field, between)
                     {
@@ -332,10 +338,10 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
-    /// Notes a field that is there twice, or that has no place among the first 64.
+    /// Notes a field that appears twice, or that is not among the first 64.
     #[cold]
     #[inline(never)]
-    fn see(&mut self, reading: &mut Reading, field: usize, between: usize) -> bool {
+    fn see(&mut self, reading: &mut ObjectState, field: usize, between: usize) -> bool {
         if field >= 64 {
             let word = &mut self.predictors[reading.object].seen[field / 64 - 1];
             let fresh = *word >> (field % 64) & 1 == 0;
@@ -355,11 +361,11 @@ impl<I: Isa> Walker<'_, I> {
         true
     }
 
-    /// What comes next, where that is not the slot that is due.
+    /// The next member, if it is not at the expected slot.
     #[inline(always)]
     fn route(
         &mut self,
-        reading: &Reading,
+        reading: &ObjectState,
         slots: &mut Vec<Slot>,
         due: usize,
         pos: usize,
@@ -378,10 +384,10 @@ impl<I: Isa> Walker<'_, I> {
         isa.vectorize(LookUp { walker: self, reading, slots, due, pos })
     }
 
-    /// Learns a text.
+    /// Adds a text to the predictor.
     fn learn(
         &mut self,
-        reading: &Reading,
+        reading: &ObjectState,
         slots: &mut Vec<Slot>,
         text: &[u8],
         route: Route,
@@ -394,11 +400,11 @@ impl<I: Isa> Walker<'_, I> {
         Route { due, ..route }
     }
 
-    /// Reads punctuation and key one by one.
+    /// Parses punctuation and key.
     #[inline(always)]
     fn look_up(
         &mut self,
-        reading: &Reading,
+        reading: &ObjectState,
         slots: &mut Vec<Slot>,
         due: usize,
         from: usize,
@@ -415,19 +421,19 @@ impl<I: Isa> Walker<'_, I> {
             b',' if !first => pos = self.space(pos + 1),
             _ if first => {}
             _ => {
-                self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or '}'"));
+                self.fail(ErrorKind::Syntax, pos, Subject::Grammar("',' or '}'"));
                 return None;
             }
         }
         if self.input.at(pos) != b'"' {
             let wanted = if first { "'\"' or '}'" } else { "'\"'" };
-            self.fail(ErrorKind::Syntax, pos, About::Grammar(wanted));
+            self.fail(ErrorKind::Syntax, pos, Subject::Grammar(wanted));
             return None;
         }
         let after = match skip::string(self.isa, self.input, pos + 1) {
             Ok(after) => after,
             Err(Fault { kind, pos }) => {
-                self.fail(kind, pos, About::Grammar("a key"));
+                self.fail(kind, pos, Subject::Grammar("a key"));
                 return None;
             }
         };
@@ -435,18 +441,18 @@ impl<I: Isa> Walker<'_, I> {
         let field = match self.field_of(reading.object, key_from, key_to) {
             Ok(field) => field,
             Err(Fault { kind, pos }) => {
-                self.fail(kind, pos, About::Grammar("a key"));
+                self.fail(kind, pos, Subject::Grammar("a key"));
                 return None;
             }
         };
         pos = self.space(after);
         if self.input.at(pos) != b':' {
-            self.fail(ErrorKind::Syntax, pos, About::Grammar("':'"));
+            self.fail(ErrorKind::Syntax, pos, Subject::Grammar("':'"));
             return None;
         }
         pos = self.space(pos + 1);
         if pos > self.input.end() {
-            self.fail(ErrorKind::Truncated, pos, About::Grammar("a value"));
+            self.fail(ErrorKind::Truncated, pos, Subject::Grammar("a value"));
             return None;
         }
         if field.is_none() && self.left_out.key.is_none() {
@@ -462,7 +468,7 @@ impl<I: Isa> Walker<'_, I> {
         Some(self.learn(reading, slots, text, route))
     }
 
-    /// The field whose key is the text between these positions, escapes and all.
+    /// The field whose key is the text between these positions, which may contain escapes.
     fn field_of(&self, object: usize, from: usize, to: usize) -> Result<Option<usize>, Fault> {
         let object = &self.program.objects[object];
         let text = self.input.slice(from, to);
@@ -473,7 +479,7 @@ impl<I: Isa> Walker<'_, I> {
                 if self.input.at(pos) == b'\\' {
                     let (escaped, end) = match unescape(self.input, pos) {
                         Ok(unescaped) => unescaped,
-                        // No key of a schema holds half of a pair.
+                        // No key of a schema contains half of a surrogate pair.
                         Err(Fault { kind: ErrorKind::LoneSurrogate, .. }) => {
                             return Ok(None);
                         }
@@ -494,7 +500,7 @@ impl<I: Isa> Walker<'_, I> {
         Ok(field.copied())
     }
 
-    /// Refuses the key in the text that begins at `between`.
+    /// Reports the key in the text that starts at `between` as an error.
     #[cold]
     #[inline(never)]
     fn refuse_key(&mut self, kind: ErrorKind, between: usize) -> usize {
@@ -502,12 +508,12 @@ impl<I: Isa> Walker<'_, I> {
         while pos < self.input.end() && self.input.at(pos) != b'"' {
             pos += 1;
         }
-        self.fail(kind, pos, About::Grammar("another key"))
+        self.fail(kind, pos, Subject::Grammar("another key"))
     }
 
-    /// Puts nulls where fields are missing; the object's bracket is at `pos`.
+    /// Appends nulls for missing fields; the object's bracket is at `pos`.
     #[inline(never)]
-    fn fill(&mut self, reading: &Reading, pos: usize) -> bool {
+    fn fill(&mut self, reading: &ObjectState, pos: usize) -> bool {
         let program = self.program;
         let mut from = 0;
         while from < reading.fields {
@@ -521,8 +527,8 @@ impl<I: Isa> Walker<'_, I> {
                 let field = from + missing.trailing_zeros() as usize;
                 let id = reading.first_child + field;
                 if !program.steps[id].nullable {
-                    let about = About::Missing(reading.object, field);
-                    self.fail(ErrorKind::MissingField, pos, about);
+                    let subject = Subject::Missing(reading.object, field);
+                    self.fail(ErrorKind::MissingField, pos, subject);
                     return false;
                 }
                 self.columns.push_null(program, id);

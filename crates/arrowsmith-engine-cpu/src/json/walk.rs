@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The walker: a cursor over text and plan at once, and the loop over records.
 //!
-//! Functions take the position of what they read and give the position after it, or [`FAIL`] with
-//! the reason in [`Walker::fault`], so that the way through without errors stays in registers.
+//! Functions take the position of a value and return the position after it, or [`FAIL`] with the
+//! reason in [`Walker::fault`], so that the path without errors stays in registers.
 
 use arrowsmith_core::{DecodeOptions, ErrorKind, Framing, OnError};
 use arrowsmith_plan::{FloatWidth, IntWidth};
@@ -17,17 +17,17 @@ use super::lockstep::{Groups, Lockstep};
 use super::program::{Code, Fast, Id, Program, ROOT, ROOT_OBJECT};
 use super::route::{Follows, Predictor};
 
-/// No position.
+/// Returned in place of a position after an error.
 pub(crate) const FAIL: usize = usize::MAX;
 
-/// What a fault is about.
+/// The subject of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum Subject {
     /// The value of this node.
     Value(Id),
-    /// A field of this object, by its index, that is not there.
+    /// A missing field of this object, by its index.
     Missing(usize, usize),
-    /// The grammar; with what it wants.
+    /// The grammar, with the expected text.
     Grammar(&'static str),
 }
 
@@ -36,45 +36,46 @@ pub(crate) enum About {
 pub(crate) struct Stop {
     pub kind: ErrorKind,
     pub pos: usize,
-    pub about: About,
+    pub subject: Subject,
 }
 
-/// What the walker works with; lives as long as the decoder.
+/// The walker's data; lives as long as the decoder.
 #[derive(Debug)]
 pub(crate) struct State {
     pub program: Program,
-    /// One for each object of the program.
+    /// One per object of the program.
     pub predictors: Vec<Predictor>,
     pub columns: Columns,
     pub options: DecodeOptions,
     /// Scratch space of conversions.
     pub scratch: Scratch,
-    /// Whether every string is checked for UTF-8 at once: the second try at a chunk that was not.
+    /// Whether every string is validated immediately: on the second pass over a chunk that is not
+    /// UTF-8.
     pub careful: bool,
-    /// Whether text that is not in the columns any more was not UTF-8.
+    /// Whether text that was removed from the columns was not UTF-8.
     pub not_utf8: bool,
     /// Rows of the batch.
     pub rows: usize,
-    /// The list that records consist of, if they do.
+    /// The only list of a record, if it has no other field.
     pub list: Option<(Id, Id)>,
-    /// One for each object of the program.
+    /// One per object of the program.
     pub locksteps: Vec<Lockstep>,
-    /// Where the record begins that is being read, or the first of a few that are read together:
-    /// where to go on if it finds no memory. It counts from the piece, which begins at `base` of
-    /// the chunk.
+    /// Start of the current record, or of the first of several that are read together: the position
+    /// to resume at if memory is exhausted. Relative to the piece, which starts at `base` of the
+    /// chunk.
     pub mark: usize,
     pub base: usize,
-    /// Values whose keys the schema does not have.
+    /// Values whose keys are not in the schema.
     pub left_out: LeftOut,
 }
 
-/// What was left out because the schema has no such key.
+/// Counts values whose keys are not in the schema.
 #[derive(Debug)]
 pub(crate) struct LeftOut {
     pub values: u64,
     /// The first of the keys.
     pub key: Option<String>,
-    /// The lanes that count where eight are read together.
+    /// The lanes that count when eight records are read together.
     pub lanes: u8,
 }
 
@@ -84,7 +85,7 @@ impl Default for LeftOut {
     }
 }
 
-/// Room that conversions use again and again.
+/// Reusable buffers of conversions.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub ints: Buf<u64>,
@@ -92,22 +93,22 @@ pub(crate) struct Scratch {
     pub bytes: Vec<u8>,
 }
 
-/// What the loop over records did.
+/// The result of the loop over records.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
-    /// Where it stands: at a record that failed, else at the end.
+    /// The position: of a record that failed, else the end.
     pub pos: usize,
-    /// Records that were completed.
+    /// Number of completed records.
     pub records: u64,
-    /// Line feeds that were passed, in [`Framing::Lines`].
+    /// Number of line feeds passed, in [`Framing::Lines`].
     pub lines: u64,
-    /// Why it stopped, if not at the end.
+    /// Why it stopped before the end.
     pub stop: Option<Stop>,
-    /// The first fault of the record at which it stopped that could become a null. Without `stop`
-    /// the record, which begins at `start`, is a row all the same, and `pos` is after it.
+    /// The first error of the record at which it stopped that was replaced by a null. Without
+    /// `stop`, the record, which starts at `start`, is a row anyway, and `pos` is after it.
     pub nulled: Option<Stop>,
     pub start: usize,
-    /// Whether it stopped between records, where a comma or another one was due.
+    /// Whether it stopped between records, where a comma or another record was expected.
     pub between: bool,
 }
 
@@ -127,22 +128,22 @@ pub(crate) struct Walker<'a, I> {
     /// Whether a line feed ends a record.
     pub lines: bool,
     pub fault: Stop,
-    /// The first fault of this record that became a null.
+    /// The first error of this record that was replaced by a null.
     pub nulled: Option<Stop>,
-    /// Whether text was dropped before it was found to be UTF-8, and was not.
+    /// Whether text that was removed before its validation was not UTF-8.
     pub not_utf8: &'a mut bool,
     /// See [`State::mark`].
     pub mark: &'a mut usize,
     pub left_out: &'a mut LeftOut,
 }
 
-/// Runs [`Walker::records`] under an instruction set.
+/// Runs [`Walker::records`] compiled for an instruction set.
 pub(crate) struct Records<'a> {
     pub input: Input<'a>,
     pub state: &'a mut State,
     pub framing: Framing,
     pub pos: usize,
-    /// Whether a record stands before `pos`, so that a comma is due in [`Framing::Array`].
+    /// Whether a record is before `pos`, so that a comma is expected in [`Framing::Array`].
     pub after_record: bool,
 }
 
@@ -151,7 +152,7 @@ impl Kernel for Records<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Progress {
-        let about = About::Grammar("");
+        let subject = Subject::Grammar("");
         let mut walker = Walker {
             isa,
             input: self.input,
@@ -165,7 +166,7 @@ impl Kernel for Records<'_> {
             locksteps: &mut self.state.locksteps,
             careful: self.state.careful,
             lines: self.framing == Framing::Lines,
-            fault: Stop { kind: ErrorKind::Syntax, pos: 0, about },
+            fault: Stop { kind: ErrorKind::Syntax, pos: 0, subject },
             nulled: None,
             not_utf8: &mut self.state.not_utf8,
             mark: &mut self.state.mark,
@@ -175,8 +176,8 @@ impl Kernel for Records<'_> {
     }
 }
 
-/// A function of the walker as a kernel: what makes nested values calls, not copies, with a stack
-/// frame for each kind that is no larger than it has to be.
+/// Wraps a function of the walker as a kernel, so that nested values are calls instead of inlined
+/// copies, each with a small stack frame.
 macro_rules! nested {
     ($(#[$doc:meta])* $name:ident, $method:ident) => {
         $(#[$doc])*
@@ -231,7 +232,7 @@ nested!(
 );
 
 impl<I: Isa> Walker<'_, I> {
-    /// Reads records until the end, or until one fails.
+    /// Reads records up to the end, or until one fails.
     #[inline(always)]
     fn records(&mut self, framing: Framing, mut pos: usize, mut after_record: bool) -> Progress {
         let end = self.input.end();
@@ -249,7 +250,7 @@ impl<I: Isa> Walker<'_, I> {
         let mut stream = None;
         let lockstep = self.may_lockstep(framing);
         loop {
-            // To the next record.
+            // Moves to the next record.
             if framing == Framing::Lines {
                 loop {
                     pos = skip::space(self.isa, self.input, pos, true);
@@ -263,15 +264,15 @@ impl<I: Isa> Walker<'_, I> {
                 pos = skip::space(self.isa, self.input, pos, false);
                 if framing == Framing::Array && after_record && pos < end {
                     if self.input.at(pos) != b',' {
-                        self.fail(ErrorKind::Syntax, pos, About::Grammar("',' or ']'"));
+                        self.fail(ErrorKind::Syntax, pos, Subject::Grammar("',' or ']'"));
                         let stop = Some(self.fault);
                         return Progress { pos, stop, start: pos, between: true, ..progress };
                     }
                     pos = skip::space(self.isa, self.input, pos + 1, false);
                     if pos >= end {
-                        // Not the end of a record: the one after the comma is not there at all.
-                        let about = About::Grammar("a value");
-                        let stop = Some(Stop { kind: ErrorKind::Syntax, pos: end, about });
+                        // Not an incomplete record: the one after the comma is missing entirely.
+                        let subject = Subject::Grammar("a value");
+                        let stop = Some(Stop { kind: ErrorKind::Syntax, pos: end, subject });
                         return Progress { pos: end, stop, start: end, between: true, ..progress };
                     }
                 }
@@ -308,18 +309,18 @@ impl<I: Isa> Walker<'_, I> {
             let start = pos;
             pos = self.record(start);
             if pos != FAIL && pos > end {
-                self.fail(ErrorKind::Truncated, end, About::Grammar("the rest of the record"));
+                self.fail(ErrorKind::Truncated, end, Subject::Grammar("the rest of the record"));
                 pos = FAIL;
             }
             if pos != FAIL && framing == Framing::Lines && self.input.at(pos) != b'\n' {
                 let after = skip::space(self.isa, self.input, pos, true);
                 if after < end && self.input.at(after) != b'\n' {
-                    self.fail(ErrorKind::TrailingData, after, About::Grammar("end of line"));
+                    self.fail(ErrorKind::TrailingData, after, Subject::Grammar("end of line"));
                     pos = FAIL;
                 }
             }
             if pos != FAIL && pos - start > record_bytes_max {
-                self.fail(ErrorKind::RecordTooLong, start, About::Grammar(""));
+                self.fail(ErrorKind::RecordTooLong, start, Subject::Grammar(""));
                 pos = FAIL;
             }
             if pos == FAIL {
@@ -349,7 +350,7 @@ impl<I: Isa> Walker<'_, I> {
             && self.input.end() <= limits.record_bytes_max
     }
 
-    /// What is the same in every record, once that is known, and the length of its head.
+    /// The literal between records, once it is known, and the length of its head.
     #[cold]
     fn learn_stream(&mut self) -> Option<(ListStream, usize)> {
         let (_, item) = self.list?;
@@ -363,8 +364,8 @@ impl<I: Isa> Walker<'_, I> {
         Some((ListStream::new(&literal, signed)?, head.len()))
     }
 
-    /// Reads as many records as a stream kernel takes: their number, the position of the next one,
-    /// and that from which it makes sense to try again.
+    /// Reads as many records as a stream kernel can; returns their number, the position of the next
+    /// one, and the position from which to try again.
     #[inline(always)]
     fn stream(&mut self, stream: &ListStream, head: usize, pos: usize) -> (usize, usize, usize) {
         let bracket = pos + head;
@@ -421,13 +422,13 @@ impl<I: Isa> Walker<'_, I> {
         }
     }
 
-    /// A value of any kind, out of line.
+    /// A value of any kind, not inlined.
     #[inline(always)]
     fn any(&mut self, id: Id, pos: usize) -> usize {
         self.value_or_null(id, self.program.fast(id), pos)
     }
 
-    /// The operations that are in no hot loop of their own.
+    /// The operations without a hot loop of their own.
     #[inline(always)]
     fn other(&mut self, id: Id, pos: usize) -> usize {
         let isa = self.isa;
@@ -448,7 +449,7 @@ impl<I: Isa> Walker<'_, I> {
         }
     }
 
-    /// Reads the value of a node, and puts a null in its place if it fails and may be one.
+    /// Reads the value of a node; replaces it by a null if it fails and the node is nullable.
     #[inline(always)]
     pub fn value_or_null(&mut self, id: Id, fast: Fast, pos: usize) -> usize {
         let end = self.value(id, fast, pos);
@@ -458,7 +459,7 @@ impl<I: Isa> Walker<'_, I> {
     #[cold]
     #[inline(never)]
     pub fn recover(&mut self, id: Id, pos: usize) -> usize {
-        // A predicted text may end before the white space in front of the value.
+        // A predicted text may end before the white space that precedes the value.
         let value = self.space(pos);
         if value != pos {
             return self.value_or_null(id, self.program.fast(id), value);
@@ -471,7 +472,7 @@ impl<I: Isa> Walker<'_, I> {
         if !null {
             return FAIL;
         }
-        // Reported even if the text turns out to be no JSON.
+        // Reported even if the rest of the record is not JSON.
         self.nulled = self.nulled.or(Some(self.fault));
         let len = self.columns.len(id);
         self.columns.truncate(self.program, id, len);
@@ -483,7 +484,7 @@ impl<I: Isa> Walker<'_, I> {
         end
     }
 
-    /// Containers open around a value of this node.
+    /// Number of containers open around a value of this node.
     pub fn depth_outside(&self, id: Id) -> usize {
         let step = &self.program.steps[id];
         let container = matches!(
@@ -493,8 +494,8 @@ impl<I: Isa> Walker<'_, I> {
         step.depth - usize::from(container)
     }
 
-    /// Skips the value at `pos`, around which `outside` containers are open. What is kept as text
-    /// is JSON whatever the options say.
+    /// Skips the value at `pos`, inside `outside` containers. A value that is kept as text is
+    /// always validated, whatever the options.
     #[inline(always)]
     pub fn skip(&mut self, pos: usize, outside: usize, kept: bool) -> usize {
         let depth = self.options.limits.depth_max.saturating_sub(outside);
@@ -508,11 +509,11 @@ impl<I: Isa> Walker<'_, I> {
         };
         match end {
             Ok(end) => end,
-            Err(Fault { kind, pos }) => self.fail(kind, pos, About::Grammar("valid JSON")),
+            Err(Fault { kind, pos }) => self.fail(kind, pos, Subject::Grammar("valid JSON")),
         }
     }
 
-    /// White space from `pos` on.
+    /// Skips white space from `pos` on.
     #[inline(always)]
     pub fn space(&self, pos: usize) -> usize {
         if self.input.at(pos) > b' ' {
@@ -521,16 +522,24 @@ impl<I: Isa> Walker<'_, I> {
         skip::space(self.isa, self.input, pos, self.lines)
     }
 
-    /// Notes a fault. One at the end of the text, or of the line, is that the record is incomplete.
+    /// The result of an operation on another kind of node, which [`Program::fast`] rules out: a bug
+    /// of this crate, which fails in debug builds.
+    #[cold]
+    pub fn wrong_node(&self, id: Id) -> usize {
+        debug_assert!(false, "an operation on another kind of node: {:?}", self.program.steps[id]);
+        FAIL
+    }
+
+    /// Notes an error. At the end of the text, or of the line, it becomes `truncated`.
     #[cold]
     #[inline(never)]
-    pub fn fail(&mut self, kind: ErrorKind, pos: usize, about: About) -> usize {
+    pub fn fail(&mut self, kind: ErrorKind, pos: usize, subject: Subject) -> usize {
         let ends = |pos| pos >= self.input.end() || (self.lines && self.input.at(pos) == b'\n');
         let (kind, pos) = match kind {
             ErrorKind::Syntax | ErrorKind::ControlCharacter if ends(pos) => {
                 (ErrorKind::Truncated, pos)
             }
-            ErrorKind::Syntax if matches!(about, About::Value(_)) => {
+            ErrorKind::Syntax if matches!(subject, Subject::Value(_)) => {
                 match skip::cut_scalar(self.input, pos, self.lines, self.options.allow_nan) {
                     Some(end) => (ErrorKind::Truncated, end),
                     None => (kind, pos),
@@ -544,7 +553,7 @@ impl<I: Isa> Walker<'_, I> {
             }
             _ => (kind, pos),
         };
-        self.fault = Stop { kind, pos: pos.min(self.input.end()), about };
+        self.fault = Stop { kind, pos: pos.min(self.input.end()), subject };
         FAIL
     }
 }

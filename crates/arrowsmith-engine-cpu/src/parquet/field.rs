@@ -135,6 +135,7 @@ impl FieldDecoder {
     /// # Errors
     /// As [`FieldDecoder::new`].
     pub fn of(request: &ColumnRequest<'_>, level: Level) -> Result<Self> {
+        Level::check_name()?;
         let ColumnRequest { file, row_group, column, selection, .. } = *request;
         let rows = file.row_group_rows(row_group)?;
         supports(column).map_err(|reason| {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The instruction sets, one thin file each; [`portable`] is the twin that the others are held to.
+//! The instruction sets, one thin file each; [`portable`] is the reference that the others are
+//! tested against.
 
 pub mod portable;
 

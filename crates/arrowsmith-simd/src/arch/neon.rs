@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! NEON: windows as four 16-byte quarters; integers eight digits a word.
+//! NEON: windows as four 16-byte quarters; integers by eight digits per word.
 
 use std::arch::aarch64::*;
 

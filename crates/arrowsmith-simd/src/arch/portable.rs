@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plain Rust: works everywhere, and says what the other instruction sets have to compute.
+//! Plain Rust: works everywhere, and defines what the other instruction sets have to compute.
 
 use crate::column::ColumnIsa;
 use crate::isa::{BracketMasks, Isa, Kernel};
 
-/// Every CPU has it.
+/// The portable instruction set, which every CPU has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Portable;
 

@@ -6,28 +6,28 @@ use std::mem::MaybeUninit;
 use super::isa::bits_at;
 use super::read::Decode;
 use super::{ColumnError, Result, varint};
-use crate::ahead::{AHEAD_BYTES, ask};
 use crate::isa::Isa;
+use crate::prefetch::{DISTANCE_BYTES, prefetch};
 
-/// Stands over delta-encoded integers; a [`Decode`] of `i32` and `i64`.
+/// A decoder of delta-encoded integers: a [`Decode`] of `i32` and `i64`.
 #[derive(Debug, Clone)]
 pub struct Delta<'a> {
     data: &'a [u8],
     pos: usize,
-    /// Values of a miniblock; a multiple of eight.
+    /// Values per miniblock; a multiple of eight.
     miniblock: usize,
     miniblocks: usize,
-    /// Values that were not taken yet.
+    /// Values not yet decoded.
     left: usize,
     first: bool,
-    /// The value taken last, or the first one.
+    /// The last decoded value, or the first value.
     last: i64,
-    /// The least difference of the block.
+    /// The minimum difference of the block.
     least: i64,
-    /// Where the width of the next miniblock is, and how many follow in the block.
+    /// Position of the width of the next miniblock, and the number of widths left in the block.
     widths: usize,
     widths_left: usize,
-    /// The miniblock that was begun: where it is, its width, and how many of its values were taken.
+    /// The current miniblock: its position, its width, and how many of its values were decoded.
     packed: usize,
     packed_len: usize,
     width: u32,
@@ -48,7 +48,7 @@ pub(super) trait DeltaInt: Copy {
         out: &mut [MaybeUninit<Self>],
     ) -> Self;
     /// # Safety
-    /// As [`ColumnIsa::block64`](super::ColumnIsa::block64) has it.
+    /// As [`ColumnIsa::block64`](super::ColumnIsa::block64).
     unsafe fn block<I: Isa>(
         isa: I,
         packed: &[u8],
@@ -91,7 +91,7 @@ impl DeltaInt for i64 {
         last: i64,
         out: &mut [MaybeUninit<i64>],
     ) -> i64 {
-        // SAFETY: the caller's.
+        // SAFETY: the contract is that of `block64`.
         unsafe { isa.block64(packed, widths, miniblock, least, last, out) }
     }
 }
@@ -128,19 +128,19 @@ impl DeltaInt for i32 {
         last: i32,
         out: &mut [MaybeUninit<i32>],
     ) -> i32 {
-        // SAFETY: the caller's.
+        // SAFETY: the contract is that of `block32`.
         unsafe { isa.block32(packed, widths, miniblock, least, last, out) }
     }
 }
 
 impl<'a> Delta<'a> {
-    /// Reads the header.
+    /// Parses the header.
     ///
     /// # Errors
     /// [`ColumnError::Header`] if blocks do not divide into miniblocks of a multiple of eight
     /// values; [`ColumnError::Truncated`], [`ColumnError::Varint`].
     pub fn new(data: &'a [u8]) -> Result<Self> {
-        // A page without values may be without a header.
+        // A page without values may have no header.
         let data = if data.is_empty() { &[128, 1, 4, 0, 0] } else { data };
         let mut pos = 0;
         let block = varint::unsigned(data, &mut pos)?;
@@ -170,7 +170,8 @@ impl<'a> Delta<'a> {
         })
     }
 
-    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    /// This decoder, continuing in `data`: the same bytes at another address, or an empty slice
+    /// while it is not used.
     pub fn over<'b>(&self, data: &'b [u8]) -> Delta<'b> {
         Delta {
             data,
@@ -190,12 +191,12 @@ impl<'a> Delta<'a> {
         }
     }
 
-    /// Values that were not taken yet, as the header says; the data may hold fewer.
+    /// Values not yet decoded, according to the header; the data may hold fewer.
     pub fn left(&self) -> usize {
         self.left
     }
 
-    /// What follows the values, once all have been taken.
+    /// The data after the values, once all are decoded.
     ///
     /// # Errors
     /// [`ColumnError::Count`] if there are more values.
@@ -206,19 +207,19 @@ impl<'a> Delta<'a> {
         Ok(self.data.get(self.pos..).unwrap_or_default())
     }
 
-    /// What follows the values, found by their headers alone, with none taken yet.
+    /// The data after the values, found from the headers alone, before any value is decoded.
     pub(super) fn find_rest<T: DeltaInt>(&self) -> Result<&'a [u8]> {
         let mut walk = self.clone();
         walk.left -= usize::from(walk.left > 0);
         while walk.left > 0 {
             walk.next(T::BITS)?;
-            ask(self.data, walk.pos + AHEAD_BYTES, walk.packed_len);
+            prefetch(self.data, walk.pos + DISTANCE_BYTES, walk.packed_len);
             walk.left -= walk.miniblock.min(walk.left);
         }
         walk.rest()
     }
 
-    /// Goes to the next miniblock, whose values are differences of up to `bits` bits.
+    /// Moves to the next miniblock, whose values are differences of up to `bits` bits.
     #[inline(always)]
     fn next(&mut self, bits: u32) -> Result<()> {
         if self.widths_left == 0 {
@@ -237,7 +238,7 @@ impl<'a> Delta<'a> {
         }
         self.widths += 1;
         self.widths_left -= 1;
-        // The last miniblock may be cut off behind its last value.
+        // The last miniblock may be truncated after its last value.
         let rest = self.data.get(self.pos..).unwrap_or_default();
         let len = (self.miniblock / 8).saturating_mul(self.width as usize).min(rest.len());
         self.packed = self.pos;
@@ -247,8 +248,8 @@ impl<'a> Delta<'a> {
         Ok(())
     }
 
-    /// Writes the values of whole blocks, as far as they are there; says how many. At the begin of
-    /// a block.
+    /// Writes the values of all complete blocks that fit; returns how many. Requires the start of a
+    /// block.
     #[inline(always)]
     fn blocks<I: Isa, T: DeltaInt>(
         &mut self,
@@ -272,12 +273,12 @@ impl<'a> Delta<'a> {
                 bits += usize::from(width);
                 widest = widest.max(width);
             }
-            // A block that is cut off, or wrong, is for the way of single miniblocks.
+            // A truncated or invalid block is left to the code for single miniblocks.
             let len = bits * (miniblock / 8);
             if len > packed.len() || u32::from(widest) > T::BITS {
                 break;
             }
-            ask(data, next + AHEAD_BYTES, len);
+            prefetch(data, next + DISTANCE_BYTES, len);
             // SAFETY: the widths and lengths were just checked.
             sum = unsafe {
                 let out = &mut out[at..at + block];
@@ -319,12 +320,12 @@ impl<'a> Delta<'a> {
                 self.next(T::BITS)?;
             }
             let (width, taken) = (self.width as usize, self.taken);
-            // To the end of the data: kernels like to load more than they use.
+            // Up to the end of the data, because kernels load more bytes than they use.
             let packed = self.data.get(self.packed..).unwrap_or_default();
             let least = T::wrap(self.least);
             let count = (self.miniblock - taken).min(out.len() - at);
-            // Cannot overflow: a width that is not zero has bytes for the values taken, and a chunk
-            // is short.
+            // Cannot overflow: with a non-zero width the values taken have bytes in the data, and a
+            // chunk is short.
             if width > 0 && self.packed_len < ((taken + count) * width).div_ceil(8) {
                 return Err(ColumnError::Truncated);
             }

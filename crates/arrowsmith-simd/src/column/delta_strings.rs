@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `DELTA_LENGTH_BYTE_ARRAY` and `DELTA_BYTE_ARRAY`: strings after their lengths, whole or without
-//! what they share with the one before.
+//! `DELTA_LENGTH_BYTE_ARRAY` and `DELTA_BYTE_ARRAY`: all lengths, then the strings, in full or
+//! without the prefix shared with the previous string.
 
 use std::mem::MaybeUninit;
 
@@ -9,43 +9,44 @@ use super::strings::{DecodeStrings, Offset, TextRoom};
 use super::{CHUNK, ColumnError, Delta, Result};
 use crate::isa::Isa;
 
-/// Stands over strings whose lengths come first, delta-encoded.
+/// A decoder of strings whose lengths come first, delta-encoded.
 #[derive(Debug, Clone)]
 pub struct DeltaLengthStrings<'a> {
     lengths: Delta<'a>,
     data: &'a [u8],
-    /// Where the next string begins.
+    /// Start of the next string.
     at: usize,
 }
 
 impl<'a> DeltaLengthStrings<'a> {
-    /// Over the values of a page.
+    /// A decoder of the values of a page.
     ///
     /// # Errors
-    /// What is wrong with the headers of the lengths.
+    /// Errors in the headers of the lengths.
     pub fn new(data: &'a [u8]) -> Result<Self> {
         let lengths = Delta::new(data)?;
         let at = data.len() - lengths.find_rest::<i32>()?.len();
         Ok(Self { lengths, data, at })
     }
 
-    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    /// This decoder, continuing in `data`: the same bytes at another address, or an empty slice
+    /// while it is not used.
     pub fn over<'b>(&self, data: &'b [u8]) -> DeltaLengthStrings<'b> {
         DeltaLengthStrings { lengths: self.lengths.over(data), data, at: self.at }
     }
 
-    /// The strings that were not taken yet.
+    /// The bytes of the strings not yet decoded.
     fn text(&self) -> &'a [u8] {
         self.data.get(self.at..).unwrap_or_default()
     }
 
-    /// Strings that were not taken yet.
+    /// Number of strings not yet decoded.
     pub fn left(&self) -> usize {
         self.lengths.left()
     }
 }
 
-/// Lengths to ends; returns their sum.
+/// Converts lengths to end offsets; returns the last one.
 #[inline(always)]
 fn ends_of<I: Isa, O: Offset>(
     isa: I,
@@ -57,7 +58,7 @@ fn ends_of<I: Isa, O: Offset>(
     if bits < 0 {
         return Err(ColumnError::Length);
     }
-    // So small that no sum of a chunk can overflow.
+    // Small enough that no sum of a chunk can overflow.
     if size_of::<O>() == 4 && bits < 1 << 19 && base < 1 << 30 {
         let ends32 = ends.as_mut_ptr().cast::<MaybeUninit<i32>>();
         // SAFETY: `O` is `i32`.
@@ -78,7 +79,7 @@ fn ends_of<I: Isa, O: Offset>(
     Ok(end - base)
 }
 
-// SAFETY: `ends_of` writes all ends, of lengths that are not negative.
+// SAFETY: `ends_of` writes all ends, and has checked that no length is negative.
 unsafe impl DecodeStrings for DeltaLengthStrings<'_> {
     #[inline(always)]
     fn decode<I: Isa, O: Offset>(
@@ -101,21 +102,21 @@ unsafe impl DecodeStrings for DeltaLengthStrings<'_> {
     }
 }
 
-/// Stands over strings of which each begins with a part of the one before.
+/// A decoder of strings that share a prefix with the previous one.
 #[derive(Debug, Clone)]
 pub struct DeltaStrings<'a> {
     prefixes: Delta<'a>,
     suffixes: DeltaLengthStrings<'a>,
-    /// Where the suffixes begin.
+    /// Start of the suffixes.
     at: usize,
     last: Vec<u8>,
 }
 
 impl<'a> DeltaStrings<'a> {
-    /// Over the values of a page.
+    /// A decoder of the values of a page.
     ///
     /// # Errors
-    /// What is wrong with the headers of the lengths.
+    /// Errors in the headers of the lengths.
     pub fn new(data: &'a [u8]) -> Result<Self> {
         let prefixes = Delta::new(data)?;
         let rest = prefixes.find_rest::<i32>()?;
@@ -123,30 +124,31 @@ impl<'a> DeltaStrings<'a> {
         Ok(Self { prefixes, suffixes, at: data.len() - rest.len(), last: Vec::new() })
     }
 
-    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    /// This decoder, continuing in `data`: the same bytes at another address, or an empty slice
+    /// while it is not used.
     pub fn over<'b>(self, data: &'b [u8]) -> DeltaStrings<'b> {
         let suffixes = self.suffixes.over(data.get(self.at..).unwrap_or_default());
         DeltaStrings { prefixes: self.prefixes.over(data), suffixes, at: self.at, last: self.last }
     }
 
-    /// Strings that were not taken yet.
+    /// Number of strings not yet decoded.
     pub fn left(&self) -> usize {
         self.suffixes.left()
     }
 }
 
-/// Strings that begin with a part of the one before.
+/// Strings that share a prefix with the previous one.
 #[derive(Debug, Clone, Copy)]
 pub struct Prefixed<'a> {
-    /// How much each has of the one before; not negative.
+    /// Length of the prefix that each shares with the previous string; not negative.
     pub prefixes: &'a [i32],
-    /// How much is its own; not negative.
+    /// Length of each suffix; not negative.
     pub suffixes: &'a [i32],
-    /// What is their own, one after another.
+    /// The suffixes, one after another.
     pub source: &'a [u8],
     /// The string before the first.
     pub before: &'a [u8],
-    /// What to add to each end.
+    /// Added to each end.
     pub base: usize,
 }
 
@@ -183,7 +185,8 @@ unsafe impl DecodeStrings for DeltaStrings<'_> {
             text.reserve(total)?;
             let base = text.bytes.len();
             let to = text.bytes.spare(total);
-            // SAFETY: the sums of both lengths were reserved and compared with the source.
+            // SAFETY: the sum of both lengths was reserved, and the sum of the suffixes is at most
+            // the source's length.
             let (len, pos, before_len) = unsafe {
                 let texts = Prefixed { prefixes, suffixes, source, before: &self.last, base };
                 isa.join_prefixes(&texts, ends, to, total).ok_or(ColumnError::Length)?

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Dictionary indices to the values that they stand for.
+//! Dictionary indices to values.
 
 use std::mem::MaybeUninit;
 
@@ -8,7 +8,7 @@ use super::read::{Decode, DecodeBytes, Scratch};
 use super::{CHUNK, ColumnError, Hybrid, Result};
 use crate::isa::Isa;
 
-/// Looks each index up in a dictionary: a [`Decode`] of the dictionary's type, which may be views.
+/// Looks up each index in a dictionary: a [`Decode`] of the dictionary's type, which may be views.
 #[derive(Debug, Clone)]
 pub struct Gather<'a, 'd, T> {
     hybrid: Hybrid<'a>,
@@ -22,13 +22,13 @@ impl<'a, 'd, T> Gather<'a, 'd, T> {
         Self { hybrid, values, past_cache: false }
     }
 
-    /// The indices that were not taken yet.
+    /// The indices not yet decoded.
     pub fn into_hybrid(self) -> Hybrid<'a> {
         self.hybrid
     }
 }
 
-// SAFETY: `gather` writes all of `out`, which is given to it piece by piece.
+// SAFETY: `gather` writes all of `out`, chunk by chunk.
 unsafe impl<T: Copy> Decode<T> for Gather<'_, '_, T> {
     #[inline(always)]
     fn past_cache(&mut self, past: bool) {
@@ -41,14 +41,14 @@ unsafe impl<T: Copy> Decode<T> for Gather<'_, '_, T> {
         for out in out.chunks_mut(CHUNK + 1) {
             let len = self.values.len();
             let indices = indices(isa, &mut self.hybrid, len, &mut scratch, out.len())?;
-            // SAFETY: `indices` has compared them with the length.
+            // SAFETY: `indices` has checked that every index is less than the length.
             unsafe { isa.gather(self.values, indices, out, self.past_cache) };
         }
         Ok(())
     }
 }
 
-/// Looks each index up in a dictionary of byte strings of one size.
+/// Looks up each index in a dictionary of byte strings of one size.
 #[derive(Debug, Clone)]
 pub struct GatherBytes<'a, 'd> {
     hybrid: Hybrid<'a>,
@@ -68,7 +68,7 @@ impl<'a, 'd> GatherBytes<'a, 'd> {
         Ok(Self { hybrid, values, width })
     }
 
-    /// The indices that were not taken yet.
+    /// The indices not yet decoded.
     pub fn into_hybrid(self) -> Hybrid<'a> {
         self.hybrid
     }

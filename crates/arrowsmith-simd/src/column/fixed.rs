@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of one size that are stored as they are, and numbers in need of another form.
+//! `PLAIN` values of a fixed size, and conversions of numbers.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -11,21 +11,20 @@ use super::{CHUNK, ColumnError, Result};
 use crate::Buf;
 use crate::isa::Isa;
 
-/// Stands over little-endian numbers: a [`Decode`] of any type, which reads as many bytes as it
-/// has.
+/// A decoder of little-endian numbers: a [`Decode`] of any number type.
 #[derive(Debug, Clone)]
 pub struct Plain<'a> {
     data: &'a [u8],
 }
 
 impl<'a> Plain<'a> {
-    /// Over the values of a page.
+    /// A decoder of the values of a page.
     pub fn new(data: &'a [u8]) -> Self {
         Self { data }
     }
 }
 
-/// The first `len` bytes of `data`, which moves on.
+/// Splits the first `len` bytes off `data`.
 #[inline(always)]
 fn take<'a>(data: &mut &'a [u8], len: usize) -> Result<&'a [u8]> {
     let (head, rest) = data.split_at_checked(len).ok_or(ColumnError::Truncated)?;
@@ -33,7 +32,7 @@ fn take<'a>(data: &mut &'a [u8], len: usize) -> Result<&'a [u8]> {
     Ok(head)
 }
 
-// SAFETY: as many bytes are copied as `out` has, and every pattern of bytes is a number.
+// SAFETY: all bytes of `out` are written, and every bit pattern is a valid number.
 unsafe impl<T: ArrowNativeType> Decode<T> for Plain<'_> {
     const STREAMS: bool = true;
 
@@ -51,7 +50,7 @@ unsafe impl<T: ArrowNativeType> Decode<T> for Plain<'_> {
     }
 }
 
-/// Stands over byte strings of one size.
+/// A decoder of byte strings of one size.
 #[derive(Debug, Clone)]
 pub struct PlainBytes<'a> {
     data: &'a [u8],
@@ -59,13 +58,13 @@ pub struct PlainBytes<'a> {
 }
 
 impl<'a> PlainBytes<'a> {
-    /// Over the values of a page, `width` bytes each.
+    /// A decoder of the values of a page, `width` bytes each.
     pub fn new(data: &'a [u8], width: usize) -> Self {
         Self { data, width }
     }
 }
 
-// SAFETY: as many bytes are copied as `out` has.
+// SAFETY: all bytes of `out` are written.
 unsafe impl DecodeBytes for PlainBytes<'_> {
     fn width(&self) -> usize {
         self.width
@@ -78,7 +77,7 @@ unsafe impl DecodeBytes for PlainBytes<'_> {
     }
 }
 
-/// A conversion between numbers that keeps the low bits or extends the sign.
+/// A conversion between numbers that truncates or sign-extends.
 pub trait CastFrom<S> {
     /// Converts.
     fn cast_from(value: S) -> Self;
@@ -123,7 +122,7 @@ pub struct Cast<S, D> {
 }
 
 impl<S, D> Cast<S, D> {
-    /// Over a decoder of `S`.
+    /// Converts the values of a decoder of `S`.
     pub fn new(decoder: D) -> Self {
         Self { decoder, from: PhantomData }
     }
@@ -151,20 +150,20 @@ unsafe impl<S: ArrowNativeType, T: CastFrom<S>, D: Decode<S>> Decode<T> for Cast
     }
 }
 
-/// Reads big-endian two's complement numbers of any width as decimals: over a decoder of byte
-/// strings, a [`Decode`] of `i32`, `i64`, `i128` and `i256`.
+/// Reads big-endian two's complement numbers of any width as decimals: turns a decoder of byte
+/// strings into a [`Decode`] of `i32`, `i64`, `i128` and `i256`.
 #[derive(Debug, Clone)]
 pub struct BigEndian<D> {
     decoder: D,
-    /// A chunk of strings, and 16 bytes that may be loaded with the last one.
+    /// A chunk of strings, and 16 bytes of padding that may be loaded with the last one.
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-/// The longest byte string that is read as a number.
+/// Maximum width of a number, in bytes.
 const NUMBER_BYTES_MAX: usize = 4096;
 
 impl<D: DecodeBytes> BigEndian<D> {
-    /// Over byte strings of one size.
+    /// Converts byte strings of one size.
     pub fn new(decoder: D) -> Self {
         Self { decoder, buffer: Vec::new() }
     }
@@ -175,7 +174,7 @@ impl<D: DecodeBytes> BigEndian<D> {
     }
 }
 
-/// A number that a decimal may be stored as.
+/// An integer type that represents decimals.
 pub trait Decimal: Sized + Default {
     /// From big-endian two's complement of any length; `None` if it does not fit.
     fn from_big_endian(bytes: &[u8]) -> Option<Self>;
@@ -184,7 +183,7 @@ pub trait Decimal: Sized + Default {
     fn from_i128(value: i128) -> Option<Self>;
 }
 
-/// Sign-extends or cuts to `N` bytes.
+/// Sign-extends or truncates to `N` bytes.
 #[inline(always)]
 fn extend<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     let sign = if bytes.first().is_some_and(|byte| *byte >= 0x80) { 0xFF } else { 0 };
@@ -241,7 +240,7 @@ unsafe impl<T: Decimal, D: DecodeBytes> Decode<T> for BigEndian<D> {
         for out in out.chunks_mut(CHUNK) {
             let len = out.len() * width;
             self.decoder.decode(isa, &mut self.buffer[..len])?;
-            // SAFETY: zeros at first, and then what decoders have written.
+            // SAFETY: the buffer was initialised with zeros, and decoders only write to it.
             let strings = unsafe {
                 let ptr = self.buffer.as_ptr().cast::<u8>();
                 std::slice::from_raw_parts(ptr, self.buffer.len())
@@ -258,8 +257,8 @@ unsafe impl<T: Decimal, D: DecodeBytes> Decode<T> for BigEndian<D> {
     }
 }
 
-/// Numbers of up to 16 bytes: each is loaded with what follows it, which is shifted out. `strings`
-/// has 16 bytes more than these.
+/// Converts numbers of up to 16 bytes: each is loaded with the bytes after it, which are shifted
+/// out. `strings` has 16 more bytes at its end.
 #[inline(always)]
 fn short<T: Decimal>(strings: &[u8], width: usize, out: &mut [MaybeUninit<T>]) -> Result<()> {
     let mut fits = true;
@@ -277,8 +276,8 @@ fn short<T: Decimal>(strings: &[u8], width: usize, out: &mut [MaybeUninit<T>]) -
 /// Reads strings of any length, given by their offsets, as big-endian decimals, and appends them.
 ///
 /// # Errors
-/// [`ColumnError::Range`] if one does not fit, [`ColumnError::Length`] if the offsets do not lie
-/// within `bytes` in order.
+/// [`ColumnError::Range`] if one does not fit, [`ColumnError::Length`] if the offsets are not
+/// ascending or not within `bytes`.
 pub fn decimals<T: ArrowNativeType + Decimal>(
     bytes: &[u8],
     offsets: &[i32],
@@ -308,8 +307,8 @@ pub enum TimeUnit {
     Nanosecond,
 }
 
-/// Stands over the deprecated `INT96` timestamps, nanoseconds of a day and a Julian day: a
-/// [`Decode`] of `i64`, which wraps around outside of what it can hold.
+/// A decoder of the deprecated `INT96` timestamps, nanoseconds of a day and a Julian day: a
+/// [`Decode`] of `i64`, with values out of range wrapped around.
 #[derive(Debug, Clone)]
 pub struct Int96<'a> {
     data: &'a [u8],
@@ -317,7 +316,7 @@ pub struct Int96<'a> {
 }
 
 impl<'a> Int96<'a> {
-    /// Over the values of a page; timestamps count from 1970 in `unit`.
+    /// A decoder of the values of a page, to timestamps in `unit` since 1970-01-01.
     pub fn new(data: &'a [u8], unit: TimeUnit) -> Self {
         Self { data, unit }
     }
@@ -326,7 +325,7 @@ impl<'a> Int96<'a> {
 /// 1970-01-01.
 const UNIX_JULIAN_DAY: i64 = 2_440_588;
 
-// SAFETY: a number is written for every twelve bytes, of which as many are taken as are wanted.
+// SAFETY: one number is written for each of the `out.len()` times twelve bytes.
 unsafe impl Decode<i64> for Int96<'_> {
     #[inline(always)]
     fn decode<I: Isa>(&mut self, _isa: I, out: &mut [MaybeUninit<i64>]) -> Result<()> {
@@ -341,7 +340,7 @@ unsafe impl Decode<i64> for Int96<'_> {
     }
 }
 
-/// Instants in units of so many nanoseconds.
+/// Timestamps in units of `NANOS` nanoseconds.
 #[inline(always)]
 fn instants<const NANOS: i64>(data: &[[u8; 12]], out: &mut [MaybeUninit<i64>]) {
     for (bytes, out) in data.iter().zip(out) {

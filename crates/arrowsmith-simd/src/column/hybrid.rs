@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The hybrid of runs and bit-packed groups that holds levels, dictionary indices and booleans.
+//! The RLE/bit-packing hybrid encoding of levels, dictionary indices and booleans.
 
 use std::mem::MaybeUninit;
 
 use super::isa::bits_at;
 use super::read::{Decode, Scratch};
 use super::{CHUNK, ColumnError, Result, varint};
-use crate::ahead::{AHEAD_BYTES, ask};
 use crate::buffer::BitWriter;
 use crate::isa::{Isa, Kernel, Level};
+use crate::prefetch::{DISTANCE_BYTES, prefetch};
 use crate::{BitBuffer, Buf};
 
-/// Stands over integers in runs and bit-packed groups.
+/// A decoder of integers in runs and bit-packed groups.
 #[derive(Debug, Clone)]
 pub struct Hybrid<'a> {
     data: &'a [u8],
@@ -20,18 +20,18 @@ pub struct Hybrid<'a> {
     run: Run,
 }
 
-/// What is left of a run.
+/// The rest of a run.
 #[derive(Debug, Clone, Copy)]
 enum Run {
-    /// So many times a value.
+    /// `left` times a value.
     Same { value: u32, left: usize },
-    /// Packed values that begin at byte `start`, those before `at` being used up.
+    /// Packed values that start at byte `start`; those before `at` are decoded.
     Packed { start: usize, at: usize, left: usize },
 }
 
-/// A type that packed values are read as.
+/// A type that packed values are unpacked to.
 trait Packed: Copy + Ord {
-    /// What a value is that is too great.
+    /// The error of a value that is too large.
     const ERROR: ColumnError;
     fn from_bits(bits: u32) -> Option<Self>;
     fn fill<I: Isa>(isa: I, value: Self, out: &mut [MaybeUninit<Self>]);
@@ -78,17 +78,17 @@ impl Packed for u8 {
 
 /// A piece of a run.
 enum Piece<'a> {
-    /// Times a value.
+    /// A value, and how often it is repeated.
     Same(u32, usize),
-    /// Bytes that begin with the values wanted.
+    /// Bytes that start with the requested values, and how many.
     Packed(&'a [u8], usize),
-    /// Bytes of which the first values are used up: how many, and how many follow; less than eight
-    /// together.
+    /// Bytes whose first values are already decoded: how many, and how many follow; fewer than
+    /// eight together.
     Middle(&'a [u8], usize, usize),
 }
 
 impl<'a> Hybrid<'a> {
-    /// Over `data`, with values of `width` bits.
+    /// A decoder of `data`, with values of `width` bits.
     ///
     /// # Errors
     /// [`ColumnError::Width`] above 32 bits.
@@ -99,10 +99,10 @@ impl<'a> Hybrid<'a> {
         Ok(Self { data, pos: 0, width, run: Run::Same { value: 0, left: 0 } })
     }
 
-    /// Over dictionary indices: the width is in the first byte.
+    /// A decoder of dictionary indices: the width is in the first byte.
     ///
     /// # Errors
-    /// [`ColumnError::Width`] above 32 bits. Empty data is an error only once a value is wanted.
+    /// [`ColumnError::Width`] above 32 bits. Empty data is an error only when a value is read.
     pub fn indices(data: &'a [u8]) -> Result<Self> {
         match data.split_first() {
             Some((&width, data)) => Self::new(data, u32::from(width)),
@@ -110,7 +110,8 @@ impl<'a> Hybrid<'a> {
         }
     }
 
-    /// The same state over the same bytes, which lie elsewhere now, or nowhere for a while.
+    /// This decoder, continuing in `data`: the same bytes at another address, or an empty slice
+    /// while it is not used.
     pub fn over<'b>(&self, data: &'b [u8]) -> Hybrid<'b> {
         Hybrid { data, pos: self.pos, width: self.width, run: self.run }
     }
@@ -122,7 +123,7 @@ impl<'a> Hybrid<'a> {
         let count = usize::try_from(header >> 1).map_err(|_| ColumnError::Count)?;
         if header & 1 == 1 {
             let rest = self.data.get(self.pos..).unwrap_or_default();
-            // The last group may be cut off behind its last value.
+            // The last group may be truncated after its last value.
             let len = count.saturating_mul(self.width as usize).min(rest.len());
             let start = self.pos;
             self.pos += len;
@@ -154,7 +155,7 @@ impl<'a> Hybrid<'a> {
                     let width = self.width as usize;
                     let skip = *at & 7;
                     let start = *start + (*at / 8) * width;
-                    // To the end of the data: kernels like to load more than they use.
+                    // Up to the end of the data, because kernels load more bytes than they use.
                     let rest = self.data.get(start..).unwrap_or_default();
                     let mut count = wanted.min(*left);
                     if skip > 0 {
@@ -177,8 +178,8 @@ impl<'a> Hybrid<'a> {
         }
     }
 
-    /// Writes runs for as long as they are whole: in the data, and in `out`. Returns how many
-    /// values.
+    /// Writes runs as long as they are complete in the data and fit into `out`. Returns the number
+    /// of values.
     #[inline(always)]
     fn whole_runs<I: Isa, T: Packed>(
         &mut self,
@@ -204,7 +205,7 @@ impl<'a> Hybrid<'a> {
             if header & 1 == 0 {
                 let value = T::from_bits(u32::from_le_bytes([v0, v1, v2, v3]) & mask);
                 let (Some(value), true) = (value, size <= room.len()) else { break };
-                // What stands in a run of no values does not matter.
+                // The value of an empty run is ignored.
                 if value > max && size > 0 {
                     return Err(T::ERROR);
                 }
@@ -225,8 +226,7 @@ impl<'a> Hybrid<'a> {
         Ok(at)
     }
 
-    /// Writes the next values. Those in runs are compared with `max`; those that are packed are
-    /// not.
+    /// Writes the next values. Values in runs are compared with `max`, packed values are not.
     #[inline(always)]
     fn decode<I: Isa, T: Packed>(
         &mut self,
@@ -263,11 +263,11 @@ impl<'a> Hybrid<'a> {
                 }
             };
         }
-        self.ask_from(before);
+        self.prefetch_from(before);
         Ok(())
     }
 
-    /// Where the next value is, or the next run.
+    /// Position of the next value or the next run.
     #[inline(always)]
     fn byte(&self) -> usize {
         match self.run {
@@ -276,11 +276,11 @@ impl<'a> Hybrid<'a> {
         }
     }
 
-    /// Asks for as much as was used up since byte `before`.
+    /// Prefetches as many bytes as were consumed since byte `before`.
     #[inline(always)]
-    fn ask_from(&self, before: usize) {
+    fn prefetch_from(&self, before: usize) {
         let now = self.byte();
-        ask(self.data, now + AHEAD_BYTES, now - before);
+        prefetch(self.data, now + DISTANCE_BYTES, now - before);
     }
 
     /// Writes the next values.
@@ -293,7 +293,7 @@ impl<'a> Hybrid<'a> {
     ///
     /// # Errors
     /// [`ColumnError::Level`] for a greater one, [`ColumnError::Width`] if the width is more than
-    /// eight bits, and what else is wrong with the data.
+    /// eight bits, and errors in the data.
     pub fn levels(&mut self, level: Level, count: usize, max: u8, out: &mut Buf<u8>) -> Result<()> {
         if self.width > 8 {
             return Err(ColumnError::Width);
@@ -301,11 +301,11 @@ impl<'a> Hybrid<'a> {
         level.dispatch(Levels { hybrid: self, count, max, out })
     }
 
-    /// Appends the next `count` values, one bit each, as bits; says how many are set.
+    /// Appends the next `count` values, one bit each, as bits; returns how many are set.
     ///
     /// # Errors
     /// [`ColumnError::Width`] if the width is not one bit, [`ColumnError::Level`] for a value above
-    /// 1, and what else is wrong with the data.
+    /// 1, and errors in the data.
     pub fn bits(&mut self, level: Level, count: usize, out: &mut BitBuffer) -> Result<usize> {
         if self.width != 1 {
             return Err(ColumnError::Width);
@@ -327,7 +327,7 @@ impl Kernel for Levels<'_, '_> {
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Result<()> {
         let (mut left, max) = (self.count, self.max);
-        // Only where the width holds more than the maximum can a packed level be too great.
+        // A packed level can be too large only if the width allows more than the maximum.
         let check = self.hybrid.width > 8 - max.leading_zeros() || max & max.wrapping_add(1) != 0;
         while left > 0 {
             let count = left.min(CHUNK);
@@ -408,9 +408,9 @@ impl Kernel for Bits<'_, '_> {
 }
 
 impl Hybrid<'_> {
-    /// Appends runs of single bits for as long as they are short and whole. Writers choose between
-    /// the two kinds of run by chance, as it were, and so which one it is decides a select, not a
-    /// branch. Returns how many bits, and how many of them are set.
+    /// Appends runs of single bits as long as they are short and complete. The kind of the next run
+    /// is unpredictable, so it is decided with a select instead of a branch. Returns the number of
+    /// bits, and how many of them are set.
     #[inline(always)]
     fn short_runs(&mut self, wanted: usize, out: &mut BitWriter<'_>) -> (usize, usize) {
         if let Run::Same { left: 1.., .. } | Run::Packed { left: 1.., .. } = self.run {
@@ -422,7 +422,7 @@ impl Hybrid<'_> {
             let header = (word & 0xFF) as usize;
             let size = header >> 1;
             let packed = header & 1 == 1;
-            // Seven groups, and the header, are a word.
+            // A header and seven groups fill a word.
             let value = word >> 8 & 0xFF;
             let limit = if packed { 7 } else { 63 };
             let len = if packed { 8 * size } else { size };
@@ -441,7 +441,7 @@ impl Hybrid<'_> {
     }
 }
 
-/// Dictionary indices as they are, for dictionary arrays: a [`Decode`] of `u32` and `i32`.
+/// Dictionary indices without lookup, for dictionary arrays: a [`Decode`] of `u32` and `i32`.
 #[derive(Debug, Clone)]
 pub struct Indices<'a> {
     hybrid: Hybrid<'a>,
@@ -454,7 +454,7 @@ impl<'a> Indices<'a> {
         Self { hybrid, len }
     }
 
-    /// The indices that were not taken yet.
+    /// The indices not yet decoded.
     pub fn into_hybrid(self) -> Hybrid<'a> {
         self.hybrid
     }
@@ -496,7 +496,7 @@ pub(super) fn check<I: Isa>(isa: I, indices: &[u32], len: usize) -> Result<()> {
     }
 }
 
-/// The next indices of a chunk, all of them less than `len`; `scratch` keeps them.
+/// The next indices of a chunk, all less than `len`, stored in `scratch`.
 #[inline(always)]
 pub(super) fn indices<'s, I: Isa>(
     isa: I,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an instruction set may do better for columns; the defaults are plain Rust, and say what has
-//! to be computed.
+//! The column kernels that an instruction set can implement faster. The defaults are plain Rust,
+//! and define what has to be computed.
 //!
-//! Every method writes the whole of `out`. Where one is unsafe, the caller has checked what is
-//! noted there, once for many values.
+//! Every method writes all of `out`. The unsafe methods leave the checks in their contract to the
+//! caller, who makes them once for many values.
 
 use std::mem::MaybeUninit;
 
@@ -11,10 +11,10 @@ use super::{Offset, Prefixed};
 
 /// The per-value loops of the column decoders.
 pub trait ColumnIsa: Copy {
-    /// Whether kernels that are told to write past the cache do so.
+    /// Whether kernels have non-temporal stores for `past_cache`.
     const STORES_PAST_CACHE: bool = false;
 
-    /// Takes bit-packed integers apart, `width` bits each, 32 at most, lowest bits first. `packed`
+    /// Unpacks bit-packed integers, `width` bits each, at most 32, lowest bits first. `packed`
     /// holds at least `out.len() * width` bits.
     #[inline(always)]
     fn unpack32(self, packed: &[u8], width: u32, out: &mut [MaybeUninit<u32>]) {
@@ -35,7 +35,7 @@ pub trait ColumnIsa: Copy {
         }
     }
 
-    /// Fills with a value; runs are short, more often than not.
+    /// Fills `out` with a value; most runs are short.
     #[inline(always)]
     fn fill32(self, value: u32, out: &mut [MaybeUninit<u32>]) {
         for out in out {
@@ -51,8 +51,8 @@ pub trait ColumnIsa: Copy {
         }
     }
 
-    /// Adds up bit-packed differences, `width` bits each, and `least` to each of them, onto
-    /// `last`; returns the last sum. Sums wrap around.
+    /// Writes the prefix sums of bit-packed differences, `width` bits each, with `least` added to
+    /// each, starting from `last`; returns the last sum. Sums wrap around.
     #[inline(always)]
     fn sum64(
         self,
@@ -139,8 +139,8 @@ pub trait ColumnIsa: Copy {
         last
     }
 
-    /// Writes `start` plus the sum of the lengths up to and including each. The caller has seen to
-    /// it that the lengths are not negative and that no sum exceeds 31 bits.
+    /// Writes `start` plus the sum of the lengths up to and including each. The caller has checked
+    /// that the lengths are not negative and that no sum exceeds 31 bits.
     #[inline(always)]
     fn ends32(self, lengths: &[i32], mut start: i32, out: &mut [MaybeUninit<i32>]) {
         for (length, out) in lengths.iter().zip(out) {
@@ -149,7 +149,7 @@ pub trait ColumnIsa: Copy {
         }
     }
 
-    /// The greatest of the numbers, or 0.
+    /// The maximum of the numbers, or 0.
     #[inline(always)]
     fn max32(self, numbers: &[u32]) -> u32 {
         let mut max = 0;
@@ -159,7 +159,7 @@ pub trait ColumnIsa: Copy {
         max
     }
 
-    /// All bits that are set in any of the numbers.
+    /// The bitwise or of the numbers.
     #[inline(always)]
     fn or32(self, numbers: &[i32]) -> i32 {
         let mut bits = 0;
@@ -169,10 +169,11 @@ pub trait ColumnIsa: Copy {
         bits
     }
 
-    /// Looks values up, and writes them past the cache where the CPU can, if so told.
+    /// Looks up values by index. With `past_cache` they are written with non-temporal stores where
+    /// the CPU has them.
     ///
     /// # Safety
-    /// Every index is less than the length of `values`, and there are as many as in `out`.
+    /// Every index is less than the length of `values`, and `indices` is as long as `out`.
     #[inline(always)]
     unsafe fn gather<T: Copy>(
         self,
@@ -182,13 +183,13 @@ pub trait ColumnIsa: Copy {
         _past_cache: bool,
     ) {
         for (&index, out) in indices.iter().zip(out) {
-            // SAFETY: the caller's.
+            // SAFETY: `index < values.len()`, by contract.
             out.write(unsafe { *values.get_unchecked(index as usize) });
         }
     }
 
-    /// Puts the first elements of `dense` where a bit of `mask` is set, zeros elsewhere. `T` is a
-    /// plain number for which zero bytes are a value.
+    /// Writes the next element of `dense` for each set bit of `mask`, and zero for each other bit.
+    /// `T` is a plain number for which zero bytes are a value.
     ///
     /// # Safety
     /// `dense` has 64 elements that can be read, and `out` room for 64.
@@ -197,8 +198,9 @@ pub trait ColumnIsa: Copy {
         let mut from = 0;
         for i in 0..64 {
             let bit = mask >> i & 1;
-            // SAFETY: the caller's; `from` is at most the number of bits that are set, and at most
-            // `i`. Zero is a value of `T`. Loading first leaves a select, and no branch.
+            // SAFETY: `from <= i < 64`, and by contract 64 elements of `dense` can be read and 64
+            // of `out` written. Zero is a value of `T`. Loading first compiles to a select instead
+            // of a branch.
             unsafe {
                 let value = dense.add(from).read_unaligned();
                 out.add(i).write(if bit == 1 { value } else { std::mem::zeroed() });
@@ -207,29 +209,30 @@ pub trait ColumnIsa: Copy {
         }
     }
 
-    /// For each bit of `mask`, from the lowest: the element of `dense` at the number of bits set up
-    /// to and including it.
+    /// Writes, for each bit of `mask` from the lowest, the element of `dense` at the index of the
+    /// number of bits set up to and including it.
     ///
     /// # Safety
-    /// `dense` has as many elements as bits are set, and one; 65 can be read. `out` has room for
-    /// 64.
+    /// `dense` has one element more than bits are set; 65 can be read. `out` has room for 64.
     #[inline(always)]
     unsafe fn spread_ends<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
         let mut rank = 0;
         for i in 0..64 {
             rank += (mask >> i & 1) as usize;
-            // SAFETY: the caller's.
+            // SAFETY: `rank <= i + 1 <= 64`, and by contract 65 elements of `dense` can be read and
+            // 64 of `out` written.
             unsafe { out.add(i).write(*dense.add(rank)) };
         }
     }
 
-    /// Writes whole strings and where each ends. Returns how many bytes were written and how many
-    /// of the source were used, and the length of the last string; `None` if a prefix is longer
-    /// than the string before.
+    /// Writes complete strings and their ends. Returns the bytes written, the bytes of the source
+    /// used, and the length of the last string; `None` if a prefix is longer than the previous
+    /// string.
     ///
     /// # Safety
-    /// `room` is the sum of all prefixes and suffixes, and can be written at `to`; the source is at
-    /// least as long as all suffixes. There are as many of each as `ends`.
+    /// `room` is the sum of all prefixes and suffixes, and that many bytes can be written at `to`;
+    /// the source is at least as long as all suffixes. `prefixes`, `suffixes` and `ends` have the
+    /// same length.
     #[inline(always)]
     unsafe fn join_prefixes<O: Offset>(
         self,
@@ -247,11 +250,13 @@ pub trait ColumnIsa: Copy {
             if prefix > before_len {
                 return None;
             }
-            // SAFETY: the caller's. The prefix lies within the string before, which ends where this
-            // one begins, or is elsewhere.
+            // SAFETY: `len + prefix + suffix <= room`, which can be written, and the source holds
+            // all suffixes, by contract. `prefix <= before_len`, as just checked: it is read from
+            // `texts.before` or from the string written last, which ends at `start`.
             unsafe {
                 let start = to.add(len);
-                // What is copied too much is overwritten, or beyond what counts.
+                // Excess bytes are overwritten by the next string, or are beyond the end of the
+                // column.
                 copy(before, start, prefix, (room - len).min(texts.before.len() + len));
                 let own = texts.source.as_ptr().add(pos);
                 let left = (room - len - prefix).min(texts.source.len() - pos);
@@ -266,12 +271,12 @@ pub trait ColumnIsa: Copy {
         Some((len, pos, before_len))
     }
 
-    /// Joins `WIDTH` streams of `stride` bytes that follow one another in `streams`: the first byte
-    /// of every value, the second, and so on. `out` holds whole values, those from value `at` on;
-    /// it is written past the cache where the CPU can, if so told.
+    /// Joins `WIDTH` consecutive streams of `stride` bytes in `streams`: the first byte of every
+    /// value, the second, and so on. Writes the values from value `at` on to `out`; with
+    /// `past_cache` with non-temporal stores where the CPU has them.
     ///
     /// # Panics
-    /// Never, if the streams hold `at` and as many values as `out`.
+    /// If the streams hold fewer than `at + out.len() / WIDTH` values.
     #[inline(always)]
     fn join<const WIDTH: usize>(
         self,
@@ -288,7 +293,7 @@ pub trait ColumnIsa: Copy {
         }
     }
 
-    /// The levels that are at least `least`, a bit each.
+    /// A mask of the levels that are at least `least`.
     #[inline(always)]
     fn at_least(self, levels: &[u8; 64], least: u8) -> u64 {
         let mut bits = 0;
@@ -298,7 +303,7 @@ pub trait ColumnIsa: Copy {
         bits
     }
 
-    /// The bits of `bits` where `mask` is set, moved together to the low end.
+    /// The bits of `bits` where `mask` is set, packed into the low bits (PEXT).
     #[inline(always)]
     fn pext(self, bits: u64, mut mask: u64) -> u64 {
         if mask == u64::MAX {
@@ -313,7 +318,7 @@ pub trait ColumnIsa: Copy {
         out
     }
 
-    /// The low bits of `bits` moved to where `mask` is set.
+    /// The low bits of `bits`, moved to the positions set in `mask` (PDEP).
     #[inline(always)]
     fn pdep(self, mut bits: u64, mut mask: u64) -> u64 {
         if mask == u64::MAX {
@@ -328,8 +333,8 @@ pub trait ColumnIsa: Copy {
         out
     }
 
-    /// For each bit of `slots`, from the lowest: `start` plus the number of bits of `counted` below
-    /// it. Writes as many numbers as `slots` has bits, and may write up to 64.
+    /// Writes, for each bit of `slots` from the lowest, `start` plus the number of bits of
+    /// `counted` below it: one number per set bit. It may write up to 64.
     ///
     /// # Safety
     /// `out` has room for 64.
@@ -339,14 +344,15 @@ pub trait ColumnIsa: Copy {
         while slots != 0 {
             let below = (slots & slots.wrapping_neg()) - 1;
             let rank = (counted & below).count_ones().cast_signed();
-            // SAFETY: the caller's; at most 64 bits are set.
+            // SAFETY: `to < 64`, as `slots` has at most 64 bits, and `out` has room for 64 by
+            // contract.
             unsafe { out.add(to).write(start.wrapping_add(rank)) };
             to += 1;
             slots &= slots - 1;
         }
     }
 
-    /// Copies `from` to `to`, of the same length, past the cache where the CPU can.
+    /// Copies `from` to `to`, of the same length, with non-temporal stores where the CPU has them.
     #[inline(always)]
     fn stream(self, from: &[u8], to: &mut [MaybeUninit<u8>]) {
         let len = from.len().min(to.len());
@@ -354,7 +360,7 @@ pub trait ColumnIsa: Copy {
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), len) };
     }
 
-    /// Orders stores past the cache before later ones.
+    /// Orders non-temporal stores before later stores.
     #[inline(always)]
     fn fence(self) {}
 
@@ -365,14 +371,15 @@ pub trait ColumnIsa: Copy {
     }
 }
 
-/// Copies `len` bytes, sixteen at a time where that many more can be read and written.
+/// Copies `len` bytes, sixteen at a time if `room` allows it.
 ///
 /// # Safety
 /// `len` bytes can be read and written, and `room` if that is more.
 #[inline(always)]
 pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize, room: usize) {
     let padded = len.next_multiple_of(16);
-    // SAFETY: the caller's.
+    // SAFETY: `len` bytes, and `room` if that is more, can be read and written by contract;
+    // `padded` bytes are copied only if `padded <= room`.
     unsafe {
         if len <= 64 && padded <= room {
             let mut at = 0;
@@ -387,21 +394,21 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize, room: usize)
     }
 }
 
-/// Takes bit-packed values one by one, a word at a time where a word is left.
+/// Unpacks bit-packed values one by one, with one load of a word where possible.
 struct Bits<'a> {
     packed: &'a [u8],
     width: u32,
     bit: usize,
-    /// Bits before which a whole word can be read, and a value lies in it.
+    /// Bit positions below this one allow to read a word, which contains a whole value.
     fast: usize,
     mask: u64,
 }
 
 impl<'a> Bits<'a> {
-    /// Over `count` values.
+    /// Unpacks `count` values.
     ///
     /// # Panics
-    /// If there are fewer; no caller lets it come to that.
+    /// If there are fewer, which every caller has checked.
     #[inline(always)]
     fn new(packed: &'a [u8], width: u32, count: usize) -> Self {
         assert!(width <= 64 && packed.len() >= (count * width as usize).div_ceil(8));
@@ -424,7 +431,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// The `width` bits from bit `bit` on, 64 at most; bits beyond the data are zero.
+/// The `width` bits from bit `bit` on, at most 64; bits beyond the data are zero.
 #[inline(always)]
 pub(super) fn bits_at(packed: &[u8], bit: usize, width: u32) -> u64 {
     let (byte, shift) = (bit / 8, bit & 7);

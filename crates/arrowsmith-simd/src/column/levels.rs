@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Levels to validity bits and list offsets.
 //!
-//! An entry of the levels is a *slot* of a node if it begins a value of that node, null or not: its
-//! repetition level is at most the node's, and its definition level says that the enclosing list
-//! has an element there.
+//! An entry of the levels is a *slot* of a node if it starts a value of that node, null or not: its
+//! repetition level is at most the node's, and its definition level is high enough for the
+//! enclosing list to have an element there.
 
 use super::{ColumnError, Result};
 use crate::isa::{Isa, Kernel, Level};
 use crate::{BitBuffer, Buf};
 
-/// The levels of some entries.
+/// The levels of a range of entries.
 #[derive(Debug, Clone, Copy)]
 pub struct Levels<'a> {
-    /// Definition levels; empty if the maximum is 0, and then all are.
+    /// Definition levels; empty if the maximum is 0, as all are 0 then.
     pub definition: &'a [u8],
-    /// Repetition levels, as many; empty if the maximum is 0, and then all are.
+    /// Repetition levels, one per entry; empty if the maximum is 0, as all are 0 then.
     pub repetition: &'a [u8],
 }
 
 /// Which entries are slots of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots {
-    /// The greatest repetition level at which a slot begins: that of the lists around the node.
+    /// The maximum repetition level of the start of a slot: that of the lists around the node.
     pub repetition: u8,
-    /// The least definition level of a slot: that of an element of the innermost list around, or 0.
+    /// The minimum definition level of a slot: that of an element of the innermost enclosing list,
+    /// or 0.
     pub definition: u8,
 }
 
@@ -37,7 +38,8 @@ pub struct ListShape {
 }
 
 impl Levels<'_> {
-    /// The 64 levels from entry `at` on, zeros beyond the end, which `spare` is for.
+    /// The 64 levels from entry `at` on; near the end they are copied to `spare` and padded with
+    /// zeros.
     #[inline(always)]
     fn window<'w>(levels: &'w [u8], at: usize, spare: &'w mut [u8; 64]) -> &'w [u8; 64] {
         let rest = levels.get(at..).unwrap_or_default();
@@ -51,7 +53,7 @@ impl Levels<'_> {
 }
 
 impl Slots {
-    /// A bit for each of the entries that is a slot.
+    /// A mask of the entries that are slots.
     #[inline(always)]
     fn mask<I: Isa>(self, isa: I, definition: &[u8; 64], repetition: &[u8; 64]) -> u64 {
         let mut mask = u64::MAX;
@@ -65,8 +67,8 @@ impl Slots {
     }
 }
 
-/// Appends a validity bit for each slot of a node that is not null from definition level `valid`
-/// on. `entries` says how many levels there are. Returns the slots and how many of them are valid.
+/// Appends a validity bit for each slot of a node; a slot is valid if its definition level is at
+/// least `valid`. `entries` is the number of levels. Returns the number of slots and of valid ones.
 ///
 /// # Errors
 /// [`ColumnError::Count`] if there are levels, but not as many as `entries`.
@@ -82,7 +84,7 @@ pub fn validity(
     Ok(level.dispatch(Validity { levels, entries, slots, valid, out: Some(out) }))
 }
 
-/// Counts the slots of a node, and those that are not null from definition level `valid` on.
+/// Counts the slots of a node, and those whose definition level is at least `valid`.
 ///
 /// # Errors
 /// As [`validity`].
@@ -97,12 +99,12 @@ pub fn count(
     Ok(level.dispatch(Validity { levels, entries, slots, valid, out: None }))
 }
 
-/// Appends, for each slot of a list, where its elements begin: `*elements`, to which the elements
-/// of these entries are added, is the number of those before. The end of the last list is for the
-/// caller to append when there are no more entries.
+/// Appends, for each slot of a list, the offset of its first element. `*elements` is the number of
+/// elements before these entries; theirs are added to it. The caller appends the end of the last
+/// list after all entries.
 ///
 /// # Errors
-/// As [`validity`]; [`ColumnError::Offset`] if there are more elements than `i32` can count.
+/// As [`validity`]; [`ColumnError::Offset`] if there are more than `i32::MAX` elements.
 pub fn list_starts(
     level: Level,
     levels: Levels<'_>,
@@ -113,7 +115,8 @@ pub fn list_starts(
 ) -> Result<()> {
     check(levels, entries)?;
     let most = elements.checked_add(entries).ok_or(ColumnError::Offset)?;
-    // Only if all entries are elements could it be so many; they are counted when it comes near.
+    // `most` assumes that every entry is an element; the elements are counted only if that is too
+    // many.
     if i32::try_from(most).is_err() {
         let (more, _) = count(level, levels, entries, shape.elements, 0)?;
         if i32::try_from(*elements + more).is_err() {
@@ -124,8 +127,8 @@ pub fn list_starts(
     Ok(())
 }
 
-/// Finds the entry at which row `row` begins, counting from row 0 at or before the first entry: the
-/// first row begins at the first entry whose repetition level is 0. `None` if there are fewer rows.
+/// Finds the entry where row `row` starts. Row 0 starts at the first entry whose repetition level
+/// is 0. `None` if there are fewer rows.
 pub fn find_row(level: Level, repetition: &[u8], row: usize) -> Option<usize> {
     level.dispatch(FindRow { repetition, row })
 }
@@ -196,7 +199,7 @@ impl Kernel for Starts<'_, '_> {
             let repetition = Levels::window(levels.repetition, at, &mut spare.1);
             let slots = shape.slots.mask(isa, definition, repetition) & used;
             let inside = shape.elements.mask(isa, definition, repetition) & used;
-            // The caller of the kernel has seen to it that they can be counted.
+            // The caller of the kernel has checked that `i32` can count them.
             #[expect(clippy::cast_possible_truncation, reason = "at most `i32::MAX`")]
             let start = *elements as i32;
             let count = slots.count_ones() as usize;
@@ -211,7 +214,7 @@ impl Kernel for Starts<'_, '_> {
                 unsafe { isa.ranks(slots, inside, start, ranks.as_mut_ptr()) };
                 out.room(count).write_copy_of_slice(&ranks[..count]);
             }
-            // SAFETY: as many were written as there are slots.
+            // SAFETY: `ranks` has written one number per slot.
             unsafe { out.advance(count) };
             *elements += inside.count_ones() as usize;
             at += 64;

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Encoded columns, as Parquet pages hold them, to Arrow buffers.
+//! Decoders of Parquet's column encodings to Arrow buffers.
 //!
-//! A *decoder* ([`Plain`], [`Delta`], [`Indices`], [`Split`], …) stands over the values of one page
-//! and yields them in order; [`read`] takes the next rows out of it, spreads them over the rows
-//! that are not null, and appends them to a [`Buf`](crate::Buf). Strings go to [`Strings`], which
-//! keeps offsets and bytes, or to [`Views`]. [`levels`] makes validity and list offsets from
-//! levels.
+//! A *decoder* ([`Plain`], [`Delta`], [`Indices`], [`Split`], …) yields the values of one page in
+//! order; [`read`] takes the values of the next rows, spreads them over the rows that are not null,
+//! and appends them to a [`Buf`](crate::Buf). Strings go to [`Strings`], with offsets and bytes, or
+//! to [`Views`]. [`levels`] derives validity and list offsets from levels.
 //!
 //! ```text
 //! for each chunk of 1,024 rows, small enough for the first cache level:
 //!   decode as many values as the chunk has rows that are not null
 //!   spread them by the validity bits, if there are nulls
-//!   write them: into place, or past the cache if the buffer is larger than it
+//!   write them: directly, or with non-temporal stores if the buffer exceeds the cache
 //! ```
 //!
-//! All input is hostile: each decoder checks widths, counts, lengths and indices before it uses
-//! them, and answers with a [`ColumnError`]. What was appended before an error is undefined, but
-//! safe. Nothing here knows pages, schemas or compression.
+//! All input is untrusted: each decoder checks widths, counts, lengths and indices before it uses
+//! them, and returns a [`ColumnError`]. What was appended before an error is undefined, but safe.
+//! This module knows nothing of pages, schemas or compression.
 
 mod delta;
 mod delta_strings;
@@ -47,7 +46,7 @@ pub use views::{ViewDictionary, ViewPage, Views};
 /// Rows that are decoded at a time.
 pub(crate) const CHUNK: usize = 1024;
 
-/// What is wrong with an encoded column.
+/// An error in an encoded column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ColumnError {
@@ -59,7 +58,7 @@ pub enum ColumnError {
     Width,
     /// The header of a delta-encoded sequence contradicts itself.
     Header,
-    /// There are fewer values than were asked for.
+    /// There are fewer values than requested.
     Count,
     /// A length is negative, or reaches beyond the data.
     Length,

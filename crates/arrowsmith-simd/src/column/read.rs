@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Taking rows out of a decoder: chunk by chunk, nulls spread, into place or past the cache.
+//! Reads rows from a decoder: chunk by chunk, with nulls inserted, directly or with non-temporal
+//! stores.
 
 use std::mem::MaybeUninit;
 
 use arrow_buffer::ArrowNativeType;
 
 use super::{CHUNK, ColumnError, Result};
-use crate::ahead::ask;
 use crate::isa::{Isa, Kernel, Level};
+use crate::prefetch::prefetch;
 use crate::{BitBuffer, Buf};
 
-/// Bytes that are copied at a time, while the next ones are asked for.
+/// Bytes that are copied at a time, while the next ones are prefetched.
 const COPY_BYTES: usize = 4096;
 
 /// A source of values of one type.
@@ -18,18 +19,19 @@ const COPY_BYTES: usize = 4096;
 /// # Safety
 /// When [`Decode::decode`] returns `Ok`, it has written all of `out`.
 pub unsafe trait Decode<T> {
-    /// Whether values come so fast that it pays to write large buffers past the cache, by way of a
-    /// scratch. Slower decoders do better with stores that the CPU overlaps with their work.
+    /// Whether decoding is fast enough for large buffers to be written from a scratch buffer with
+    /// non-temporal stores. Slower decoders are better off with plain stores, which the CPU
+    /// overlaps with decoding.
     const STREAMS: bool = false;
 
     /// Writes the next values.
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<T>]) -> Result<()>;
 
-    /// Says whether what is decoded next goes to memory that is larger than the cache.
+    /// Sets whether the next values go to a buffer larger than the cache.
     #[inline(always)]
     fn past_cache(&mut self, _past: bool) {}
 
-    /// The bytes of the next `count` values, and perhaps more, if they are stored as they are.
+    /// The bytes of the next `count` values, and perhaps more, if they are stored without encoding.
     #[inline(always)]
     fn as_plain(&mut self, _count: usize) -> Option<Result<&[u8]>> {
         None
@@ -39,9 +41,9 @@ pub unsafe trait Decode<T> {
 /// The rows that are read.
 #[derive(Debug, Clone, Copy)]
 pub enum Rows<'a> {
-    /// So many rows, none of them null.
+    /// This many rows, none of them null.
     All(usize),
-    /// A row for each bit from bit `from` up to bit `to`; those that are set have a value.
+    /// One row per bit in `from..to`; a set bit means a value, an unset one null.
     Valid {
         /// The validity bits.
         bits: &'a BitBuffer,
@@ -85,7 +87,7 @@ impl<T, const N: usize> Scratch<T, N> {
         Self([const { MaybeUninit::uninit() }; N])
     }
 
-    /// The first `len`; `len` is at most `N`.
+    /// Room for the first `len` values; `len` is at most `N`.
     #[inline(always)]
     pub(super) fn room(&mut self, len: usize) -> &mut [MaybeUninit<T>] {
         &mut self.0[..len]
@@ -96,14 +98,14 @@ impl<T, const N: usize> Scratch<T, N> {
         self.0.as_ptr().cast()
     }
 
-    /// The first `len`.
+    /// The first `len` values.
     ///
     /// # Safety
-    /// They have been written.
+    /// The first `len` values have been written.
     #[inline(always)]
     pub(super) unsafe fn filled(&self, len: usize) -> &[T] {
         let filled = &self.0[..len];
-        // SAFETY: the caller's.
+        // SAFETY: the first `len` elements are written, by contract.
         unsafe { std::slice::from_raw_parts(filled.as_ptr().cast(), len) }
     }
 }
@@ -123,11 +125,11 @@ pub(super) fn bytes<T: ArrowNativeType>(slice: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
 }
 
-/// Appends the next rows of a decoder to `out`; null rows become zero. The room should have been
-/// reserved for all rows to come. A `decoder` is used up by an error.
+/// Appends the next rows of a decoder to `out`; null rows become zero. For speed, reserve room for
+/// all rows beforehand. After an error, `decoder` must not be used.
 ///
 /// # Errors
-/// What the decoder finds wrong, or that it has fewer values.
+/// Errors of the decoder, or [`ColumnError::Count`] if it has fewer values.
 pub fn read<T: ArrowNativeType, D: Decode<T>>(
     level: Level,
     decoder: &mut D,
@@ -137,7 +139,7 @@ pub fn read<T: ArrowNativeType, D: Decode<T>>(
     level.dispatch(Read { decoder, rows, out })
 }
 
-/// Passes over the next `count` values of a decoder.
+/// Skips the next `count` values of a decoder.
 ///
 /// # Errors
 /// As [`read`].
@@ -175,7 +177,7 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             let mut done = 0;
             for (plain, room) in plain.chunks(COPY_BYTES).zip(room.chunks_mut(COPY_BYTES)) {
                 done += COPY_BYTES;
-                ask(all, done, COPY_BYTES);
+                prefetch(all, done, COPY_BYTES);
                 if streams {
                     isa.stream(plain, room);
                 } else {
@@ -189,7 +191,7 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             unsafe { self.out.advance(count) };
             return Ok(());
         }
-        // Dense values are written past the cache by the kernel itself, where there is one.
+        // For values without nulls the kernel itself uses non-temporal stores, if it has them.
         let dense = matches!(self.rows, Rows::All(_));
         let staged = streams && D::STREAMS && !(dense && I::STORES_PAST_CACHE);
         if let (Rows::All(count), false) = (self.rows, staged) {
@@ -202,8 +204,8 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
             return Ok(());
         }
         while at < total {
-            // One more in the first chunk: delta encodings hold the first value apart, and so each
-            // later chunk begins where a miniblock may.
+            // One more in the first chunk: delta encodings store the first value separately, so
+            // that all later chunks start at a multiple of a miniblock.
             let count = (CHUNK + usize::from(at == 0 && !staged)).min(total - at);
             if staged {
                 let mut scratch = Scratch::<T, { CHUNK + 1 }>::new();
@@ -225,7 +227,7 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
     }
 }
 
-/// Writes the rows from row `at` on, as many as `out` has room for.
+/// Writes the rows from row `at` on; fills `out`.
 #[inline(always)]
 fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
     isa: I,
@@ -244,11 +246,11 @@ fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
         out.fill(MaybeUninit::new(T::default()));
         return Ok(());
     }
-    // 64 more, so that a group may be loaded whole wherever it begins.
+    // 64 more, so that a whole group can be loaded from any position.
     let mut dense = Scratch::<T, { CHUNK + 1 + 64 }>::new();
     if let Some(plain) = decoder.as_plain(valid) {
         let plain = plain?;
-        ask(plain, valid * size_of::<T>(), CHUNK * size_of::<T>());
+        prefetch(plain, valid * size_of::<T>(), CHUNK * size_of::<T>());
         if plain.len() >= (valid + 64) * size_of::<T>() {
             spread(isa, plain.as_ptr().cast(), bits, first, out);
             return Ok(());
@@ -258,14 +260,14 @@ fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
     } else {
         decoder.decode(isa, dense.room(valid))?;
     }
-    // Looked at behind the last value, if only to be left out.
+    // One element after the last value is read, and discarded.
     dense.room(valid + 1)[valid].write(T::default());
     spread(isa, dense.as_ptr(), bits, first, out);
     Ok(())
 }
 
-/// Spreads the values at `dense` over the bits from bit `first` on. There are at least as many as
-/// bits are set, and 64 more can be read.
+/// Spreads the values at `dense` over the bits from bit `first` on. There is a value for each set
+/// bit, and 64 more can be read.
 #[inline(always)]
 fn spread<I: Isa, T: ArrowNativeType>(
     isa: I,
@@ -279,8 +281,8 @@ fn spread<I: Isa, T: ArrowNativeType>(
         let rest = len - at;
         let mask = bits.word(first + at);
         let mask = if rest < 64 { mask & ((1 << rest) - 1) } else { mask };
-        // SAFETY: as many values have been taken as bits were set; the rest is there, with 64 more.
-        // Groups are written whole only where there is room, else by way of the stack.
+        // SAFETY: `dense` has advanced by one value per set bit; the rest and 64 more can be read.
+        // Whole groups are written only where there is room, others through the stack.
         unsafe {
             if rest >= 64 {
                 isa.spread(dense, mask, out.as_mut_ptr().add(at).cast());
@@ -289,7 +291,7 @@ fn spread<I: Isa, T: ArrowNativeType>(
                 isa.spread(dense, mask, group.0.as_mut_ptr().cast::<T>());
                 out[at..].copy_from_slice(group.room(rest));
             }
-            // Need not be aligned: a plain page lies where it lies.
+            // `dense` need not be aligned, as a plain page has any alignment.
             dense = dense.wrapping_byte_add(mask.count_ones() as usize * size_of::<T>());
         }
         at += 64;
@@ -322,7 +324,7 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Skip<'_, T, D> {
 /// bytes.
 ///
 /// # Errors
-/// What the decoder finds wrong, or that it has fewer values.
+/// Errors of the decoder, or [`ColumnError::Count`] if it has fewer values.
 pub fn read_bytes<D: DecodeBytes>(
     level: Level,
     decoder: &mut D,
@@ -340,7 +342,7 @@ pub unsafe trait DecodeBytes {
     /// The size of each, in bytes.
     fn width(&self) -> usize;
 
-    /// Writes the next ones; `out` holds a multiple of the width.
+    /// Writes the next values; the length of `out` is a multiple of the width.
     fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<u8>]) -> Result<()>;
 }
 
@@ -383,7 +385,7 @@ impl<D: DecodeBytes> Kernel for ReadBytes<'_, '_, D> {
     }
 }
 
-/// Appends booleans that are stored as one bit each. `at` is the first value to take.
+/// Appends booleans that are stored as one bit each, from value `at` on.
 ///
 /// # Errors
 /// [`ColumnError::Truncated`].
@@ -414,9 +416,9 @@ pub fn spread_bits(
     level.dispatch(Bits { source: Dense { bits: dense, at }, rows, out });
 }
 
-/// Where bits come from.
+/// A source of bits.
 trait BitSource {
-    /// The next 64 bits, of which `count` are used up.
+    /// The next 64 bits, of which `count` are consumed.
     fn next(&mut self, count: usize) -> u64;
 }
 

@@ -9,7 +9,7 @@ use super::read::{Decode, DecodeBytes, bytes_mut};
 use super::{ColumnError, Result};
 use crate::isa::Isa;
 
-/// Stands over split numbers: a [`Decode`] of any type of 1, 2, 4, 8 or 16 bytes.
+/// A decoder of split numbers: a [`Decode`] of any type of 1, 2, 4, 8 or 16 bytes.
 #[derive(Debug, Clone)]
 pub struct Split<'a> {
     data: &'a [u8],
@@ -18,13 +18,13 @@ pub struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// Over the streams of a page. Their number is the size of the type that is read; each is as
-    /// long as the page has values.
+    /// A decoder of the streams of a page: one stream per byte of the type that is read, each with
+    /// one byte per value.
     pub fn new(data: &'a [u8]) -> Self {
         Self { data, at: 0, past_cache: false }
     }
 
-    /// From value `at` on.
+    /// Starts at value `at`.
     #[must_use]
     pub fn from(self, at: usize) -> Self {
         Self { at, ..self }
@@ -60,7 +60,7 @@ unsafe impl<T: ArrowNativeType> Decode<T> for Split<'_> {
     }
 }
 
-/// Stands over split byte strings of one size.
+/// A decoder of split byte strings of one size.
 #[derive(Debug, Clone)]
 pub struct SplitBytes<'a> {
     data: &'a [u8],
@@ -69,7 +69,7 @@ pub struct SplitBytes<'a> {
 }
 
 impl<'a> SplitBytes<'a> {
-    /// Over `width` streams.
+    /// A decoder of `width` streams.
     ///
     /// # Errors
     /// [`ColumnError::Length`] if the width is 0.
@@ -80,7 +80,7 @@ impl<'a> SplitBytes<'a> {
         Ok(Self { data, width, at: 0 })
     }
 
-    /// From value `at` on.
+    /// Starts at value `at`.
     #[must_use]
     pub fn from(self, at: usize) -> Self {
         Self { at, ..self }

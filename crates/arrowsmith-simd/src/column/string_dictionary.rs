@@ -10,22 +10,22 @@ use super::{CHUNK, ColumnError, Hybrid, Result};
 use crate::Buf;
 use crate::isa::Isa;
 
-/// The strings of a dictionary, made for being copied.
+/// The strings of a dictionary, in a layout that is fast to copy from.
 #[derive(Debug)]
 pub struct StringDictionary {
-    /// The strings one after another, and readable bytes behind them.
+    /// The strings one after another, and padding.
     bytes: Buf<u8>,
-    /// Where each begins, and its length.
+    /// Start and length of each string.
     entries: Vec<(u32, u32)>,
     longest: usize,
     utf8: bool,
 }
 
-/// Readable bytes behind the strings of a dictionary.
+/// Bytes of padding after the strings of a dictionary.
 const DICTIONARY_PADDING: usize = 64;
 
 impl StringDictionary {
-    /// From strings, which are UTF-8 if `strings` was made to check that.
+    /// Builds a dictionary of strings, which are UTF-8 if `strings` checks that.
     ///
     /// # Errors
     /// [`ColumnError::Offset`] if there are 4 GiB or more.
@@ -43,12 +43,12 @@ impl StringDictionary {
         Ok(Self { bytes, entries, longest, utf8: strings.is_utf8() })
     }
 
-    /// Bytes of the longest entry.
+    /// Length of the longest entry, in bytes.
     pub fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Entries.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -56,7 +56,7 @@ impl StringDictionary {
     /// Appends entries.
     ///
     /// # Safety
-    /// Every index is less than their number.
+    /// Every index is less than the number of entries.
     #[inline(always)]
     unsafe fn copy<O: Offset>(
         &self,
@@ -64,7 +64,9 @@ impl StringDictionary {
         ends: &mut [MaybeUninit<O>],
         text: &mut TextRoom<'_>,
     ) -> Result<()> {
-        // SAFETY: the caller's; `copy_as` is told of room that is there, and `N` is as long as any.
+        // SAFETY: every index is less than the number of entries, by contract; `longest <= N`, and
+        // each branch has checked that `text` has room for `N` bytes per index, or reserves the
+        // exact total.
         let len = unsafe {
             if self.longest <= 16 && text.bytes.room_left() >= 16 * indices.len() {
                 self.copy_as::<16, O>(indices, ends, text)
@@ -90,12 +92,12 @@ impl StringDictionary {
         Ok(())
     }
 
-    /// Writes entries, `N` bytes at a time, or as many as each has if `N` is 0; says how many
-    /// count.
+    /// Writes entries, each with a copy of `N` bytes, or of its own length if `N` is 0; returns the
+    /// sum of their lengths.
     ///
     /// # Safety
-    /// Every index is less than the number of entries, which have `N` bytes at most. There is room
-    /// for `N` bytes for each, or exactly for all.
+    /// Every index is less than the number of entries, which have at most `N` bytes unless `N` is
+    /// 0. There is room for `N` bytes per index, or for the exact total if `N` is 0.
     #[inline(always)]
     unsafe fn copy_as<const N: usize, O: Offset>(
         &self,
@@ -108,8 +110,8 @@ impl StringDictionary {
         let from = self.bytes.as_slice().as_ptr();
         let mut len = 0;
         for (&index, end) in indices.iter().zip(ends) {
-            // SAFETY: the entry lies within the dictionary's bytes, which are padded; the room is
-            // the caller's.
+            // SAFETY: the entry is within the dictionary's bytes, which have 64 bytes of padding;
+            // there is room for `N` bytes per index, or for the exact total, by contract.
             unsafe {
                 let (start, length) = *self.entries.get_unchecked(index as usize);
                 let (from, to) = (from.add(start as usize), to.add(len));
@@ -126,13 +128,13 @@ impl StringDictionary {
         len
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
-/// Looks each index up in a dictionary of strings.
+/// Looks up each index in a dictionary of strings.
 #[derive(Debug, Clone)]
 pub struct DictionaryStrings<'a, 'd> {
     hybrid: Hybrid<'a>,
@@ -145,7 +147,7 @@ impl<'a, 'd> DictionaryStrings<'a, 'd> {
         Self { hybrid, dictionary }
     }
 
-    /// The indices that were not taken yet.
+    /// The indices not yet decoded.
     pub fn into_hybrid(self) -> Hybrid<'a> {
         self.hybrid
     }
@@ -168,7 +170,7 @@ unsafe impl DecodeStrings for DictionaryStrings<'_, '_> {
         let entries = self.dictionary.entries.as_slice();
         for ends in ends.chunks_mut(CHUNK + 1) {
             let indices = indices(isa, &mut self.hybrid, entries.len(), &mut scratch, ends.len())?;
-            // SAFETY: `indices` has compared them with the number of entries.
+            // SAFETY: `indices` has checked that every index is less than the number of entries.
             unsafe { self.dictionary.copy(indices, ends, text)? };
         }
         Ok(())

@@ -11,12 +11,12 @@ use super::{CHUNK, ColumnError, Result};
 use crate::Buf;
 use crate::isa::{Isa, Kernel, Level};
 
-/// An offset type of Arrow.
+/// An offset type of Arrow: `i32` or `i64`.
 pub trait Offset: OffsetSizeTrait {
-    /// The greatest value.
+    /// The maximum value.
     const MAX: usize;
 
-    /// The low bits of an offset that is known to fit.
+    /// Converts an offset that is known to fit.
     fn wrap(offset: usize) -> Self;
 }
 
@@ -39,14 +39,14 @@ impl Offset for i64 {
     }
 }
 
-/// Where the bytes of strings go, and how many there may be.
+/// The destination of strings' bytes, with its limit.
 #[derive(Debug)]
 pub struct TextRoom<'a> {
     pub(super) bytes: &'a mut Buf<u8>,
     pub(super) max: usize,
     /// Whether the strings have to be UTF-8.
     utf8: bool,
-    /// Up to where these are known to be ASCII.
+    /// Number of leading bytes that are known to be ASCII.
     ascii: usize,
 }
 
@@ -66,7 +66,7 @@ impl TextRoom<'_> {
     #[inline(always)]
     pub(super) fn extend<I: Isa>(&mut self, isa: I, bytes: &[u8]) -> Result<()> {
         self.reserve(bytes.len())?;
-        // The source is in the cache now and the copy may not be later.
+        // The check is cheapest now, while the source is in the cache.
         if self.utf8 && self.ascii == self.bytes.len() && isa.is_ascii(bytes) {
             self.ascii += bytes.len();
         }
@@ -86,15 +86,15 @@ impl TextRoom<'_> {
 /// A source of strings.
 ///
 /// # Safety
-/// When [`DecodeStrings::decode`] returns `Ok`, it has written all of `ends`, in order, the last
-/// being the number of bytes.
+/// When [`DecodeStrings::decode`] returns `Ok`, it has written all of `ends`, in ascending order;
+/// the last is the number of bytes.
 pub unsafe trait DecodeStrings {
     /// Whether every string is known to be UTF-8.
     fn is_utf8(&self) -> bool {
         false
     }
 
-    /// Appends the next strings and writes where each ends.
+    /// Appends the next strings and writes the end of each.
     fn decode<I: Isa, O: Offset>(
         &mut self,
         isa: I,
@@ -110,14 +110,14 @@ pub struct Strings<O: Offset> {
     bytes: Buf<u8>,
     bytes_max: usize,
     utf8: bool,
-    /// Whether an error left the parts out of step.
+    /// Whether an error has left offsets and bytes inconsistent.
     failed: bool,
 }
 
 impl<O: Offset> Strings<O> {
-    /// An empty column with room for `strings` of `bytes` together. With `utf8`, all are checked to
-    /// be that. More than `bytes_max` bytes are an error, and so are more than the offsets can
-    /// count.
+    /// An empty column with room for `strings` strings of `bytes` bytes in total. With `utf8`, all
+    /// strings are validated. More than `bytes_max` bytes, or more than the offset type can count,
+    /// are an error.
     pub fn new(utf8: bool, strings: usize, bytes: usize, bytes_max: usize) -> Self {
         // Bounded: by the caller; growth passes the gate.
         let mut offsets = Buf::with_capacity(strings.saturating_add(1));
@@ -127,7 +127,7 @@ impl<O: Offset> Strings<O> {
         Self { offsets, bytes, bytes_max, utf8, failed: false }
     }
 
-    /// Makes room for `strings` more of `bytes` together.
+    /// Makes room for `strings` more strings of `bytes` bytes in total.
     pub fn reserve(&mut self, strings: usize, bytes: usize) {
         // Bounded: by the caller; growth passes the gate.
         self.offsets.reserve(strings);
@@ -144,7 +144,7 @@ impl<O: Offset> Strings<O> {
         self.len() == 0
     }
 
-    /// Where each string begins, and the last one ends.
+    /// The start of each string, and the end of the last one.
     pub fn offsets(&self) -> &[O] {
         self.offsets.as_slice()
     }
@@ -169,8 +169,8 @@ impl<O: Offset> Strings<O> {
     /// Appends the next rows of a decoder; null rows become empty.
     ///
     /// # Errors
-    /// What the decoder finds wrong, [`ColumnError::Utf8`], or [`ColumnError::Offset`] if there are
-    /// too many bytes. The column cannot be used after that.
+    /// Errors of the decoder, [`ColumnError::Utf8`], or [`ColumnError::Offset`] if there are too
+    /// many bytes. The column cannot be used after an error.
     pub fn read<D: DecodeStrings>(
         &mut self,
         level: Level,
@@ -193,7 +193,7 @@ impl<O: Offset> Strings<O> {
         self.utf8 && !self.failed
     }
 
-    /// Takes offsets and bytes out, and says whether all strings are known to be UTF-8.
+    /// Takes offsets and bytes out, and whether all strings are known to be UTF-8.
     pub(super) fn take_parts(&mut self) -> Result<(OffsetBuffer<O>, Buffer, bool)> {
         let (offsets, bytes) = self.take()?;
         Ok((offsets, bytes, self.utf8))
@@ -205,15 +205,15 @@ impl<O: Offset> Strings<O> {
         }
         let offsets = self.offsets.take();
         self.offsets.push(O::wrap(0));
-        // SAFETY: offsets begin with 0 and never decrease: decoders write them in order.
+        // SAFETY: offsets start with 0 and never decrease: decoders write them in order.
         let offsets = unsafe { OffsetBuffer::new_unchecked(offsets) };
         Ok((offsets, self.bytes.take().into_inner()))
     }
 
-    /// Takes the strings out as an Arrow array, and begins anew.
+    /// Takes the strings out as an Arrow array, and leaves an empty column.
     ///
     /// # Errors
-    /// [`ColumnError::Utf8`] if the column was not made to check that, or an error came before;
+    /// [`ColumnError::Utf8`] if the column does not validate UTF-8, or after an earlier error;
     /// [`ColumnError::Count`] if there are not as many `nulls` as strings.
     pub fn take_strings(&mut self, nulls: Option<NullBuffer>) -> Result<GenericStringArray<O>> {
         if !self.utf8 {
@@ -228,7 +228,7 @@ impl<O: Offset> Strings<O> {
         Ok(unsafe { GenericStringArray::new_unchecked(offsets, bytes, nulls) })
     }
 
-    /// Takes the byte strings out as an Arrow array, and begins anew.
+    /// Takes the byte strings out as an Arrow array, and leaves an empty column.
     ///
     /// # Errors
     /// As [`Strings::take_strings`], whether UTF-8 or not.
@@ -300,10 +300,10 @@ impl<O: Offset, D: DecodeStrings> Kernel for Read<'_, '_, O, D> {
     }
 }
 
-/// For each bit from bit `first` on, the end of the last string up to it that is valid.
+/// Writes, for each bit from bit `first` on, the end of the last valid string up to it.
 ///
 /// # Safety
-/// There is one end at `dense`, one more for each bit that is set, and memory for 64 more.
+/// `dense` has one end, and one more for each set bit; 64 more elements can be read.
 #[inline(always)]
 unsafe fn spread_ends<I: Isa, O: Offset>(
     isa: I,
@@ -317,7 +317,8 @@ unsafe fn spread_ends<I: Isa, O: Offset>(
         let rest = len - at;
         let mask = bits.word(first + at);
         let mask = if rest < 64 { mask & ((1 << rest) - 1) } else { mask };
-        // SAFETY: the caller's; groups are written whole only where there is room.
+        // SAFETY: by contract `dense` has an end, one more for each bit set, and 64 readable
+        // elements after them; whole groups are written only where `out` has 64 elements left.
         unsafe {
             if rest >= 64 {
                 isa.spread_ends(dense, mask, out.as_mut_ptr().add(at).cast());
@@ -332,7 +333,7 @@ unsafe fn spread_ends<I: Isa, O: Offset>(
     }
 }
 
-/// Checks the strings that follow byte `from`, which end at `ends`.
+/// Validates the strings after byte `from`, which end at `ends`.
 #[inline(always)]
 fn check_utf8<I: Isa, O: Offset>(isa: I, bytes: &[u8], from: usize, ends: &[O]) -> Result<()> {
     let text = &bytes[from..];
@@ -342,13 +343,13 @@ fn check_utf8<I: Isa, O: Offset>(isa: I, bytes: &[u8], from: usize, ends: &[O]) 
     check_other(bytes, text, ends)
 }
 
-/// As [`check_utf8`], where not all is ASCII.
+/// As [`check_utf8`], for text that is not all ASCII.
 #[inline(never)]
 fn check_other<O: Offset>(bytes: &[u8], text: &[u8], ends: &[O]) -> Result<()> {
     if simdutf8::basic::from_utf8(text).is_err() {
         return Err(ColumnError::Utf8);
     }
-    // The whole is UTF-8; so is each string, if none ends within a character.
+    // The whole text is UTF-8; so is each string, if none ends inside a character.
     for end in ends {
         let byte = bytes.get(end.as_usize()).copied().unwrap_or(0);
         if byte & 0xC0 == 0x80 {
@@ -358,13 +359,13 @@ fn check_other<O: Offset>(bytes: &[u8], text: &[u8], ends: &[O]) -> Result<()> {
     Ok(())
 }
 
-/// Copies `len` bytes; sixteen at once if there is room for that on both sides.
+/// Copies `len` bytes; sixteen at once if `room` allows it.
 ///
 /// # Safety
 /// `len` bytes can be read and written, and sixteen if `room` is at least that.
 #[inline(always)]
 unsafe fn copy_short(from: *const u8, to: *mut u8, len: usize, room: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: `len` bytes can be read and written, and 16 if `room >= 16`, by contract.
     unsafe {
         if len <= 16 && room >= 16 {
             to.cast::<[u8; 16]>().write_unaligned(from.cast::<[u8; 16]>().read_unaligned());
@@ -374,19 +375,19 @@ unsafe fn copy_short(from: *const u8, to: *mut u8, len: usize, room: usize) {
     }
 }
 
-/// Stands over strings that follow their length in four bytes.
+/// A decoder of strings that are each preceded by their length in four bytes.
 #[derive(Debug, Clone)]
 pub struct PlainStrings<'a> {
     data: &'a [u8],
 }
 
 impl<'a> PlainStrings<'a> {
-    /// Over the values of a page.
+    /// A decoder of the values of a page.
     pub fn new(data: &'a [u8]) -> Self {
         Self { data }
     }
 
-    /// What was not taken yet.
+    /// The data not yet decoded.
     pub fn rest(&self) -> &'a [u8] {
         self.data
     }
@@ -402,14 +403,14 @@ unsafe impl DecodeStrings for PlainStrings<'_> {
         text: &mut TextRoom<'_>,
     ) -> Result<()> {
         let data = self.data;
-        // What is left for strings when every length has been read: no string may take more. From
-        // that it follows that each length, and each string, lies within the data.
+        // The bytes left for strings after all lengths: no string may be longer. It follows that
+        // every length and every string is within the data.
         let lengths = ends.len().checked_mul(4).ok_or(ColumnError::Truncated)?;
         let room = data.len().checked_sub(lengths).ok_or(ColumnError::Truncated)?;
         let base = text.bytes.len();
         let most = room.min(text.max - base.min(text.max));
-        // What is left may be the lengths of strings that are not read now: the buffer, which may
-        // have been made for the strings alone, grows only if these do not fit.
+        // Some of these bytes may be lengths and strings that are not read now: the buffer grows
+        // only if the strings do not fit.
         let mut limit = most.min(text.bytes.room_left());
         let mut to = text.bytes.spare(0);
         let (mut pos, mut len, mut counted) = (0, 0, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Variable-length integers: seven bits a byte, lowest first.
+//! Variable-length integers (ULEB128, zigzag): seven bits per byte, lowest first.
 
 use super::{ColumnError, Result};
 
-/// Reads an unsigned integer at `*pos` and moves on.
+/// Reads an unsigned integer at `*pos` and advances it.
 #[inline(always)]
 pub(super) fn unsigned(data: &[u8], pos: &mut usize) -> Result<u64> {
     let Some(&first) = data.get(*pos) else { return Err(ColumnError::Truncated) };
@@ -27,7 +27,7 @@ fn long(data: &[u8], pos: &mut usize, first: u8) -> Result<u64> {
     Err(ColumnError::Varint)
 }
 
-/// Reads a zigzag-encoded signed integer at `*pos` and moves on.
+/// Reads a zigzag-encoded signed integer at `*pos` and advances it.
 #[inline(always)]
 pub(super) fn signed(data: &[u8], pos: &mut usize) -> Result<i64> {
     let value = unsigned(data, pos)?;

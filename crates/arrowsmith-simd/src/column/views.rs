@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! String views: short strings within the view, long ones where the page has them.
+//! String views: short strings are inlined in the view, long ones stay in the page.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::{CHUNK, ColumnError, Delta, Hybrid, Result, Strings};
 use crate::Buf;
 use crate::isa::{Isa, Level};
 
-/// The longest string that is within its view.
+/// The longest string that is inlined in its view.
 const INLINE_MAX: usize = 12;
 
 /// A growing column of views, and the buffers that they point into.
@@ -22,12 +22,12 @@ pub struct Views {
     views: Buf<u128>,
     buffers: Vec<Buffer>,
     utf8: bool,
-    /// Tells columns apart, so that a decoder knows whether its page is one of the buffers.
+    /// Identifies the column, so that a decoder knows whether its page is one of the buffers.
     id: u64,
     failed: bool,
 }
 
-/// Where a page is among the buffers of a column.
+/// The index of a page among the buffers of a column.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     id: u64,
@@ -40,7 +40,7 @@ fn next_id() -> u64 {
 }
 
 impl Views {
-    /// An empty column with room for `rows`. With `utf8`, all strings are checked to be that.
+    /// An empty column with room for `rows` strings. With `utf8`, all strings are validated.
     pub fn new(utf8: bool, rows: usize) -> Self {
         // Bounded: by the caller; growth passes the gate.
         let views = Buf::with_capacity(rows);
@@ -52,18 +52,18 @@ impl Views {
         self.views.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.views.is_empty()
     }
 
-    /// Makes room for `rows` more.
+    /// Makes room for `rows` more strings.
     pub fn reserve(&mut self, rows: usize) {
         // Bounded: by the caller; growth passes the gate.
         self.views.reserve(rows);
     }
 
-    /// Finds a page among the buffers, or puts it there.
+    /// Finds a page among the buffers, or adds it.
     fn place(&mut self, page: &Buffer, place: &mut Place) -> Result<u32> {
         if place.id != self.id {
             if i32::try_from(page.len()).is_err() {
@@ -79,8 +79,8 @@ impl Views {
     /// Appends the next rows of a page; null rows become empty.
     ///
     /// # Errors
-    /// What is wrong with the page, [`ColumnError::Utf8`], or [`ColumnError::Offset`] for a page of
-    /// 2 GiB or more. The column cannot be used after that.
+    /// Errors in the page, [`ColumnError::Utf8`], or [`ColumnError::Offset`] for a page of 2 GiB or
+    /// more. The column cannot be used after an error.
     pub fn read(&mut self, level: Level, page: &mut ViewPage, rows: Rows<'_>) -> Result<()> {
         let index = self.place(&page.data, &mut page.place)?;
         let utf8 = self.utf8;
@@ -90,10 +90,10 @@ impl Views {
         done
     }
 
-    /// Appends the strings that the next indices stand for; null rows become empty.
+    /// Appends the strings of the next indices; null rows become empty.
     ///
     /// # Errors
-    /// What is wrong with the indices, or [`ColumnError::Utf8`] if the dictionary was not checked.
+    /// Errors in the indices, or [`ColumnError::Utf8`] if the dictionary was not validated.
     pub fn read_dictionary(
         &mut self,
         level: Level,
@@ -119,10 +119,10 @@ impl Views {
         done
     }
 
-    /// Appends all strings of a column, which gives up its bytes.
+    /// Appends all strings of a column, and takes its bytes.
     ///
     /// # Errors
-    /// [`ColumnError::Utf8`] if these were not checked, but have to be.
+    /// [`ColumnError::Utf8`] if they were not validated, but have to be.
     pub fn append(&mut self, strings: &mut Strings<i32>) -> Result<()> {
         let (offsets, bytes, utf8) = strings.take_parts()?;
         if self.utf8 && !utf8 {
@@ -153,10 +153,10 @@ impl Views {
         Ok(())
     }
 
-    /// Takes the strings out as an Arrow array, and begins anew.
+    /// Takes the strings out as an Arrow array, and leaves an empty column.
     ///
     /// # Errors
-    /// [`ColumnError::Utf8`] if the column was not made to check that, or an error came before;
+    /// [`ColumnError::Utf8`] if the column does not validate UTF-8, or after an earlier error;
     /// [`ColumnError::Count`] if there are not as many `nulls` as strings.
     pub fn take_strings(&mut self, nulls: Option<NullBuffer>) -> Result<StringViewArray> {
         if !self.utf8 {
@@ -169,7 +169,7 @@ impl Views {
         Ok(unsafe { StringViewArray::new_unchecked(views, buffers, nulls) })
     }
 
-    /// Takes the byte strings out as an Arrow array, and begins anew.
+    /// Takes the byte strings out as an Arrow array, and leaves an empty column.
     ///
     /// # Errors
     /// As [`Views::take_strings`], whether UTF-8 or not.
@@ -182,13 +182,13 @@ impl Views {
     }
 }
 
-/// The length that a view has.
+/// The length in a view.
 #[inline(always)]
 fn len_of(view: u128) -> usize {
     (view & 0xFFFF_FFFF) as usize
 }
 
-/// The view of a string that begins at byte `start` of buffer `index`.
+/// The view of a string that starts at byte `start` of buffer `index`.
 #[inline(always)]
 fn view_of(string: &[u8], index: u32, start: usize) -> u128 {
     let len = string.len();
@@ -198,7 +198,7 @@ fn view_of(string: &[u8], index: u32, start: usize) -> u128 {
     view(u128::from_le_bytes(head), len, index, start)
 }
 
-/// As [`view_of`]: `head` has the first bytes of the string, and perhaps others behind them.
+/// As [`view_of`]: `head` has the first bytes of the string, and perhaps other bytes after it.
 #[inline(always)]
 fn view(head: u128, len: usize, index: u32, start: usize) -> u128 {
     let long = u128::from(index) << 64 | (start as u128) << 96 | (head & 0xFFFF_FFFF) << 32;
@@ -206,26 +206,26 @@ fn view(head: u128, len: usize, index: u32, start: usize) -> u128 {
     len as u128 | if len <= INLINE_MAX { short } else { long }
 }
 
-/// The values of a page, which stays as long as views point into it.
+/// The values of a page, which is kept alive as long as views point into it.
 #[derive(Debug, Clone)]
 pub struct ViewPage {
     data: Buffer,
     place: Place,
-    /// The next string, or its length.
+    /// Position of the next string, or of its length.
     pos: usize,
     lengths: Lengths,
 }
 
 #[derive(Debug, Clone)]
 enum Lengths {
-    /// Each before its string.
+    /// Each length is before its string.
     Between,
-    /// All before the strings.
+    /// All lengths are before the strings.
     Before(Delta<'static>),
 }
 
 impl ViewPage {
-    /// Strings with their length before them.
+    /// Strings that are each preceded by their length.
     pub fn plain(data: Buffer) -> Self {
         Self { data, place: Place::default(), pos: 0, lengths: Lengths::Between }
     }
@@ -233,7 +233,7 @@ impl ViewPage {
     /// Strings after all their lengths, which are delta-encoded.
     ///
     /// # Errors
-    /// What is wrong with the headers of the lengths.
+    /// Errors in the headers of the lengths.
     pub fn delta_length(data: Buffer) -> Result<Self> {
         let delta = Delta::new(&data)?;
         let pos = data.len().saturating_sub(delta.find_rest::<i32>()?.len());
@@ -324,11 +324,11 @@ pub struct ViewDictionary {
 }
 
 impl ViewDictionary {
-    /// From strings, which give up their bytes, and which are UTF-8 if the column was made to check
-    /// that.
+    /// Builds a dictionary from strings, whose bytes it takes, and which are UTF-8 if the column
+    /// validates that.
     ///
     /// # Errors
-    /// An error that came before.
+    /// [`ColumnError::Utf8`] after an earlier error in `strings`.
     pub fn new(strings: &mut Strings<i32>) -> Result<Self> {
         let (offsets, bytes, utf8) = strings.take_parts()?;
         let mut views = Vec::with_capacity(offsets.len());
@@ -340,12 +340,12 @@ impl ViewDictionary {
         Ok(Self { views, bytes, place: Place::default(), utf8 })
     }
 
-    /// Entries.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.views.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.views.is_empty()
     }

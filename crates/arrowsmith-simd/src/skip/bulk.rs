@@ -3,23 +3,23 @@
 //!
 //! ```text
 //! for each window:
-//!   masks of quotes, strings, punctuation, white space; what is left are numbers and literals
-//!   control characters and escapes in strings: by masks
-//!   tokens: punctuation, starts of strings, of numbers and literals; gathered to the low bits, so that
-//!     the token before a token is a shift by one, whatever stands between them
+//!   masks of quotes, strings, punctuation, white space; the rest are numbers and literals
+//!   check control characters and escapes in strings, by masks
+//!   tokens: punctuation and the starts of strings, numbers and literals; gather them to the low
+//!     bits, so that the previous token is a shift by one
 //!   brackets one by one: a stack of bits, and for every token whether it is in an object
-//!   what may follow what: masks, for all tokens at once
-//!   numbers and literals one by one, none waiting for the one before
+//!   check which token may follow which: masks, for all tokens at once
+//!   check numbers and literals one by one, independently of each other
 //! ```
-//! Nothing is decided about a fault here: whatever is not plainly right is `None`, and the plain
-//! way finds out. That also goes for what is deeper than a word has bits.
+//! No error is classified here: for anything that is not clearly valid the result is `None`, and
+//! the scalar code determines the error. The same applies to nesting deeper than 64 levels.
 
 use crate::Input;
 use crate::isa::{BracketMasks, Isa};
 
 use super::{Rules, escaped, literal, number};
 
-/// One bit for each token of a window, or the last token of the window before in bit 0.
+/// One bit for each token of a window, or the last token of the previous window in bit 0.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tokens {
     /// `{` and `}`.
@@ -37,7 +37,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// The token before each, where `last` is the one before the first.
+    /// The token before each; `last` is the one before the first.
     #[inline(always)]
     fn before(self, last: Self) -> Self {
         Self {
@@ -74,7 +74,7 @@ struct Stack {
     depth_max: usize,
 }
 
-/// What one window carries to the next.
+/// State carried from one window to the next.
 #[derive(Debug, Clone, Copy)]
 struct Carry {
     /// All ones inside a string.
@@ -107,7 +107,8 @@ pub(super) fn container<I: Isa>(
     None
 }
 
-/// Checks one window: how many of its bytes end the container, 0 if it goes on.
+/// Checks one window; returns the number of bytes up to the end of the container, 0 if it
+/// continues.
 #[inline(always)]
 fn window<I: Isa>(
     isa: I,
@@ -216,7 +217,8 @@ fn window<I: Isa>(
     Some(0)
 }
 
-/// Follows the brackets: which tokens are in an object, and the token that ends the container.
+/// Tracks the brackets: returns which tokens are in an object, and the token that ends the
+/// container.
 #[inline(always)]
 fn brackets(
     stack: &mut Stack,
@@ -253,9 +255,9 @@ fn brackets(
     Some((objects, None))
 }
 
-/// The starts of numbers and literals that need no second look: all that end in the window, if they
-/// are plain integers, `true`, `false` and `null`; else none. `scalar` is whether the window begins
-/// inside one, which was looked at before.
+/// The starts of numbers and literals that need no further check: all that end in the window, if
+/// they are plain integers, `true`, `false` and `null`; else none. `scalar` is whether the window
+/// starts inside one, which was checked before.
 #[inline(always)]
 fn plain_words<I: Isa>(
     isa: I,
@@ -281,14 +283,15 @@ fn plain_words<I: Isa>(
     wrong |= (is(b'0') & first_digits) << 1 & digits;
     wrong |= minus << 1 & !digits;
 
-    // The one that the window begins in, and the one that it ends in.
+    // The scalar that the window starts in, and the one that it ends in.
     let first = if scalar != 0 { words & !words.wrapping_add(1) } else { 0 };
     let last_start = if words >> 63 != 0 { 63 - starts.leading_zeros().min(63) } else { 64 };
     let last = u64::MAX.checked_shl(last_start).unwrap_or(0);
     if wrong & !first & !last & used == 0 { starts & !last } else { 0 }
 }
 
-/// The escapes of a window that JSON has not got, and what should be hexadecimal digits and is not.
+/// A mask of escapes that JSON does not have, and of bytes that should be hexadecimal digits but
+/// are not.
 #[inline(always)]
 fn wrong_escapes<I: Isa>(isa: I, bytes: &[u8; 64], escapes: u64, hex: &mut u64) -> u64 {
     let unicode = isa.equal_to(bytes, b'u') & escapes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Eight records at once: what every instruction set reads is what reading one by one gives.
+//! Eight records at once: every instruction set reads the same values as reading one by one.
 
 use arrowsmith_number::{parse_date32, parse_f64, parse_i64, parse_u64};
 use arrowsmith_simd::isa::{Isa, Kernel};
@@ -8,7 +8,7 @@ use arrowsmith_simd::skip::{self, Rules};
 use arrowsmith_simd::{BitBuffer, Buf, Input, Level, TextBuf};
 use proptest::prelude::*;
 
-/// Eight texts, a comma behind each, in one input; and where they begin.
+/// Eight texts, each followed by a comma, in one input; and their starts.
 fn side_by_side(texts: &[String]) -> (Vec<u8>, usize, Positions) {
     let mut bytes = Vec::new();
     let mut starts = [0; LANES];
@@ -88,8 +88,8 @@ fn check(what: What, texts: &[String], set: u8) {
     }
     for level in Level::available() {
         let read = level.dispatch(Read(what, input, starts, set));
-        // A kernel may take the digits of something that goes on: the caller sees that by what
-        // follows.
+        // A kernel may read the digits of a longer token: the caller detects it by the text after
+        // them.
         let cut = |lane: usize, at: usize| lanes::has(set, lane) && bytes[at] != b',';
         if read.is_some_and(|(_, pos)| (0..LANES).any(|lane| cut(lane, pos[lane]))) {
             assert_ne!(read, expected);

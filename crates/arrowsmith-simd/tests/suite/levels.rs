@@ -14,7 +14,7 @@ fn padded(text: &[u8], padding: u8) -> Vec<u8> {
     bytes
 }
 
-/// Everything that an instruction set says about one window.
+/// The results of all kernels of an instruction set for one window.
 struct Windows<'a>(&'a [u8; 64], &'a [u8; 64], u64);
 
 impl Kernel for Windows<'_> {
@@ -78,7 +78,7 @@ impl Kernel for Stream<'_> {
     }
 }
 
-/// Bytes as JSON has them, more often than not.
+/// Bytes of which most are typical of JSON.
 fn json_bytes(len: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         4 => prop::sample::select(b"{}[]:,\"\\ \n0123456789-+.eEtruefalsn".to_vec()),
@@ -92,7 +92,7 @@ proptest! {
     fn windows(text in json_bytes(64..65), other in json_bytes(64..65), len in 0..65_u32) {
         let window: &[u8; 64] = text.first_chunk().unwrap();
         let mut literal = *window;
-        // Equal up to somewhere.
+        // Equal up to a random position.
         let from = (len as usize).min(63);
         literal[from..].copy_from_slice(&other[from..]);
         let mask = if len == 64 { u64::MAX } else { (1 << len) - 1 };
@@ -129,7 +129,7 @@ proptest! {
             let (list, expected) = levels[levels.len() - 1].dispatch(Ints(input, signed));
             for level in levels {
                 let (found, values) = level.dispatch(Ints(input, signed));
-                // A kernel may stop earlier than another, but what it took is the same.
+                // A kernel may stop earlier than another, but what it has read is the same.
                 prop_assert_eq!(&values[..], &expected[..values.len().min(expected.len())]);
                 if found.closed {
                     prop_assert_eq!(found, list);
@@ -149,7 +149,7 @@ proptest! {
         for level in levels {
             prop_assert_eq!(level.dispatch(Skip(input, rules)), expected);
         }
-        // What is valid is balanced, to the same end.
+        // A valid value is balanced, with the same end.
         if let (Some(end), true) = (expected.0, matches!(text[0], b'{' | b'[')) {
             prop_assert_eq!(expected.1, Some(end));
         }
@@ -200,7 +200,7 @@ proptest! {
             prop_assert_eq!(ends.len(), records + 1);
             prop_assert_eq!(*ends.last().unwrap() as usize, values.len());
             prop_assert!(broken.is_some() || pos == starts[from + records]);
-            // Each record that was taken reads the same one number after another.
+            // Each record has the same values as when read one number after another.
             let mut at = starts[from];
             for record in 0..records {
                 let end = at + text[at..].iter().position(|b| *b == b']').unwrap();
@@ -229,7 +229,7 @@ proptest! {
     }
 }
 
-/// A text between quotes, with what JSON wants escaped.
+/// A quoted text, escaped as JSON requires.
 fn serde_like_quote(text: &str) -> Vec<u8> {
     let mut quoted = String::from("\"");
     for (i, c) in text.chars().enumerate() {

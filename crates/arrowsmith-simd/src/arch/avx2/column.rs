@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns under AVX2: as under AVX-512, with half as many lanes, and bytes moved within the two
-//! halves of a register: each half is loaded from where its values begin.
+//! Column kernels for AVX2: as for AVX-512, with half as many lanes. Bytes move only within the two
+//! halves of a register, so each half is loaded from the start of its values.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::Avx2;
-use crate::ahead::{AHEAD_BYTES, ask_line};
 use crate::arch::portable::Portable;
 use crate::column::ColumnIsa;
+use crate::prefetch::{DISTANCE_BYTES, prefetch_line};
 
-/// For each width: the bytes of each lane, counted from the byte in which its half begins, and by
-/// how much the lane is shifted.
+/// For each width: the bytes of each lane, relative to the first byte of its half, and the shift of
+/// the lane.
 #[repr(C, align(32))]
 struct Lanes<T, const BYTES: usize, const WIDTHS: usize> {
     bytes: [[u8; BYTES]; WIDTHS],
@@ -43,23 +43,24 @@ macro_rules! lanes {
     };
 }
 
-/// The byte in which the half of a lane begins, if a half has so many.
+/// The first byte of the half that contains `lane`, if a half has `lanes` lanes.
 #[inline(always)]
 const fn start(lane: usize, lanes: usize, width: usize) -> usize {
     lane / lanes * lanes * width / 8
 }
 
-// Up to these widths a value and its shift fit a lane.
+// Up to these widths a value and its shift fit into a lane.
 lanes!(LANES64, u64, 8, 58);
 lanes!(LANES32, u32, 4, 26);
 
-/// Both halves: 16 bytes from `from` on, and from `step` bytes behind it.
+/// Both halves: the 16 bytes at `from`, and the 16 bytes `step` bytes after it.
 ///
 /// # Safety
-/// The CPU has AVX2, and they can be read.
+/// The CPU has AVX2, and these bytes can be read.
 #[inline(always)]
 unsafe fn halves(from: *const u8, step: usize) -> __m256i {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX2, and 16 bytes from `from` and from `from + step` can be read, by
+    // contract.
     unsafe {
         let (low, high) = (from.cast(), from.add(step).cast());
         _mm256_set_m128i(_mm_loadu_si128(high), _mm_loadu_si128(low))
@@ -80,7 +81,8 @@ impl Unpack32 {
     /// The CPU has AVX2; `width` is at most 25.
     #[inline(always)]
     unsafe fn new(width: usize) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the CPU has AVX2 and `width <= 25`, by contract; the tables have a row for each
+        // width.
         unsafe {
             Self {
                 half: start(4, 4, width),
@@ -95,7 +97,8 @@ impl Unpack32 {
     /// 32 bytes can be read.
     #[inline(always)]
     unsafe fn get(&self, from: *const u8) -> __m256i {
-        // SAFETY: the caller's.
+        // SAFETY: `new` required AVX2; by contract 32 bytes from `from` can be read, and `half + 16
+        // <= 32`.
         unsafe {
             let lanes = _mm256_shuffle_epi8(halves(from, self.half), self.bytes);
             _mm256_and_si256(_mm256_srlv_epi32(lanes, self.shift), self.mask)
@@ -117,7 +120,8 @@ impl Unpack64 {
     /// The CPU has AVX2; `width` is at most 57.
     #[inline(always)]
     unsafe fn new(width: usize) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the CPU has AVX2 and `width <= 57`, by contract; the tables have a row for each
+        // width.
         unsafe {
             let bytes = LANES64.bytes[width].as_ptr().cast::<__m256i>();
             let shift = LANES64.shift[width].as_ptr().cast::<__m256i>();
@@ -130,15 +134,16 @@ impl Unpack64 {
         }
     }
 
-    /// The first four, or the others.
+    /// The first four values, or the last four.
     ///
     /// # Safety
-    /// 32 bytes can be read, and as many as the width has bits.
+    /// 32 bytes can be read from `from` on, and `width` bytes if that is more.
     #[inline(always)]
     unsafe fn get(&self, from: *const u8, part: usize) -> __m256i {
         let low = start(4 * part, 2, self.width);
         let high = start(4 * part + 2, 2, self.width);
-        // SAFETY: the caller's.
+        // SAFETY: `new` required AVX2; both halves are among the bytes that can be read by
+        // contract.
         unsafe {
             let lanes = halves(from.add(low), high - low);
             let lanes = _mm256_shuffle_epi8(lanes, self.bytes[part]);
@@ -147,8 +152,8 @@ impl Unpack64 {
     }
 }
 
-/// How many of `count` values, in eights, can be taken while 32 bytes are left to read from
-/// the first of each eight, and as many as the width has bits.
+/// How many of `count` values, in groups of eight, can be unpacked: from the first byte of each
+/// group, 32 bytes and `width` bytes must be readable.
 #[inline(always)]
 fn readable(packed: &[u8], width: usize, count: usize) -> usize {
     let groups = match packed.len().checked_sub(32 + width) {
@@ -272,16 +277,19 @@ impl ColumnIsa for Avx2 {
 
     #[inline(always)]
     unsafe fn spread<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
-        // Lanes of four bytes that make a value, and where their first bits are in a byte.
+        // The number of four-byte lanes of a value, and the bits of a byte that are the first lane
+        // of a value.
         let (lanes, places) = match size_of::<T>() {
             4 => (1, 0xFF),
             8 => (2, 0x55),
             16 => (4, 0x11),
-            // SAFETY: the caller's.
+            // SAFETY: the contract is the same: 64 elements of `dense` can be read, 64 of `out`
+            // written.
             _ => return unsafe { Portable.spread(dense, mask, out) },
         };
         let (mut from, mut to) = (dense.cast::<u8>(), out.cast::<u8>());
-        // SAFETY: `self` proves AVX2 and BMI2; 64 elements of both belong to the caller.
+        // SAFETY: `self` proves AVX2 and BMI2; 64 elements of `dense` can be read and 64 of `out`
+        // written, by contract.
         unsafe {
             for i in 0..8 * lanes {
                 let values = mask >> (8 / lanes * i) & (0xFF >> (8 - 8 / lanes));
@@ -320,7 +328,7 @@ impl ColumnIsa for Avx2 {
                 while done + 16 <= count {
                     let from = from.add(done);
                     for k in 0..if done.is_multiple_of(64) { WIDTH } else { 0 } {
-                        ask_line(from.wrapping_add(k * stride + AHEAD_BYTES));
+                        prefetch_line(from.wrapping_add(k * stride + DISTANCE_BYTES));
                     }
                     let low = eights(from, stride);
                     if WIDTH == 8 {
@@ -391,18 +399,18 @@ impl ColumnIsa for Avx2 {
 
     #[inline(always)]
     fn fence(self) {
-        // SAFETY: every CPU with AVX2 has it.
+        // SAFETY: every CPU with AVX2 has SSE.
         unsafe { _mm_sfence() };
     }
 }
 
-/// The bytes of eight streams, value by value: sixteen values, two a register.
+/// The bytes of eight streams, value by value: sixteen values, two per register.
 ///
 /// # Safety
 /// The CPU has SSE2; 16 bytes of eight streams can be read.
 #[inline(always)]
 unsafe fn eights(from: *const u8, stride: usize) -> [__m128i; 8] {
-    // SAFETY: the caller's.
+    // SAFETY: x86-64 has SSE2; by contract 16 bytes can be read from each of the eight streams.
     unsafe {
         let mut fours = [_mm_setzero_si128(); 8];
         let mut half = 0;

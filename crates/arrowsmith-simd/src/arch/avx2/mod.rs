@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! AVX2: windows as two 32-byte halves; integers eight digits a word.
+//! AVX2: windows as two 32-byte halves; integers by eight digits per word.
 
 mod column;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns under AVX-512: bits apart, sums, nulls and streams a register at a time.
+//! Column kernels for AVX-512: unpacking, sums, nulls and byte streams, one register at a time.
 //!
-//! * Bit-packed integers: one byte permutation puts the bytes of each value into its lane, a shift
-//!   by lane and a mask do the rest. Above 57 of 64 bits a value may span nine bytes; a double
-//!   shift takes the ninth from a second permutation.
-//! * Sums: a register is summed up in a logarithmic number of steps; what is carried from one to
-//!   the next is a single addition.
-//! * Loads are masked to the bytes that belong to the values, so that nothing is read beyond.
+//! * Bit-packed integers: one byte permutation moves the bytes of each value to its lane; a shift
+//!   per lane and a mask extract the value. Above 57 of 64 bits a value may span nine bytes; a
+//!   double shift adds the ninth from a second permutation.
+//! * Sums: the prefix sum of a register takes a logarithmic number of steps; the carry to the next
+//!   register is a single addition.
+//! * Loads are masked to the bytes of the values, so that nothing after them is read.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -18,7 +18,7 @@ use super::column_bits::{
 use super::column_join::join_all;
 use crate::column::{ColumnIsa, Offset, Prefixed};
 
-/// Fails if `packed` does not hold `count` values of `width` bits; no caller lets it come to that.
+/// Panics if `packed` does not hold `count` values of `width` bits; every caller has checked it.
 #[inline(always)]
 fn holds(packed: &[u8], width: usize, count: usize, max: usize) {
     assert!(width <= max && packed.len() >= (count * width).div_ceil(8));
@@ -197,7 +197,7 @@ impl ColumnIsa for Avx512 {
         last: i64,
         out: &mut [MaybeUninit<i64>],
     ) -> i64 {
-        // SAFETY: `self` proves AVX-512; the caller has checked widths and lengths.
+        // SAFETY: `self` proves AVX-512; widths and lengths are as the contract requires.
         unsafe {
             let least = _mm512_set1_epi64(least);
             let top = _mm512_set1_epi64(7);
@@ -232,7 +232,7 @@ impl ColumnIsa for Avx512 {
         last: i32,
         out: &mut [MaybeUninit<i32>],
     ) -> i32 {
-        // SAFETY: `self` proves AVX-512; the caller has checked widths and lengths.
+        // SAFETY: `self` proves AVX-512; widths and lengths are as the contract requires.
         unsafe {
             let least = _mm512_set1_epi32(least);
             let top = _mm512_set1_epi32(15);
@@ -289,15 +289,15 @@ impl ColumnIsa for Avx512 {
         let size = size_of::<T>();
         // The instruction's indices are signed.
         if !matches!(size, 4 | 8 | 16) || values.len() >= 1 << 31 {
-            // SAFETY: the caller's.
+            // SAFETY: the contract is the same: every index is less than `values.len()`.
             return unsafe { portable.gather(values, indices, out, false) };
         }
         let len = indices.len().min(out.len());
         let misaligned = out.as_ptr().addr() & 63;
         let past = past_cache && misaligned.is_multiple_of(size);
         let head = if past { (64 - misaligned) % 64 / size } else { 0 }.min(len);
-        // SAFETY: `self` proves AVX-512; all indices are less than the number of values. Stores
-        // past the cache are aligned, as values before were written one by one.
+        // SAFETY: `self` proves AVX-512; all indices are less than the number of values.
+        // Non-temporal stores are aligned, as the values before them were written one by one.
         unsafe {
             portable.gather(values, &indices[..head], &mut out[..head], false);
             let mut done = head;
@@ -331,7 +331,8 @@ impl ColumnIsa for Avx512 {
 
     #[inline(always)]
     unsafe fn spread<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
-        // SAFETY: `self` proves AVX-512; 64 elements of both belong to the caller.
+        // SAFETY: `self` proves AVX-512; 64 elements of `dense` can be read and 64 of `out`
+        // written, by contract.
         unsafe {
             let mut from = dense.cast::<u8>();
             let to = out.cast::<u8>();
@@ -389,8 +390,8 @@ impl ColumnIsa for Avx512 {
 
     #[inline(always)]
     unsafe fn spread_ends<T: Copy>(self, dense: *const T, mask: u64, out: *mut T) {
-        // SAFETY: `self` proves AVX-512. Each group loads 16 or 8 elements and one more from a
-        // place that is at most as far on as rows were passed; the caller has 65.
+        // SAFETY: `self` proves AVX-512. Each group loads 17 or 9 elements, from an offset that is
+        // at most the number of rows before it: 65 can be read, by contract.
         unsafe {
             let mut from = dense.cast::<u8>();
             let to = out.cast::<u8>();
@@ -438,10 +439,11 @@ impl ColumnIsa for Avx512 {
         let (mut before, mut before_len) = (texts.before.as_ptr(), texts.before.len());
         let (mut len, mut pos) = (0, 0);
         let lengths = texts.prefixes.iter().zip(texts.suffixes);
-        // SAFETY: `self` proves AVX-512; the sums of the lengths are the caller's.
+        // SAFETY: `self` proves AVX-512; by contract `room` is the sum of all prefixes and
+        // suffixes, and the source holds all suffixes.
         unsafe {
-            // The first 64 bytes of the string before stay in a register: it need not be read from
-            // where it has only just been written.
+            // The first 64 bytes of the previous string stay in a register, which avoids loading
+            // what has just been stored.
             let mut text = _mm512_maskz_loadu_epi8(low(before_len.min(64)), before.cast());
             for ((&prefix, &suffix), end) in lengths.zip(ends) {
                 let prefix = prefix.cast_unsigned() as usize;
@@ -453,7 +455,7 @@ impl ColumnIsa for Avx512 {
                 let start = to.add(len);
                 let own = texts.source.as_ptr().add(pos);
                 if total <= 64 {
-                    // Loads from as far before its own part as the prefix is long.
+                    // Loads from `prefix` bytes before its own part.
                     let mask = low(total) & !low(prefix);
                     text = _mm512_mask_loadu_epi8(text, mask, own.wrapping_sub(prefix).cast());
                     // Shorter stores cross fewer cache lines.
@@ -497,7 +499,7 @@ impl ColumnIsa for Avx512 {
         portable.join::<WIDTH>(streams, stride, at, &mut out[..head * WIDTH], false);
         let body = (count - head) / 64 * 64;
         // SAFETY: `self` proves AVX-512; the values of the body are in every stream and in `out`,
-        // which is aligned there if it is written past the cache.
+        // which is aligned there if non-temporal stores are used.
         unsafe {
             let from = streams.as_ptr().add(at + head);
             let to = out.as_mut_ptr().cast::<u8>().add(head * WIDTH);
@@ -534,8 +536,8 @@ impl ColumnIsa for Avx512 {
 
     #[inline(always)]
     unsafe fn ranks(self, slots: u64, counted: u64, mut start: i32, mut out: *mut i32) {
-        // SAFETY: `self` proves AVX-512. The groups before have written 16 lanes each at most, and
-        // so there is room for all lanes of the next.
+        // SAFETY: `self` proves AVX-512. The groups before have written at most 16 numbers each, so
+        // there is room for all 16 lanes of the next.
         unsafe {
             let below = table!(u32, 16, i => (1 << i) - 1);
             for i in 0..4 {
@@ -587,7 +589,7 @@ impl ColumnIsa for Avx512 {
 
     #[inline(always)]
     fn fence(self) {
-        // SAFETY: every CPU with AVX-512 has it.
+        // SAFETY: every CPU with AVX-512 has SSE.
         unsafe { _mm_sfence() };
     }
 

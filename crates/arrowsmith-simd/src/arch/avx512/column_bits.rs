@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bit-packed integers to lanes, and sums of lanes.
+//! Bit-packed integers to lanes, and prefix sums of lanes.
 
 use std::arch::x86_64::*;
 
-/// For each width: the bytes of each lane, and by how much it is shifted.
+/// For each width: the bytes of each lane, and its shift.
 #[repr(C, align(64))]
 struct Lanes<T, const N: usize, const WIDTHS: usize> {
     bytes: [[u8; 64]; WIDTHS],
@@ -46,8 +46,8 @@ mod narrow {
     pub(super) static TABLE: &Lanes<u32, 16, 33> = &LANES32;
 }
 
-/// For up to eight bits: each group of eight lanes gets the bytes of its eight values, and each of
-/// these lanes its bits.
+/// For up to eight bits: the bytes of each group of eight values, and the bits of each value in
+/// them.
 #[repr(C, align(64))]
 pub(super) struct Bytes {
     pub(super) bytes: [[u8; 64]; 9],
@@ -70,7 +70,7 @@ pub(super) static LANES8: Bytes = {
     table
 };
 
-/// A table of numbers made at compile time, as a register.
+/// A table of numbers computed at compile time, as a register.
 macro_rules! table {
     ($type:ty, $n:literal, $i:ident => $e:expr) => {{
         #[allow(clippy::cast_possible_truncation, reason = "small numbers")]
@@ -88,7 +88,7 @@ macro_rules! table {
 }
 pub(super) use table;
 
-/// The lowest `count` bits, all from 64 to 255.
+/// A mask of the lowest `count` bits; all bits if `count` is 64 to 255.
 ///
 /// # Safety
 /// The CPU has BMI2.
@@ -96,35 +96,35 @@ pub(super) use table;
 pub(super) unsafe fn low(count: usize) -> u64 {
     debug_assert!(count < 256);
     #[expect(clippy::cast_possible_truncation, reason = "only the low eight bits count")]
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has BMI2, by contract.
     unsafe {
         _bzhi_u64(u64::MAX, count as u32)
     }
 }
 
-/// As [`low`], of eight bits.
+/// As [`low`], eight bits wide.
 ///
 /// # Safety
 /// The CPU has BMI2.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "cut to the lanes")]
 pub(super) unsafe fn low8(count: usize) -> __mmask8 {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has BMI2, by contract.
     unsafe { low(count) as __mmask8 }
 }
 
-/// As [`low`], of sixteen bits.
+/// As [`low`], sixteen bits wide.
 ///
 /// # Safety
 /// The CPU has BMI2.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "cut to the lanes")]
 pub(super) unsafe fn low16(count: usize) -> __mmask16 {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has BMI2, by contract.
     unsafe { low(count) as __mmask16 }
 }
 
-/// Bit-packed values to eight lanes.
+/// Unpacks bit-packed values to eight lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Unpack64 {
     pub(super) width: usize,
@@ -140,7 +140,8 @@ impl Unpack64 {
     /// The CPU has AVX-512; `width` is at most 64.
     #[inline(always)]
     pub(super) unsafe fn new(width: usize) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the CPU has AVX-512 and `width <= 64`, by contract; the tables have a row for
+        // each width.
         unsafe {
             let bytes = _mm512_load_si512(LANES64.bytes[width].as_ptr().cast());
             Self {
@@ -155,10 +156,11 @@ impl Unpack64 {
     }
 
     /// # Safety
-    /// As many bytes can be read as `load` has bits.
+    /// The bytes from `from` on whose bits are set in `load` can be read.
     #[inline(always)]
     pub(super) unsafe fn get(&self, from: *const u8, load: __mmask64) -> __m512i {
-        // SAFETY: the caller's; what is masked out is not read.
+        // SAFETY: `new` required AVX-512; the bytes of `load` can be read, by contract, and
+        // masked-out bytes are not read.
         unsafe {
             let packed = _mm512_maskz_loadu_epi8(load, from.cast());
             let low = _mm512_permutexvar_epi8(self.bytes, packed);
@@ -173,7 +175,7 @@ impl Unpack64 {
     }
 }
 
-/// Bit-packed values to sixteen lanes.
+/// Unpacks bit-packed values to sixteen lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Unpack32 {
     pub(super) width: usize,
@@ -189,7 +191,8 @@ impl Unpack32 {
     /// The CPU has AVX-512; `width` is at most 32.
     #[inline(always)]
     pub(super) unsafe fn new(width: usize) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the CPU has AVX-512 and `width <= 32`, by contract; the tables have a row for
+        // each width.
         unsafe {
             let bytes = _mm512_load_si512(narrow::TABLE.bytes[width].as_ptr().cast());
             #[expect(clippy::cast_possible_truncation, reason = "32 bits at most")]
@@ -206,10 +209,11 @@ impl Unpack32 {
     }
 
     /// # Safety
-    /// As many bytes can be read as `load` has bits.
+    /// The bytes from `from` on whose bits are set in `load` can be read.
     #[inline(always)]
     pub(super) unsafe fn get(&self, from: *const u8, load: __mmask64) -> __m512i {
-        // SAFETY: the caller's; what is masked out is not read.
+        // SAFETY: `new` required AVX-512; the bytes of `load` can be read, by contract, and
+        // masked-out bytes are not read.
         unsafe {
             let packed = _mm512_maskz_loadu_epi8(load, from.cast());
             let low = _mm512_permutexvar_epi8(self.bytes, packed);
@@ -224,13 +228,13 @@ impl Unpack32 {
     }
 }
 
-/// Each lane plus all lanes below it.
+/// Prefix sum: each lane plus all lanes below it.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn scan64(lanes: __m512i) -> __m512i {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe {
         let zero = _mm512_setzero_si512();
         let lanes = _mm512_add_epi64(lanes, _mm512_alignr_epi64::<7>(lanes, zero));
@@ -239,13 +243,13 @@ pub(super) unsafe fn scan64(lanes: __m512i) -> __m512i {
     }
 }
 
-/// As [`scan64`], of sixteen lanes.
+/// As [`scan64`], of sixteen 32-bit lanes.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn scan32(lanes: __m512i) -> __m512i {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe {
         let zero = _mm512_setzero_si512();
         let lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32::<15>(lanes, zero));
@@ -261,7 +265,7 @@ pub(super) unsafe fn scan32(lanes: __m512i) -> __m512i {
 /// The CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn first64(lanes: __m512i) -> i64 {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { _mm_cvtsi128_si64(_mm512_castsi512_si128(lanes)) }
 }
 
@@ -271,6 +275,6 @@ pub(super) unsafe fn first64(lanes: __m512i) -> i64 {
 /// The CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn first32(lanes: __m512i) -> i32 {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { _mm_cvtsi128_si32(_mm512_castsi512_si128(lanes)) }
 }

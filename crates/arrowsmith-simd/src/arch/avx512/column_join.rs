@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Byte streams to values: bytes are interleaved in pairs, pairs in fours, until a quarter of a
-//! register has whole values; then the quarters change places.
+//! register has complete values; then the quarters are transposed.
 
 use std::arch::x86_64::*;
 
 use super::column_bits::table;
-use crate::ahead::{AHEAD_BYTES, ask_line};
+use crate::prefetch::{DISTANCE_BYTES, prefetch_line};
 
 /// The 64 bytes of stream `k`.
 ///
 /// # Safety
-/// The CPU has AVX-512, and they can be read.
+/// The CPU has AVX-512, and these bytes can be read.
 #[inline(always)]
 unsafe fn stream_of(from: *const u8, stride: usize, k: usize) -> __m512i {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, and 64 bytes of stream `k` can be read, by contract.
     unsafe { _mm512_loadu_si512(from.add(k * stride).cast()) }
 }
 
-/// Stores a register, past the cache or not.
+/// Stores a register, with a non-temporal store if `PAST`.
 ///
 /// # Safety
-/// The CPU has AVX-512; 64 bytes can be written, which are aligned if past the cache.
+/// The CPU has AVX-512; 64 bytes can be written at `to`, which is aligned to 64 bytes if `PAST`.
 #[inline(always)]
 unsafe fn store<const PAST: bool>(to: *mut u8, values: __m512i) {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, and 64 bytes at `to`, aligned if `PAST`, can be written, by
+    // contract.
     unsafe {
         if PAST {
             _mm512_stream_si512(to.cast(), values);
@@ -33,7 +34,7 @@ unsafe fn store<const PAST: bool>(to: *mut u8, values: __m512i) {
     }
 }
 
-/// `count` values, a multiple of 64.
+/// Joins `count` values, a multiple of 64.
 ///
 /// # Safety
 /// As [`join2`] and [`store`], for all values.
@@ -45,11 +46,12 @@ pub(super) unsafe fn join_all<const WIDTH: usize, const PAST: bool>(
     to: *mut u8,
 ) {
     for done in (0..count).step_by(64) {
-        // SAFETY: the caller's.
+        // SAFETY: `done + 64 <= count`, as `count` is a multiple of 64; by contract each stream
+        // holds `count` bytes, and `to` has room for `count` values, aligned if `PAST`.
         unsafe {
             let (from, to) = (from.add(done), to.add(done * WIDTH));
             for k in 0..WIDTH {
-                ask_line(from.wrapping_add(k * stride + AHEAD_BYTES));
+                prefetch_line(from.wrapping_add(k * stride + DISTANCE_BYTES));
             }
             match WIDTH {
                 2 => join2::<PAST>(from, stride, to),
@@ -62,23 +64,25 @@ pub(super) unsafe fn join_all<const WIDTH: usize, const PAST: bool>(
     }
 }
 
-/// 64 values of one byte.
+/// Joins 64 values of one byte.
 ///
 /// # Safety
 /// As [`join2`], of one stream and 64 bytes.
 #[inline(always)]
 unsafe fn join1<const PAST: bool>(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, and 64 bytes at `from` can be read and at `to` written, by
+    // contract.
     unsafe { store::<PAST>(to, stream_of(from, 0, 0)) }
 }
 
-/// 64 values of two bytes.
+/// Joins 64 values of two bytes.
 ///
 /// # Safety
 /// The CPU has AVX-512; 64 bytes of each stream can be read, and 128 written.
 #[inline(always)]
 unsafe fn join2<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512; by contract 64 bytes of both streams can be read and 128 at `to`
+    // written.
     unsafe {
         let (a, b) = (stream_of(from, stride, 0), stream_of(from, stride, 1));
         let low = table!(u8, 64, i => (i / 2 + i % 2 * 64) as u8);
@@ -88,17 +92,18 @@ unsafe fn join2<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
     }
 }
 
-/// 64 values of four bytes.
+/// Joins 64 values of four bytes.
 ///
 /// # Safety
 /// As [`join2`], of four streams and 256 bytes.
 #[inline(always)]
 unsafe fn join4<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512; by contract 64 bytes of four streams can be read and 256 at `to`
+    // written.
     unsafe {
         let (a, b) = (stream_of(from, stride, 0), stream_of(from, stride, 1));
         let (c, d) = (stream_of(from, stride, 2), stream_of(from, stride, 3));
-        // Pairs of bytes within each quarter, then fours; then the quarters go to their places.
+        // Pairs of bytes within each quarter, then fours; then the quarters are transposed.
         let (ab_low, ab_high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpackhi_epi8(a, b));
         let (cd_low, cd_high) = (_mm512_unpacklo_epi8(c, d), _mm512_unpackhi_epi8(c, d));
         let x = [
@@ -114,10 +119,11 @@ unsafe fn join4<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
 /// Transposes the quarters of four registers, and stores them `step` bytes apart.
 ///
 /// # Safety
-/// The CPU has AVX-512, and the bytes can be written.
+/// The CPU has AVX-512, and the four times 64 bytes can be written.
 #[inline(always)]
 unsafe fn store_quarters<const PAST: bool>(x: [__m512i; 4], to: *mut u8, step: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512; by contract 64 bytes at `to + i * step`, `i < 4`, can be
+    // written.
     unsafe {
         let low01 = _mm512_shuffle_i64x2::<0x44>(x[0], x[1]);
         let high01 = _mm512_shuffle_i64x2::<0xEE>(x[0], x[1]);
@@ -130,14 +136,14 @@ unsafe fn store_quarters<const PAST: bool>(x: [__m512i; 4], to: *mut u8, step: u
     }
 }
 
-/// Within each quarter: the bytes of eight streams, value by value; two values a quarter, values 0
-/// and 1 of each quarter's sixteen in the first register.
+/// Within each quarter: the bytes of eight streams, value by value. Each quarter of a register has
+/// two values; the first register has values 0 and 1 of each quarter's sixteen.
 ///
 /// # Safety
 /// The CPU has AVX-512; 64 bytes of eight streams can be read.
 #[inline(always)]
 unsafe fn eights(from: *const u8, stride: usize) -> [__m512i; 8] {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512; by contract 64 bytes of eight streams can be read.
     unsafe {
         let mut fours = [_mm512_setzero_si512(); 8];
         let mut half = 0;
@@ -166,13 +172,14 @@ unsafe fn eights(from: *const u8, stride: usize) -> [__m512i; 8] {
     }
 }
 
-/// 64 values of eight bytes.
+/// Joins 64 values of eight bytes.
 ///
 /// # Safety
 /// As [`join2`], of eight streams and 512 bytes.
 #[inline(always)]
 unsafe fn join8<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512; by contract 64 bytes of eight streams can be read and 512 at
+    // `to` written.
     unsafe {
         let [a, b, c, d, e, f, g, h] = eights(from, stride);
         store_quarters::<PAST>([a, b, c, d], to, 128);
@@ -180,13 +187,14 @@ unsafe fn join8<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
     }
 }
 
-/// 64 values of sixteen bytes.
+/// Joins 64 values of sixteen bytes.
 ///
 /// # Safety
 /// As [`join2`], of sixteen streams and 1,024 bytes.
 #[inline(always)]
 unsafe fn join16<const PAST: bool>(from: *const u8, stride: usize, to: *mut u8) {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512; by contract 64 bytes of sixteen streams can be read and 1,024 at
+    // `to` written.
     unsafe {
         let low = eights(from, stride);
         let high = eights(from.add(8 * stride), stride);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrays of integers under AVX-512, and the conversion of digits to numbers that they share with
+//! Arrays of integers for AVX-512, and the conversion of digits to numbers, shared with
 //! [`super::stream`].
 //!
 //! ```text
-//! for each window of 64 bytes, which begins with a number:
-//!   masks of digits, commas, spaces, minus signs; the first other byte ends the array or stops us
-//!   check the order of these by shifting the masks over one another
+//! for each window of 64 bytes, which starts with a number:
+//!   masks of digits, commas, spaces, minus signs; any other byte ends the array or the kernel
+//!   check the order of these by comparing shifted masks
 //!   compress the positions of the numbers' ends to bytes
 //!   gather the digits before each end into a lane of 4, 8 or 16 + 4 bytes, by the longest number
-//!   clear what is no digit, then multiply and add: pairs, fours, eights
+//!   clear bytes before the digits, then multiply and add: pairs, fours, eights
 //! ```
 //! No branch depends on a single number.
 
@@ -17,7 +17,7 @@ use std::arch::x86_64::*;
 use crate::ints::IntList;
 use crate::{Buf, Input};
 
-/// A table of 64 bytes made at compile time.
+/// A table of 64 bytes computed at compile time.
 macro_rules! table {
     ($i:ident => $e:expr) => {{
         const TABLE: [u8; 64] = {
@@ -43,7 +43,8 @@ pub(super) unsafe fn iota() -> __m512i {
     unsafe { table!(i => i) }
 }
 
-/// Digits, right-aligned in lanes of four bytes with what is no digit cleared, to sixteen numbers.
+/// Converts sixteen lanes of four bytes, with right-aligned digits and zeros before them, to
+/// numbers.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -56,9 +57,9 @@ unsafe fn fours(digits: __m512i) -> __m512i {
     }
 }
 
-/// Sixteen numbers of up to four digits: those that end before the positions in the low 16 bytes of
-/// `ends`. Positions count from the start of `before`, which is 64 bytes long and followed by
-/// `text`. Bytes of both are digits less `'0'`.
+/// Converts sixteen numbers of up to four digits: those that end before the positions in the low 16
+/// bytes of `ends`. Positions count from the start of `before`, which is 64 bytes long and followed
+/// by `text`. Bytes of both are digits less `'0'`.
 ///
 /// # Safety
 /// The CPU has AVX-512 with VBMI.
@@ -69,7 +70,7 @@ pub(super) unsafe fn convert4(ends: __m512i, before: __m512i, text: __m512i) -> 
         let lanes = _mm512_permutexvar_epi8(table!(i => i >> 2), ends);
         let index = _mm512_add_epi8(lanes, table!(i => (i & 3).wrapping_sub(4)));
         let digits = _mm512_permutex2var_epi8(before, index, text);
-        // From the first byte above the last non-digit: all ones shifted to there.
+        // Keeps the bytes after the last non-digit: a mask of all ones, shifted.
         let others = _mm512_subs_epu8(digits, _mm512_set1_epi8(9));
         let zeros = _mm512_lzcnt_epi32(others);
         let shift = _mm512_sub_epi32(_mm512_set1_epi32(39), zeros);
@@ -79,7 +80,7 @@ pub(super) unsafe fn convert4(ends: __m512i, before: __m512i, text: __m512i) -> 
     }
 }
 
-/// Eight numbers of up to eight digits, as [`convert4`], as eight 64-bit lanes.
+/// As [`convert4`], for eight numbers of up to eight digits, in 64-bit lanes.
 ///
 /// # Safety
 /// The CPU has AVX-512 with VBMI.
@@ -103,7 +104,8 @@ pub(super) unsafe fn convert8(ends: __m512i, before: __m512i, text: __m512i) -> 
     }
 }
 
-/// Four numbers of up to twenty digits, as [`convert4`], and the lanes that overflow 64 bits.
+/// As [`convert4`], for four numbers of up to twenty digits; also returns the lanes that overflow
+/// 64 bits.
 ///
 /// # Safety
 /// The CPU has AVX-512 with VBMI.
@@ -115,11 +117,11 @@ pub(super) unsafe fn convert20(
 ) -> (__m256i, __mmask8) {
     // SAFETY: the caller has AVX-512 with VBMI.
     unsafe {
-        // The last sixteen digits of each number, a 128-bit lane each.
+        // The last sixteen digits of each number, in 128-bit lanes.
         let lanes = _mm512_permutexvar_epi8(table!(i => i >> 4), ends);
         let index = _mm512_add_epi8(lanes, table!(i => (i & 15).wrapping_sub(16)));
         let low = _mm512_permutex2var_epi8(before, index, text);
-        // The four before them, a 32-bit lane each.
+        // The four digits before them, in 32-bit lanes.
         let lanes = _mm512_permutexvar_epi8(table!(i => i >> 2), ends);
         let index = _mm512_add_epi8(lanes, table!(i => (i & 3).wrapping_sub(20)));
         let top = _mm512_castsi512_si128(_mm512_permutex2var_epi8(before, index, text));
@@ -165,7 +167,7 @@ pub(super) unsafe fn convert20(
 /// The CPU has AVX-512, and there is room for sixteen at `to`.
 #[inline(always)]
 pub(super) unsafe fn store_widened(to: *mut u64, lanes: __m512i) {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, and there is room for 16 numbers at `to`, by contract.
     unsafe {
         let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(lanes));
         let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(lanes));
@@ -177,7 +179,8 @@ pub(super) unsafe fn store_widened(to: *mut u64, lanes: __m512i) {
 /// Whether `bits` has a run of more than `LEN` ones.
 #[inline(always)]
 fn run_longer_than<const LEN: u32>(bits: u64) -> bool {
-    // A run of n + 1 ones survives n rounds of `and` with itself shifted by one; rounds double.
+    // A run of n + 1 ones survives n rounds of `and` with itself shifted by one; each step doubles
+    // the number of rounds.
     let two = bits & (bits << 1);
     let four = two & (two << 2);
     match LEN {
@@ -215,7 +218,8 @@ pub(super) unsafe fn int_list(
             let other = !(digit | comma | space | minus);
             let stopped = IntList { pos, closed: false };
 
-            // The part of the window that is used: up to the `]`, or through the last comma.
+            // The part of the window that is used: up to the `]`, or up to and including the last
+            // comma.
             let closed = other != 0;
             let used = if closed {
                 (other & other.wrapping_neg()) - 1
@@ -267,8 +271,8 @@ pub(super) unsafe fn int_list(
     }
 }
 
-/// Appends the numbers that end before the bits of `end`; `false`, and nothing appended, if one
-/// does not fit.
+/// Appends the numbers that end before the bits of `end`; if one does not fit, appends nothing and
+/// returns `false`.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -285,7 +289,7 @@ unsafe fn convert(
     // SAFETY: the caller has AVX-512; at most 32 numbers end in a window, and there is room for 64.
     unsafe {
         let to = out.spare(64);
-        // Before the window there are no digits: it begins with a number.
+        // There are no digits before the window, as it starts with a number.
         let before = _mm512_set1_epi8(-1);
         let ends = _mm512_maskz_compress_epi8(end, _mm512_or_si512(iota(), _mm512_set1_epi8(64)));
         if !run_longer_than::<4>(digit) {
@@ -305,8 +309,8 @@ unsafe fn convert(
     true
 }
 
-/// As [`convert`], for numbers of more than four digits: out of line, so that short ones do not pay
-/// for its constants.
+/// As [`convert`], for numbers of more than four digits: not inlined, so that its constants cost
+/// nothing for short ones.
 ///
 /// # Safety
 /// The CPU has AVX-512; there is room for 64 numbers at `to`.
@@ -323,7 +327,8 @@ unsafe fn convert_long(
 ) -> bool {
     let mut ends = ends;
     let mut done = 0;
-    // SAFETY: the caller's; at most 32 numbers and a vector are written.
+    // SAFETY: the CPU has AVX-512, and there is room for 64 numbers at `to`, by contract; at most
+    // 32 numbers and one vector of 8 are written.
     unsafe {
         let before = _mm512_set1_epi8(-1);
         if !run_longer_than::<8>(digit) {
@@ -344,7 +349,7 @@ unsafe fn convert_long(
             let lanes = (1_u8 << (count - done).min(4)) - 1;
             refused |= overflow & lanes;
             if signed {
-                // Also refuses i64::MIN, which the scalar path takes.
+                // Also refuses i64::MIN, which the scalar path handles.
                 refused |= _mm256_movepi64_mask(values) & lanes;
             }
             ends = _mm512_alignr_epi32::<1>(_mm512_setzero_si512(), ends);
@@ -357,12 +362,13 @@ unsafe fn convert_long(
 /// Negates the numbers whose bits are set.
 ///
 /// # Safety
-/// The CPU has AVX-512, and 64 numbers may be written at `at`.
+/// The CPU has AVX-512, `count` is at most 32, and 64 numbers can be written at `at`.
 #[inline(always)]
 unsafe fn negate(at: *mut u64, negative: u64, count: usize) {
     let mut done = 0;
     while done < count {
-        // SAFETY: the caller's; `done` < 32.
+        // SAFETY: the CPU has AVX-512, by contract; `done < count <= 32`, so that 8 numbers from
+        // there are among the 64 at `at`.
         unsafe {
             let to = at.add(done);
             let values = _mm512_loadu_si512(to.cast());

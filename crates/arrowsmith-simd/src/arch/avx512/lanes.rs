@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of eight records at once under AVX-512: a 64-bit lane for each.
+//! Values of eight records at once for AVX-512: a 64-bit lane for each.
 //!
 //! ```text
-//! load eight (or sixteen) bytes of each record, a lane each
+//! load eight (or sixteen) bytes of each record, one lane per record
 //! digits = bytes − '0'; the first byte above 9 ends them: ones below its bits, counted by popcnt
-//! shift the digits to the top of the lane, so that zeros stand in front
+//! shift the digits to the top of the lane, so that they are preceded by zeros
 //! pairs, fours and eights by multiplying and adding
 //! ```
-//! A float is two such numbers, which the fraction's power of ten joins, and one division, which
-//! rounds once. Nothing branches on a single value; what is unusual in any lane is left to the
-//! portable form.
+//! A float is computed from two such numbers, combined with the fraction's power of ten, and one
+//! division, which rounds once. There is no branch on a single value; an unusual value in any lane
+//! is left to the portable form.
 
 use std::arch::x86_64::*;
 
@@ -21,16 +21,16 @@ use crate::{Buf, Input};
 /// Powers of ten, one for each number of digits.
 const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
-/// The same, as doubles.
+/// The same as [`POWERS`], as `f64`.
 const POWERS_F64: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 
-/// Whether `ahead` bytes from each position on can be read.
+/// Whether `len` bytes from each position on can be read.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-unsafe fn readable(input: Input<'_>, pos: __m512i, ahead: usize) -> bool {
-    let limit = input.from(ahead).len();
+unsafe fn readable(input: Input<'_>, pos: __m512i, len: usize) -> bool {
+    let limit = input.from(len).len();
     // SAFETY: the caller has AVX-512.
     unsafe { _mm512_cmpgt_epu64_mask(pos, _mm512_set1_epi64(limit.cast_signed() as i64)) == 0 }
 }
@@ -74,7 +74,7 @@ pub(super) unsafe fn literal(
         let start = input.from(0).as_ptr();
         let len = _mm512_set1_epi64(literal.len.cast_signed() as i64);
         if all && set == u8::MAX {
-            // What differs in any lane.
+            // The bytes that differ in any lane.
             let mut differs = _mm512_setzero_si512();
             for lane in pos.iter() {
                 let window = _mm512_loadu_si512(start.add(*lane).cast());
@@ -104,7 +104,7 @@ pub(super) unsafe fn literal(
 #[inline(always)]
 unsafe fn load8(input: Input<'_>, pos: &Positions) -> __m512i {
     let start = input.from(0).as_ptr();
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, and eight bytes from each position can be read, by contract.
     unsafe {
         join(
             _mm256_set_m128i(two_words(start, pos[2], pos[3]), two_words(start, pos[0], pos[1])),
@@ -117,7 +117,7 @@ unsafe fn load8(input: Input<'_>, pos: &Positions) -> __m512i {
 /// Eight bytes from each position on can be read.
 #[inline(always)]
 unsafe fn two_words(start: *const u8, first: usize, second: usize) -> __m128i {
-    // SAFETY: the caller's.
+    // SAFETY: x86-64 has SSE2; eight bytes from both positions can be read, by contract.
     unsafe {
         let low = start.add(first).cast::<i64>().read_unaligned();
         let high = start.add(second).cast::<i64>().read_unaligned();
@@ -129,7 +129,7 @@ unsafe fn two_words(start: *const u8, first: usize, second: usize) -> __m128i {
 /// The CPU has AVX-512; sixteen bytes from each position on can be read.
 #[inline(always)]
 unsafe fn two_windows(start: *const u8, first: usize, second: usize) -> __m256i {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, and sixteen bytes from both positions can be read, by contract.
     unsafe {
         let low = _mm_loadu_si128(start.add(first).cast());
         let high = _mm_loadu_si128(start.add(second).cast());
@@ -152,7 +152,7 @@ unsafe fn join(low: __m256i, high: __m256i) -> __m512i {
 #[inline(always)]
 unsafe fn load16(input: Input<'_>, pos: &Positions) -> (__m512i, __m512i) {
     let start = input.from(0).as_ptr();
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512, and sixteen bytes from each position can be read, by contract.
     unsafe {
         let (a, b) = (two_windows(start, pos[0], pos[1]), two_windows(start, pos[2], pos[3]));
         let (c, d) = (two_windows(start, pos[4], pos[5]), two_windows(start, pos[6], pos[7]));
@@ -163,13 +163,13 @@ unsafe fn load16(input: Input<'_>, pos: &Positions) -> (__m512i, __m512i) {
     }
 }
 
-/// Bits of the digits that each lane begins with: eight times their number.
+/// The number of bits of each lane's leading digits: eight times the number of digits.
 ///
 /// # Safety
 /// The CPU has AVX-512 with VPOPCNTDQ.
 #[inline(always)]
 unsafe fn digit_bits(digits: __m512i) -> __m512i {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512 with VPOPCNTDQ, by contract.
     unsafe {
         let others = _mm512_movm_epi8(_mm512_cmpgt_epu8_mask(digits, _mm512_set1_epi8(9)));
         let below = _mm512_andnot_si512(others, _mm512_sub_epi64(others, _mm512_set1_epi64(1)));
@@ -177,7 +177,7 @@ unsafe fn digit_bits(digits: __m512i) -> __m512i {
     }
 }
 
-/// The number that the first `bits / 8` digits of each lane are.
+/// The value of the first `bits / 8` digits of each lane.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -194,7 +194,7 @@ unsafe fn convert(digits: __m512i, bits: __m512i) -> __m512i {
     }
 }
 
-/// Bytes as digits.
+/// ASCII digits to values 0 to 9; other bytes become greater than 9.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -204,7 +204,7 @@ unsafe fn less_zeros(text: __m512i) -> __m512i {
     unsafe { _mm512_sub_epi8(text, _mm512_set1_epi8(b'0'.cast_signed())) }
 }
 
-/// The lanes whose digits are none at all, or begin with a zero that is not the only one.
+/// The lanes without digits, or with a leading zero before other digits.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -218,7 +218,7 @@ unsafe fn not_whole(digits: __m512i, bits: __m512i) -> __mmask8 {
     }
 }
 
-/// The lanes of `set` that begin with a minus sign, and the positions after it.
+/// The lanes of `set` that start with a minus sign, and the positions after it.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -253,7 +253,7 @@ pub(super) unsafe fn ints(
     set: u8,
     signed: bool,
 ) -> Option<[u64; LANES]> {
-    // SAFETY: the caller's; what is loaded is readable.
+    // SAFETY: the CPU has AVX-512 with VPOPCNTDQ, by contract; `readable` has checked all loads.
     unsafe {
         let mut at = load_positions(pos);
         if !readable(input, at, 32) {
@@ -322,7 +322,8 @@ pub(super) unsafe fn floats(
     pos: &mut Positions,
     set: u8,
 ) -> Option<[u64; LANES]> {
-    // SAFETY: the caller's; what is loaded is readable.
+    // SAFETY: the CPU has AVX-512 with VBMI2 and VPOPCNTDQ, by contract; `readable` has checked all
+    // loads.
     unsafe {
         let at = load_positions(pos);
         if !readable(input, at, 48) {
@@ -330,7 +331,7 @@ pub(super) unsafe fn floats(
         }
         let (mut low, mut high) = load16(input, pos);
         let (negative, at) = minus(low, at, set);
-        // What a sign costs at the end of the second word is not looked at.
+        // The byte lost to a sign at the end of the second word is ignored.
         let eight = _mm512_set1_epi64(8);
         low = _mm512_mask_shrdv_epi64(low, negative, high, eight);
         high = _mm512_mask_srlv_epi64(high, negative, high, eight);
@@ -338,7 +339,7 @@ pub(super) unsafe fn floats(
         let bits = digit_bits(digits);
         let point = _mm512_and_si512(_mm512_srlv_epi64(low, bits), _mm512_set1_epi64(0xFF));
         let point = _mm512_cmpeq_epi64_mask(point, _mm512_set1_epi64(i64::from(b'.')));
-        // What follows the point moves to the start of the lane.
+        // Moves the digits after the point to the start of the lane.
         let after = _mm512_add_epi64(bits, _mm512_set1_epi64(8));
         let mut fraction = less_zeros(_mm512_shrdv_epi64(low, high, after));
         let mut places = _mm512_maskz_mov_epi64(point, digit_bits(fraction));
@@ -401,7 +402,7 @@ pub(super) unsafe fn floats(
     }
 }
 
-/// A word that every lane is compared with.
+/// A 64-bit word that every lane is compared with.
 const fn word(text: [u8; 8]) -> i64 {
     i64::from_le_bytes(text)
 }
@@ -419,7 +420,7 @@ pub(super) unsafe fn dates(input: Input<'_>, pos: &mut Positions, set: u8) -> Op
             return lanes::dates(input, pos, set);
         }
         let (low, high) = load16(input, pos);
-        // Where the template has a zero, a digit; what else it has, as it is.
+        // A `0` in the template stands for any digit; all other bytes have to be equal.
         let (first, last) = (_mm512_set1_epi64(word(*b"\"0000-00")), word(*b"-00\"\0\0\0\0"));
         let last = _mm512_set1_epi64(last);
         let (low, high) = (_mm512_xor_si512(low, first), _mm512_xor_si512(high, last));
@@ -460,7 +461,7 @@ pub(super) unsafe fn dates(input: Input<'_>, pos: &mut Positions, set: u8) -> Op
     }
 }
 
-/// A hundredth, of years up to 9999.
+/// Divides by 100; exact for years up to 9999.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -470,7 +471,7 @@ unsafe fn by_100(year: __m256i) -> __m256i {
     unsafe { _mm256_srli_epi32::<19>(_mm256_mullo_epi32(year, _mm256_set1_epi32(5_243))) }
 }
 
-/// A fifth, of numbers up to 43,690.
+/// Divides by 5; exact for numbers up to 43,690.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -480,7 +481,7 @@ unsafe fn by_5(value: __m256i) -> __m256i {
     unsafe { _mm256_srli_epi32::<18>(_mm256_mullo_epi32(value, _mm256_set1_epi32(52_429))) }
 }
 
-/// Days since 1970-01-01, and the lanes whose day there is, of years 1 to 9999. The formula is that
+/// Days since 1970-01-01, and the lanes whose date exists, for years 1 to 9999. The formula is that
 /// of `arrowsmith_number`.
 ///
 /// # Safety
@@ -531,7 +532,7 @@ unsafe fn days_from_civil(year: __m256i, month: __m256i, day: __m256i) -> (__m25
 /// The CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn indices(out: &mut Buf<u32>, first: u32, set: u8) {
-    // SAFETY: the caller has AVX-512; there is room for eight, and `set` has at most as many.
+    // SAFETY: the caller has AVX-512; there is room for eight, and `set` has at most eight lanes.
     unsafe {
         let to = out.spare(LANES);
         let all = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);

@@ -16,7 +16,7 @@ use crate::lanes::{LANES, Literal, Positions};
 use crate::stream::{ListStream, StreamProgress};
 use crate::{Buf, Input};
 
-/// Proof that the CPU has what Ice Lake and Zen 4 have.
+/// Proof that the CPU has the AVX-512 extensions of Ice Lake and Zen 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Avx512(());
 

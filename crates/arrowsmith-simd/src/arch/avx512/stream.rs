@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records that are one array of integers, under AVX-512; see [`crate::stream`] for what has to
-//! hold.
+//! Records that are one array of integers, for AVX-512; see [`crate::stream`] for the conditions.
 //!
 //! ```text
 //! for each block of 4 KiB:
-//!   1  masks of digits, commas, '[' and zeros for its 64 windows; eight windows at a time, shift
-//!      them over one another (across windows) and collect what is out of order; stop if anything is
+//!   1  masks of digits, commas, '[' and zeros for its 64 windows; for eight windows at a time,
+//!      compare shifted masks (across windows) and collect violations; stop if there is any
 //!   2  for each window: numbers, as in `super::ints`, in lanes for the longest number of the block
 //!   3  for each '[': compare the literal before it, append the offset
-//! go back to the last '[' that was in order
+//! truncate to the last valid '['
 //! ```
 
 use std::arch::x86_64::*;
@@ -19,10 +18,10 @@ use crate::{Buf, Input};
 
 const WINDOWS: usize = BLOCK_BYTES / 64;
 
-/// Numbers in a block at most: a digit and a comma each, and room for whole vectors after them.
+/// Maximum numbers in a block (a digit and a comma each), plus room for whole vectors after them.
 const VALUES_MAX: usize = BLOCK_BYTES / 2 + 64;
 
-/// Masks of a block, a bit a byte.
+/// Masks of a block, one bit per byte.
 #[repr(C, align(64))]
 struct Masks {
     digit: [u64; WINDOWS],
@@ -33,7 +32,7 @@ struct Masks {
     end: [u64; WINDOWS],
 }
 
-/// The last masks of the block before: what its last window shifts into this one.
+/// The last masks of the previous block, which its last window shifts into this one.
 #[derive(Clone, Copy)]
 struct Carry {
     digit: __m512i,
@@ -41,7 +40,7 @@ struct Carry {
     leading_zero: __m512i,
 }
 
-/// How many digits the longest number of a block has.
+/// The number of digits of the longest number of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Longest {
     Four,
@@ -49,14 +48,14 @@ enum Longest {
     Twenty,
 }
 
-/// Eight masks.
+/// The eight masks from `at` on.
 ///
 /// # Safety
-/// The CPU has AVX-512, and `masks` holds eight more from `at` on.
+/// The CPU has AVX-512, and `at + 8 <= WINDOWS`.
 #[inline(always)]
 unsafe fn eight(masks: &[u64; WINDOWS], at: usize) -> __m512i {
     debug_assert!(at + 8 <= WINDOWS);
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512 and `at + 8 <= WINDOWS`, by contract.
     unsafe { _mm512_load_si512(masks.as_ptr().add(at).cast()) }
 }
 
@@ -66,7 +65,7 @@ unsafe fn eight(masks: &[u64; WINDOWS], at: usize) -> __m512i {
 /// The CPU has AVX-512 with VBMI2.
 #[inline(always)]
 unsafe fn shift<const BY: i32>(masks: __m512i, before: __m512i) -> __m512i {
-    // SAFETY: the caller's.
+    // SAFETY: the CPU has AVX-512 with VBMI2, by contract.
     unsafe { _mm512_shldi_epi64::<BY>(masks, _mm512_alignr_epi64::<7>(masks, before)) }
 }
 
@@ -76,7 +75,7 @@ unsafe fn shift<const BY: i32>(masks: __m512i, before: __m512i) -> __m512i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn scan(block: &[u8; BLOCK_BYTES], masks: &mut Masks, carry: &mut Carry) -> Option<Longest> {
-    // SAFETY: the caller has AVX-512; the windows lie inside the block.
+    // SAFETY: the caller has AVX-512; the windows are inside the block.
     unsafe {
         for i in 0..WINDOWS {
             let window = _mm512_loadu_si512(block.as_ptr().add(64 * i).cast());
@@ -149,8 +148,8 @@ unsafe fn scan(block: &[u8; BLOCK_BYTES], masks: &mut Masks, carry: &mut Carry) 
     }
 }
 
-/// Pass 2: the numbers of a block, to `to`, and how many there are before each window. `None` for a
-/// number that does not fit.
+/// Pass 2: writes the numbers of a block to `to`, and the count before each window to `counts`.
+/// `None` if a number does not fit.
 ///
 /// # Safety
 /// The CPU has AVX-512; there is room for [`VALUES_MAX`] numbers at `to`; `block` is preceded by 64
@@ -166,7 +165,8 @@ unsafe fn numbers(
 ) -> Option<usize> {
     let mut done = 0_usize;
     let mut refused = 0_u8;
-    // SAFETY: the caller's; the numbers that end in a block are at most half its bytes.
+    // SAFETY: the CPU has AVX-512, 64 bytes before `block` can be read and `to` has room for
+    // [`VALUES_MAX`] numbers, by contract; at most half the bytes of a block end a number.
     unsafe {
         let zero = _mm512_set1_epi8(b'0'.cast_signed());
         let iota = _mm512_or_si512(iota(), _mm512_set1_epi8(64));
@@ -220,7 +220,7 @@ unsafe fn numbers(
     (refused == 0).then_some(done)
 }
 
-/// Pass 3, what came of it.
+/// The result of pass 3.
 struct Records {
     /// Brackets in the block.
     count: usize,
@@ -232,8 +232,8 @@ struct Records {
 /// it, plus `base`, to `to`. `None` if a literal differs.
 ///
 /// # Safety
-/// The CPU has AVX-512; there is room for as many offsets at `to` as the block has brackets;
-/// `block` is preceded by 64 readable bytes.
+/// The CPU has AVX-512; there is room at `to` for one offset per bracket of the block; `block` is
+/// preceded by 64 readable bytes.
 #[inline(always)]
 unsafe fn records(
     block: *const u8,
@@ -245,7 +245,8 @@ unsafe fn records(
 ) -> Option<Records> {
     let mut found = Records { count: 0, last: 0 };
     let mut differs = 0_u64;
-    // SAFETY: the caller's; 63 bytes before a bracket of the block are readable.
+    // SAFETY: the CPU has AVX-512, `to` has room for an offset per bracket, and the 64 bytes before
+    // `block` can be read, by contract; the literal before the first bracket is within them.
     unsafe {
         let literal = super::load(&stream.literal);
         let compared = u64::MAX << (64 - stream.len);
@@ -268,8 +269,8 @@ unsafe fn records(
     (differs == 0).then_some(found)
 }
 
-/// Bytes of the block, from window to window, that are neither digit nor comma: up to `last`, and
-/// from there on.
+/// Counts the bytes of the block that are neither digit nor comma: those up to `last`, and those
+/// after it.
 fn others(masks: &Masks, last: usize) -> (usize, usize) {
     let (mut before, mut after) = (0, 0);
     for i in 0..WINDOWS {
@@ -295,7 +296,7 @@ pub(super) unsafe fn list_stream(
     offsets: &mut Buf<i32>,
 ) -> StreamProgress {
     let mut progress = StreamProgress { records: 0, pos: start, tried: start };
-    // The first block needs 64 bytes before it, and to be there.
+    // The first block must exist, with 64 bytes before it.
     if start < 64 {
         progress.tried = 64;
         return progress;
@@ -311,10 +312,10 @@ pub(super) unsafe fn list_stream(
         end: [0; WINDOWS],
     };
     let mut counts = [0; WINDOWS];
-    // Values up to the last bracket that was in order, and bytes of a literal since then.
+    // The number of values up to the last valid bracket, and the bytes of a literal after it.
     let mut kept = values.len();
     let mut pending = 0;
-    // SAFETY: the caller has AVX-512. A block lies inside the text and has 64 bytes before it.
+    // SAFETY: the caller has AVX-512. A block is inside the text and has 64 bytes before it.
     unsafe {
         let none = _mm512_setzero_si512();
         // The byte before the first block is a '['.

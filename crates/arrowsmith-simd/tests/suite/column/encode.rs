@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Encoders of columns, as plain as can be: what the decoders are tested with. Never fast.
+//! Encoders of columns to test the decoders with: as simple as possible, not fast.
 
 /// An unsigned variable-length integer.
 pub fn varint(mut value: u64, out: &mut Vec<u8>) {
@@ -10,7 +10,7 @@ pub fn varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// A signed one.
+/// A zigzag-encoded signed integer.
 pub fn zigzag(value: i64, out: &mut Vec<u8>) {
     varint((value << 1 ^ value >> 63).cast_unsigned(), out);
 }
@@ -32,8 +32,8 @@ pub fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// The hybrid of runs and packed groups. `runs` says how many values each piece takes, and whether
-/// it is packed; a piece that is not takes as many as are equal to its first.
+/// The hybrid of runs and packed groups. `runs` has the number of values of each piece, and whether
+/// it is packed; a piece that is not packed takes all values that are equal to its first.
 pub fn hybrid(values: &[u32], width: u32, runs: &[(bool, u8)]) -> Vec<u8> {
     let (mut out, mut at, mut i) = (Vec::new(), 0, 0);
     while at < values.len() {
@@ -113,7 +113,7 @@ pub fn delta_length(strings: &[Vec<u8>], miniblock: usize) -> Vec<u8> {
     out
 }
 
-/// Strings without what they share with the one before.
+/// Strings without the prefix that they share with the previous one.
 pub fn delta_strings(strings: &[Vec<u8>], miniblock: usize) -> Vec<u8> {
     let mut shared = Vec::new();
     let mut before: &[u8] = &[];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes that are wrong: a clean error or some values, the same on every instruction set.
+//! Invalid data: a clean error or some values, the same on every instruction set.
 
 use arrowsmith_simd::column::*;
 use arrowsmith_simd::{BitBuffer, Buf, Level};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::encode;
 
-/// Everything that decoders say about some bytes.
+/// The results of all decoders for some bytes.
 #[derive(Debug, PartialEq)]
 struct Said {
     ints: Result<Vec<i64>>,
@@ -125,11 +125,11 @@ fn the_worst_headers() {
     overlong.push(2);
     assert_eq!(Delta::new(&overlong).err(), Some(ColumnError::Varint));
     assert_eq!(Delta::new(&[0xFF; 30]).err(), Some(ColumnError::Varint));
-    // No miniblocks; miniblocks of no values; a block that they do not divide.
+    // No miniblocks; empty miniblocks; a block that is not a multiple of them.
     for header in [[0, 0, 4, 0], [4, 8, 4, 0], [0, 4, 4, 0], [100, 3, 4, 0], [12, 1, 4, 0]] {
         assert_eq!(Delta::new(&header).err(), Some(ColumnError::Header));
     }
-    // A count beyond memory, and a block as large.
+    // A count beyond memory, and a block of that size.
     let mut huge = Vec::new();
     for value in [1 << 60, 1 << 40, u64::MAX, 0] {
         encode::varint(value, &mut huge);
@@ -139,7 +139,7 @@ fn the_worst_headers() {
         let mut delta = Delta::new(&huge).unwrap();
         assert_eq!(read(level, &mut delta, Rows::All(9), &mut out), Err(ColumnError::Truncated));
         assert_eq!(DeltaLengthStrings::new(&huge).err(), Some(ColumnError::Truncated));
-        // A run of 2^62 groups of nothing; a run of no values without end.
+        // A run of 2^62 groups of width 0; an endless sequence of empty runs.
         let mut endless = Vec::new();
         encode::varint(u64::MAX, &mut endless);
         let mut out = Buf::default();
@@ -147,7 +147,7 @@ fn the_worst_headers() {
         assert_eq!(out.as_slice(), [0; 2000]);
         let levels = Hybrid::new(&[0; 99], 1).unwrap().levels(level, 1, 1, &mut out);
         assert_eq!(levels, Err(ColumnError::Truncated));
-        // Lengths below nothing, and beyond what four bytes count.
+        // Negative lengths, and lengths of more than 32 bits.
         let negative = encode::delta(&[3, -1, 5], 4, 32, 32);
         let mut strings = Strings::<i32>::new(false, 0, 0, usize::MAX);
         let mut decoder = DeltaLengthStrings::new(&negative).unwrap();
@@ -160,7 +160,7 @@ fn the_worst_headers() {
         let mut strings = Strings::<i64>::new(false, 0, 0, usize::MAX);
         let mut decoder = DeltaLengthStrings::new(&vast).unwrap();
         assert_eq!(strings.read(level, &mut decoder, Rows::All(500)), Err(ColumnError::Length));
-        // One long string, repeated by its prefix again and again.
+        // One long string, repeated many times through its prefix.
         let mut bomb = encode::delta(&[vec![0], vec![1000; 900]].concat(), 4, 32, 32);
         let mut first = vec![0; 901];
         first[0] = 1000;
@@ -169,7 +169,7 @@ fn the_worst_headers() {
         let mut strings = Strings::<i64>::new(false, 0, 0, 100_000);
         let mut decoder = DeltaStrings::new(&bomb).unwrap();
         assert_eq!(strings.read(level, &mut decoder, Rows::All(901)), Err(ColumnError::Offset));
-        // A character cut in two.
+        // A character split between two strings.
         let mut strings = Strings::<i32>::new(true, 0, 0, usize::MAX);
         let cut = encode::plain_strings(&[vec![0xC3], vec![0xA4]]);
         let read = strings.read(level, &mut PlainStrings::new(&cut), Rows::All(2));

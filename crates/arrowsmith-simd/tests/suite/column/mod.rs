@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every column decoder gives back what was encoded, on every instruction set, in one piece or in
-//! many, with nulls and without; and of bytes that are wrong all of them say the same.
+//! Every column decoder returns the encoded values, on every instruction set, in one piece or in
+//! many, with and without nulls; and all instruction sets return the same errors for invalid data.
 
 #![allow(clippy::cast_possible_truncation, reason = "helpers of tests")]
 
@@ -40,14 +40,14 @@ fn bits(values: &[bool]) -> BitBuffer {
     bits
 }
 
-/// Leaves out what is null, and what is expected then.
+/// Removes the null values; returns them and the expected output.
 fn sparse<T: Copy + Default>(values: &[T], valid: &[bool]) -> (Vec<T>, Vec<T>) {
     let dense = values.iter().zip(valid).filter(|(_, valid)| **valid).map(|(value, _)| *value);
     let full = values.iter().zip(valid).map(|(v, valid)| if *valid { *v } else { T::default() });
     (dense.collect(), full.collect())
 }
 
-/// Numbers of about so many bits, in runs now and then.
+/// Numbers of about this many bits, sometimes in runs.
 fn numbers(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<i64>> {
     (0..64_u32, any::<i64>(), prop::collection::vec((any::<i64>(), 1..20_usize), count)).prop_map(
         |(shift, base, runs)| {
