@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command line, as clap reads it. Everything that users see of the options is in this file.
+//! The command line, as clap parses it. The options of `convert`, `infer`, `inspect` and `generate`
+//! are here, with the groups that commands share; every other command keeps its options beside its
+//! code.
 
 mod values;
 
@@ -72,8 +74,9 @@ pub enum Command {
 
 /// Convert JSON or Parquet to Arrow, Parquet or JSON
 ///
-/// What the input is, its name or its first bytes say. JSON without --schema has its schema
-/// inferred from the first records. The output appears under its name only when it is whole.
+/// The input format is detected from the name or the first bytes. For JSON without --schema, the
+/// schema is inferred from the first records. The output file appears under its name only when it
+/// is complete.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// The file to write, or `-` for standard output (an Arrow stream, unless --to says otherwise)
@@ -88,11 +91,11 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub columns: Vec<String>,
 
-    /// Print the plan that the schema compiles to, and convert nothing
+    /// Print the plan compiled from the schema, and convert nothing
     #[arg(long)]
     pub explain: bool,
 
-    /// No summary and no progress
+    /// Print no summary and no progress
     #[arg(short, long)]
     pub quiet: bool,
 
@@ -119,16 +122,16 @@ pub struct ConvertArgs {
     pub infer: InferenceArgs,
 }
 
-/// What is read, and how it is cut into records.
+/// What is read, and how it is split into records.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
     /// Files, glob patterns, folders of Parquet files, URLs of objects (s3://, gs://, az://,
-    /// https://), or `-` for standard input; all are of one schema
+    /// https://), or `-` for standard input; all must have the same schema
     #[arg(required = true, value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<String>,
 
-    /// What the input is: Parquet, or JSON whose records follow one another like this
+    /// The input format: Parquet, or JSON with its records laid out this way
     #[arg(long, value_enum, default_value_t = Format::Auto, value_name = "FORMAT")]
     pub format: Format,
 
@@ -136,91 +139,91 @@ pub struct InputArgs {
     #[arg(long, value_enum, default_value_t = CompressionIn::Auto, value_name = "COMPRESSION")]
     pub compression_in: CompressionIn,
 
-    /// Deepest nesting of one record
+    /// Maximum nesting depth of a record
     #[arg(long, value_name = "N", default_value_t = Limits::default().depth_max)]
     pub depth_max: usize,
 
-    /// Longest record
+    /// Maximum size of a record
     #[arg(long, value_name = "SIZE", default_value = "128MiB", value_parser = size::parse_memory)]
     pub record_bytes_max: usize,
 
-    /// Most fields of a schema, given or inferred, those inside others counted too
+    /// Maximum number of fields of a schema, given or inferred, nested fields included
     #[arg(long, value_name = "N", default_value_t = Limits::default().fields_max)]
     pub fields_max: usize,
 
-    /// Most that an empty record may become in Arrow: bounds columns of fixed size
+    /// Maximum Arrow size of an empty record: bounds columns of fixed size
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size::parse_memory)]
     pub row_bytes_max: usize,
 
-    /// Most that one record may become in Arrow
+    /// Maximum Arrow size of one record
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size::parse_memory)]
     pub batch_bytes_max: usize,
 
-    /// Take NaN, Infinity and -Infinity as numbers
+    /// Accept NaN, Infinity and -Infinity as numbers
     #[arg(long)]
     pub allow_nan: bool,
 }
 
-/// What decodes, and with what.
+/// The engine that decodes, and its resources.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What decodes: `reference` is arrow-json or the parquet crate, slower; arrow-json refuses
-    /// some options
+    /// The engine that decodes. `reference` is arrow-json or the parquet crate: slower, and
+    /// arrow-json does not support all options
     #[arg(long, value_enum, default_value_t = Engine::Cpu)]
     pub engine: Engine,
 
-    /// Threads that decode [default: one for each core]
+    /// Number of decoder threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
-    /// Working memory beyond mapped input and batches
+    /// Working memory, not counting mapped input and output batches
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size::parse_memory)]
     pub memory: usize,
 
-    /// Memory of the GPU for each thread that decodes; what needs more is cut, or left to the CPU
+    /// GPU memory per decoder thread; larger inputs are split, or decoded on the CPU
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = size::parse)]
     pub gpu_memory: u64,
 
-    /// Trust that the input is valid JSON: what no column takes is not validated
+    /// Trust the input to be valid JSON: values that no column needs are not validated
     #[arg(long)]
     pub trust: bool,
 }
 
-/// What becomes of records that do not fit.
+/// How records that do not match the schema are handled.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bad input")]
 pub struct BadInputArgs {
-    /// What becomes of a record that does not fit
+    /// How to handle records that do not match the schema
     #[arg(long, value_enum, default_value_t = OnBad::Fail, value_name = "ACTION")]
     pub on_error: OnBad,
 
-    /// Write records that were left out or changed to this file, whole, with the reasons
+    /// Write every skipped or changed record to this file, in full, with the reason
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
 
-    /// What a key that appears twice means
+    /// How to handle a key that appears twice in an object
     #[arg(long, value_enum, default_value_t = Duplicates::Last, value_name = "RULE")]
     pub duplicate_keys: Duplicates,
 
-    /// What becomes of a key that the schema does not have
+    /// How to handle a key that is not in the schema
     #[arg(long, value_enum, default_value_t = Unknown::Skip, value_name = "RULE")]
     pub unknown_keys: Unknown,
 }
 
-/// What is read of Parquet files.
+/// Which parts of Parquet files are read, and as which types.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Parquet input")]
 pub struct ParquetArgs {
-    /// Only rows for which this holds: `fare > 10 and (zone = 'A' or zone is null)`
+    /// Keep only rows that match this condition: `fare > 10 and (zone = 'A' or zone is null)`
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
 
-    /// Stop after so many rows
+    /// Read at most this many rows
     #[arg(long, value_name = "ROWS")]
     pub limit: Option<u64>,
 
-    /// Only these row groups, in this order, of a single file: `0,3,5`
+    /// Read only these row groups of a single file, in this order: `0,3,5`
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     pub row_groups: Vec<usize>,
 
@@ -228,7 +231,7 @@ pub struct ParquetArgs {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub dictionary_columns: Vec<String>,
 
-    /// The form of strings and binary values
+    /// The Arrow type of strings and binary values
     #[arg(long, value_enum, value_name = "FORM")]
     pub strings: Option<Strings>,
 
@@ -236,16 +239,16 @@ pub struct ParquetArgs {
     #[arg(long, value_enum, value_name = "UNIT")]
     pub timestamp_unit: Option<TimestampUnit>,
 
-    /// Ignore the Arrow schema that the writer has put into the file
+    /// Ignore the Arrow schema stored in the file by its writer
     #[arg(long)]
     pub ignore_arrow_schema: bool,
 
-    /// Hold pages to their checksums
+    /// Verify page checksums
     #[arg(long)]
     pub verify_checksums: bool,
 
-    /// Types of columns that come from folders' names: `year: int32, zone: utf8` [default:
-    /// inferred]
+    /// Types of partition columns, whose values are in folder names: `year: int32, zone: utf8`
+    /// [default: inferred]
     #[arg(long, value_name = "SCHEMA")]
     pub partition_types: Option<String>,
 }
@@ -258,40 +261,40 @@ pub struct OutputArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<To>,
 
-    /// Rows of every batch but the last [default: what a MiB of JSON gives; of Parquet 131072 or
-    /// fewer]
+    /// Rows per batch, the last one excepted [default: the rows in 1 MiB of JSON; for Parquet at
+    /// most 131072]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch_rows: Option<u32>,
 
-    /// Arrow bytes of a batch, about
+    /// Approximate Arrow size of a batch
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
     pub batch_bytes: Option<usize>,
 
-    /// Compression of the buffers of an Arrow file or stream [default: none]
+    /// Buffer compression of an Arrow file or stream [default: none]
     #[arg(long, value_enum, value_name = "COMPRESSION")]
     pub buffer_compression: Option<BufferCompression>,
 
-    /// Parquet: none, snappy, lz4, or zstd, gzip, brotli with or without a level (zstd:9) [default:
-    /// zstd]
+    /// Parquet: compression codec: none, snappy, lz4, zstd, gzip or brotli; the last three take a
+    /// level (zstd:9) [default: zstd]
     #[arg(long, value_name = "CODEC", value_parser = codec)]
     pub codec: Option<Codec>,
 
-    /// Parquet: most rows of a row group [default: 1048576]
+    /// Parquet: maximum rows per row group [default: 1048576]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub row_group_rows: Option<u32>,
 
-    /// Parquet: no dictionary encoding
+    /// Parquet: do not use dictionary encoding
     #[arg(long)]
     pub no_dictionary: bool,
 
-    /// Return only when the disk has the file
+    /// Sync the file to disk before returning
     #[arg(long)]
     pub fsync: bool,
 }
 
-/// Print the schema that the input has
+/// Print the schema of the input
 ///
-/// In the text form that `convert --schema` takes.
+/// The output is in the text form that `convert --schema` accepts.
 #[derive(Debug, Args)]
 pub struct InferArgs {
     #[command(flatten)]
@@ -305,23 +308,23 @@ pub struct InferArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Inference")]
 pub struct InferenceArgs {
-    /// How many records are looked at: a number, or `all`
+    /// Number of records to infer the schema from, or `all`
     #[arg(long, value_name = "N", default_value = "10000", value_parser = records)]
     pub infer_records: Records,
 
-    /// Take strings that are all ISO 8601 dates or timestamps as such
+    /// Infer dates and timestamps for string fields whose values are all in ISO 8601
     #[arg(long)]
     pub infer_timestamps: bool,
 }
 
-/// How many records are sampled; `None` is all.
+/// Number of records to infer from; `None` means all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Records(pub Option<NonZeroU64>);
 
-/// Show what is in an Arrow or Parquet file
+/// Show the contents of an Arrow or Parquet file
 ///
-/// Prints the schema, the batches or row groups, and where the bytes are. Reads metadata only; with
-/// --pages of Parquet the headers of pages too.
+/// Prints the schema, the batches or row groups, and the bytes that each part takes. Reads metadata
+/// only, and with --pages the headers of Parquet pages.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// An Arrow IPC file or stream, or a Parquet file or its URL; `-` for an Arrow stream on
@@ -332,7 +335,7 @@ pub struct InspectArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Parquet: show every page
+    /// Parquet: list every page
     #[arg(long)]
     pub pages: bool,
 }
@@ -346,7 +349,7 @@ pub struct GenerateArgs {
     #[arg(value_parser = workload)]
     pub workload: Workload,
 
-    /// Write whole records until there are at least this many bytes [default: 1MiB]
+    /// Write complete records until there are at least this many bytes [default: 1MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, conflicts_with = "rows")]
     pub bytes: Option<u64>,
 
@@ -354,20 +357,20 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N")]
     pub rows: Option<u64>,
 
-    /// Start of the random numbers
+    /// Seed of the random number generator
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 
-    /// Most values in an array of battery and battery-u64
+    /// Maximum number of values per array in battery and battery-u64
     #[arg(long, value_name = "N", default_value_t = VALUES_MAX_DEFAULT,
         value_parser = clap::value_parser!(u32).range(1..))]
     pub max_values: u32,
 
-    /// Spread records over lines, indented
+    /// Write each record over several indented lines
     #[arg(long, conflicts_with = "spaced")]
     pub pretty: bool,
 
-    /// A space after every comma and colon
+    /// Write a space after every comma and colon
     #[arg(long)]
     pub spaced: bool,
 
@@ -375,7 +378,7 @@ pub struct GenerateArgs {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 
-    /// No summary and no progress bar
+    /// Print no summary and no progress
     #[arg(short, long)]
     pub quiet: bool,
 
@@ -387,7 +390,7 @@ pub struct GenerateArgs {
     pub send: SendArgs,
 }
 
-/// Records to a service instead of a file.
+/// Sends the records to a service instead of a file.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sending")]
 pub struct SendArgs {
@@ -395,61 +398,62 @@ pub struct SendArgs {
     #[arg(long, value_name = "URL", value_parser = target, conflicts_with_all = ["output", "listen"])]
     pub connect: Option<Target>,
 
-    /// Wait at tcp://HOST:PORT and send to who connects
+    /// Listen on tcp://HOST:PORT and send to every client that connects
     #[arg(long, value_name = "URL", value_parser = target, conflicts_with = "output")]
     pub listen: Option<Target>,
 
-    /// Connections at a time; each sends records of its own seed, counted from --seed
+    /// Number of concurrent connections; connection i sends records generated from --seed + i
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = connections)]
     pub connections: usize,
 
-    /// Bytes a second, all connections together [default: as fast as possible]
+    /// Bytes per second over all connections [default: as fast as possible]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub rate: Option<u64>,
 
-    /// Records a second, all connections together
+    /// Records per second over all connections
     #[arg(long, value_name = "N", conflicts_with = "rate")]
     pub rate_records: Option<u64>,
 
-    /// Send for so many seconds instead of a number of bytes or rows
+    /// Send for this many seconds instead of a number of bytes or rows
     #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with_all = ["bytes", "rows"])]
     pub seconds: Option<Duration>,
 
-    /// Bytes of a request, or between two looks at the clock
+    /// Bytes per HTTP request, or per TCP write
     #[arg(long, value_name = "SIZE", default_value = "256KiB", value_parser = size::parse_memory)]
     pub chunk: usize,
 
-    /// Make so many bytes beforehand and send them again and again: the sender is then never the
-    /// limit
+    /// Generate this many bytes beforehand and send them repeatedly, so that the sender is not the
+    /// bottleneck
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub repeat: Option<u64>,
 
-    /// TCP: wait for the service's acknowledgements, and say what was acknowledged
+    /// TCP: wait for the service's acknowledgements, and report what was acknowledged
     #[arg(long)]
     pub acknowledge: bool,
 
-    /// Try again for so many seconds when a connection fails or the service is busy; what was not
-    /// acknowledged is sent again
+    /// Retry for this many seconds when a connection fails or the service is busy; records that
+    /// were not acknowledged are sent again
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     pub retry: Duration,
 
-    /// Longest wait for a connection, an answer or the next acknowledgement, in seconds
+    /// Timeout of a connection attempt, a response or the next acknowledgement, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub timeout: Duration,
 
-    /// File with the token that the service asks for
+    /// File with the bearer token for the service
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 
-    /// Certificates (PEM) that may sign the service's [default: the public authorities]
+    /// CA certificates (PEM) that the service's certificate is verified against [default: the
+    /// public CAs]
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
 
-    /// Certificate (PEM) to show to the service
+    /// Client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
 
-    /// Its key (PEM)
+    /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
 
@@ -476,15 +480,15 @@ fn target(text: &str) -> Result<Target, String> {
 }
 
 fn connections(text: &str) -> Result<usize, String> {
-    let number: usize = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+    let number: usize = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
     if (1..=100_000).contains(&number) { Ok(number) } else { Err("1 to 100000".to_owned()) }
 }
 
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
-    // A year: more is a mistake, and would not fit some clocks.
+    let number: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
+    // One year. More is a mistake, and would overflow some clocks.
     if number > 31_536_000.0 {
-        return Err("31536000 seconds at most".to_owned());
+        return Err("at most 31536000 seconds".to_owned());
     }
     Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith bench`: arrowsmith-bench with this command's own engines among the others.
 //!
-//! The engine takes part through the library's reader, as any user would use it: threads, order and
-//! batches included.
+//! The engine is measured through the library's reader, as a user calls it: with threads, ordering
+//! and batching.
 
 mod args;
 pub mod flight;
@@ -79,7 +79,7 @@ fn parquet(args: &ParquetBenchArgs) -> Outcome {
     finish(&report, args.json.as_deref(), args.report.as_deref())
 }
 
-/// Writes what was asked for; a wrong result of ours is a failure.
+/// Writes the requested reports; a wrong result of our engine is a failure.
 fn finish(report: &Report, json: Option<&Path>, html: Option<&Path>) -> Outcome {
     write_report(json, html, report, || arrowsmith_bench::html(report))?;
     print_rows(report);
@@ -94,7 +94,7 @@ fn finish(report: &Report, json: Option<&Path>, html: Option<&Path>) -> Outcome 
     }
 }
 
-/// The service of this command, measured from outside.
+/// The ingest service of this command, measured as a process from outside.
 fn ingest(args: &IngestBenchArgs) -> Outcome {
     let program = std::env::current_exe().map_err(|error| Failure::Work(Error::from(error)))?;
     let mut options = arrowsmith_bench::ingest::Options::new(program);
@@ -138,7 +138,7 @@ fn ingest(args: &IngestBenchArgs) -> Outcome {
     }
 }
 
-/// The result where it was asked for; standard output if nowhere.
+/// Writes the result to the requested files, or to standard output if there are none.
 pub fn write_report(
     json: Option<&Path>,
     html: Option<&Path>,
@@ -201,7 +201,7 @@ fn failure(error: BenchError) -> Failure {
     }
 }
 
-/// The engine `cpu` behind the library's reader.
+/// The engine `cpu`, called through the library's reader.
 struct Cpu;
 
 impl InProcess for Cpu {
@@ -220,7 +220,7 @@ impl InProcess for Cpu {
         input: &'a [u8],
         threads: NonZeroUsize,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
-        // The reader wants bytes that it can share with its threads.
+        // The reader's threads share the bytes.
         let input: SharedBytes = Arc::new(input.to_vec());
         Ok(Box::new(CpuPrepared { schema: Arc::clone(schema), input, threads: threads.get() }))
     }
@@ -306,8 +306,7 @@ impl Prepared for CpuPrepared {
     }
 }
 
-/// Where the public files are if nobody says: what `ARROWSMITH_CORPORA` names, or beside the
-/// repository.
+/// The default folder of public files: `ARROWSMITH_CORPORA`, or a folder beside the repository.
 fn corpora() -> Option<PathBuf> {
     let named =
         std::env::var_os("ARROWSMITH_CORPORA").unwrap_or_else(|| "../shared/corpora".into());

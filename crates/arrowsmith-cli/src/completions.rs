@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith completions` and `arrowsmith man`: what shells and manuals say of the command,
-//! written from the same definitions that parse it, so that neither can say something else.
+//! `arrowsmith completions` and `arrowsmith man`: shell completions and manual pages, generated
+//! from the definitions that parse the command line, so that they cannot disagree with it.
 
 use std::fs;
 use std::io::Write;
@@ -13,14 +13,14 @@ use clap_complete::Shell;
 use crate::args::Cli;
 use crate::failure::{Failure, Outcome};
 
-/// Print the completions of a shell
+/// Print a completion script for a shell
 ///
 /// bash: arrowsmith completions bash > ~/.local/share/bash-completion/completions/arrowsmith; zsh:
 /// to a file _arrowsmith in a folder of $fpath; fish: to
 /// ~/.config/fish/completions/arrowsmith.fish.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell that is to complete
+    /// The shell to write completions for
     #[arg(value_enum, value_name = "SHELL")]
     shell: Shell,
 }
@@ -28,7 +28,7 @@ pub struct CompletionsArgs {
 /// Write a manual page for each command
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The folder for the pages; it is made if need be
+    /// The folder for the pages; created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a command ends when it does not end well: what is printed, and the exit status.
+//! How a command fails: what is printed, and the exit status.
 //!
 //! Scripts depend on the status (docs/guide/convert.md): 1 the input or the work failed, 2 the call
 //! was wrong, 130 stopped by Ctrl-C.
@@ -12,14 +12,14 @@ use arrowsmith_core::Error;
 
 use crate::interrupt::STATUS;
 
-/// Why a command did not finish.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
     /// The call was wrong: an option, a schema, a name.
     Usage(String),
     /// The input, or the work, failed.
     Work(Error),
-    /// Whoever read our standard output has gone: nothing to say, nobody to tell.
+    /// The reader of our standard output has closed it: nothing is printed.
     BrokenPipe,
 }
 
@@ -27,7 +27,7 @@ pub enum Failure {
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// An error met while writing: a closed pipe is no failure of ours.
+    /// An error while writing the output; a closed pipe is [`Failure::BrokenPipe`].
     pub fn output(error: Error) -> Self {
         match &error {
             Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
@@ -37,12 +37,12 @@ impl Failure {
         }
     }
 
-    /// An error met while writing to standard output.
+    /// An error while writing to standard output.
     pub fn stdout(error: io::Error) -> Self {
         Self::output(Error::io("-", error))
     }
 
-    /// Prints to standard error what is to be said, and gives the exit status.
+    /// Prints the failure to standard error, and returns the exit status.
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Usage(message) => {
@@ -62,7 +62,7 @@ impl Failure {
     }
 }
 
-/// Options and schemas that make no sense are the caller's; all else is the work's.
+/// Invalid options and schemas are [`Failure::Usage`]; every other error is [`Failure::Work`].
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
@@ -73,7 +73,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// An error in one line, and its hint in another.
+/// An error on one line, and its hint on the next.
 struct Described<'a>(&'a Error);
 
 impl fmt::Display for Described<'_> {

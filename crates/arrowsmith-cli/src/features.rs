@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What this build of the command has and lacks: `--version`, and errors that name the feature to
-//! build with.
+//! The cargo features of this build: `--version`, and errors that name a missing feature.
 
 use std::sync::LazyLock;
 
@@ -26,7 +25,7 @@ const SUBCOMMANDS: &[(&str, &str)] = &[
     ("rtl", "rtl"),
 ];
 
-/// What `--version` prints: the version, and what this build has and lacks.
+/// What `--version` prints: the version, the features of this build, and those that it lacks.
 pub fn long_version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(version_text);
     &TEXT
@@ -42,14 +41,14 @@ fn version_text() -> String {
     format!("{version}\nfeatures: {}\nnot in this build: {}", list(true), list(false))
 }
 
-/// The failure of what this build lacks.
+/// The failure for a feature that this build lacks.
 pub fn lacking(feature: &str) -> Failure {
     Failure::Usage(format!(
         "this build has no `{feature}`: build the command with `--features {feature}` (or `full`)"
     ))
 }
 
-/// The failure of a subcommand that this build lacks, if that is what clap does not know.
+/// The failure for a subcommand that this build lacks, if that is why clap does not recognize it.
 pub fn lacking_subcommand(error: &clap::Error) -> Option<Failure> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith fetch`: reads a flight of any Flight server into a file, several endpoints at once.
+//! `arrowsmith fetch`: reads a flight from any Flight server into a file, several endpoints
+//! concurrently.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,33 +19,33 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::size::{display, grouped};
 
-/// Read a dataset of an Arrow Flight server into a file
+/// Read a dataset from an Arrow Flight server into a file
 ///
 /// URL is grpc://HOST:PORT/DATASET, or grpc+tls:// for TLS; without a dataset, the flights are
-/// listed. A token may also stand in the environment, ARROWSMITH_FLIGHT_TOKEN.
+/// listed. A token can also be set in the environment variable ARROWSMITH_FLIGHT_TOKEN.
 #[derive(Debug, Args)]
 pub struct FetchArgs {
     /// grpc://HOST:PORT/DATASET
     #[arg(value_name = "URL")]
     pub url: String,
 
-    /// Where to write: .arrow, .arrows, .parquet or .jsonl; - for standard output
+    /// The file to write (.arrow, .arrows, .parquet or .jsonl), or `-` for standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
 
-    /// Only these columns, in this order
+    /// Read only these columns, in this order
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub columns: Vec<String>,
 
-    /// Only rows for which this holds: "fare > 10 and zone = 'A'"
+    /// Keep only rows that match this condition: "fare > 10 and zone = 'A'"
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
 
-    /// Rows, at most
+    /// Read at most this many rows
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
 
-    /// Endpoints that are read at a time
+    /// Number of endpoints read concurrently
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub parallel: usize,
 
@@ -56,15 +57,16 @@ pub struct FetchArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
     pub user: Option<PathBuf>,
 
-    /// Authority of the server's certificate, PEM [default: the public ones]
+    /// CA certificates (PEM) that the server's certificate is verified against [default: the public
+    /// CAs]
     #[arg(long, value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
 
-    /// Our certificate, PEM, for a server that asks for one
+    /// Client certificate (PEM), for a server that requires one
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
 
-    /// Its key, PEM
+    /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
 
@@ -114,7 +116,7 @@ async fn fetch(
         }
         let batch = batch.map_err(failure)?;
         bytes += batch.get_array_memory_size() as u64;
-        // Writing waits for the disk; reading goes on in tasks of its own.
+        // Writing blocks on the disk; reading continues in tasks of its own.
         tokio::task::block_in_place(|| sink.write(&batch)).map_err(Failure::output)?;
     }
     let summary = tokio::task::block_in_place(|| sink.finish()).map_err(Failure::output)?;
@@ -173,7 +175,7 @@ fn options(args: &FetchArgs) -> Outcome<ClientOptions> {
     })
 }
 
-/// What the server, or the way to it, says.
+/// A failure reported by the server or by the connection to it.
 fn failure(status: tonic::Status) -> Failure {
     let text = format!("the server says: {}", status.message());
     match status.code() {

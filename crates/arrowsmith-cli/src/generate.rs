@@ -21,7 +21,7 @@ use crate::size::{display, grouped};
 /// Bytes between two writes.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// What is written when neither bytes nor rows are asked for.
+/// Bytes to write when neither `--bytes` nor `--rows` is given.
 const BYTES_DEFAULT: u64 = 1 << 20;
 
 pub fn run(args: &GenerateArgs, interrupt: &Interrupt) -> Outcome {
@@ -45,7 +45,7 @@ pub fn run(args: &GenerateArgs, interrupt: &Interrupt) -> Outcome {
     Ok(())
 }
 
-/// Writes all records; gives their number and the bytes they take.
+/// Writes all records; returns the number of records and of bytes.
 fn write(
     args: &GenerateArgs,
     mut generator: Generator,

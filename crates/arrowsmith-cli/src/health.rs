@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith health`: asks a running service over HTTP whether it is well, and says so by its
-//! exit status. An image without a shell has nothing else that could.
+//! `arrowsmith health`: queries a running service over HTTP, and reports its health as exit status.
+//! A container image without a shell has no other tool for this.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -11,20 +11,20 @@ use clap::Args;
 
 use crate::failure::{Failure, Outcome};
 
-/// Of an answer, what its first line can take.
+/// Maximum bytes read of a response: enough for its status line.
 const ANSWER_BYTES_MAX: u64 = 4096;
 
-/// Ask a running service whether it is well
+/// Check the health of a running service
 ///
-/// The exit status is 0 if it answers 200. `arrowsmith ingest` answers at /healthz (it lives) and
-/// /readyz (it takes records).
+/// The exit status is 0 if it answers with status 200. `arrowsmith ingest` answers at /healthz (the
+/// process is alive) and /readyz (it accepts records).
 #[derive(Debug, Args)]
 pub struct HealthArgs {
-    /// Where it answers; http only
+    /// URL of the health check; http only
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080/healthz")]
     url: String,
 
-    /// Seconds after which no answer is one
+    /// Timeout, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     timeout: u64,
 }
@@ -43,11 +43,11 @@ pub fn run(args: &HealthArgs) -> Outcome {
     Err(Failure::Work(Error::io(args.url.as_str(), error)))
 }
 
-/// Host and port, and the path behind them.
+/// Host and port, and the path after them.
 fn split(url: &str) -> Option<(String, &str)> {
     let rest = url.strip_prefix("http://")?;
     let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-    // It goes into a request as it is.
+    // The text is copied into the request without escaping.
     if host.is_empty() || url.contains(|c: char| c.is_control() || c == ' ') {
         return None;
     }

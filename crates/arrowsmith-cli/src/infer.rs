@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith infer`: the schema of the input, as `--schema` takes it. Parquet files say it
-//! themselves.
+//! `arrowsmith infer`: prints the schema of the input, in the form that `--schema` accepts. Parquet
+//! files contain their schema.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
     let sample = infer_schema(input::inputs(&args.input)?, &options)?;
     if !sample.complete {
         eprintln!(
-            "note: these are the first {} records; --infer-records all looks at all",
+            "note: inferred from the first {} records; --infer-records all uses all of them",
             sample.records
         );
     }

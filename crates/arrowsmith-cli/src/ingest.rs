@@ -17,40 +17,41 @@ use crate::failure::{Failure, Outcome};
 /// Receive JSON over TCP, HTTP and from files, and publish it as Arrow
 ///
 /// Settings come from --config, then the environment (ARROWSMITH_INGEST_LIMITS__CONNECTIONS=100),
-/// then flags; the later wins. --schema, --listen, --dial, --follow and --out set up a stream
-/// without any file. SIGTERM drains and ends, SIGHUP reads the schemas again.
+/// then flags; later ones override earlier ones. --schema, --listen, --dial, --follow and --out
+/// configure a stream without a file. SIGTERM drains the streams and exits, SIGHUP reloads the
+/// schemas.
 #[derive(Debug, Args)]
 pub struct IngestArgs {
-    /// The configuration, TOML
+    /// The configuration file (TOML)
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Set one value: service.memory=256MiB, stream.events.schema=trip
+    /// Set one configuration value: service.memory=256MiB, stream.events.schema=trip
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 
-    /// Check the configuration, and do nothing
+    /// Check the configuration and exit
     #[arg(long)]
     pub check: bool,
 
-    /// Name of the stream that the flags below set up
+    /// Name of the stream that the flags below configure
     #[arg(long, value_name = "NAME", default_value = "events")]
     pub stream: String,
 
-    /// Its schema: a file, text as `infer` prints it, or a workload's name
+    /// Schema of the stream: a file, text as `infer` prints it, or a workload's name
     #[arg(short, long, value_name = "SCHEMA")]
     pub schema: Option<String>,
 
-    /// Listen on this address for TCP connections that send lines of JSON
+    /// Listen on this address for TCP connections that send JSON lines
     #[arg(short, long, value_name = "ADDRESS")]
     pub listen: Vec<String>,
 
-    /// Connect to this source of lines of JSON
+    /// Connect to this address and read JSON lines from it
     #[arg(long, value_name = "ADDRESS")]
     pub dial: Vec<String>,
 
-    /// Read these files as they grow; a pattern in quotes takes those that come later, too. How far
-    /// they were read is kept in NAME.places
+    /// Read these files as they grow; a quoted glob pattern also includes files created later. The
+    /// offsets read so far are stored in NAME.places
     #[arg(long, value_name = "FILES")]
     pub follow: Vec<String>,
 
@@ -58,20 +59,20 @@ pub struct IngestArgs {
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Address of HTTP: records, metrics, dashboard [default: 127.0.0.1:8080]
+    /// Address of the HTTP server: records, metrics, dashboard [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<String>,
 
-    /// Form of the logs
+    /// Log format
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     pub log_format: LogFormat,
 
-    /// What is logged: error, warn, info, debug, or a filter such as arrowsmith_ingest=debug
+    /// Log level: error, warn, info, debug, or a filter such as arrowsmith_ingest=debug
     #[arg(long, value_name = "FILTER", default_value = "info")]
     pub log: String,
 }
 
-/// Form of the logs.
+/// Log format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     Text,
@@ -85,7 +86,7 @@ pub fn run(args: &IngestArgs) -> Outcome {
     let config = read()?;
     if args.check {
         for (name, stream) in &config.streams {
-            eprintln!("stream {name}: {} sink(s); the configuration is good", stream.sinks.len());
+            eprintln!("stream {name}: {} sink(s); the configuration is valid", stream.sinks.len());
         }
         return Ok(());
     }
@@ -120,11 +121,12 @@ fn start_log(args: &IngestArgs) -> Outcome {
     started.map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// The flags as settings, behind those of `--set`.
+/// The flags as settings, applied after those of `--set`.
 fn settings(args: &IngestArgs) -> Vec<String> {
     let mut settings = args.settings.clone();
     let key = |name: &str| format!("stream.{}.{name}", args.stream);
-    // A setting is text unless it is TOML: what could be taken for it is quoted.
+    // A setting is parsed as TOML and, if that fails, taken as text: text that could be TOML is
+    // quoted.
     let quoted = |text: &str| toml_string(text);
     if let Some(schema) = &args.schema {
         settings.push(format!("{}={}", key("schema"), quoted(schema)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The input options of the command line, in the library's terms. `convert` and `infer` share them.
+//! Translates the input options of the command line, which `convert` and `infer` share, to the
+//! library's types.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +15,7 @@ use crate::args::{CompressionIn, Format, InferenceArgs, InputArgs};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 
-/// `None` looks at the first bytes.
+/// `None` means: detect from the first bytes.
 pub fn framing(format: Format) -> Option<Framing> {
     match format {
         Format::Auto | Format::Parquet => None,
@@ -24,12 +25,12 @@ pub fn framing(format: Format) -> Option<Framing> {
     }
 }
 
-/// The Parquet files that the arguments name: paths, folders, patterns, URLs.
+/// The Parquet files named by the arguments: paths, folders, patterns, URLs.
 pub fn datasets(args: &InputArgs) -> Outcome<Vec<DataFile>> {
     expand(args, |name| arrowsmith::expand_dataset(name, EXTENSIONS))
 }
 
-/// The files that the arguments name: paths, patterns, URLs.
+/// The files named by the arguments: paths, patterns, URLs.
 pub fn inputs(args: &InputArgs) -> Outcome<Vec<Input>> {
     let paths = |name: &str| {
         Ok(arrowsmith::expand(name)?.into_iter().map(DataFile::from).collect::<Vec<_>>())
@@ -76,16 +77,18 @@ pub fn expand_url(url: &str) -> Outcome<Vec<DataFile>> {
 
 #[cfg(not(feature = "store"))]
 pub fn expand_url(url: &str) -> Outcome<Vec<DataFile>> {
-    Err(Failure::Usage(format!("{url}: this command was built without stores")))
+    Err(Failure::Usage(format!(
+        "{url}: this build has no `store`: build the command with `--features store` (or `full`)"
+    )))
 }
 
-/// Names of what is Parquet: all inputs, or none.
+/// Whether the inputs are Parquet: all of them, or none.
 ///
 /// # Errors
 /// When some are and some are not.
 pub fn is_parquet(args: &InputArgs) -> Outcome<bool> {
     let one = |name: &String| match args.format {
-        // All below a prefix is what a folder is; an object says it by its name.
+        // A prefix is treated as a folder; an object is detected by its name.
         Format::Auto if is_url(name) && name.ends_with('/') => true,
         Format::Auto => looks_like_parquet(Path::new(name)),
         Format::Parquet => true,
@@ -93,15 +96,14 @@ pub fn is_parquet(args: &InputArgs) -> Outcome<bool> {
     };
     let parquet = args.inputs.iter().filter(|name| one(name)).count();
     if parquet != 0 && parquet != args.inputs.len() {
-        let message =
-            "some inputs are Parquet and some are not: --format says what all of them are";
+        let message = "some inputs are Parquet and some are not: give --format for all of them";
         return Err(Failure::Usage(message.to_owned()));
     }
     Ok(parquet > 0)
 }
 
-/// Whether the files are there that arguments name, and do not describe by a pattern: what else is
-/// wrong with a command does not matter when they are not.
+/// Checks that files named without a pattern exist. This error is reported before all others, which
+/// would not matter.
 pub fn are_there(args: &InputArgs) -> Outcome {
     let is_name =
         |name: &&String| name.as_str() != "-" && !is_url(name) && !name.contains(['*', '?', '[']);
@@ -111,13 +113,13 @@ pub fn are_there(args: &InputArgs) -> Outcome {
     Ok(())
 }
 
-/// By what it is (a folder), its name, or its first bytes.
+/// Detects Parquet: by the kind of the path (a folder), its name, or its first bytes.
 fn looks_like_parquet(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) || path.is_dir() {
         return true;
     }
-    // A pipe would lose what is read here.
+    // Bytes read from a pipe here would be lost.
     if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return false;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith inspect`: what is in an Arrow or Parquet file, from its metadata alone.
+//! `arrowsmith inspect`: the contents of an Arrow or Parquet file, from its metadata alone.
 //!
-//! The first bytes say which it is. The report goes to standard output, as text for people or as
-//! one JSON object; a file that ends too early or contradicts itself is an error, never a panic.
+//! The format is detected from the first bytes. The report goes to standard output, as text or as
+//! one JSON object. A truncated or inconsistent file is an error, never a panic.
 
 mod arrow;
 mod parquet;
@@ -24,7 +24,7 @@ const ARROW_FILE: &[u8] = b"ARROW1";
 const ARROW_STREAM: &[u8] = &[0xff; 4];
 const PARQUET: &[u8] = b"PAR1";
 
-/// A report that can be printed either way.
+/// A report that can be printed as text or as JSON.
 trait Report: Serialize {
     fn text(&self) -> String;
 }
@@ -83,7 +83,7 @@ fn print(report: &impl Report, json: bool) -> Outcome {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
 }
 
-/// What is wrong with the bytes of a file.
+/// The error for a file whose bytes are invalid.
 fn invalid(message: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message.into())
 }

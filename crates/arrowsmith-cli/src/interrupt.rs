@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ctrl-C: stop the work, take away what is half done, exit with 130.
+//! Ctrl-C: stop the work, remove incomplete output, exit with 130.
 //!
-//! The first signal asks the work to stop, and the ordinary path of an error then cleans up. Work
-//! that does not notice (it waits for a pipe that nobody writes to) is ended after a moment, or by
-//! a second signal, and then the cleaning is done here.
+//! The first signal sets a flag; the work then stops with an error, whose usual path cleans up. If
+//! the work does not notice, such as while it waits on a pipe without a writer, the process exits
+//! after [`GRACE`], or at a second signal, and the cleanup is done here.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long the work may take to stop by itself.
+/// How long the work may take to stop.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The exit status of a command that a signal ended: 128 and the number of SIGINT.
+/// The exit status of an interrupted command: 128 plus the number of SIGINT.
 pub const STATUS: u8 = 130;
 
-/// What is left to do when the process ends in the middle of the work.
+/// A cleanup to run when the process exits before the work has ended.
 type Cleaner = Box<dyn FnOnce() + Send>;
 
 /// The handler of SIGINT, SIGTERM and SIGHUP.
@@ -30,8 +30,8 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes the signals over. Without this (it fails only where the system has no signals) they
-    /// end the process at once, and a temporary file may stay.
+    /// Installs the handlers. If this fails, which it does only where the system has no signals, an
+    /// interrupt ends the process immediately and a temporary file may stay.
     pub fn install() -> Self {
         let interrupt = Self::default();
         let handler = interrupt.clone();
@@ -51,20 +51,20 @@ impl Interrupt {
         interrupt
     }
 
-    /// The flag that the work looks at.
+    /// The flag that the work polls.
     pub fn stop(&self) -> &Arc<AtomicBool> {
         &self.stop
     }
 
-    /// What is to be done when the process has to end in the middle of the work.
+    /// Registers a cleanup to run if the process exits before the work has ended.
     pub fn at_exit(&self, clean: impl FnOnce() + Send + 'static) {
         self.cleaners.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(clean));
     }
 
-    /// Removes a temporary file when the process has to end in the middle of the work.
+    /// Removes a temporary file if the process exits before the work has ended.
     pub fn remove_at_exit(&self, temporary: Option<&Path>) {
         if let Some(path) = temporary.map(Path::to_owned) {
-            // Gone already if the work was quicker.
+            // It no longer exists if the work has just ended.
             self.at_exit(move || drop(fs::remove_file(path)));
         }
     }

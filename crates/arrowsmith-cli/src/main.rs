@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The `arrowsmith` command: the library's sources, engines and sinks, put together on a command
-//! line.
+//! The `arrowsmith` command: a command line for the library's sources, engines and sinks.
 //!
-//! Results go to files or standard output, all else to standard error. What it prints, its options
-//! and its exit status are a contract (docs/guide/convert.md); it never decodes anything itself.
+//! Results go to files or standard output, everything else to standard error. The output, the
+//! options and the exit status are stable interfaces (docs/guide/convert.md). This crate never
+//! decodes anything itself.
 
 #![forbid(unsafe_code)]
 
@@ -41,13 +41,13 @@ use clap::Parser;
 use crate::args::{Cli, Command};
 use crate::interrupt::Interrupt;
 
-// That of musl has one lock for all threads.
+// musl's allocator has one lock for all threads.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Clap itself ends the process with status 2 when the call is wrong.
+    // Clap itself exits with status 2 on a usage error.
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => match features::lacking_subcommand(&error) {
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
             None => error.exit(),
         },
     };
-    // The services and what is over at once answer to signals in their own way, or not at all.
+    // The services handle signals themselves; the short commands need no handler.
     let outcome = match cli.command {
         Command::Convert(args) => convert::run(&args, &Interrupt::install()),
         Command::Infer(args) => infer::run(&args, &Interrupt::install()),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bar on standard error: how far, how fast, how long still.
+//! Progress on standard error: bytes done, speed, time left.
 //!
-//! A bar when standard error is a terminal; a line a second when it is not and progress was asked
-//! for. It never touches standard output.
+//! A bar when standard error is a terminal; one line per second when it is not and `--progress
+//! always` is given. It never writes to standard output.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -15,15 +15,15 @@ use crate::size;
 /// When progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// If standard error is a terminal
+    /// Show a bar if standard error is a terminal
     Auto,
-    /// Even if it is not: then as lines
+    /// Without a terminal, print one line per second
     Always,
-    /// Not at all
+    /// Show no progress
     Never,
 }
 
-/// Progress over a number of bytes that may be unknown.
+/// Progress over a total number of bytes, which may be unknown.
 pub enum Progress {
     Hidden,
     Bar(ProgressBar),
@@ -33,14 +33,14 @@ pub enum Progress {
 const KNOWN: &str = "{bar:32} {percent:>3}% {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
 const UNKNOWN: &str = "{spinner} {bytes}, {bytes_per_sec}, {elapsed}";
 
-/// How often the bar is drawn.
+/// Redraws of the bar per second.
 const REDRAWS_PER_SECOND: u8 = 10;
 
-/// How often a line is written where there is no bar.
+/// Time between lines where there is no bar.
 const LINE_PERIOD: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Progress over `bytes_total`, if that is known; nothing at all unless `when` says so.
+    /// Progress over `bytes_total`, if known; hidden or shown as `when` requires.
     pub fn new(when: When, bytes_total: Option<u64>) -> Self {
         match (when, stderr().is_terminal()) {
             (When::Never, _) | (When::Auto, false) => Self::Hidden,
@@ -60,7 +60,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// Takes the bar off the terminal, so that what follows stands on a line of its own.
+    /// Removes the bar from the terminal, so that later output starts on a line of its own.
     fn drop(&mut self) {
         match self {
             Self::Hidden => {}
@@ -82,7 +82,7 @@ fn bar(bytes_total: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// Progress for a log: a line now and then, and one at the end.
+/// Progress as log lines: one per [`LINE_PERIOD`], and one at the end.
 pub struct Lines {
     bytes_total: Option<u64>,
     bytes: u64,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records that were left out or changed: to `--rejects FILE` whole, or the first few reasons to
+//! Rejected records (skipped or changed): in full to `--rejects FILE`, or the first few reasons to
 //! standard error.
 //!
-//! The file is written in place, line by line, and is flushed however the command ends: what was
-//! rejected before a failure or Ctrl-C is not lost with it. It exists, empty, when nothing was
-//! rejected.
+//! The file is written in place, line by line, and is flushed however the command ends: rejects
+//! from before a failure or Ctrl-C are not lost. If nothing was rejected, the file is empty.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -16,7 +15,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 
-/// How many reasons are shown on standard error when there is no file for them.
+/// Maximum number of reasons shown on standard error when there is no file for them.
 const REASONS_MAX: usize = 5;
 
 /// One line of the file.
@@ -33,12 +32,12 @@ struct Line<'a> {
     kept_as_null: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
-    /// Of bytes that are not UTF-8.
+    /// The record in Base64, if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     text_base64: Option<String>,
 }
 
-/// Where rejects go: only counted, until a file is named. Clones write to the same place.
+/// The destination of rejects: without a file they are only counted. Clones share it.
 #[derive(Clone, Default)]
 pub struct Rejects(Arc<Mutex<State>>);
 
@@ -50,7 +49,7 @@ struct State {
     nulled: u64,
     /// The first few reasons, when there is no file for them.
     reasons: Vec<String>,
-    /// The first error of the file; later rejects are only counted.
+    /// The first error of writing the file; later rejects are only counted.
     failed: Option<Error>,
 }
 
@@ -60,14 +59,14 @@ struct RejectsFile {
 }
 
 impl Rejects {
-    /// Sends rejects to a file, which is created or emptied; `-` is standard output.
+    /// Writes rejects to a file, which is created or truncated; `-` is standard output.
     pub fn write_to(&self, path: &Path) -> Result<()> {
         let file = RejectsFile::create(path)?;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).file = Some(file);
         Ok(())
     }
 
-    /// Takes one reject.
+    /// Adds one reject.
     pub fn add(&self, reject: &Reject) {
         let state = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if reject.kept_as_null {
@@ -90,13 +89,13 @@ impl Rejects {
         }
     }
 
-    /// Records left out, and records with nulls in place of what did not fit.
+    /// Numbers of skipped records, and of records with nulls in place of values that did not match.
     pub fn counts(&self) -> (u64, u64) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (state.rejected, state.nulled)
     }
 
-    /// Writes what is buffered; fails if any reject could not be written.
+    /// Flushes the buffer; fails if any reject could not be written.
     pub fn flush(&self) -> Result<()> {
         let state = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = state.failed.take() {
@@ -108,7 +107,7 @@ impl Rejects {
         }
     }
 
-    /// Writes what is buffered, and takes nothing more: work that goes on until the process ends
+    /// Flushes the buffer and accepts no more rejects: work that continues until the process exits
     /// would leave half a line.
     pub fn close(&self) -> Result<()> {
         let flushed = self.flush();
@@ -116,7 +115,7 @@ impl Rejects {
         flushed
     }
 
-    /// Says on standard error what was rejected, where no file says it.
+    /// Prints a summary of the rejects to standard error if they are not written to a file.
     pub fn report(&self) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for reason in &state.reasons {
@@ -124,7 +123,9 @@ impl Rejects {
         }
         let more = state.rejected + state.nulled - state.reasons.len() as u64;
         if state.file.is_none() && more > 0 {
-            eprintln!("and {more} more records; --rejects FILE keeps them all, with the reasons");
+            eprintln!(
+                "and {more} more records; --rejects FILE writes all of them, with the reasons"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schemas as the command line takes and prints them.
+//! Schemas as the command line reads and prints them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub fn load(name: &str) -> Outcome<SchemaRef> {
     Ok(Arc::new(load_schema(name)?))
 }
 
-/// The schema and its metadata in the text form that `--schema` takes.
+/// The schema and its metadata in the text form that `--schema` accepts.
 pub fn text(schema: &Schema) -> String {
     format_schema(schema)
 }

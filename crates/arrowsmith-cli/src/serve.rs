@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith serve`: datasets as Arrow Flight and Flight SQL, by arrowsmith-flight.
+//! `arrowsmith serve`: serves datasets as Arrow Flight and Flight SQL, with arrowsmith-flight.
 //!
 //! Logs go to standard error. The first line on standard output is the address, for scripts that
-//! asked for port 0.
+//! request port 0.
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -22,9 +22,9 @@ use crate::{schema, size};
 
 /// Serve files as Arrow Flight, and as tables of Flight SQL
 ///
-/// A PATH is a file, a pattern in quotes or a folder of Parquet, Arrow or JSON files, or
-/// grpc://HOST:PORT/STREAM for a live stream of `arrowsmith ingest`. NAME=PATH gives it another
-/// name than that of its file or folder. Without --tokens and --users everybody who can connect may
+/// A PATH is a file, a quoted glob pattern or a folder of Parquet, Arrow or JSON files, or
+/// grpc://HOST:PORT/STREAM for a live stream of `arrowsmith ingest`. A dataset is named after its
+/// file or folder; NAME=PATH gives it another name. Without --tokens or --users, all clients may
 /// read.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
@@ -32,11 +32,11 @@ pub struct ServeArgs {
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<String>,
 
-    /// Address to listen on; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free port
     #[arg(short, long, value_name = "ADDRESS", default_value = "127.0.0.1:8815")]
     pub listen: SocketAddr,
 
-    /// What the files are [default: by their names]
+    /// Format of the files [default: by their names]
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub format: Option<FormatArg>,
 
@@ -49,8 +49,8 @@ pub struct ServeArgs {
     #[arg(long)]
     pub preload: bool,
 
-    /// Map Arrow files instead of reading them: without a copy. Replace such files by renaming
-    /// others, never change them
+    /// Memory-map Arrow files instead of reading them (zero-copy). Never modify mapped files in
+    /// place; replace them by rename
     #[arg(long, conflicts_with = "preload")]
     pub map: bool,
 
@@ -58,7 +58,7 @@ pub struct ServeArgs {
     #[arg(long)]
     pub writable: bool,
 
-    /// No Flight SQL
+    /// Disable Flight SQL
     #[arg(long)]
     pub no_sql: bool,
 
@@ -66,80 +66,81 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
 
-    /// Its key, PEM
+    /// Private key of the server, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
 
-    /// Authority whose certificates clients have to show, PEM
+    /// CA that client certificates are verified against, PEM; clients must then present one
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_client_ca: Option<PathBuf>,
 
-    /// File with bearer tokens that are let in, one a line
+    /// File with the accepted bearer tokens, one per line
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
 
-    /// File with users that are let in, lines USER:PASSWORD
+    /// File with the accepted users, one USER:PASSWORD per line
     #[arg(long, value_name = "FILE")]
     pub users: Option<PathBuf>,
 
-    /// File with the key of tickets, for several servers that share it [default: a random one]
+    /// File with the key that signs tickets, for servers that share it [default: a random key]
     #[arg(long, value_name = "FILE")]
     pub ticket_key: Option<PathBuf>,
 
-    /// What clients are told to connect to: grpc+tls://HOST:PORT [default: where they asked]
+    /// Location advertised to clients: grpc+tls://HOST:PORT [default: the address they connected
+    /// to]
     #[arg(long, value_name = "URL")]
     pub location: Option<String>,
 
-    /// Address of the page of metrics, /metrics
+    /// Address of the HTTP server of metrics, at /metrics
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<SocketAddr>,
 
-    /// Endpoints of a flight, at most [default: one for each core]
+    /// Maximum number of endpoints per flight [default: one per core]
     #[arg(long, value_name = "N")]
     pub endpoints: Option<usize>,
 
-    /// Compression on the wire
+    /// Compression of Arrow buffers on the wire
     #[arg(long, value_enum, value_name = "COMPRESSION", default_value_t = BufferCompression::None)]
     pub buffer_compression: BufferCompression,
 
-    /// Bytes of a message, about
+    /// Approximate size of a message
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
     pub message_bytes: Option<usize>,
 
-    /// Memory for streams that are decoded, and again for SQL
+    /// Memory limit for decoding streams, and a second one of the same size for SQL
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory, default_value = "1GiB")]
     pub memory: usize,
 
-    /// Memory of one SQL query, at most
+    /// Maximum memory of one SQL query
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory, default_value = "512MiB")]
     pub query_memory: usize,
 
-    /// Seconds that one SQL query may work; 0 for no end
+    /// Timeout of one SQL query, in seconds; 0 for none
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub query_seconds: u64,
 
-    /// Bytes of one upload, at most
+    /// Maximum size of one upload
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "4GiB")]
     pub put_bytes: u64,
 
-    /// Connections, at most
+    /// Maximum number of connections
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub connections: usize,
 
-    /// Seconds after which a reader who takes nothing is cut off
+    /// Time after which a client that reads nothing is disconnected, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub stall_timeout: u64,
 
-    /// Decoder threads [default: one for each core]
+    /// Number of decoder threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 
-    /// What is logged: error, warn, info, debug, or a filter such as arrowsmith_flight=debug
+    /// Log level: error, warn, info, debug, or a filter such as arrowsmith_flight=debug
     #[arg(long, value_name = "FILTER", default_value = "info")]
     pub log: String,
 }
 
-/// What files are.
+/// The format of the served files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
     Parquet,
@@ -163,7 +164,7 @@ pub fn run(args: &ServeArgs) -> Outcome {
     runtime.block_on(async {
         let server = Server::start(catalog, options, sql).await?;
         let mut stdout = std::io::stdout();
-        // Whoever does not read it does not need it.
+        // An error means that standard output is closed: then the address is not needed.
         let scheme = if args.tls_cert.is_some() { "grpc+tls" } else { "grpc" };
         let line = writeln!(stdout, "listening on {scheme}://{}", server.address());
         let _ = line.and_then(|()| stdout.flush());
@@ -193,7 +194,7 @@ fn sql(args: &ServeArgs, catalog: &Arc<Catalog>) -> Outcome<Option<Arc<dyn Exten
     Ok(Some(Arc::new(FlightSql::new(Arc::clone(catalog), &options)?)))
 }
 
-/// Without the feature there is none, and the log says so.
+/// Without the feature there is no Flight SQL; the log reports it.
 #[cfg(not(feature = "sql"))]
 #[expect(clippy::unnecessary_wraps, reason = "as its twin")]
 fn sql(_args: &ServeArgs, _catalog: &Arc<Catalog>) -> Outcome<Option<Arc<dyn Extension>>> {
@@ -259,8 +260,8 @@ fn options(args: &ServeArgs) -> Outcome<Options> {
         && access.tokens.is_empty()
         && access.users.is_empty()
     {
-        // An empty file must not open the door.
-        return Err(Failure::Usage("there is no token and no user in these files".to_owned()));
+        // An empty file must not disable authentication.
+        return Err(Failure::Usage("these files contain no token and no user".to_owned()));
     }
     let mut options = Options::default();
     options.listen = args.listen;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sizes in bytes as people write them on a command line, and as the summary shows them.
+//! Sizes in bytes: parsed from the command line, and formatted for the summary.
 
-/// Units and their bytes; the first that divides well is shown.
+/// Units and their bytes; the largest that is not above the number is shown.
 const UNITS: [(&str, u64); 4] =
     [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
-/// Reads `4096`, `64KiB`, `256 MiB`, `1.5GB`. `K`, `M`, `G`, `T` alone count in powers of 1024,
-/// with a `B` in powers of 1000; case does not matter.
+/// Parses `4096`, `64KiB`, `256 MiB`, `1.5GB`. `K`, `M`, `G`, `T` alone are powers of 1024, with a
+/// `B` powers of 1000; case does not matter.
 pub fn parse(text: &str) -> Result<u64, String> {
     let refuse =
-        || format!("{text:?} is no size: a number and B, KiB, MiB, GiB, TiB, KB, MB, GB or TB");
+        || format!("{text:?} is not a size: a number and B, KiB, MiB, GiB, TiB, KB, MB, GB or TB");
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let scale: u64 = match unit.trim().to_ascii_lowercase().as_str() {
@@ -44,7 +44,7 @@ fn parse_fraction(digits: &str, scale: u64) -> Option<u64> {
     u64::try_from(bytes).ok()
 }
 
-/// As [`parse`], for what has to fit the memory of this machine.
+/// As [`parse`], for sizes that have to fit into `usize`.
 pub fn parse_memory(text: &str) -> Result<usize, String> {
     usize::try_from(parse(text)?).map_err(|_| format!("{text:?} is too large for this machine"))
 }
@@ -53,7 +53,7 @@ pub fn parse_memory(text: &str) -> Result<usize, String> {
 pub fn display(bytes: u64) -> String {
     for (name, scale) in UNITS {
         if bytes >= scale {
-            // Exact in thousandths of the unit; the mantissa of a float would do as well here.
+            // Exact to a tenth of the unit.
             let tenths = u128::from(bytes) * 10 / u128::from(scale);
             return format!("{}.{} {name}", tenths / 10, tenths % 10);
         }
@@ -79,7 +79,7 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// Bytes a second in the decimal unit that shows digits: `1.25 GB/s`, `3.40 MB/s`, `0.80 kB/s`.
+/// Bytes per second in a decimal unit: `1.25 GB/s`, `3.40 MB/s`, `0.80 kB/s`.
 pub fn per_second(bytes: f64) -> String {
     let (name, scale) = match bytes {
         _ if bytes >= 1e8 => ("GB/s", 1e9),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Source`]: the records, generated as they are needed or made beforehand and sent over and over.
+//! [`Source`]: the records, generated on demand, or generated beforehand and sent repeatedly.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,31 +11,31 @@ use bytes::Bytes;
 use crate::Amount;
 use crate::pace::Pace;
 
-/// Some whole records.
+/// A chunk of whole records.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     /// The records, each with a line feed.
     pub text: Bytes,
-    /// How many there are.
+    /// Number of records.
     pub records: u64,
 }
 
-/// Where records come from.
+/// The source of records.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// Made as they are sent: connection `i` sends what `Generator::new(workload, seed + i, …)`
-    /// makes.
+    /// Generated on demand: connection `i` sends the output of `Generator::new(workload, seed + i,
+    /// …)`.
     Generated {
         /// Kind of records.
         workload: Workload,
         /// Seed of the first connection.
         seed: u64,
-        /// Most values in an array of `battery`.
+        /// Maximum number of values in an array of `battery`.
         values_max: u32,
         /// White space.
         layout: Layout,
     },
-    /// The same chunks again and again on every connection, which costs the sender next to nothing.
+    /// The same chunks repeatedly on every connection, which costs the sender almost nothing.
     Repeated(Arc<[Chunk]>),
 }
 
@@ -47,8 +47,8 @@ impl Source {
         Self::Generated { workload, seed: 0, values_max: VALUES_MAX_DEFAULT, layout }
     }
 
-    /// Makes about `bytes` of a source's first connection now, in chunks of `chunk_bytes`, to be
-    /// sent again and again.
+    /// Generates about `bytes` of a source's first connection now, in chunks of `chunk_bytes`, to
+    /// be sent repeatedly.
     #[must_use]
     pub fn repeated(&self, bytes: u64, chunk_bytes: usize) -> Self {
         let pace = Pace::new(None, 0, 1);
@@ -58,11 +58,11 @@ impl Source {
     }
 }
 
-/// A chunk on its way.
+/// A chunk to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     pub(crate) chunk: Chunk,
-    /// When it was to be sent.
+    /// When it is due.
     pub(crate) due: Instant,
     /// Whether it was sent before.
     pub(crate) again: bool,
@@ -76,7 +76,7 @@ pub(crate) struct Feed {
     chunk_bytes: usize,
     records: u64,
     bytes: u64,
-    /// Chunks that came back because they have to be sent again; they go first.
+    /// Chunks that were returned because they have to be sent again; they go first.
     returned: VecDeque<Item>,
 }
 
@@ -86,7 +86,7 @@ enum Maker {
 }
 
 impl Feed {
-    /// `amount` is that of this connection, whose seed is that of the source plus `index`.
+    /// `amount` is the share of this connection, whose seed is that of the source plus `index`.
     pub(crate) fn new(
         source: &Source,
         index: u64,
@@ -143,7 +143,7 @@ impl Feed {
         Some(chunk)
     }
 
-    /// Takes chunks back, to give them out again in their order, before all others.
+    /// Returns chunks to the feed, to be sent again in their order, before all others.
     pub(crate) fn give_back(&mut self, items: impl DoubleEndedIterator<Item = Item>) {
         for item in items.rev() {
             self.returned.push_front(Item { again: true, ..item });

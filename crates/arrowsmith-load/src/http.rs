@@ -17,7 +17,7 @@ use crate::report::Count;
 use crate::run::{Shared, Tries, within};
 use crate::tls::connect;
 
-/// Sends the feed over one connection. On failure the feed has what is to be sent again.
+/// Sends the feed over one connection. On failure, unacknowledged chunks are returned to the feed.
 pub(crate) async fn session(
     shared: &Shared,
     path: &str,
@@ -31,7 +31,7 @@ pub(crate) async fn session(
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(Error::other)?;
     count.report.connections += 1;
-    // It ends with `sender`; its errors are those of the requests.
+    // It ends when `sender` is dropped; its errors are also those of the requests.
     tokio::spawn(connection);
     while let Some(item) = feed.next() {
         sleep_until(item.due.into()).await;
@@ -58,7 +58,7 @@ pub(crate) async fn session(
     Ok(())
 }
 
-/// What an answer means for the records.
+/// Handles a response: its records are acknowledged, refused or to be sent again.
 async fn settle(
     status: StatusCode,
     wait: Option<Duration>,

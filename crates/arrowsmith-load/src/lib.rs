@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sends generated records over TCP or HTTP, at a rate, over many connections, and counts what was
-//! acknowledged: the other end of the ingest service, for its users, tests and benchmarks.
+//! acknowledged: a load generator for the ingest service, for its users, tests and benchmarks.
 //!
-//! Stands outside of source → plan → engine → batch → sink and knows nothing of Arrow. It never
-//! sends a record twice unless it is told to try again, and never takes a record for acknowledged
+//! It is not part of source → plan → engine → batch → sink, and knows nothing of Arrow. It never
+//! sends a record twice unless [`Options::retry`] is set, and never counts a record as acknowledged
 //! that the receiver did not confirm.
 //!
 //! ```
@@ -51,43 +51,42 @@ pub use target::{Target, TargetError};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is sent, where, how fast, and what counts as done.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where to.
+    /// The destination.
     pub target: Target,
-    /// Wait to be connected to at the target's address instead of connecting. TCP only.
+    /// Listen on the target's address instead of connecting to it. TCP only.
     pub listen: bool,
     /// The records.
     pub source: Source,
-    /// When to end.
+    /// How much to send.
     pub amount: Amount,
-    /// Connections at a time, at least 1. Each sends records of its own seed.
+    /// Number of concurrent connections, at least 1. Each sends records from its own seed.
     pub connections: usize,
-    /// How fast, all connections together; as fast as possible where there is none.
+    /// The rate over all connections; `None` means as fast as possible.
     pub rate: Option<Rate>,
-    /// Bytes of records between two looks at the clock, and of the body of a request. A rate
-    /// makes it smaller.
+    /// Bytes of records per write, or per body of an HTTP request. A rate can reduce it.
     pub chunk_bytes: usize,
-    /// TCP: wait for acknowledgements, which are lines with the number of records that were settled
-    /// on the connection so far.
+    /// TCP: wait for acknowledgements, which are lines with the number of records settled on the
+    /// connection so far.
     pub acknowledge: bool,
-    /// For how long to try again when a connection fails or a request is answered by 429 or 503.
-    /// What was not acknowledged is sent again; it may then arrive twice.
+    /// How long to retry when a connection fails or a request is answered by 429 or 503.
+    /// Unacknowledged records are sent again, and may then arrive twice.
     pub retry: Duration,
-    /// Longest wait for a connection, an answer, or the next acknowledgement.
+    /// Timeout of a connection attempt, a response, or the next acknowledgement.
     pub timeout: Duration,
     /// `Authorization: Bearer` of requests; on TCP the first line.
     pub token: Option<String>,
-    /// Certificates, as PEM, that may sign the receiver's; the public authorities where there is
-    /// none.
+    /// CA certificates (PEM) that the receiver's certificate is verified against; `None` means the
+    /// public CAs.
     pub ca: Option<PathBuf>,
-    /// Certificate and key, as PEM, with which to introduce oneself.
+    /// Client certificate and private key (PEM).
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
 impl Options {
-    /// One connection, 1 MiB, as fast as possible, no second try.
+    /// One connection, 1 MiB, as fast as possible, without retries.
     #[must_use]
     pub fn new(target: Target, source: Source) -> Self {
         Self {
@@ -108,18 +107,18 @@ impl Options {
     }
 }
 
-/// How much is sent, all connections together.
+/// How much is sent over all connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// So many records.
+    /// This many records.
     Records(u64),
-    /// Whole records, until there are at least so many bytes.
+    /// Whole records, until there are at least this many bytes.
     Bytes(u64),
-    /// What can be sent in that time.
+    /// As much as can be sent in this time.
     Time(Duration),
 }
 
-/// How fast it is sent, all connections together.
+/// The rate over all connections.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
     /// Bytes of text.

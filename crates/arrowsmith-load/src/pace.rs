@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When the next chunk of a connection is due.
+//! The schedule of a connection's chunks.
 //!
-//! The timetable is fixed at the start: who is late sends at once until it has caught up, and
-//! latency counts from the time that was due, so that a receiver that stalls cannot hide it.
+//! The schedule is fixed at the start: a late connection sends immediately until it has caught up,
+//! and latency counts from the due time, so that a stalled receiver cannot hide it (no coordinated
+//! omission).
 
 use std::time::{Duration, Instant};
 
 use crate::{Chunk, Rate};
 
-/// Chunks that a connection sends in a second, at least, when there is a rate: finer than any
-/// latency that matters over a second, coarse enough for the timer.
+/// Minimum chunks per second of a connection with a rate: fine enough for latencies over a second,
+/// coarse enough for the timer.
 const CHUNKS_PER_SECOND: f64 = 200.0;
 
-/// A connection's timetable.
+/// A connection's schedule.
 pub(crate) struct Pace {
     start: Instant,
     /// Its share of the rate.
@@ -22,8 +23,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// The share of connection `index` of `connections`; they begin one after another within the
-    /// time of one chunk.
+    /// The share of connection `index` of `connections`; their starts are spread over the time of
+    /// one chunk.
     pub(crate) fn new(rate: Option<Rate>, index: usize, connections: usize) -> Self {
         let count = connections.max(1);
         #[expect(clippy::cast_precision_loss, reason = "numbers of connections are small")]
@@ -40,7 +41,7 @@ impl Pace {
         self.start.elapsed()
     }
 
-    /// Bytes of a chunk, so that this rate can be kept evenly.
+    /// Bytes per chunk that allow an even rate.
     pub(crate) fn chunk_bytes(&self, most: usize) -> usize {
         let bytes = match self.rate {
             Some(Rate::BytesPerSecond(rate)) => rate / CHUNKS_PER_SECOND,
@@ -57,7 +58,7 @@ impl Pace {
         bytes.clamp(1, most.max(1))
     }
 
-    /// When a chunk is due; the next one is due later by what the rate says for this one.
+    /// When a chunk is due. Advances the schedule by the duration of this chunk at the rate.
     pub(crate) fn due(&mut self, chunk: &Chunk) -> Instant {
         let Some(rate) = self.rate else { return Instant::now() };
         let due = Duration::try_from_secs_f64(self.due_s)

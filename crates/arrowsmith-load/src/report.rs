@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was sent, what was acknowledged, and how long that took.
+//! The result of a run: records sent and acknowledged, and latencies.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::feed::Item;
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// Connections that were opened, those after a failure included.
+    /// Connections that were opened, including those after a failure.
     pub connections: u64,
-    /// Records that were handed to the system for sending, repetitions not included.
+    /// Records that were sent, not counting repetitions.
     pub sent_records: u64,
     /// Bytes of text in them.
     pub sent_bytes: u64,
     /// Records that the receiver acknowledged: over HTTP by status 200, over TCP by a line. `None`
-    /// where it was not asked to.
+    /// if acknowledgements were not requested.
     pub acknowledged_records: Option<u64>,
-    /// Records that were refused for good, by a status that a second try does not change.
+    /// Records that were refused permanently, with a status that a retry does not change.
     pub refused_records: u64,
-    /// Records that were sent more than once, because nobody acknowledged them in time.
+    /// Records that were sent more than once because they were not acknowledged in time.
     pub resent_records: u64,
     /// Requests by status, as `(status, requests)`.
     pub statuses: Vec<(u16, u64)>,
-    /// Failures of connections, the first few of each kind, with how often they were met.
+    /// Failures of connections, with the number of occurrences of each; only the first kinds are
+    /// kept.
     pub failures: Vec<(String, u64)>,
-    /// Connections that gave up before all was sent, and acknowledged where that was asked for.
+    /// Connections that gave up before everything was sent, and acknowledged if that was requested.
     pub incomplete_connections: u64,
     /// From the first connection to the last acknowledgement.
     pub seconds: f64,
@@ -34,7 +35,7 @@ pub struct Report {
     pub latency: Option<LatencyMs>,
 }
 
-/// Percentiles, in milliseconds, each chunk counting once.
+/// Percentiles over chunks, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyMs {
     /// Chunks that were acknowledged.
@@ -47,14 +48,14 @@ pub struct LatencyMs {
     pub p99: f64,
     /// 99.9th percentile.
     pub p999: f64,
-    /// Longest.
+    /// Maximum.
     pub max: f64,
 }
 
-/// Kinds of failures that are told apart.
+/// Maximum number of distinct failures.
 const FAILURES_MAX: usize = 16;
 
-/// What one connection counts; added up at the end, so that nothing is shared while sending.
+/// The counters of one connection; merged at the end, so that nothing is shared while sending.
 #[derive(Default)]
 pub(crate) struct Count {
     pub(crate) report: Report,
@@ -79,7 +80,7 @@ impl Count {
             self.latency = Histogram::new(3).ok();
         }
         if let Some(histogram) = &mut self.latency {
-            // It grows as needed, up to the longest time that a clock can measure.
+            // The histogram grows as needed, so recording cannot fail.
             let _ = histogram.record(us.max(1));
         }
     }
@@ -92,7 +93,7 @@ impl Count {
         add(&mut self.report.failures, what, 1, FAILURES_MAX);
     }
 
-    /// Takes in what another connection counted.
+    /// Adds the counters of another connection.
     pub(crate) fn merge(&mut self, other: Self) {
         let (ours, theirs) = (&mut self.report, other.report);
         ours.connections += theirs.connections;
@@ -112,7 +113,7 @@ impl Count {
         }
         match (&mut self.latency, other.latency) {
             (Some(ours), Some(theirs)) => {
-                // Both grow as needed, so the sum always fits.
+                // Both grow as needed, so adding cannot fail.
                 let _ = ours.add(&theirs);
             }
             (ours @ None, theirs) => *ours = theirs,
@@ -120,7 +121,7 @@ impl Count {
         }
     }
 
-    /// The sums.
+    /// The report of these counters.
     pub(crate) fn finish(mut self, seconds: f64) -> Report {
         self.report.seconds = seconds;
         self.report.statuses.sort_unstable();

@@ -16,24 +16,24 @@ use crate::pace::Pace;
 use crate::report::Count;
 use crate::{Amount, Options, Rate, Report, http, tcp, tls};
 
-/// Between two looks at whether to stop.
+/// Interval at which `stop` is polled.
 const STOP_LOOK: Duration = Duration::from_millis(20);
-/// Waits between tries grow from the first to the last.
+/// First and longest wait between retries.
 const BACK_OFF: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
-/// What the connections have in common.
+/// State shared by the connections.
 pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) tls: Option<TlsConnector>,
     pub(crate) listener: Option<TcpListener>,
 }
 
-/// Sends, until all is sent and acknowledged, it cannot go on, or `stop` is set; on its own
-/// threads. What went wrong with connections is in the report.
+/// Sends on its own threads, until everything is sent and acknowledged, all connections have
+/// failed, or `stop` is set. Failures of connections are in the report.
 ///
 /// # Errors
-/// When it cannot begin: options that make no sense, an address that cannot be listened at,
-/// certificates that cannot be read.
+/// If it cannot start: invalid options, an address that cannot be bound, certificates that cannot
+/// be read.
 pub fn run(options: &Options, stop: &AtomicBool) -> Result<Report> {
     check(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -49,13 +49,13 @@ fn check(options: &Options) -> Result<()> {
         Some(Rate::BytesPerSecond(rate) | Rate::RecordsPerSecond(rate)) => rate,
     };
     if !(rate > 0.0 && rate.is_finite()) {
-        return wrong("the rate has to be above 0");
+        return wrong("the rate must be above 0");
     }
     if options.connections == 0 {
-        return wrong("there has to be a connection at least");
+        return wrong("there must be at least one connection");
     }
     if options.listen && (options.target.tls || options.target.path.is_some()) {
-        return wrong("only tcp:// can be listened at");
+        return wrong("only tcp:// targets can listen");
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ async fn run_all(options: &Options, stop: &AtomicBool) -> Result<Report> {
     Ok(count.finish(started.elapsed().as_secs_f64()))
 }
 
-/// Sends the share of one connection, over as many as it takes.
+/// Sends the share of one connection, reconnecting as needed.
 async fn connection(shared: Arc<Shared>, index: usize) -> Count {
     let options = &shared.options;
     let pace = Pace::new(options.rate, index, options.connections);
@@ -113,7 +113,7 @@ async fn connection(shared: Arc<Shared>, index: usize) -> Count {
     }
 }
 
-/// When to try again, and when to give up.
+/// The retry policy.
 pub(crate) struct Tries {
     limit: Duration,
     success: Instant,
@@ -125,13 +125,14 @@ impl Tries {
         Self { limit, success: Instant::now(), wait: BACK_OFF[0] }
     }
 
-    /// Something arrived.
+    /// Notes progress.
     pub(crate) fn succeeded(&mut self) {
         self.success = Instant::now();
         self.wait = BACK_OFF[0];
     }
 
-    /// Waits, at least as long as the receiver asked for; `false` when it is time to give up.
+    /// Waits, at least as long as the receiver requested; returns `false` when it is time to give
+    /// up.
     pub(crate) async fn again(&mut self, asked: Option<Duration>) -> bool {
         let wait = self.wait.max(asked.unwrap_or_default());
         if self.success.elapsed() + wait > self.limit {
@@ -143,7 +144,7 @@ impl Tries {
     }
 }
 
-/// The part of connection `index`.
+/// The share of connection `index`.
 fn share(amount: Amount, index: usize, connections: usize) -> Amount {
     let [index, count] = [index, connections].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
     let part = |all: u64| all / count + u64::from(index < all % count);
@@ -154,10 +155,10 @@ fn share(amount: Amount, index: usize, connections: usize) -> Amount {
     }
 }
 
-/// A wait with an end.
+/// Waits with a timeout.
 pub(crate) async fn within<T>(limit: Duration, wait: impl Future<Output = Result<T>>) -> Result<T> {
     match tokio::time::timeout(limit, wait).await {
         Ok(result) => result,
-        Err(_) => Err(Error::new(ErrorKind::TimedOut, "no answer in time")),
+        Err(_) => Err(Error::new(ErrorKind::TimedOut, "no response in time")),
     }
 }

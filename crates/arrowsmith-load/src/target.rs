@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where records go, as a user writes it: `tcp://`, `tls://`, `http://` or `https://`.
+//! The destination of records, as a URL: `tcp://`, `tls://`, `http://` or `https://`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Where records go.
+/// The destination of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// `host:port`.
     pub authority: String,
-    /// Name or address without the port, to which a certificate has to be issued.
+    /// Name or address without the port, for which the certificate has to be issued.
     pub host: String,
-    /// Whether TLS is spoken.
+    /// Whether TLS is used.
     pub tls: bool,
     /// Path of requests; `None` for TCP.
     pub path: Option<String>,
 }
 
-/// The text is no target. The message says what is expected.
+/// The error for a text that is not a target. The message lists the accepted forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetError {
-    /// What was given.
+    /// The given text.
     pub text: String,
 }
 
@@ -57,7 +57,7 @@ impl FromStr for Target {
             return Err(wrong());
         }
         let (host, port) = match authority.rsplit_once(':') {
-            // The last colon of an address in brackets is inside of them.
+            // The last colon of an address in brackets without a port is inside them.
             Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
             _ => (authority, None),
         };

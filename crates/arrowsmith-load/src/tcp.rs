@@ -15,21 +15,21 @@ use crate::report::Count;
 use crate::run::{Shared, Tries, within};
 use crate::tls::{Stream, connect, secure};
 
-/// Text that one connection keeps until it is acknowledged; it waits beyond.
+/// Maximum unacknowledged text of a connection, in bytes; sending waits beyond it.
 const PENDING_BYTES_MAX: usize = 64 << 20;
-/// How long to wait for the other side to close when it owes nothing.
+/// How long to wait for the other side to close when everything is acknowledged.
 const CLOSE_WAIT: Duration = Duration::from_secs(2);
 
-/// What was sent and not acknowledged.
+/// The chunks that were sent and not acknowledged.
 #[derive(Default)]
 struct Pending {
     items: VecDeque<Item>,
     bytes: usize,
-    /// Records of this connection that are settled, in whole items.
+    /// Number of settled records of this connection, in whole items.
     settled: u64,
 }
 
-/// Sends the feed over one connection. On failure the feed has what is to be sent again.
+/// Sends the feed over one connection. On failure, unacknowledged chunks are returned to the feed.
 pub(crate) async fn session(
     shared: &Shared,
     feed: &mut Feed,
@@ -52,10 +52,11 @@ pub(crate) async fn session(
         tokio::pin!(acknowledged);
         let sent = send(writer, feed, &pending, &moved, &counts, true);
         tokio::select! {
-            // An end of the acknowledgements before all is sent is a failure, whatever its kind.
+            // If the acknowledgements end before everything is sent, this is a failure.
             ended = &mut acknowledged => Err(ended.err().unwrap_or_else(closed)),
             result = sent => match result {
-                // The writer lives until here: dropping it would not close the other half.
+                // The writer is kept until here, because dropping it would not close the other
+                // half.
                 Ok(writer) => finish(&pending, &moved, acknowledged, options.timeout, writer).await,
                 Err(error) => Err(error),
             },
@@ -67,7 +68,7 @@ pub(crate) async fn session(
         let result = tokio::select! {
             result = &mut sent => result.map(|writer| (writer, false)),
             ended = &mut drained => match ended {
-                // The other side has nothing to say; what it still reads shows when sending fails.
+                // The other side sends nothing; whether it still reads shows when sending fails.
                 Ok(()) => sent.await.map(|writer| (writer, true)),
                 Err(error) => Err(error),
             },
@@ -121,7 +122,7 @@ async fn send<W: AsyncWrite + Unpin>(
         let Some(item) = feed.next() else { break };
         let text = item.chunk.text.clone();
         {
-            // Before it is sent: an acknowledgement may be faster than this task.
+            // Before it is sent, because an acknowledgement may be faster than this task.
             let mut pending = lock(pending);
             pending.bytes += text.len();
             pending.items.push_back(item.clone());
@@ -141,7 +142,7 @@ async fn send<W: AsyncWrite + Unpin>(
     Ok(writer)
 }
 
-/// Waits for the acknowledgement of what was sent, as long as it goes on.
+/// Waits for the remaining acknowledgements, as long as they make progress.
 async fn finish<W>(
     pending: &Mutex<Pending>,
     moved: &Notify,
@@ -191,7 +192,7 @@ async fn acknowledgements<R: AsyncRead + Unpin>(
             let next =
                 digit.and_then(|d| number.unwrap_or(0).checked_mul(10)?.checked_add(d.into()));
             let Some(next) = next else {
-                let what = "what came back is no acknowledgement";
+                let what = "the response is not an acknowledgement";
                 return Err(Error::new(ErrorKind::InvalidData, what));
             };
             number = Some(next);
@@ -203,7 +204,7 @@ async fn acknowledgements<R: AsyncRead + Unpin>(
     }
 }
 
-/// Takes out what is settled in whole.
+/// Removes the chunks that are completely settled.
 fn settle(pending: &mut Pending, settled: u64, counts: &Counts<'_>) -> Result<()> {
     while let Some(item) = pending.items.front() {
         let end = pending.settled + item.chunk.records;
@@ -224,7 +225,7 @@ fn settle(pending: &mut Pending, settled: u64, counts: &Counts<'_>) -> Result<()
     Ok(())
 }
 
-/// Reads and forgets what comes back, until the other side closes.
+/// Reads and discards input until the other side closes.
 async fn drain<R: AsyncRead + Unpin>(mut reader: R) -> Result<()> {
     tokio::io::copy(&mut reader, &mut tokio::io::sink()).await.map(|_| ())
 }

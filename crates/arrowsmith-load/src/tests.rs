@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs against receivers of this file, which answer as they like.
+//! Runs against receivers implemented in this file.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -50,7 +50,7 @@ fn receiver<T: Send + 'static>(
     (address, thread)
 }
 
-/// Reads lines and acknowledges each `step`th and the last; breaks off after `most`.
+/// Reads lines and acknowledges each `step`th and the last; closes after `most`.
 fn acknowledge(mut stream: TcpStream, step: usize, most: usize) -> String {
     let mut text = String::new();
     let mut lines = BufReader::new(stream.try_clone().unwrap());
@@ -131,7 +131,7 @@ fn a_receiver_that_goes_away_gets_the_rest_again() {
     let received = receiver.join().unwrap();
     assert_eq!((report.acknowledged_records, report.connections), (Some(1000), 3));
     assert!(report.resent_records > 0 && !report.failures.is_empty());
-    // Whoever was third got everything that the others had not acknowledged.
+    // The third receiver got everything that the others had not acknowledged.
     let everything = text(0, 1000);
     assert!(everything.starts_with(&received[0]) && everything.ends_with(&received[2]));
     assert!(received.iter().map(String::len).sum::<usize>() >= everything.len());
@@ -160,8 +160,7 @@ fn an_acknowledgement_of_what_was_not_sent_is_a_failure() {
     }
 }
 
-/// Answers requests with these statuses, the last again and again; gives the bodies of those with
-/// 200.
+/// Answers requests with these statuses, repeating the last; returns the bodies of those with 200.
 fn answer(stream: TcpStream, statuses: &[&str]) -> String {
     let mut taken = String::new();
     let mut reader = BufReader::new(stream.try_clone().unwrap());

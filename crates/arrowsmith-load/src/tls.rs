@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opening a connection: TCP, and TLS over it where the target asks for it.
+//! Opens a connection: TCP, and TLS over it if the target requires it.
 
 use std::io::{self, Error, ErrorKind};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::{Options, Target};
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// How to speak TLS, or `None` where the target does not.
+/// The TLS connector, or `None` if the target does not use TLS.
 pub(crate) fn connector(options: &Options) -> io::Result<Option<TlsConnector>> {
     if !options.target.tls {
         return Ok(None);
@@ -52,7 +52,7 @@ fn certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
     let all = CertificateDer::pem_file_iter(path).map_err(|error| wrong(path, error))?;
     let all: Vec<_> = all.collect::<Result<_, _>>().map_err(|error| wrong(path, error))?;
     if all.is_empty() {
-        return Err(wrong(path, "there is no certificate in it"));
+        return Err(wrong(path, "the file contains no certificate"));
     }
     Ok(all)
 }
@@ -61,7 +61,7 @@ fn wrong(path: &Path, error: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::InvalidInput, format!("{}: {error}", path.display()))
 }
 
-/// Speaks TLS over a stream where it is asked for.
+/// Starts TLS over a stream if the target requires it.
 pub(crate) async fn secure(
     stream: TcpStream,
     target: &Target,

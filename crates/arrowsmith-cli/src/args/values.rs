@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The words that options of the command line take, with what `--help` says of each.
+//! The values that options of the command line accept, with the help text of each.
 
 use clap::ValueEnum;
 
-/// What the input is, and how records follow one another.
+/// The input format, and for JSON how its records are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// By the name or the first bytes: Parquet, an array, a record a line, or else concatenated
+    /// Detect from the name or the first bytes: Parquet, an array, one record per line, or else
+    /// concatenated
     Auto,
-    /// One record a line
+    /// One record per line
     #[value(alias = "jsonl", alias = "lines")]
     Ndjson,
-    /// Records one after another, on any number of lines
+    /// Records one after another, each on any number of lines
     #[value(alias = "json")]
     Concatenated,
     /// The elements of one array
@@ -23,7 +24,7 @@ pub enum Format {
 /// How the input is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CompressionIn {
-    /// By the first bytes
+    /// Detect from the first bytes
     Auto,
     None,
     Gzip,
@@ -59,27 +60,27 @@ impl Engine {
 pub enum OnBad {
     /// Stop, with exit status 1
     Fail,
-    /// Put a null where a value does not fit
+    /// Replace a value that does not match by null
     Null,
-    /// Leave the record out
+    /// Skip the record
     Skip,
 }
 
 /// `--duplicate-keys`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Duplicates {
-    /// The last value counts
+    /// Use the last value
     Last,
-    /// The record does not fit
+    /// Treat the record as one that does not match the schema
     Error,
 }
 
 /// `--unknown-keys`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Unknown {
-    /// Its value is skipped
+    /// Ignore the key and its value
     Skip,
-    /// The record does not fit
+    /// Treat the record as one that does not match the schema
     Error,
 }
 
@@ -92,7 +93,7 @@ pub enum To {
     Arrows,
     /// Parquet: .parquet
     Parquet,
-    /// JSON, one object a line: .jsonl, .ndjson
+    /// JSON, one object per line: .jsonl, .ndjson
     #[value(alias = "jsonl")]
     Ndjson,
 }
@@ -108,9 +109,9 @@ pub enum BufferCompression {
 /// `--strings`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Strings {
-    /// Offsets of 32 bits: utf8, binary
+    /// 32-bit offsets: utf8, binary
     Small,
-    /// Offsets of 64 bits: large_utf8, large_binary
+    /// 64-bit offsets: large_utf8, large_binary
     Large,
     /// Views: utf8_view, binary_view
     View,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench flight`: the options of the suite, and our own client in it.
+//! `arrowsmith bench flight`: the options of the suite, and Arrowsmith's client in it.
 
 use std::path::PathBuf;
 
@@ -15,14 +15,14 @@ use super::{failure, write_report};
 use crate::failure::{Failure, Outcome};
 use crate::size;
 
-/// Arrow Flight: servers and clients in five languages, each with each
+/// Arrow Flight: servers and clients in C++, Java, Python, Rust and arrowsmith, in all pairs
 ///
 /// C++, Java, Python and Rust with their official libraries, and arrowsmith's own. All servers read
-/// the same taxi trips, from Parquet files and from memory; beside them Arrow streams without
-/// Flight, mapped files and PostgreSQL. Needs compilers of C++, Java (with Maven) and Rust and
-/// Python 3; libraries are put into a folder of their own, and what cannot be had is listed as not
-/// measured. As root the processes get a network namespace that counts their bytes. Without --json
-/// and --report the JSON result goes to standard output.
+/// the same taxi trips, from Parquet files and from memory; Arrow streams without Flight, mapped
+/// files and PostgreSQL are measured for comparison. Needs C++ and Rust compilers, a JDK with
+/// Maven, and Python 3; libraries are installed in a folder of their own, and what is missing is
+/// reported as not measured. When run as root, the processes get a network namespace of their own,
+/// which counts their bytes. Without --json and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct FlightBenchArgs {
     /// Write an HTML page with plots
@@ -45,40 +45,39 @@ pub struct FlightBenchArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     workloads: Vec<String>,
 
-    /// Queries of each server by each client [default: 15]
+    /// Queries per pair of server and client [default: 15]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
 
-    /// All Parquet files together [default: 1600MB]
+    /// Total size of the Parquet files [default: 1600MB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     size: Option<u64>,
 
-    /// Rows of a batch [default: 65536]
+    /// Rows per batch [default: 65536]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     batch_rows: Option<u64>,
 
-    /// No Arrow streams without Flight, and no mapped files
+    /// Skip Arrow streams without Flight, and mapped files
     #[arg(long)]
     no_raw: bool,
 
-    /// No flame graphs
+    /// Record no flame graphs
     #[arg(long)]
     no_flames: bool,
 
-    /// A look in seconds at whether all of it works: 4 MB, two rounds, only arrowsmith's server and
-    /// client
+    /// Smoke test of a few seconds: 4 MB, two rounds, only arrowsmith's server and client
     #[arg(long, conflicts_with_all = ["rounds", "size"])]
     quick: bool,
 
-    /// Where the other languages' programs are built [default: .bench]
+    /// Folder where the other languages' programs are built [default: .bench]
     #[arg(long, value_name = "DIR")]
     peers_dir: Option<PathBuf>,
 
-    /// Where the files are made [default: flight/files, among the peers]
+    /// Folder of the generated files [default: `flight/files` in --peers-dir]
     #[arg(long, value_name = "DIR")]
     files_dir: Option<PathBuf>,
 
-    /// Be the client of a run: started by the suite itself
+    /// Run as the client of a measurement; the suite starts itself this way
     #[arg(long, hide = true)]
     as_client: bool,
 }
@@ -140,7 +139,7 @@ pub fn run(args: &FlightBenchArgs) -> Outcome {
     }
 }
 
-/// Reads whole flights, an endpoint after the other, as the suite's other clients do.
+/// Reads whole flights, one endpoint after another, as the suite's other clients do.
 fn client() -> Outcome {
     let failed = |message: String| Failure::Work(Error::Config(message));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

@@ -15,11 +15,12 @@ use super::write_report;
 use crate::failure::Outcome;
 use crate::size;
 
-/// JSON and Parquet to Arrow on this machine's GPU, beside its copies, engine cpu and cuDF
+/// JSON and Parquet to Arrow on this machine's GPU, against plain copies, engine cpu and cuDF
 ///
-/// Batteries of 1 to 512 values, trips, logs, and Parquet files of deltas, strings and taxi trips:
-/// with input and output on the device, on the host, and from a file. Without a GPU everything is
-/// listed as not measured. Without --json and --report the JSON result goes to standard output.
+/// Workloads: battery with 1 to 512 values, trip and logs, and Parquet files of deltas, strings and
+/// taxi trips; with input and output on the device, on the host, and from a file. Without a GPU
+/// everything is reported as not measured. Without --json and --report the JSON result goes to
+/// standard output.
 #[derive(Debug, Args)]
 pub struct GpuBenchArgs {
     /// Write an HTML page with plots
@@ -30,11 +31,12 @@ pub struct GpuBenchArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Text of a conversion, or Arrow data of a Parquet file [default: 1MiB,16MiB,256MiB,4GiB]
+    /// Sizes of the JSON text, or of the Arrow data of a Parquet file [default:
+    /// 1MiB,16MiB,256MiB,4GiB]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = size::parse)]
     pub sizes: Vec<u64>,
 
-    /// Conversions of each
+    /// Conversions per configuration
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub rounds: usize,
 }
@@ -69,7 +71,7 @@ fn input(sample: Sample<'_>, way: Way) -> Input {
     }
 }
 
-/// The rows of a sample, by a reader.
+/// The rows of a sample, read by a reader.
 fn read(
     sample: Sample<'_>,
     input: Input,
@@ -100,8 +102,8 @@ fn read(
 }
 
 impl Device {
-    /// Times some work, which says how many records it has read; once more before, for the buffers
-    /// to be there.
+    /// Times some work, which returns the number of records it has read. One untimed call before
+    /// allocates the buffers.
     fn time(
         &self,
         sample: Sample<'_>,
@@ -120,7 +122,7 @@ impl Device {
         Ok(measured)
     }
 
-    /// Text on the device to batches that stay there.
+    /// Decodes text in device memory to batches that stay there.
     fn resident(&self, sample: Sample<'_>, rounds: usize) -> Result<Measured, String> {
         let workload = sample.workload.ok_or("pages of Parquet files come from the host")?;
         let plan = Plan::new(Arc::new(workload.schema())).map_err(words)?;
@@ -171,7 +173,7 @@ impl Gpu for Device {
             let rows = read(sample, input, &cpu, None)?;
             Ok((started.elapsed().as_secs_f64(), rows))
         })?;
-        // The device has only been waiting.
+        // The device was idle.
         measured.joules = None;
         Ok(measured)
     }

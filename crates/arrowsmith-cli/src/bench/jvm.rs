@@ -10,12 +10,12 @@ use super::{failure, write_report};
 use crate::failure::{Failure, Outcome};
 use crate::size;
 
-/// JVM objects to native memory: every approach of the paper and of today, on every JDK
+/// JVM objects to native memory: the approaches of the paper and today's, on every JDK
 ///
-/// The paper's Fig. 3, Fig. 4 and Table 2 beside the machine's own copy and read bandwidth, and
-/// JSON into the JVM beside Jackson and Spark. Needs a JDK (17 or newer; all that are found take
-/// part), a C compiler and Maven; libraries are put into a folder of their own. Without --json and
-/// --report the JSON result goes to standard output.
+/// Reproduces the paper's Fig. 3, Fig. 4 and Table 2, with the machine's copy and read bandwidth
+/// for comparison, and measures JSON into the JVM against Jackson and Spark. Needs a JDK (17 or
+/// newer; every JDK found is measured), a C compiler and Maven; libraries are installed in a folder
+/// of their own. Without --json and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct JvmBenchArgs {
     /// Write an HTML page with plots
@@ -34,11 +34,11 @@ pub struct JvmBenchArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     approaches: Vec<String>,
 
-    /// Only these JDKs [default: all that are found]
+    /// Only these JDKs [default: every JDK found]
     #[arg(long = "jdk", value_name = "VERSIONS", value_delimiter = ',')]
     jdks: Vec<u32>,
 
-    /// Thread counts of Fig. 4 [default: one, and all there are]
+    /// Thread counts of Fig. 4 [default: one, and one per core]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: Vec<u32>,
 
@@ -46,15 +46,15 @@ pub struct JvmBenchArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
 
-    /// Primitives of a collection, at most [default: 64MiB]
+    /// Maximum size of the primitives of a collection [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     size: Option<u64>,
 
-    /// A look at whether all of it works: small, one round, two figures
+    /// Smoke test: small, one round, two figures
     #[arg(long, conflicts_with_all = ["rounds", "size", "figures"])]
     quick: bool,
 
-    /// Where libraries are put, and what is generated [default: .bench]
+    /// Folder of the libraries and the generated code [default: .bench]
     #[arg(long, value_name = "DIR")]
     peers_dir: Option<PathBuf>,
 }

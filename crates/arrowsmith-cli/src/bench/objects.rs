@@ -14,11 +14,11 @@ use crate::failure::{Failure, Outcome};
 /// C++ object graphs: the generated reader, the paper's software, today's libraries, and the
 /// circuit
 ///
-/// The expression tree of MSR-TR-2009-126 out of bytes, over a network of its own (two namespaces,
-/// which takes root), and through the generated circuit in simulation and synthesis (with the tools
-/// that `tools/hdl` installs in the path: `tools/hdl run arrowsmith bench objects`). Libraries come
-/// from Debian's packages; what is not there is listed as not measured. Without --json and --report
-/// the JSON result goes to standard output.
+/// Reads the expression tree of MSR-TR-2009-126 from bytes in memory, over a network between two
+/// namespaces (needs root), and through the generated circuit in simulation and synthesis (needs
+/// the tools that `tools/hdl` installs in the PATH: `tools/hdl run arrowsmith bench objects`).
+/// Libraries come from Debian's packages; what is missing is reported as not measured. Without
+/// --json and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct ObjectsBenchArgs {
     /// Write an HTML page with plots
@@ -29,32 +29,32 @@ pub struct ObjectsBenchArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Sizes of the tree, in operations [default: 1,3,7,15,31,63,127]
+    /// Tree sizes, in operations [default: 1,3,7,15,31,63,127]
     #[arg(long, value_name = "COUNTS", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=500))]
     pub operations: Vec<u32>,
 
-    /// Measurements of each reader, in turns
+    /// Measurements per reader, in alternating rounds
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
 
-    /// Round trips of each network measurement
+    /// Round trips per network measurement
     #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(10..))]
     pub trips: u32,
 
-    /// Leave the network out
+    /// Skip the network measurements
     #[arg(long)]
     pub no_network: bool,
 
-    /// Leave the circuit out
+    /// Skip the circuit
     #[arg(long)]
     pub no_circuit: bool,
 
-    /// Where the readers are compiled [default: .bench]
+    /// Folder where the readers are compiled [default: .bench]
     #[arg(long, value_name = "DIR")]
     pub peers_dir: Option<PathBuf>,
 
-    /// A look at whether it works: --operations 1,127 --rounds 1 --no-network --no-circuit
+    /// Smoke test: --operations 1,127 --rounds 1 --no-network --no-circuit
     #[arg(long, conflicts_with_all = ["operations", "rounds", "no_network", "no_circuit"])]
     pub quick: bool,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine that `--engine` names, for JSON and for Parquet, as far as this build has it.
+//! The engine that `--engine` names, for JSON and for Parquet, if this build has it.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use arrowsmith::plan::Engine as JsonEngine;
 use crate::args::{Engine, EngineArgs};
 use crate::failure::Outcome;
 
-/// What an engine counted, as a line of the summary.
+/// Returns an engine's counters as a line of the summary.
 pub type Counted = Box<dyn Fn() -> String>;
 
-/// An engine, and what it counts if it does.
+/// An engine, and its counters if it has any.
 type Chosen<T> = Outcome<(T, Option<Counted>)>;
 
 /// The engine for JSON.
 pub fn json(args: &EngineArgs, explain: bool) -> Chosen<Arc<dyn JsonEngine>> {
     Ok(match args.engine {
-        // What a GPU would do can be said without one.
+        // `--explain` describes what a GPU would do; it needs none.
         Engine::Gpu | Engine::Auto if explain => (arrowsmith::engine("cpu")?, None),
         Engine::Gpu | Engine::Auto => match gpu::json(args)? {
             Some(gpu) => (gpu, None),
@@ -30,7 +30,7 @@ pub fn json(args: &EngineArgs, explain: bool) -> Chosen<Arc<dyn JsonEngine>> {
     })
 }
 
-/// What decodes columns of Parquet before engine `cpu` does.
+/// The engine that decodes columns of Parquet before engine `cpu`, if any.
 pub fn columns(args: &EngineArgs, explain: bool) -> Chosen<Option<Arc<dyn ColumnEngine>>> {
     match args.engine {
         Engine::Cpu | Engine::Reference => Ok((None, None)),
@@ -39,7 +39,7 @@ pub fn columns(args: &EngineArgs, explain: bool) -> Chosen<Option<Arc<dyn Column
     }
 }
 
-/// What the engine does not do by itself, for `--explain` of JSON.
+/// What the engine leaves to another one, for `--explain` of JSON.
 pub fn explained(engine: Engine, reader: &JsonReader) -> String {
     match engine {
         Engine::Gpu | Engine::Auto => gpu::explained(engine, reader),
@@ -53,7 +53,7 @@ mod gpu {
     use arrowsmith::gpu::device::NoDevice;
     use arrowsmith::gpu::{GpuEngine, GpuOptions, by_name, parquet, supports};
 
-    /// The GPU, if it is asked for and, for `auto`, there.
+    /// The GPU, if it was requested and, for `auto`, is present.
     fn open(args: &EngineArgs) -> Outcome<Option<GpuEngine>> {
         let open = || GpuEngine::open(GpuOptions::default().with_memory_bytes_max(args.gpu_memory));
         Ok(by_name(args.engine.name(), open)?)
@@ -65,7 +65,7 @@ mod gpu {
 
     pub fn columns(args: &EngineArgs, explain: bool) -> Outcome<Option<Arc<dyn ColumnEngine>>> {
         if explain && args.engine == Engine::Gpu {
-            // What a GPU would do can be said without one.
+            // `--explain` describes what a GPU would do; it needs none.
             let columns = parquet::ColumnEngine::new(Arc::new(NoDevice), GpuOptions::default());
             return Ok(Some(Arc::new(columns)));
         }
@@ -77,13 +77,15 @@ mod gpu {
         if engine == Engine::Auto
             && let Err(absent) = GpuEngine::open(GpuOptions::default())
         {
-            return format!("engine cpu, as engine auto finds no GPU that will do: {absent}\n");
+            return format!("engine cpu, because engine auto finds no suitable GPU: {absent}\n");
         }
         match supports(reader.plan()) {
             Ok(()) => "engine gpu: every column; records that its kernels are not sure of, by \
                        engine cpu\n"
                 .to_owned(),
-            Err(reason) => format!("engine gpu: decoded by engine cpu, for it has no {reason}\n"),
+            Err(reason) => format!(
+                "engine gpu: decoded by engine cpu, because engine gpu does not support {reason}\n"
+            ),
         }
     }
 }
@@ -104,7 +106,7 @@ mod gpu {
 
     pub fn explained(engine: Engine, _reader: &JsonReader) -> String {
         match arrowsmith::engine(engine.name()) {
-            Ok(_) => "engine cpu, as this build has no `gpu`\n".to_owned(),
+            Ok(_) => "engine cpu, because this build has no `gpu`\n".to_owned(),
             Err(error) => format!("{error}\n"),
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `convert` writes, and where: the name or `--to` says which sink, and options have to go
-//! with it.
+//! What `convert` writes, and where: the name or `--to` selects the sink, and the options have to
+//! suit it.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::args::{BufferCompression, OutputArgs, To};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 
-/// What is to be written, and where.
+/// What `convert` writes, and where.
 pub struct Target<'a> {
     path: &'a Path,
     fsync: bool,
@@ -29,7 +29,7 @@ enum TargetFormat {
 }
 
 impl<'a> Target<'a> {
-    /// From the path and the options, which have to go together.
+    /// The target of a path and its options; an error if an option does not apply to the format.
     pub fn new(path: &'a Path, args: &OutputArgs) -> Outcome<Self> {
         let to = match args.to {
             Some(to) => to,
@@ -66,7 +66,7 @@ impl<'a> Target<'a> {
         Ok(Self { path, fsync: args.fsync, format })
     }
 
-    /// Starts the file.
+    /// Creates the file.
     pub fn open(&self, schema: &SchemaRef, interrupt: &Interrupt) -> Outcome<Box<dyn Sink>> {
         let output = Output::create(self.path).map_err(Failure::output)?.with_fsync(self.fsync);
         interrupt.remove_at_exit(output.temporary_path());
@@ -92,7 +92,7 @@ fn by_extension(path: &Path) -> Outcome<To> {
         "parquet" => Ok(To::Parquet),
         "jsonl" | "ndjson" => Ok(To::Ndjson),
         _ => Err(Failure::Usage(format!(
-            "the name {:?} does not say what to write: end it in .arrow, .arrows, .parquet or .jsonl, or give --to",
+            "cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet or .jsonl, or give --to",
             path.display().to_string()
         ))),
     }

@@ -33,7 +33,7 @@ pub fn run(args: &GenerateArgs, target: &Target, layout: Layout, interrupt: &Int
     let unsettled = report.incomplete_connections;
     if unsettled > 0 || report.refused_records > 0 {
         return Err(Failure::Work(Error::Config(format!(
-            "{target}: {unsettled} connections did not bring everything, {} records were refused",
+            "{target}: {unsettled} connections were not fully acknowledged, {} records were rejected",
             report.refused_records
         ))));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrow IPC: the messages of a stream, or of the blocks that the footer of a file names.
+//! Arrow IPC: the messages of a stream, or of the blocks listed in the footer of a file.
 //!
-//! Only the headers of messages are read; the bodies, where the values are, are passed over.
+//! Only the headers of messages are read; the bodies, which hold the values, are skipped.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,7 +16,7 @@ use super::{Report, invalid};
 use crate::schema;
 use crate::size::{display, grouped};
 
-/// What is in an Arrow IPC file or stream.
+/// The contents of an Arrow IPC file or stream.
 #[derive(Debug, Serialize)]
 pub struct ArrowReport {
     format: &'static str,
@@ -33,11 +33,11 @@ pub struct ArrowReport {
 #[derive(Debug, Serialize)]
 struct Batch {
     rows: u64,
-    /// Header and body.
+    /// Size of header and body.
     bytes: u64,
 }
 
-/// Longest header of a message that is read: a schema of a million fields is shorter.
+/// Maximum size of a message header: a schema of a million fields is shorter.
 const HEADER_BYTES_MAX: u64 = 256 << 20;
 
 /// The end of a file: the length of the footer, and the magic number once more.
@@ -60,8 +60,8 @@ impl ArrowReport {
     }
 
     fn add(&mut self, batch: RecordBatch<'_>, bytes: u64) -> io::Result<()> {
-        let rows =
-            u64::try_from(batch.length()).map_err(|_| invalid("a batch of negative rows"))?;
+        let rows = u64::try_from(batch.length())
+            .map_err(|_| invalid("a batch has a negative row count"))?;
         if let Some(compression) = batch.compression() {
             self.buffer_compression = match compression.codec() {
                 CompressionType::LZ4_FRAME => "lz4",
@@ -81,7 +81,8 @@ pub fn stream(reader: &mut impl Read) -> io::Result<ArrowReport> {
     let mut report: Option<ArrowReport> = None;
     while let Some(header) = read_header(reader)? {
         let message = root_as_message(&header).map_err(|error| invalid(error.to_string()))?;
-        let body = u64::try_from(message.bodyLength()).map_err(|_| invalid("a negative length"))?;
+        let body = u64::try_from(message.bodyLength())
+            .map_err(|_| invalid("a message body has a negative length"))?;
         if io::copy(&mut reader.take(body), &mut io::sink())? < body {
             return Err(invalid("the stream ends inside a message"));
         }
@@ -89,19 +90,25 @@ pub fn stream(reader: &mut impl Read) -> io::Result<ArrowReport> {
         bytes += message_bytes;
         match (message.header_type(), &mut report) {
             (MessageHeader::Schema, None) => {
-                let ipc =
-                    message.header_as_schema().ok_or_else(|| invalid("a schema of nothing"))?;
+                let ipc = message
+                    .header_as_schema()
+                    .ok_or_else(|| invalid("a schema message has no schema"))?;
                 report = Some(ArrowReport::new("arrow-stream", ipc)?);
             }
             (MessageHeader::RecordBatch, Some(report)) => {
                 let batch = message.header_as_record_batch();
-                report.add(batch.ok_or_else(|| invalid("a batch of nothing"))?, message_bytes)?;
+                report.add(
+                    batch.ok_or_else(|| invalid("a batch message has no batch"))?,
+                    message_bytes,
+                )?;
             }
             (MessageHeader::DictionaryBatch, Some(report)) => report.dictionary_batches += 1,
             (_, None) => return Err(invalid("the stream does not start with a schema")),
             (kind, Some(_)) => {
                 let kind = kind.variant_name().unwrap_or("unknown");
-                return Err(invalid(format!("a message of kind {kind} where a batch should be")));
+                return Err(invalid(format!(
+                    "expected a record batch, found a message of kind {kind}"
+                )));
             }
         }
     }
@@ -140,8 +147,8 @@ fn read_word(reader: &mut impl Read) -> io::Result<Option<u32>> {
     Ok(Some(u32::from_le_bytes(word)))
 }
 
-/// `length` bytes, or `None` if there are fewer. Memory grows with what is there, not with what is
-/// claimed.
+/// `length` bytes, or `None` if there are fewer. Memory grows with the bytes read, not with the
+/// claimed length.
 fn read_exactly(reader: &mut impl Read, length: u64) -> io::Result<Option<Vec<u8>>> {
     if length > HEADER_BYTES_MAX {
         let limit = display(HEADER_BYTES_MAX);
@@ -152,7 +159,7 @@ fn read_exactly(reader: &mut impl Read, length: u64) -> io::Result<Option<Vec<u8
     Ok((count as u64 == length).then_some(bytes))
 }
 
-/// The blocks that the footer of a file names.
+/// The blocks listed in the footer of a file.
 pub fn file(mut file: &File) -> io::Result<ArrowReport> {
     let bytes = file.metadata()?.len();
     let footer = read_footer(file, bytes)?;
@@ -162,7 +169,7 @@ pub fn file(mut file: &File) -> io::Result<ArrowReport> {
     report.bytes = bytes;
     report.dictionary_batches = footer.dictionaries().map_or(0, |blocks| blocks.len() as u64);
     for block in footer.recordBatches().iter().flatten() {
-        let outside = || invalid("the footer names a batch outside the file");
+        let outside = || invalid("a batch listed in the footer is outside the file");
         let offset = u64::try_from(block.offset()).map_err(|_| outside())?;
         let header_bytes = u64::try_from(block.metaDataLength()).map_err(|_| outside())?;
         let body = u64::try_from(block.bodyLength()).map_err(|_| outside())?;
@@ -171,17 +178,19 @@ pub fn file(mut file: &File) -> io::Result<ArrowReport> {
             return Err(outside());
         }
         file.seek(SeekFrom::Start(offset))?;
-        let header = read_header(&mut file)?.ok_or_else(|| invalid("a batch of nothing"))?;
+        let header =
+            read_header(&mut file)?.ok_or_else(|| invalid("a batch message has no batch"))?;
         let message = root_as_message(&header).map_err(|error| invalid(error.to_string()))?;
         let batch = message.header_as_record_batch();
-        let batch = batch.ok_or_else(|| invalid("the footer names a batch that is none"))?;
+        let batch =
+            batch.ok_or_else(|| invalid("a batch listed in the footer is not a record batch"))?;
         report.add(batch, block_bytes)?;
     }
     Ok(report)
 }
 
 fn read_footer(mut file: &File, bytes: u64) -> io::Result<Vec<u8>> {
-    let incomplete = || invalid("the file has no footer: it is not whole");
+    let incomplete = || invalid("the file has no footer: it is incomplete");
     let trailer_start = bytes.checked_sub(TRAILER_BYTES).ok_or_else(incomplete)?;
     file.seek(SeekFrom::Start(trailer_start))?;
     let mut length = [0; 4];

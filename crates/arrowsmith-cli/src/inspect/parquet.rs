@@ -13,7 +13,7 @@ use crate::input;
 use crate::schema;
 use crate::size::{counted, display, grouped};
 
-/// Characters of a bound that are shown as text; `--json` has all.
+/// Maximum number of characters shown of a bound in text; `--json` shows all.
 const BOUND_CHARS_MAX: usize = 32;
 
 pub fn file(path: &Path, pages: bool) -> Outcome<FileReport> {
@@ -21,8 +21,7 @@ pub fn file(path: &Path, pages: bool) -> Outcome<FileReport> {
     describe(&file, pages).map_err(Failure::Work)
 }
 
-/// The object that a URL names. Pages are not fetched: nothing but their headers would be looked
-/// at.
+/// The report of the object at a URL. Pages are not fetched, as only their headers would be used.
 pub fn object(url: &str, pages: bool) -> Outcome<FileReport> {
     if pages {
         return Err(Failure::Usage("--pages is for local files only".to_owned()));
@@ -88,7 +87,7 @@ fn columns(report: &FileReport) -> Table {
     table
 }
 
-/// The lines of a column chunk, and of its pages.
+/// The lines for a column chunk and its pages.
 fn tree(chunk: &ChunkReport, last: bool, text: &mut String) {
     let (branch, trunk) = if last { ("└─", "  ") } else { ("├─", "│ ") };
     let mut parts = vec![

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of text that stand under one another.
+//! Text tables with aligned columns.
 
-/// How many rows of a long table are shown as text; `--json` has all.
+/// Maximum number of rows shown of a table in text; `--json` shows all.
 pub const ROWS_MAX: usize = 20;
 
 /// Rows under a heading; cells are padded to the widest of their column.
 pub struct Table {
-    /// Whether the column holds numbers, which stand at the right.
+    /// Whether the column holds numbers, which are aligned right.
     numeric: Vec<bool>,
     rows: Vec<Vec<String>>,
     left_out: usize,
 }
 
 impl Table {
-    /// A table with these headings; those that start with `#` are of numbers.
+    /// A table with these headings; a heading that starts with `#` is of a column of numbers.
     pub fn new(headings: &[&str]) -> Self {
         let numeric = headings.iter().map(|heading| heading.starts_with('#')).collect();
         let headings = headings.iter().map(|heading| heading.trim_start_matches('#').to_owned());
         Self { numeric, rows: vec![headings.collect()], left_out: 0 }
     }
 
-    /// Adds a row, or counts it if there are enough.
+    /// Adds a row, or only counts it once [`ROWS_MAX`] are shown.
     pub fn push(&mut self, cells: Vec<String>) {
         if self.rows.len() > ROWS_MAX {
             self.left_out += 1;
@@ -29,7 +29,7 @@ impl Table {
         }
     }
 
-    /// The table, indented by two, each row with its line end.
+    /// The table as text, indented by two, each row with its line end.
     pub fn text(&self) -> String {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command line of `arrowsmith objects`, as clap reads it.
+//! The command line of `arrowsmith objects`, as clap parses it.
 
 use std::path::PathBuf;
 
@@ -19,20 +19,20 @@ pub enum ObjectsCommand {
     Run(RunArgs),
 }
 
-/// Print how the classes that can be reached from a root lie in memory and on the wire
+/// Print the layout, in memory and on the wire, of all classes reachable from a root
 #[derive(Debug, Args)]
 pub struct LayoutArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
 
-    /// Print JSON, which the other commands take in place of the program
+    /// Print JSON, which the other commands accept in place of the program
     #[arg(long)]
     pub json: bool,
 }
 
 /// Generate a reader and a writer in C++
 ///
-/// NAME.hpp, NAME.cpp and NAME.layout.json; they include the headers of this project's folder
+/// Writes NAME.hpp, NAME.cpp and NAME.layout.json, which need the headers in this project's folder
 /// cpp/include.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
@@ -43,26 +43,25 @@ pub struct GenerateArgs {
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
-    /// Name of the files and the namespace [default: that of the program's file]
+    /// Name of the files and the namespace [default: the program's file name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
-    /// A header that declares the classes, as the generated code is to include it; may be given
-    /// again
+    /// A header that declares the classes, to be included by the generated code; may be repeated
     #[arg(long, value_name = "HEADER")]
     pub include: Vec<String>,
 }
 
 /// Check messages, or convert them to Arrow and back
 ///
-/// Messages become an Arrow file per class in the folder OUT; Arrow files become messages there.
-/// Without OUT messages are only checked.
+/// Messages are converted to one Arrow file per class in the folder OUT; Arrow files are converted
+/// to messages there. Without OUT, messages are only checked.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
 
-    /// Files of one message each (with --header: of any number), or, all of them, Arrow files
+    /// Message files with one message each (any number with --header), or only Arrow files
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
@@ -70,11 +69,11 @@ pub struct RunArgs {
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 
-    /// Messages begin with the versioned header
+    /// Messages start with the versioned header
     #[arg(long)]
     pub header: bool,
 
-    /// Objects in a message, at most
+    /// Maximum number of objects in a message
     #[arg(long, value_name = "N", default_value_t = 1 << 24)]
     pub objects_max: u32,
 }
@@ -85,15 +84,15 @@ pub struct ProgramArgs {
     #[arg(value_name = "PROGRAM")]
     pub program: PathBuf,
 
-    /// The class that the root pointer points to
+    /// The class of the root object
     #[arg(long, value_name = "CLASS")]
     pub root: Option<String>,
 
-    /// What the compiler does not know, as TOML: transient members, wire widths, type ids
+    /// Annotations, as TOML: transient members, wire widths, type ids
     #[arg(long, value_name = "FILE.toml")]
     pub annotations: Option<PathBuf>,
 
-    /// Do not look for annotations in the comments of source files
+    /// Do not read annotations from the comments of source files
     #[arg(long)]
     pub no_comments: bool,
 }

@@ -2,7 +2,7 @@
 //! `arrowsmith objects`: class layouts of a program, the C++ that reads and writes its objects, and
 //! messages to Arrow and back.
 //!
-//! Files and names only; what a layout or a message is, `arrowsmith-graph` knows.
+//! This module handles only files and names; layouts and messages are those of `arrowsmith-graph`.
 
 mod args;
 mod run;
@@ -57,21 +57,21 @@ fn generate(args: &GenerateArgs) -> Outcome {
     Ok(())
 }
 
-/// The layout of a program, or one that was written as JSON.
+/// The layout of a program, or a layout stored as JSON.
 fn load(args: &ProgramArgs) -> Outcome<Layout> {
     let path = &args.program;
     let bytes = fs::read(path).map_err(|error| at(path, error))?;
     if bytes.first() == Some(&b'{') {
         if args.root.is_some() || args.annotations.is_some() {
             return Err(Failure::Usage(
-                "a layout in JSON has its root and annotations in it".into(),
+                "a layout in JSON already has its root and annotations".into(),
             ));
         }
         let text = String::from_utf8(bytes).map_err(|error| fault(path, error))?;
         return Layout::from_json(&text).map_err(|error| fault(path, error));
     }
     let Some(root) = args.root.clone() else {
-        return Err(Failure::Usage("--root says which class the first object is of".into()));
+        return Err(Failure::Usage("--root is required: the class of the first object".into()));
     };
     let annotations = match &args.annotations {
         Some(path) => {
@@ -88,12 +88,12 @@ fn load(args: &ProgramArgs) -> Outcome<Layout> {
     Ok(extracted.layout)
 }
 
-/// An error of the system about a file.
+/// An I/O error on a file.
 fn at(path: &Path, error: io::Error) -> Failure {
     Failure::Work(Error::io(path, error))
 }
 
-/// What is wrong with the content of a file.
+/// An error in the content of a file.
 fn fault(path: &Path, error: impl std::fmt::Display) -> Failure {
     at(path, io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith objects run`: files of messages → an Arrow file per class, and back.
+//! `arrowsmith objects run`: message files → one Arrow file per class, and back.
 
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -23,7 +23,7 @@ pub fn run(args: &RunArgs) -> Outcome {
     match args.inputs.iter().filter(|path| is_arrow(path)).count() {
         0 => to_arrow(args, layout),
         all if all == args.inputs.len() => to_messages(args, &layout),
-        _ => Err(Failure::Usage("the inputs are messages or Arrow files, not both".into())),
+        _ => Err(Failure::Usage("the inputs must all be messages, or all be Arrow files".into())),
     }
 }
 
@@ -46,7 +46,7 @@ fn to_arrow(args: &RunArgs, layout: Layout) -> Outcome {
     }
     let batches = batches.finish().map_err(|error| fault(&args.inputs[0], error))?;
     let Some(folder) = &args.output else {
-        eprintln!("{count} messages are good");
+        eprintln!("{count} messages are valid");
         return Ok(());
     };
     fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
@@ -58,8 +58,8 @@ fn to_arrow(args: &RunArgs, layout: Layout) -> Outcome {
     Ok(())
 }
 
-/// Where a message with a header ends: what the header says, if the file has that; else the file's
-/// end, and the reader says what is wrong.
+/// The end of a message with a header: the end stated in the header if it is within the file, else
+/// the end of the file, where the reader then reports the error.
 fn message_end(bytes: &[u8], begin: usize) -> usize {
     let length = bytes[begin..].get(16..HEADER_BYTES).and_then(|field| field.first_chunk());
     let length = length.and_then(|field| usize::try_from(u32::from_le_bytes(*field)).ok());
@@ -67,7 +67,7 @@ fn message_end(bytes: &[u8], begin: usize) -> usize {
     end.filter(|end| *end <= bytes.len()).unwrap_or(bytes.len())
 }
 
-/// A class's name as a file's: what file systems do not like becomes `_`.
+/// A class name as a file name: characters that file systems do not allow are replaced by `_`.
 fn file_name(class: &str) -> String {
     class.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect()
 }
@@ -82,7 +82,7 @@ fn write(path: &Path, batch: &RecordBatch) -> Result<(), Error> {
 
 fn to_messages(args: &RunArgs, layout: &Layout) -> Outcome {
     let Some(folder) = &args.output else {
-        return Err(Failure::Usage("--output says where the messages go".into()));
+        return Err(Failure::Usage("--output is required: the folder for the messages".into()));
     };
     let mut batches = Vec::new();
     for path in &args.inputs {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command line of `arrowsmith rtl`, as clap reads it.
+//! The command line of `arrowsmith rtl`, as clap parses it.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use arrowsmith_engine_rtl::Interface;
 use arrowsmith_rtlgen::json::Writers;
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Circuits: SystemVerilog for a schema, and its simulation
+/// Generate, simulate and measure FPGA circuits for a schema (SystemVerilog)
 #[derive(Debug, Args)]
 pub struct RtlArgs {
     #[command(subcommand)]
@@ -22,23 +22,23 @@ pub enum RtlCommand {
     Report(ReportArgs),
 }
 
-/// What a circuit decodes.
+/// The input format of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RtlFormat {
-    /// JSON records, one a line
+    /// JSON records, one per line
     Json,
-    /// Column chunks of Parquet files, a decoder a column
+    /// Column chunks of Parquet files, one decoder per column
     Parquet,
 }
 
-/// Who has a set of writers.
+/// Which parsers share a set of writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RtlWriters {
-    /// As a model says: shared where that is smaller and costs no time
+    /// Choose by a model: shared where that is smaller and no slower
     Auto,
-    /// Each parser has its own
+    /// Each parser has its own writers
     Own,
-    /// The parsers of a port share one
+    /// The parsers of a port share writers
     Shared,
 }
 
@@ -52,7 +52,7 @@ impl From<RtlWriters> for Writers {
     }
 }
 
-/// A link to host memory.
+/// An interface to host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RtlInterface {
     /// PCI Express 3.0, 8 lanes
@@ -67,7 +67,7 @@ pub enum RtlInterface {
 }
 
 impl RtlInterface {
-    /// Its model.
+    /// The model of its timing.
     pub fn model(self) -> Interface {
         match self {
             Self::Pcie3X8 => Interface::PCIE3_X8,
@@ -77,45 +77,45 @@ impl RtlInterface {
     }
 }
 
-/// Which circuit.
+/// The parameters of a circuit.
 #[derive(Debug, Args)]
 pub struct CircuitArgs {
     /// The schema: a file (text, Arrow or Parquet), text as `infer` prints it, or a workload's name
     ///
-    /// For a circuit of Parquet a Parquet file also says which encodings and codec its columns
-    /// have. `simulate` of Parquet takes all of that from its input.
+    /// For a Parquet circuit, a Parquet file also gives the encodings and the codec of its columns.
+    /// `simulate` takes all of this from its Parquet input.
     #[arg(short, long, value_name = "SCHEMA")]
     pub schema: Option<String>,
 
-    /// What the circuit decodes
+    /// The format that the circuit decodes
     #[arg(long, value_enum, default_value_t = RtlFormat::Json, value_name = "FORMAT")]
     pub format: RtlFormat,
 
-    /// Parsers of JSON side by side
+    /// Number of parallel JSON parsers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub parsers: usize,
 
-    /// Ports to memory, which the parsers share evenly
+    /// Number of memory ports, shared evenly by the parsers
     ///
-    /// A port moves twice the width of a parser in a cycle, each way: two parsers or three fill it.
+    /// A port moves twice the width of a parser per cycle in each direction: two or three parsers
+    /// saturate it.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub ports: usize,
 
-    /// Cycles of a read from memory that parsers read ahead for: the latency of the interface, in
-    /// cycles
+    /// Memory latency, in cycles, that the parsers' read-ahead covers
     #[arg(long, value_name = "CYCLES", default_value_t = 64)]
     pub read_ahead: usize,
 
-    /// Whether the parsers of a port share a set of writers
+    /// Whether the parsers of a port share their writers
     #[arg(long, value_enum, default_value_t = RtlWriters::Auto, value_name = "WHO")]
     pub writers: RtlWriters,
 
-    /// Bytes that a parser takes in a cycle: 8 [default], 16, 32 or 64; for Parquet always 64
+    /// Bytes that a parser reads per cycle: 8 [default], 16, 32 or 64; for Parquet always 64
     #[arg(long, value_name = "BYTES")]
     pub width: Option<usize>,
 }
 
-/// Write the circuit for a schema: sources, the library that they use, drivers, project files, a
+/// Generate the circuit for a schema: sources, the library that they use, drivers, project files, a
 /// README
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
@@ -126,7 +126,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
-    /// For Parquet: chunks are compressed with Snappy; a Parquet file as the schema says so itself
+    /// For Parquet: chunks are compressed with Snappy. Not needed if --schema is a Parquet file
     #[arg(long)]
     pub snappy: bool,
 
@@ -135,27 +135,28 @@ pub struct GenerateArgs {
     pub output: PathBuf,
 }
 
-/// Run records or columns through the circuit, cycle by cycle, and compare with the engine `cpu`
+/// Simulate the circuit on records or columns, cycle by cycle, and compare with the engine `cpu`
 ///
-/// Prints cycles, bytes a cycle, and where it stalled. Needs a Verilator, as the engine `rtl` does.
+/// Prints cycles, bytes per cycle, and the causes of stalls. Needs Verilator, as the engine `rtl`
+/// does.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
     #[command(flatten)]
     pub circuit: CircuitArgs,
 
-    /// Cycles from the address of a read to its data
+    /// Memory read latency, in cycles
     #[arg(long, value_name = "CYCLES", default_value_t = 2)]
     pub read_latency: u32,
 
-    /// Of the cycles, how many per cent a memory channel pauses, by chance
+    /// Percentage of cycles in which a memory channel stalls, at random
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..95))]
     pub stalls: u32,
 
-    /// Put the model of an interface behind the circuit of JSON, and say what it lets through
+    /// Simulate the JSON circuit behind the model of this interface, and print the throughput
     #[arg(long, value_enum, value_name = "INTERFACE", conflicts_with = "read_latency")]
     pub interface: Option<RtlInterface>,
 
-    /// The clock, for an interface
+    /// Clock frequency, for --interface
     #[arg(long, value_name = "MHZ", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=2000))]
     pub clock: u32,
 
@@ -164,39 +165,39 @@ pub struct SimulateArgs {
     pub input: PathBuf,
 }
 
-/// Say what circuits take of an FPGA and how fast they are, beside the papers' tables
+/// Measure the FPGA resources and the speed of circuits, in the form of the papers' tables
 ///
 /// Simulates, synthesizes (Yosys, for UltraScale+ and 7-series), places and routes (nextpnr, for
-/// ECP5), and derives the rest. Takes hours for all widths; what tools found is kept, so that only
-/// changed circuits are done again. Needs what `tools/hdl` installs in the path: `tools/hdl run
-/// arrowsmith rtl report`. What cannot be had is listed as not measured. Without --json and --html
-/// the figures go to standard output as JSON.
+/// ECP5), and derives the rest. Takes hours for all widths; results are cached, so that only
+/// changed circuits are measured again. Needs the tools that `tools/hdl` installs in the PATH:
+/// `tools/hdl run arrowsmith rtl report`. What is missing is reported as not measured. Without
+/// --json and --html the figures go to standard output as JSON.
 #[cfg(feature = "bench")]
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A schema of JSON, as --schema of the others; may be repeated [default: battery, battery-u64,
-    /// trip]
+    /// A schema for JSON, as --schema of `rtl generate`; may be repeated [default: battery,
+    /// battery-u64, trip]
     #[arg(short, long, value_name = "SCHEMA")]
     pub schema: Vec<String>,
 
-    /// Bytes that a JSON parser takes in a cycle [default: 8,16,32,64]
+    /// Bytes that a JSON parser reads per cycle [default: 8,16,32,64]
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub width: Vec<usize>,
 
-    /// Leave the Parquet converters out
+    /// Skip the Parquet decoders
     #[arg(long)]
     pub no_parquet: bool,
 
-    /// Leave the runs of several parsers behind interfaces out
+    /// Skip the runs of several parsers behind interfaces
     #[arg(long)]
     pub no_end_to_end: bool,
 
-    /// Also place and route each circuit that fits an ECP5-85F, for the clock that its wires allow;
-    /// minutes for each
+    /// Also place and route each circuit that fits an ECP5-85F, for its clock frequency after
+    /// routing; takes minutes each
     #[arg(long)]
     pub place: bool,
 
-    /// Seconds that one run of a tool may take
+    /// Timeout of one run of a tool, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 900)]
     pub limit: u64,
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith rtl` of Parquet: the columns of a circuit by a schema or a file, and a file's
-//! columns through circuits, one by one.
+//! `arrowsmith rtl` for Parquet: circuits for the columns of a schema or a file, and the simulation
+//! of a file's columns, one by one.
 //!
 //! It decodes nothing itself.
 
@@ -20,7 +20,7 @@ use super::args::{CircuitArgs, GenerateArgs, RtlWriters, SimulateArgs};
 use crate::failure::{Failure, Outcome};
 use crate::schema;
 
-/// The circuit that is asked for.
+/// The requested circuit.
 pub(super) fn design(args: &GenerateArgs, schema: &str) -> Outcome<Design> {
     check(&args.circuit)?;
     let columns = if is_parquet(schema) {
@@ -35,7 +35,7 @@ pub(super) fn design(args: &GenerateArgs, schema: &str) -> Outcome<Design> {
     design.map_err(|refusal| Error::Config(refusal.to_string()).into())
 }
 
-/// All columns of a file, each through its circuit and through the engine `cpu`.
+/// Decodes all columns of a file, each with its circuit and with the engine `cpu`.
 pub(super) fn simulate(args: &SimulateArgs) -> Outcome {
     check(&args.circuit)?;
     let (file, plan) = open(&args.input)?;
@@ -66,7 +66,8 @@ pub(super) fn simulate(args: &SimulateArgs) -> Outcome {
                     took.add(&one);
                 }
                 (Ok(_), Err(error)) => {
-                    notes.push(format!("row group {row_group}: software refuses it: {error}"));
+                    notes
+                        .push(format!("row group {row_group}: the engine cpu rejects it: {error}"));
                 }
                 (Err(ParquetError::Rtl(error)), _) => {
                     return Err(Error::Config(error.to_string()).into());
@@ -101,13 +102,17 @@ fn expected(file: &File, row_group: usize, field: &Column) -> Result<ArrayRef> {
 fn check(args: &CircuitArgs) -> Outcome {
     let refuse = |why: &str| Err(Failure::Usage(why.to_owned()));
     if args.width.is_some_and(|width| width != 64) {
-        return refuse("--width: a circuit of Parquet has 64 bytes a cycle");
+        return refuse("--width: a Parquet circuit always reads 64 bytes per cycle");
     }
     if args.parsers != 1 || args.ports != 1 {
-        return refuse("--parsers and --ports are for JSON; of Parquet every column has a decoder");
+        return refuse(
+            "--parsers and --ports are for JSON only; a Parquet circuit has one decoder per column",
+        );
     }
     if args.writers != RtlWriters::Auto {
-        return refuse("--writers is for JSON; of Parquet every column has writers of its own");
+        return refuse(
+            "--writers is for JSON only; each column of a Parquet circuit has its own writers",
+        );
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith rtl report`: what circuits cost and do, measured by `arrowsmith-bench`.
+//! `arrowsmith rtl report`: the resources and speed of circuits, measured by `arrowsmith-bench`.
 
 use arrowsmith_bench::rtl as report;
 use arrowsmith_engine_rtl::cache_folder;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Each kind of bad input, under each `--on-error`: what is said, what is kept, what is left.
+//! Each kind of bad input, under each `--on-error`: the messages, the output, the remaining files.
 
 use crate::cli::data::{everyday, read_file, write_schema};
 use crate::cli::run::{Folder, snapshot};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the command writes about itself: completions that shells take, manual pages for all
-//! commands.
+//! Generated text: completions that shells accept, manual pages of all commands.
 
 use std::process::Command;
 

@@ -72,7 +72,7 @@ fn every_output_has_the_rows() {
     let text = String::from_utf8(folder.read("x.jsonl")).unwrap();
     assert_eq!(text.lines().count(), 3500);
     assert_eq!(text.lines().nth(3), Some(r#"{"id":3,"name":null,"ratio":0.75}"#));
-    // And what was written as JSON is read as the same rows.
+    // JSON that was written is read as the same rows.
     let schema = "id: int64 not null, name: utf8, ratio: float64";
     let again = converted(&folder, &["x.jsonl", "--schema", schema]);
     assert_eq!(again.columns(), wanted.columns());

@@ -20,7 +20,7 @@ pub fn write_schema(folder: &Folder, name: &str, fields: Vec<Field>) {
     folder.write(name, message);
 }
 
-/// A schema with something of everything: numbers of three kinds, text, nesting, null and not.
+/// A schema with three kinds of numbers, text, nesting, nullable and required fields.
 pub fn everyday() -> Vec<Field> {
     let tags = DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)));
     let user = Fields::from(vec![
@@ -51,10 +51,10 @@ pub fn read_parquet(folder: &Folder, name: &str) -> Vec<RecordBatch> {
     reader.map(Result::unwrap).collect()
 }
 
-/// All rows in one batch: outputs may cut batches as they like.
+/// All rows in one batch: outputs may split batches anywhere.
 pub fn whole(batches: &[RecordBatch]) -> RecordBatch {
     let schema = batches.first().unwrap().schema();
-    // Field by field, because concatenation wants one schema and Parquet drops the metadata.
+    // Field by field, because concatenation needs equal schemas and Parquet drops the metadata.
     let columns = (0..schema.fields().len()).map(|column| {
         let parts: Vec<_> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
         arrow_select::concat::concat(&parts).unwrap()

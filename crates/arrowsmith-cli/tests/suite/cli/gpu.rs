@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engines `gpu` and `auto`, on a machine with a GPU and, as most, without one.
+//! The engines `gpu` and `auto`, on machines with and without a GPU.
 
 use crate::cli::data::{read_file, whole};
 use crate::cli::rtl;
@@ -25,7 +25,7 @@ fn what_a_gpu_would_do_is_said_without_one() {
         (
             "x.jsonl",
             "engine gpu: every column",
-            "engine cpu, as engine auto finds no GPU that will do",
+            "engine cpu, because engine auto finds no suitable GPU",
         ),
         ("x.parquet", "id: Int64 by the gpu engine", "id: Int64 by the cpu engine"),
     ] {

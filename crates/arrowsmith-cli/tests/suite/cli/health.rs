@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith health`: a server that answers well, one that does not, one that says nothing, and
-//! none.
+//! `arrowsmith health`: a server that answers 200, one that answers an error, one that does not
+//! answer, and none.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use crate::cli::run::{Folder, Ran};
 
-/// Asks a server that gives this answer to one request, and says what it was asked.
+/// Runs `health` against a server that gives this answer to one request; returns the request too.
 fn ask(answer: &'static str) -> (Ran, String) {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/readyz", server.local_addr().unwrap());
@@ -20,7 +20,7 @@ fn ask(answer: &'static str) -> (Ran, String) {
             request.push(byte[0]);
         }
         if answer.is_empty() {
-            // Until the other side has had enough.
+            // Waits until the client closes.
             drop(stream.read(&mut [0]));
         }
         stream.write_all(answer.as_bytes()).unwrap_or_default();

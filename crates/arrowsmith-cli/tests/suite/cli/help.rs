@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The help of every command, and calls that are wrong.
+//! The help of every command, and usage errors.
 
 use crate::cli::run::{Folder, snapshot};
 

@@ -75,7 +75,7 @@ fn a_broken_file_is_an_error_wherever_it_breaks() {
             folder.write("broken", &whole[..part]);
             let ran = folder.run(&["inspect", "broken"]);
             if name == "x.arrows" && part >= whole.len() - 1 {
-                // Only the mark of the end is cut.
+                // Only the end-of-stream marker is cut off.
                 continue;
             }
             ran.assert_status(1);
@@ -90,7 +90,7 @@ fn every_byte_may_be_wrong() {
     let folder = Folder::new();
     write_arrow(&folder, "x.arrow", &IpcOptions::default(), &[3]);
     let whole = folder.read("x.arrow");
-    // The footer and the lengths around it: every 3rd byte of the last part, flipped.
+    // The footer and the lengths around it: every 7th byte of the last part, flipped.
     for at in (whole.len() - 400..whole.len()).step_by(7) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0xff;

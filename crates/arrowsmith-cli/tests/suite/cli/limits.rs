@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a few bytes become is bounded, and what is left out, or cannot be read, is said.
+//! The output of a few bytes is bounded, and what is skipped or cannot be read is reported.
 
-use crate::cli::run::Folder;
+use crate::cli::run::{Folder, finish};
 
 #[test]
 fn schemas_of_any_width_are_errors() {
@@ -103,4 +103,19 @@ fn an_empty_file_among_others_adds_nothing() {
     let ran = folder.run(&["convert", "a.jsonl", "b.jsonl", "c.jsonl", "-o", "y.arrow"]);
     assert_eq!(ran.status, 0, "{}", ran.text());
     assert!(ran.stderr.starts_with("1 row; "), "{}", ran.stderr);
+}
+
+#[test]
+fn an_unknown_instruction_set_is_an_error() {
+    let folder = Folder::new();
+    folder.write("x.jsonl", "{\"a\":1}\n");
+    assert_eq!(folder.run(&["convert", "x.jsonl", "-o", "x.parquet"]).status, 0);
+    // JSON is refused before it is read, Parquet with the first column.
+    for (input, status) in [("x.jsonl", 2), ("x.parquet", 1)] {
+        let mut command = folder.command(&["convert", input, "-o", "x.arrow"]);
+        let ran = finish(command.env("ARROWSMITH_CPU", "avx521").spawn().unwrap());
+        assert_eq!(ran.status, status, "{}", ran.text());
+        let expected = "ARROWSMITH_CPU=avx521: expected one of avx512, avx2, neon, portable";
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command as scripts see it: the built binary, its output, its files and its exit status.
 //!
-//! What users read is kept in `tests/snapshots`; `ARROWSMITH_UPDATE_SNAPSHOTS=1` writes it anew,
-//! and the difference is for review.
+//! The expected texts are in `tests/snapshots`; `ARROWSMITH_UPDATE_SNAPSHOTS=1` rewrites them:
+//! review the diff.
 
 mod bad_input;
 mod bench;

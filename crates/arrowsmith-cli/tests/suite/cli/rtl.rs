@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Circuits for Parquet: what `rtl generate` writes and refuses; and, where there is a Verilator, a
-//! conversion and a simulation.
+//! Circuits for Parquet: what `rtl generate` writes and refuses; and, where Verilator is installed,
+//! a conversion and a simulation.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use crate::cli::data::{read_file, whole};
 use crate::cli::run::Folder;
 
-/// Numbers that a circuit takes, and a column that it does not.
+/// Numbers that a circuit decodes, and a column that it does not.
 pub fn write(folder: &Folder) -> RecordBatch {
     let ids = Int64Array::from_iter_values((0..3_000).map(|row| row * row));
     let even = BooleanArray::from_iter((0..3_000).map(|row| Some(row % 2 == 0)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs the binary in a folder of its own, and compares text with what is kept.
+//! Runs the binary in a folder of its own, and compares text with snapshots.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 /// A folder for inputs and outputs, where the command runs.
 pub struct Folder(tempfile::TempDir);
 
-/// What a run left.
+/// The output of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub status: i32,
@@ -34,7 +34,7 @@ impl Folder {
         fs::read(self.path(name)).unwrap()
     }
 
-    /// Names of what is in the folder, sorted: nothing may be left behind.
+    /// Sorted names of the files in the folder: no temporary file may stay.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
@@ -59,7 +59,7 @@ impl Folder {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
         std::thread::scope(|scope| {
-            // The command may stop reading early: that is its right.
+            // The command may stop reading early.
             scope.spawn(move || drop(pipe.write_all(stdin)));
             finish(child)
         })
@@ -69,7 +69,7 @@ impl Folder {
 pub fn finish(child: Child) -> Ran {
     let output = child.wait_with_output().unwrap();
     Ran {
-        // A process that a signal killed has none.
+        // A process killed by a signal has no exit status.
         status: output.status.code().unwrap_or(-1),
         stdout: output.stdout,
         stderr: String::from_utf8(output.stderr).unwrap(),

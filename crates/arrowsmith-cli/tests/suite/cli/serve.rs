@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith serve` and `arrowsmith fetch`: one process serves files, others read them, and it
-//! ends when it is told.
+//! exits on a signal.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader};

@@ -21,7 +21,7 @@ fn without_the_token_nothing_gets_in() {
         let report = go(&Options { token: token.clone(), ..load(&http, 0..100, 10) });
         assert_eq!(report.acknowledged_records, Some(0), "{report:?}");
         assert_eq!(report.statuses, [(401, 10)]);
-        // Over TCP the connection is closed; how soon the sender sees it is up to the system.
+        // Over TCP the connection is closed; when the sender notices depends on the system.
         go(&Options { token, ..load(&tcp, 0..100, 10) });
     }
     assert_eq!(service.total("received_records"), 0);
@@ -76,7 +76,7 @@ fn only_who_speaks_tls_and_is_known_gets_in() {
     authority(&service.path(""), "a");
     authority(&service.path(""), "b");
     let (https, tls_port) = (service.http, service.tcp);
-    // Health is asked for at the address without TLS.
+    // Health is checked at the address without TLS.
     service.http = admin.port();
     service.run();
     let http = format!("https://127.0.0.1:{https}/v1/s");
@@ -85,8 +85,8 @@ fn only_who_speaks_tls_and_is_known_gets_in() {
     let identity =
         |name: &str| Some((path(&format!("{name}-leaf.pem")), path(&format!("{name}-leaf.key"))));
     let wrong = [
-        // An authority that the service's certificate is not from; no certificate; one of
-        // strangers.
+        // A CA that did not sign the service's certificate; no client certificate; one of another
+        // CA.
         Options { ca: Some(path("b.pem")), identity: identity("a"), ..load(&http, 0..10, 10) },
         Options { ca: Some(path("a.pem")), ..load(&http, 0..10, 10) },
         Options { ca: Some(path("a.pem")), identity: identity("b"), ..load(&http, 0..10, 10) },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The dashboard in a headless browser: with states made up, and of a service that works.
+//! The dashboard in a headless browser: with invented states, and of a running service.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

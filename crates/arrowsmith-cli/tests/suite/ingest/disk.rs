@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A disk that is full: senders wait, nothing is lost, and it goes on when there is room.
+//! A full disk: senders wait, nothing is lost, and the service continues when there is room.
 //!
-//! It is a small file system where this user may mount one, and else calls that fail as they do
-//! there.
+//! The disk is a small file system where this user may mount one; elsewhere a preloaded library
+//! makes the calls fail as they would there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,8 @@ impl Drop for Small {
     }
 }
 
-/// Starts the service with what makes a folder seem full while it holds a file `filler`.
+/// Starts the service with a preloaded library that makes a folder seem full while it contains a
+/// file `filler`.
 fn run_as_if_full(service: &mut Service, folder: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/ingest/full_disk.c");
     let library = service.path("full_disk.so");
@@ -42,7 +43,7 @@ fn run_as_if_full(service: &mut Service, folder: &Path) {
     compile.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]);
     assert!(compile.arg(&library).arg(source).arg("-ldl").status().unwrap().success());
     let mut command = service.command();
-    // As the system names the files in it.
+    // The path as the system reports it.
     command.env("LD_PRELOAD", library).env("FULL_DISK", folder.canonicalize().unwrap());
     let child = command.spawn().unwrap();
     service.adopt(child);
@@ -69,7 +70,7 @@ fn full(stream: &str, rest: &str, disk: &str, small: impl Fn(&Path) -> Option<Sm
     let options = Options { acknowledge: true, ..service.load(0..600_000, 1000) };
     let sender = thread::spawn(move || go(&options));
     let mut before = (u64::MAX, Instant::now());
-    wait_for("the service stands still", || {
+    wait_for("the service stalls", || {
         let now = service.total("received_records");
         if now != before.0 {
             before = (now, Instant::now());
@@ -99,7 +100,7 @@ fn a_full_disk_of_the_spool() {
     full("", "[stream.s.spool]\npath = 'spool'\nwhen = 'always'\n", "spool", Small::mount);
 }
 
-/// What stands in where no file system may be mounted.
+/// The substitute for systems where this user may not mount a file system.
 #[test]
 fn a_disk_that_only_seems_full() {
     full("", "", "out", |_| None);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `kill -9` at random points: whatever was acknowledged is there after the next start.
+//! `kill -9` at random points: every acknowledged record is stored after the next start.
 
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use crate::ingest::service::{Service, assert_all, go, times};
 
 const RECORDS_PER_SECOND: u64 = 20_000;
 
-/// Numbers without pattern; the seed is printed, so that a failure can be looked at again.
+/// Pseudo-random numbers; the seed is printed, so that a failure can be reproduced.
 struct Random(u64);
 
 impl Random {
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// Kills the service again and again while records come, then lets it end in order.
+/// Kills the service repeatedly while records arrive, then stops it in order.
 fn killed(mut service: Service, target: impl Fn(&Service) -> Options) {
     let kills = times("ARROWSMITH_KILLS", 3, 50);
     let records = RECORDS_PER_SECOND * (kills as u64 + 1) / 2;
@@ -48,12 +48,12 @@ fn killed(mut service: Service, target: impl Fn(&Service) -> Options) {
     let report = sender.join().unwrap();
     assert_eq!(report.acknowledged_records, Some(records), "{report:?}");
     assert_eq!(report.incomplete_connections, 0);
-    assert!(report.connections > 1, "no kill met the sender: {report:?}");
+    assert!(report.connections > 1, "no kill interrupted the sender: {report:?}");
     service.assert_memory(64 << 20);
     let summary = service.end();
     assert_eq!((summary["rejected"], summary["spooled"]), (0, 0), "{summary:?}");
     let again = assert_all(&service.ids(), 0..records) as u64;
-    // Only what nobody acknowledged was sent again, and nothing comes twice by itself.
+    // Only unacknowledged records were sent again, and the service itself duplicates none.
     assert!(again <= report.resent_records, "{again} more of {}", report.resent_records);
     let log = service.log();
     assert!(!log.contains("panicked"), "{log}");

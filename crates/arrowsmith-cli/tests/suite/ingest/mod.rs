@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith ingest` as a process that things happen to: senders that die, disks that fill, `kill
-//! -9`.
+//! `arrowsmith ingest` under faults: senders that die, disks that fill, `kill -9`.
 //!
-//! Every test asks the same at the end: is every record accounted for, did all arrive that were
-//! acknowledged, and did memory stay bounded? The full settings, 50 kills and 10,000 connections:
+//! Every test ends with the same checks: every record is accounted for, every acknowledged record
+//! has arrived, and memory stayed bounded. The full settings, 50 kills and 10,000 connections:
 //! `tools/faults`.
 
 mod access;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! More than the service can take: many connections, bursts, and a consumer that sleeps.
+//! Overload: many connections, bursts, and a consumer that sleeps.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ fn many_connections_at_a_time() {
     let connections = times("ARROWSMITH_CONNECTIONS", 500, 10_000);
     let records = connections as u64 * 20;
     let mut service = Service::start("", "acknowledge = true", "");
-    // Every connection sends the same records: of each, as many arrive as there are connections.
+    // Every connection sends the same records: each arrives once per connection.
     let one = service.load(0..20, 5);
     let amount = arrowsmith_load::Amount::Records(records);
     let rate = Some(arrowsmith_load::Rate::RecordsPerSecond(records as f64 / 2.0));
@@ -56,7 +56,7 @@ fn a_connection_above_the_limit_is_closed_and_the_others_go_on() {
     });
     assert_eq!(report.acknowledged_records, Some(3000), "{report:?}");
     let summary = service.end();
-    // What was sent over a connection that was refused was not taken: nothing comes twice.
+    // Records sent over a refused connection were not accepted: there are no duplicates.
     assert_eq!(summary["received"], 3000);
     assert_eq!(assert_all(&service.ids(), 0..100) + 100, 3000);
 }
@@ -86,7 +86,7 @@ fn a_burst_over_http_is_taken_or_put_off_and_never_lost() {
     service.assert_memory(8 << 20);
     let summary = service.end();
     assert_eq!(summary["rejected"], 0, "{summary:?}");
-    // What was put off was not taken: nothing comes twice.
+    // Deferred records were not accepted: there are no duplicates.
     assert_eq!(assert_all(&service.ids(), 0..6_400_000), 0);
 }
 
@@ -100,7 +100,7 @@ fn a_few_bytes_that_would_become_many_rows_take_no_memory() {
     );
     let mut service = Service::new("memory = '8MiB'", "", &wide);
     service.run();
-    // 800 MB of Arrow data, and a little that fits.
+    // 800 MB of Arrow data, and a small request that fits.
     let post = |records: usize| {
         let body = "{}\n".repeat(records);
         let mut stream = TcpStream::connect(("127.0.0.1", service.http)).unwrap();
@@ -130,7 +130,7 @@ fn a_consumer_that_sleeps_stops_the_sender_and_not_the_clock() {
     service.adopt(child);
     let (wake, sleeping) = mpsc::channel::<()>();
     let consumer = thread::spawn(move || {
-        // Asleep until told; then everything is read.
+        // Sleeps until woken, then reads everything.
         let _ = sleeping.recv();
         let mut bytes = Vec::new();
         pipe.read_to_end(&mut bytes).unwrap();
@@ -139,7 +139,8 @@ fn a_consumer_that_sleeps_stops_the_sender_and_not_the_clock() {
     let options = service.load(0..4_000_000, 10_000);
     let sender = thread::spawn(move || go(&options));
     let mut received = (0, Instant::now());
-    // Whatever fits inside is taken, then nothing any more: 50 MB of text would fill it many times.
+    // The service accepts what its buffers hold, then nothing: 50 MB of text exceed them many
+    // times.
     while received.1.elapsed() < Duration::from_secs(2) {
         let now = service.total("received_records");
         if now != received.0 {
@@ -160,7 +161,7 @@ fn a_consumer_that_sleeps_stops_the_sender_and_not_the_clock() {
     let bytes = consumer.join().unwrap();
     let mut ids = Vec::new();
     let mut rest = &bytes[..];
-    // One stream, or a stream for each message.
+    // One stream, or one stream per message.
     while !rest.is_empty() {
         for batch in StreamReader::try_new(&mut rest, None).unwrap() {
             ids.extend(batch.unwrap().column(0).as_primitive::<Int64Type>().values());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Senders that die, dawdle, or send what is no record.
+//! Senders that die, are slow, or send invalid records.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -11,7 +11,7 @@ use crate::ingest::service::{PATIENCE, Service, assert_all, lines, times, wait_f
 #[test]
 fn a_sender_that_dies_in_mid_record_costs_that_record_only() {
     let mut service = Service::start("", "", "");
-    // One ends in order, one with a reset, in the middle of a number.
+    // One closes in order, one with a reset, in the middle of a number.
     for (from, reset) in [(0, false), (1000, true)] {
         let mut stream = TcpStream::connect(("127.0.0.1", service.tcp)).unwrap();
         stream.write_all(&lines(from..from + 1000)).unwrap();
@@ -55,7 +55,7 @@ fn garbage_is_rejected_and_what_is_good_around_it_arrives() {
     }
     service.send(&text);
     service.wait_received(2200);
-    // And all of it at once, without a line end, from a sender that ends there.
+    // Then everything at once, without a line end, from a sender that closes there.
     service.send(&garbage());
     wait_for("connections are closed", || service.status()["streams"][0]["connections"] == 0);
     wait_for("the last rejects are shown", || {
@@ -79,7 +79,7 @@ fn a_line_of_a_gibibyte_takes_no_memory() {
         let part = vec![b'7'; 1 << 20];
         let mut sent = stream.write_all(b"{\"id\":").is_ok();
         for _ in 0..length >> 20 {
-            // The service may have had enough of it.
+            // The service may have closed the connection.
             sent = sent && stream.write_all(&part).is_ok();
         }
         let _ = stream.write_all(b"}\n");
@@ -105,7 +105,7 @@ fn who_dawdles_is_sent_away_and_hinders_nobody() {
             stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
             let started = Instant::now();
             for byte in text.iter().cycle() {
-                assert!(started.elapsed() < PATIENCE, "was never sent away");
+                assert!(started.elapsed() < PATIENCE, "was never disconnected");
                 let closed = match stream.read(&mut [0; 64]) {
                     Ok(length) => length == 0,
                     Err(error) => !matches!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The service under test: a process, its folder, and what can be asked of both.
+//! The service under test: its process, its folder, and queries on both.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,11 +19,11 @@ use arrowsmith_load::{Amount, Chunk, Options, Report, Source};
 use arrowsmith_testkit::scale;
 use serde_json::Value;
 
-/// Longest wait for anything: a busy machine is slow.
+/// Timeout of every wait: a busy machine is slow.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the process may take beside the memory that it is told to: code, threads, allocator, and
-/// the Arrow data that comes to the text.
+/// Memory that the process may use above its configured limit: code, threads, allocator, and Arrow
+/// data for the text.
 const MEMORY_BESIDE: u64 = 256 << 20;
 
 /// A folder with a configuration, and the process that runs on it.
@@ -34,12 +34,12 @@ pub struct Service {
     pub http: u16,
 }
 
-/// Says how often `name` is to be done: fewer times in a usual run than in a full one.
+/// The number of repetitions of `name`, which it prints: fewer in a usual run than in a full one.
 pub fn times(name: &str, usual: u64, whole: u64) -> usize {
     scale::number(name, usual, whole).try_into().unwrap()
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 #[track_caller]
 pub fn wait_for(what: &str, mut so: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
@@ -55,8 +55,8 @@ fn free_port() -> u16 {
 
 impl Service {
     /// A service with one stream `s` of records `{"id":N}` over TCP, into the directory `out`.
-    /// `service`, `stream` and `rest` are TOML that is added to the tables of these names and
-    /// behind.
+    /// `service` and `stream` are TOML added to the tables of these names, `rest` is TOML added
+    /// after them.
     pub fn new(service: &str, stream: &str, rest: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (tcp, http) = (free_port(), free_port());
@@ -92,7 +92,7 @@ impl Service {
         command
     }
 
-    /// Starts the process and waits until it takes records.
+    /// Starts the process and waits until it accepts records.
     pub fn run(&mut self) {
         let child = self.command().spawn().unwrap();
         self.adopt(child);
@@ -111,7 +111,7 @@ impl Service {
         fs::read_to_string(self.path("log")).unwrap_or_default()
     }
 
-    /// Asks for a page; `None` when there is no answer.
+    /// Requests a page; `None` if there is no response.
     pub fn get(&self, path: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.http)).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -124,7 +124,7 @@ impl Service {
         Some((status, body.to_owned()))
     }
 
-    /// What `/v1/status.json` says.
+    /// The content of `/v1/status.json`.
     pub fn status(&self) -> Value {
         let (status, body) = self.get("/v1/status.json").unwrap();
         assert_eq!(status, 200);
@@ -136,7 +136,7 @@ impl Service {
         self.status()["totals"][name].as_u64().unwrap()
     }
 
-    /// Waits until so many records have been met.
+    /// Waits until this many records are received.
     #[track_caller]
     pub fn wait_received(&self, records: u64) {
         wait_for(&format!("{records} records are received"), || {
@@ -144,7 +144,7 @@ impl Service {
         });
     }
 
-    /// Fails when the process has ever used more memory than `memory` and what comes with it.
+    /// Fails if the process has ever used more memory than `memory` plus [`MEMORY_BESIDE`].
     #[track_caller]
     pub fn assert_memory(&self, memory: u64) {
         let pid = self.process.as_ref().unwrap().id();
@@ -155,15 +155,15 @@ impl Service {
         assert!(kib * 1024 <= most, "{} of {} MiB at most", kib >> 10, most >> 20);
     }
 
-    /// As a loss of power to the process.
+    /// Ends the process without warning, as a power failure would.
     pub fn kill(&mut self) {
         let mut process = self.process.take().unwrap();
         process.kill().unwrap();
         process.wait().unwrap();
     }
 
-    /// Sends SIGTERM and gives the summary of stream `s`, with `received` adding up. Memory stayed
-    /// bounded.
+    /// Sends SIGTERM and returns the summary of stream `s`; checks that its counts add up to
+    /// `received` and that memory stayed bounded.
     #[track_caller]
     pub fn end(&mut self) -> BTreeMap<String, u64> {
         self.assert_memory(64 << 20);
@@ -213,7 +213,7 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         if let Some(mut process) = self.process.take() {
-            // Ended already, perhaps.
+            // It may have exited already.
             let _ = process.kill();
             let _ = process.wait();
         }
@@ -241,7 +241,7 @@ pub fn lines(ids: std::ops::Range<u64>) -> Vec<u8> {
     ids.flat_map(|id| format!("{{\"id\":{id}}}\n").into_bytes()).collect()
 }
 
-/// Each of these records once, on one connection, `chunk` at a time.
+/// Sends each of these records once, on one connection, `chunk` at a time.
 pub fn load(target: &str, ids: std::ops::Range<u64>, chunk: u64) -> Options {
     let amount = Amount::Records(ids.end - ids.start);
     let starts = ids.clone().step_by(usize::try_from(chunk).unwrap());
@@ -262,7 +262,7 @@ pub fn go(options: &Options) -> Report {
     arrowsmith_load::run(options, &AtomicBool::new(false)).unwrap()
 }
 
-/// All of these are there; how many came more than once.
+/// Checks that all of these have arrived; returns the number of duplicates.
 #[track_caller]
 pub fn assert_all(found: &[i64], ids: std::ops::Range<u64>) -> usize {
     let mut sorted = found.to_vec();
@@ -272,6 +272,6 @@ pub fn assert_all(found: &[i64], ids: std::ops::Range<u64>) -> usize {
     let missing = expected.iter().filter(|id| sorted.binary_search(id).is_err());
     let missing: Vec<_> = missing.take(10).collect();
     assert!(missing.is_empty(), "missing: {missing:?} … of {} found", sorted.len());
-    assert_eq!(sorted.len(), expected.len(), "records that nobody sent");
+    assert_eq!(sorted.len(), expected.len(), "records that were never sent");
     found.len() - sorted.len()
 }
