@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What cargo builds for the tests: one selection of packages and features, so that nothing is
+//! The cargo builds for the tests: one selection of packages and features, so that nothing is
 //! compiled twice.
 
 use std::path::{Path, PathBuf};
 
 use crate::shell;
 
-/// Features of every build of the tests: all of the command's, and the GPU engine's kernels on the
-/// CPU.
+/// The features of every test build: all of the command's, and the GPU engine's kernels on the CPU.
 pub const FEATURES: &str = "arrowsmith-cli/full,arrowsmith-engine-gpu/shim,arrowsmith-python/shim";
 
-/// Packages that turn on, among them, every feature that the workspace turns on. An area is built
-/// together with them: then cargo finds what a build of the whole workspace left, and the other way
-/// round.
+/// Packages that together enable every feature that the workspace enables. An area is built
+/// together with them, so that cargo can reuse a build of the whole workspace, and vice versa.
 const ANCHORS: &[&str] = &[
     "arrowsmith-cli",
     "arrowsmith-engine-gpu",
@@ -25,13 +23,13 @@ const ANCHORS: &[&str] = &[
 pub struct Program {
     /// The package's folder in the repository: `crates/arrowsmith-json`.
     pub folder: String,
-    /// What cargo calls it: the package's library or command for its unit tests, else `suite`.
+    /// Its name in cargo: the package's library or command for its unit tests, else `suite`.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
-/// The arguments that select packages and features; of the whole workspace, if no packages are
+/// The arguments that select packages and features; those of the whole workspace if no packages are
 /// named.
 pub fn selection(packages: &[String]) -> Vec<String> {
     let mut all = Vec::new();
@@ -50,18 +48,18 @@ pub fn selection(packages: &[String]) -> Vec<String> {
     all
 }
 
-/// The test programs among the messages that cargo wrote, one JSON object a line.
+/// The test programs in cargo's messages, one JSON object per line.
 pub fn programs(messages: &str) -> Vec<Program> {
     let root = shell::root();
     let program = |line: &str| {
         let artifact = line.contains(r#""reason":"compiler-artifact""#);
-        // The target says whether it can be tested, the profile whether this is the test.
+        // The target contains whether it can be tested, the profile whether this is the test.
         let profile = line.split_once(r#""profile":"#)?.1.split('}').next()?;
         if !artifact || !profile.contains(r#""test":true"#) {
             return None;
         }
         let path = PathBuf::from(text(line, "executable")?);
-        // Of the package's own line: targets have names too.
+        // The name in the target: other objects have names too.
         let name = text(line.split_once(r#""target":"#)?.1, "name")?.to_owned();
         let manifest = Path::new(text(line, "manifest_path")?);
         let folder = manifest.parent()?.strip_prefix(root).ok()?.display().to_string();
@@ -70,8 +68,7 @@ pub fn programs(messages: &str) -> Vec<Program> {
     messages.lines().filter_map(program).collect()
 }
 
-/// The first text under a key. Paths and names that cargo writes for this repository have no
-/// escapes.
+/// The first text with a key. Paths and names of this repository contain no escapes.
 fn text<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let rest = line.split_once(&format!("\"{key}\":\""))?.1;
     rest.split('"').next()

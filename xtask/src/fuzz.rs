@@ -1,58 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask fuzz`: every fuzz target in turn, for a time, and what came of it.
+//! `cargo xtask fuzz`: runs every fuzz target in turn for some time, and reports runs and crashes.
 //!
-//! With cargo-fuzz and a nightly compiler it is libFuzzer that looks for inputs; without, the same
-//! bodies run on random changes of their seeds, which finds less and needs nothing.
+//! With cargo-fuzz and a nightly compiler libFuzzer searches for inputs; without them, the same
+//! bodies run on random mutations of their seeds, which finds less but needs no tools.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::{cargo, shell};
 
-/// Minutes for all targets together, unless told.
+/// Default minutes for all targets together.
 const MINUTES: f64 = 10.0;
 
-/// What is to be done.
-struct Asked {
+/// The parsed command line.
+struct Request {
     minutes: f64,
     seed: u64,
     targets: Vec<String>,
 }
 
-/// What one target did.
+/// The result of one target.
 struct Outcome {
     runs: u64,
     crashes: u64,
 }
 
-/// Runs all targets, or those that are named.
+/// Runs all targets, or the named ones.
 pub fn fuzz(arguments: &[&str]) -> ExitCode {
-    let Some(asked) = read(arguments) else { return crate::usage() };
+    let Some(request) = read(arguments) else { return crate::usage() };
     let known = targets();
-    if let Some(other) = asked.targets.iter().find(|name| !known.contains(name)) {
+    if let Some(other) = request.targets.iter().find(|name| !known.contains(name)) {
         eprintln!("there is no fuzz target {other}");
         return ExitCode::from(2);
     }
-    let targets = if asked.targets.is_empty() { known } else { asked.targets.clone() };
-    let coverage = shell::holds("cargo +nightly fuzz --version");
+    let targets = if request.targets.is_empty() { known } else { request.targets.clone() };
+    let coverage = shell::succeeds("cargo +nightly fuzz --version");
     if !coverage {
-        println!("no cargo-fuzz with a nightly compiler: random changes of the seeds only");
+        println!(
+            "cargo-fuzz or a nightly compiler is missing: using random mutations of the seeds"
+        );
         if !build() {
             return ExitCode::FAILURE;
         }
     }
     let folder = shell::target().join("fuzz-findings");
     if std::fs::create_dir_all(&folder).is_err() {
-        eprintln!("{} cannot be made", folder.display());
+        eprintln!("cannot create {}", folder.display());
         return ExitCode::FAILURE;
     }
     let count = f64::from(u32::try_from(targets.len()).unwrap_or(u32::MAX));
-    let each = asked.minutes * 60.0 / count;
+    let each = request.minutes * 60.0 / count;
     let mut crashes = 0;
     for target in &targets {
         let outcome = match coverage {
             true => with_coverage(target, each, &folder),
-            false => at_random(target, each, asked.seed, &folder),
+            false => at_random(target, each, request.seed, &folder),
         };
         let Outcome { runs, crashes: found } = outcome;
         println!("{target}: {runs} runs, {found} crashes");
@@ -65,21 +67,21 @@ pub fn fuzz(arguments: &[&str]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn read(arguments: &[&str]) -> Option<Asked> {
-    let mut asked = Asked { minutes: MINUTES, seed: 0, targets: Vec::new() };
+fn read(arguments: &[&str]) -> Option<Request> {
+    let mut request = Request { minutes: MINUTES, seed: 0, targets: Vec::new() };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match *word {
-            "--minutes" => asked.minutes = words.next()?.parse().ok()?,
-            "--seed" => asked.seed = words.next()?.parse().ok()?,
+            "--minutes" => request.minutes = words.next()?.parse().ok()?,
+            "--seed" => request.seed = words.next()?.parse().ok()?,
             option if option.starts_with('-') => return None,
-            target => asked.targets.push(target.to_owned()),
+            target => request.targets.push(target.to_owned()),
         }
     }
-    Some(asked)
+    Some(request)
 }
 
-/// The targets that there are, by name.
+/// The names of all targets.
 fn targets() -> Vec<String> {
     let entries = std::fs::read_dir(shell::root().join("fuzz/fuzz_targets"));
     let mut all: Vec<String> = entries
@@ -92,7 +94,7 @@ fn targets() -> Vec<String> {
     all
 }
 
-/// Builds what runs the bodies without libFuzzer, with what the tests are built of.
+/// Builds the programs that run the bodies without libFuzzer, with the features of the tests.
 fn build() -> bool {
     let mut command = Command::new("cargo");
     command.arg("build").args(cargo::selection(&["arrowsmith-fuzz".to_owned()]));
@@ -104,7 +106,7 @@ fn build() -> bool {
 fn at_random(target: &str, seconds: f64, seed: u64, folder: &Path) -> Outcome {
     let mut command = Command::new(shell::target().join("debug/fuzz_random"));
     command.args([target, &seconds.to_string(), &seed.to_string()]).arg(folder);
-    // What panics says it; thousands of traces are no use.
+    // A panic prints its message; thousands of backtraces are of no use.
     command.env("RUST_BACKTRACE", "0").stderr(Stdio::inherit());
     let Ok(done) = command.output() else { return Outcome { runs: 0, crashes: 1 } };
     let said = String::from_utf8_lossy(&done.stdout);
@@ -159,9 +161,9 @@ mod tests {
 
     #[test]
     fn minutes_and_targets_are_read() {
-        let asked = read(&["--minutes", "1.5", "number", "--seed", "7"]);
-        let asked = asked.map(|asked| (asked.minutes, asked.seed, asked.targets));
-        assert_eq!(asked, Some((1.5, 7, vec!["number".to_owned()])));
+        let request = read(&["--minutes", "1.5", "number", "--seed", "7"]);
+        let request = request.map(|request| (request.minutes, request.seed, request.targets));
+        assert_eq!(request, Some((1.5, 7, vec!["number".to_owned()])));
         assert!(read(&["--minutes"]).is_none());
         assert!(read(&["--for", "1"]).is_none());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a check depends on, as one number: a check that has passed with the same inputs need not
-//! run again. What has passed is kept in `target/passed`.
+//! A hash of the inputs of a check: a check that has passed with the same inputs need not run
+//! again. The hashes of passed checks are stored in `target/passed`.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use crate::shell;
 
-/// Folders that hold what is built, not what it is built of.
+/// Folders of build outputs, which are not inputs.
 const BUILT: &[&str] = &[".venv", "__pycache__", "node_modules", "target"];
 
-/// Inputs, as they are added up.
+/// A hasher of inputs.
 pub struct Inputs(DefaultHasher);
 
 impl Inputs {
-    /// None yet.
+    /// A hasher without inputs.
     pub fn new() -> Self {
         Self(DefaultHasher::new())
     }
@@ -26,8 +26,8 @@ impl Inputs {
         text.hash(&mut self.0);
     }
 
-    /// Adds a file, or all files of a folder, by names and contents. A path that is not there
-    /// counts as such.
+    /// Adds a file, or all files of a folder, by name and content. A missing path is hashed as
+    /// missing.
     pub fn path(&mut self, path: &Path) {
         let path = if path.is_absolute() { path.to_owned() } else { shell::root().join(path) };
         if !path.is_dir() {
@@ -53,7 +53,7 @@ impl Inputs {
         }
     }
 
-    /// The number.
+    /// The hash.
     pub fn key(&self) -> u64 {
         self.0.finish()
     }
@@ -69,14 +69,14 @@ pub fn passed(name: &str, key: u64) -> bool {
     stamp(name, key).exists()
 }
 
-/// Remembers that it has. Where that cannot be written it runs again next time.
-pub fn keep(name: &str, key: u64) {
+/// Stores that a check has passed. If the file cannot be written, the check runs again next time.
+pub fn store(name: &str, key: u64) {
     let stamp = stamp(name, key);
     let _ = fs::create_dir_all(stamp.parent().unwrap_or(Path::new(".")));
     let _ = fs::write(stamp, "");
 }
 
-/// Forgets that it has, before it runs.
+/// Removes the stored result, before the check runs.
 pub fn forget(name: &str, key: u64) {
     let _ = fs::remove_file(stamp(name, key));
 }

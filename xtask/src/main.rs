@@ -7,6 +7,7 @@ mod cargo;
 mod fuzz;
 mod inputs;
 mod measured;
+mod prose;
 mod release;
 mod run;
 mod setup;
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
         Some("release") => release::main(&all[1..]),
         Some("tidy") => tidy::tidy(),
         Some("fuzz") => fuzz::fuzz(&rest),
-        // For `test full`.
+        // Used by `test full`.
         Some("measured") => measured::measured(&rest),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What to say to who asks for something that is not there.
+/// Prints the usage.
 fn usage() -> ExitCode {
     eprintln!("{USAGE}");
     ExitCode::from(2)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a benchmark has measured every engine that it knows: one that cannot be built is no
-//! error of the benchmark's, but one of ours.
+//! Checks that a benchmark has measured every engine that it knows: one that cannot be built is not
+//! an error for the benchmark, but for us.
 
 use std::fs;
 use std::process::ExitCode;
 
-/// Reasons for which an engine may be missing.
+/// Accepted reasons for a missing engine.
 const FINE: &[&str] = &["Debian 12 has no package of it", "it was not asked for"];
 
-/// Looks at results as `arrowsmith bench` wrote them, and says which engines are in no row.
+/// Reads results of `arrowsmith bench`, and reports the engines without any row.
 pub fn measured(files: &[&str]) -> ExitCode {
     let mut faults = 0;
     for file in files {
@@ -24,12 +24,12 @@ pub fn measured(files: &[&str]) -> ExitCode {
     if faults == 0 && !files.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Engines that are listed as not measured, and measured nowhere else, with the reason.
+/// The engines listed as not measured that have no other row, with the reason.
 fn missing(result: &str) -> Vec<(&str, &str)> {
     let Some((before, listed)) = result.split_once("\"not_measured\": [") else {
         return vec![("anything", "the file is no result")];
     };
-    // A line of its own, as deep as the key.
+    // On a line of its own, with the key's indentation.
     let (listed, after) = listed.split_once("\n  ]").unwrap_or((listed, ""));
     let rows = |engine: &str| {
         let named = format!("\": \"{engine}\"");
@@ -43,7 +43,7 @@ fn missing(result: &str) -> Vec<(&str, &str)> {
     entries.filter(absent).collect()
 }
 
-/// The text of a field that has a line of its own.
+/// The text of a field on a line of its own.
 fn field<'a>(object: &'a str, name: &str) -> &'a str {
     let rest = object.split_once(&format!("\"{name}\": \"")).map_or("", |(_, rest)| rest);
     let line = rest.lines().next().unwrap_or_default();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs checks and keeps what each took. What a check says goes to a file, and to the terminal if
-//! it fails.
+//! Runs checks and records their times. The output of a check goes to a file, and to the terminal
+//! if it fails.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -9,38 +9,38 @@ use std::process::{Command as Process, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::inputs::{forget, keep, passed};
+use crate::inputs::{forget, passed, store};
 use crate::shell;
 use crate::steps::{Check, Command};
 
-/// How a check went.
+/// The result of a check.
 struct Done {
     name: String,
     right: bool,
-    /// Nothing was run: it has passed with the same inputs.
+    /// It was not run, because it has passed with the same inputs.
     unchanged: bool,
     clock_s: f64,
     processor_s: f64,
-    /// Tests that passed, where the check says how many.
+    /// Number of passed tests, if the check reports it.
     tests: u64,
 }
 
-/// What runs checks, from several threads if need be.
+/// Runs checks, from one or several threads.
 pub struct Runner {
-    /// Variables for everything that is run.
+    /// Environment variables of all commands.
     pub env: Vec<(String, String)>,
-    /// Run also what has passed with the same inputs.
+    /// Also run checks that have passed with the same inputs.
     pub again: bool,
     done: Mutex<Vec<Done>>,
 }
 
 impl Runner {
-    /// One that has run nothing yet.
+    /// A runner that has run nothing yet.
     pub fn new(env: Vec<(String, String)>, again: bool) -> Self {
         Self { env, again, done: Mutex::default() }
     }
 
-    /// Runs a check, unless it has passed with the same inputs; whether it is right.
+    /// Runs a check, unless it has passed with the same inputs; returns whether it passed.
     pub fn check(&self, check: &Check) -> bool {
         let name = &check.name;
         if let Some(key) = check.inputs {
@@ -69,18 +69,17 @@ impl Runner {
         if right {
             println!("{word}  {name}  {clock} s");
         } else {
-            // In one piece, whatever runs beside it.
+            // Printed at once, whatever runs in parallel.
             let why = if none { "no test ran\n" } else { "" };
             println!("{word}  {name}  {clock} s\n{said}{why}FAILED  {name}, see {}", log.display());
         }
         if let Some(key) = check.inputs.filter(|_| right) {
-            keep(name, key);
+            store(name, key);
         }
         self.add(name, right, false, (clock_s, processor_s, tests))
     }
 
-    /// Runs commands with what they say on standard error shown; gives what the last wrote to
-    /// standard output.
+    /// Runs commands and shows their standard error; returns the standard output of the last one.
     pub fn build(&self, commands: &[Command]) -> Option<String> {
         println!("building");
         let (begin, mut processor_s, mut output) = (Instant::now(), 0.0, None);
@@ -98,7 +97,7 @@ impl Runner {
         output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// The command, with what it says appended to a file.
+    /// Starts the command, with its output appended to a file.
     fn process(&self, command: &Command, name: &str, log: &Path) -> Option<Process> {
         let log = File::options().append(true).open(log).ok()?;
         let mut process = self.wrapped(command, name);
@@ -106,17 +105,16 @@ impl Runner {
         Some(process)
     }
 
-    /// The command in a shell that writes down how much processor time it took, with all that it
-    /// started and waited for.
+    /// The command in a shell that records its CPU time, child processes included.
     fn wrapped(&self, command: &Command, name: &str) -> Process {
-        // Each side of a connection is a file of its process, and `full` opens many.
+        // Each end of a connection is a file descriptor, and `full` opens many.
         let script = r#"[ -z "${ARROWSMITH_FULL:-}" ] || ulimit -n "$(ulimit -Hn)"
             "$@"; code=$?; times >"$0"; exit $code"#;
         let mut process = Process::new("bash");
         process.args(["-c", script]).arg(times_file(name)).args(&command.words);
         process.current_dir(command.folder.as_deref().unwrap_or(shell::root()));
-        // `cargo run` puts the target folder into it, where programs would find libraries before
-        // their own.
+        // `cargo run` adds the target folder to it, where programs would find other libraries
+        // first.
         process.env_remove("LD_LIBRARY_PATH");
         let env = self.env.iter().chain(&command.env);
         process.envs(env.map(|(name, value)| (name, value))).stdin(Stdio::null());
@@ -131,8 +129,8 @@ impl Runner {
         right
     }
 
-    /// Prints what each check took, also into a file of that name in the target folder; whether all
-    /// is right.
+    /// Prints the time of each check, and writes it to a file of this name in the target folder;
+    /// returns whether all passed.
     pub fn report(self, title: &str, file: &str, clock_s: f64) -> bool {
         let done = self.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut text =
@@ -165,7 +163,7 @@ fn ended_well(mut process: Process) -> bool {
     process.status().is_ok_and(|status| status.success())
 }
 
-/// A folder below cargo's, made if it is not there.
+/// A folder below cargo's target folder, created if needed.
 pub fn folder(name: &str) -> PathBuf {
     let folder = shell::target().join(name);
     let _ = fs::create_dir_all(&folder);
@@ -180,7 +178,7 @@ fn times_file(check: &str) -> PathBuf {
     folder("test-logs").join(file_name(check) + ".times")
 }
 
-/// Seconds of processor time that the last command of a check took, once.
+/// CPU time of the last command of a check, in seconds.
 fn times(check: &str) -> f64 {
     let file = times_file(check);
     let text = fs::read_to_string(&file).unwrap_or_default();
@@ -194,7 +192,7 @@ fn seconds(text: &str) -> Option<f64> {
     Some(minutes.parse::<f64>().ok()? * 60.0 + rest.parse::<f64>().ok()?)
 }
 
-/// How many tests passed, as the test programs said.
+/// The number of passed tests in the output of test programs.
 fn counted(said: &str) -> u64 {
     let passed =
         |line: &str| line.split_once(" passed;")?.0.rsplit(' ').next()?.parse::<u64>().ok();
@@ -240,7 +238,7 @@ mod tests {
         assert!(!runner.check(&fails(2)), "it ran");
         assert!(runner.check(&fails(1)), "it has passed with these");
         let again = Runner::new(Vec::new(), true);
-        assert!(!again.check(&fails(1)), "asked for again, it ran");
+        assert!(!again.check(&fails(1)), "it must run again on request");
         assert!(!runner.check(&fails(1)), "what failed since has not passed");
     }
 }

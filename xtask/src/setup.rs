@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask setup`: installs what tests need, and says what. The only place that asks for
-//! Debian's packages: once for all that is missing.
+//! `cargo xtask setup`: installs the tools that tests need, and prints them. The only place that
+//! installs Debian packages: all missing ones in one call.
 
 use std::process::ExitCode;
 
-use crate::tools::{Brings, complain, missing};
+use crate::tools::{Install, missing, report_missing};
 use crate::{shell, steps};
 
-/// Brings what some areas need, or all of them; `full` brings what only the largest run needs
-/// besides.
+/// Installs the tools of some areas, or of all; `full` also installs those of the full run.
 pub fn setup(arguments: &[&str]) -> ExitCode {
     let full = arguments.contains(&"full");
     let areas: Vec<&str> = arguments.iter().copied().filter(|area| *area != "full").collect();
     if areas.iter().any(|area| !steps::AREAS.contains(area)) {
         return crate::usage();
     }
-    let left = bring(&areas, full);
+    let left = install(&areas, full);
     if left { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether this is root on a system that has Debian's packages.
+/// Whether this is root on a system with Debian packages.
 pub fn may_install() -> bool {
-    shell::holds("[ \"$(id -u)\" -eq 0 ] && command -v apt-get")
+    shell::succeeds("[ \"$(id -u)\" -eq 0 ] && command -v apt-get")
 }
 
-/// Whether everything is there afterwards.
-pub fn bring(areas: &[&str], full: bool) -> bool {
+/// Installs missing tools; returns whether everything is installed afterwards.
+pub fn install(areas: &[&str], full: bool) -> bool {
     let absent = missing(areas, full);
     if absent.is_empty() {
-        println!("setup: everything is here");
+        println!("setup: everything is installed");
         return true;
     }
     let mut packages: Vec<String> = absent.iter().flat_map(|tool| tool.packages()).collect();
@@ -36,7 +35,7 @@ pub fn bring(areas: &[&str], full: bool) -> bool {
     packages.dedup();
     if !packages.is_empty() && may_install() {
         println!("setup: packages {}", packages.join(" "));
-        // Another apt may be at work; what it says matters only if it fails.
+        // Another apt may be running; the output matters only on failure.
         shell::run(&format!(
             "export DEBIAN_FRONTEND=noninteractive; log=$(mktemp)
              quietly() {{ \"$@\" >\"$log\" 2>&1 || {{ cat \"$log\" >&2; return 1; }}; }}
@@ -47,15 +46,15 @@ pub fn bring(areas: &[&str], full: bool) -> bool {
         ));
     }
     for tool in absent {
-        if let Brings::Command(command) = tool.brings {
+        if let Install::Command(command) = tool.install {
             println!("setup: {}: {command}", tool.name);
             shell::run(command);
         }
     }
-    // Not what the package manager believes: what answers.
+    // Tests the tools themselves instead of the package manager's records.
     let left = missing(areas, full);
     if !left.is_empty() {
-        complain(&left);
+        report_missing(&left);
     }
     left.is_empty()
 }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where things are, and short commands of a shell.
+//! Paths, and short shell commands.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The top of the repository.
+/// The root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
-/// Where cargo builds.
+/// Cargo's target folder.
 pub fn target() -> PathBuf {
     let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| "target".into());
     if folder.is_absolute() { folder } else { root().join(folder) }
 }
 
-/// A command of the shell, at the top of the repository.
+/// A shell command, run in the root of the repository.
 fn shell(script: &str) -> Command {
     let mut command = Command::new("bash");
     command.args(["-c", script]).current_dir(root()).stdin(Stdio::null());
@@ -24,26 +24,26 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// Whether a command of the shell ends well; it says nothing.
-pub fn holds(script: &str) -> bool {
+/// Whether a shell command succeeds; its output is discarded.
+pub fn succeeds(script: &str) -> bool {
     let mut command = shell(script);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Runs a command of the shell with what it says; whether it ended well.
+/// Runs a shell command and shows its output; returns whether it succeeded.
 pub fn run(script: &str) -> bool {
     shell(script).status().is_ok_and(|status| status.success())
 }
 
-/// What a command of the shell writes, without white space around; nothing if it fails.
+/// The trimmed output of a shell command; empty if it fails.
 pub fn output(script: &str) -> String {
     let got = shell(script).stderr(Stdio::null()).output();
     let got = got.ok().filter(|got| got.status.success());
     got.map(|got| String::from_utf8_lossy(&got.stdout).trim().to_owned()).unwrap_or_default()
 }
 
-/// The folder of third-party test files: what `ARROWSMITH_CORPORA` names, or beside the repository.
+/// The folder of third-party test files: `ARROWSMITH_CORPORA`, or a folder beside the repository.
 pub fn corpora() -> Option<PathBuf> {
     let named = std::env::var_os("ARROWSMITH_CORPORA").map(PathBuf::from);
     let beside = || root().ancestors().map(|above| above.join("../shared/corpora"));

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A house rule of `cargo xtask tidy`: no allocation takes its size from an input, unless that
-//! passes the gate.
+//! A rule of `cargo xtask tidy`: no allocation takes its size from an input, unless it is
+//! accounted.
 //!
-//! Whether a number comes from an input no text tells. So the rule is the other way round: in
-//! crates that read what comes from outside, the size of `with_capacity`, `reserve`, `resize` and
-//! `vec![_; n]` has to be one that obviously does not, which is a constant, the length of what is
-//! in memory already, or the smaller of something and a constant. Any other size goes through
-//! `arrowsmith_core::memory` (or a `try_` of a buffer), or has a comment that begins with
-//! `Bounded:` and says by what.
+//! The text does not show whether a number comes from an input. So the rule is inverted: in crates
+//! that read external input, the size of `with_capacity`, `reserve`, `resize` and `vec![_; n]` has
+//! to be one that obviously does not: a constant, the length of something in memory, or the minimum
+//! of something and a constant. Any other size goes through `arrowsmith_core::memory` (or a `try_`
+//! method of a buffer), or has a comment that starts with `Bounded:` and names the limit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of sources that keep to the rule: those that read what comes from outside.
+/// Source folders that the rule applies to: those that read what comes from outside.
 const FOLDERS: &[&str] = &[
     "crates/arrowsmith-core/src",
     "crates/arrowsmith-number/src",
@@ -39,16 +38,16 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-flight/src",
 ];
 
-/// Folders within those that need not: a model of the service, for its tests.
+/// Folders within those that it does not apply to: a model of the service, for its tests.
 const EXCEPT: &[&str] = &["crates/arrowsmith-ingest/src/model"];
 
-/// Calls that allocate as much as they are told, and which of their arguments says it.
+/// Calls that allocate memory of a given size.
 const CALLS: &[&str] = &["with_capacity(", "reserve(", "reserve_exact(", "resize("];
 
-/// What may stand before a size's comment, in lines.
+/// Maximum lines between a size and its comment.
 const COMMENT_LINES: usize = 4;
 
-/// Every allocation whose size may come from outside.
+/// Reports every allocation whose size may come from an input.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     for folder in FOLDERS {
         let mut files = Vec::new();
@@ -69,7 +68,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// Sources that ship, below a folder.
+/// Shipped sources below a folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -82,7 +81,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Sizes that may come from outside, with their lines.
+/// Sizes that may come from an input, with their lines.
 fn unbounded(text: &str) -> Vec<(usize, String)> {
     let shipped = text.find("\n#[cfg(test)]\nmod ").map_or(text, |at| &text[..at]);
     let lines: Vec<&str> = shipped.lines().collect();
@@ -105,7 +104,7 @@ fn unbounded(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The sizes of the allocations that begin in the first `len` bytes.
+/// The sizes of the allocations that start in the first `len` bytes.
 fn sizes(text: &str, len: usize) -> Vec<String> {
     let mut found = Vec::new();
     for call in CALLS {
@@ -127,7 +126,7 @@ fn sizes(text: &str, len: usize) -> Vec<String> {
     found
 }
 
-/// The arguments of a call, without white space, from behind its bracket.
+/// The arguments of a call, without white space, from after its bracket on.
 fn arguments(text: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut depth = 0_usize;
@@ -151,13 +150,12 @@ fn arguments(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a size is made of constants and of lengths of what is there, or is the smaller of
-/// something and another.
+/// Whether a size consists of constants and lengths, or is a minimum.
 fn is_bounded(size: &str) -> bool {
     if [".min(", ".clamp("].iter().any(|call| size.contains(call)) {
         return true;
     }
-    // The last call of a chain says what comes of it.
+    // The last call of a chain determines the result.
     let size = size.replace("().", ".");
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
     let mut words = Vec::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables behind `cargo xtask test`: which packages belong to an area, and the checks that are
-//! not cargo's own.
+//! The tables of `cargo xtask test`: the packages of each area, and the checks besides cargo's
+//! tests.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,15 @@ use crate::cargo::{FEATURES, Program};
 use crate::inputs::Inputs;
 use crate::shell;
 
-/// What can be asked for by name.
+/// The names of the areas.
 pub const AREAS: &[&str] =
     &["lint", "json", "parquet", "ingest", "flight", "objects", "jvm", "hdl", "gpu", "python"];
 
-/// Arguments of a test program: names of tests, `--skip` of others.
+/// Arguments of a test program: names of tests, or `--skip` and names.
 pub type Words = &'static [&'static str];
 
-/// Packages whose tests belong to an area, in `crates/` without `arrowsmith-`, and which of their
-/// tests: words for the test programs, all of them where there are none.
+/// The packages of each area, in `crates/` without `arrowsmith-`, and their tests: arguments of the
+/// test programs, empty for all tests.
 pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
     ("lint", &[]),
     (
@@ -79,20 +79,19 @@ pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
 const EXAMPLES: &[(&str, &[&str])] =
     &[("flight", &["serve_sql"]), ("objects", &["generate", "layout", "verify"])];
 
-/// Packages whose vector kernels are tried with every instruction set; `full` tries all packages.
+/// Packages whose tests run with every instruction set; `full` runs all packages so.
 pub const KERNELS: &[&str] = &["number", "simd", "engine-cpu"];
 
-/// Packages whose tests drive simulators and JVMs for minutes, and see nothing but their own
-/// sources, test data and these folders: where none of that has changed since they passed, they are
-/// not run again.
+/// Packages whose tests drive simulators and JVMs for minutes, and depend only on their own
+/// sources, test data and these folders: they are not run again unless one of these has changed.
 pub const SLOW: &[(&str, &[&str])] =
     &[("engine-rtl", &["hdl", "cpp", "examples/objects", "tools/hdl"]), ("jvm", &["tools/java"])];
 
-/// Instruction sets besides the widest that the machine has.
+/// Instruction sets to test besides the widest of the machine.
 pub const LEVELS: &[&str] = &["avx2", "portable"];
 
-/// Packages whose tests take longest: they are started first, so that nothing is waited for alone
-/// at the end.
+/// The packages with the longest tests: they are started first, so that they do not run alone at
+/// the end.
 pub const LONGEST: &[&str] =
     &["engine-rtl", "cli", "jvm", "engine-gpu", "sink-pulsar", "ingest", "engine-cpu", "parquet"];
 
@@ -118,60 +117,60 @@ pub fn folder(short: &str) -> String {
 pub struct Command {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Where it runs, if not at the top of the repository.
+    /// The folder to run in, if not the root of the repository.
     pub folder: Option<PathBuf>,
-    /// Variables of its environment.
+    /// Its environment variables.
     pub env: Vec<(String, String)>,
 }
 
 impl Command {
-    /// At the top of the repository, with no variables of its own.
+    /// A command in the root of the repository, without variables.
     pub fn new<W: AsRef<str>>(words: &[W]) -> Self {
         let words = words.iter().map(|word| word.as_ref().to_owned()).collect();
         Self { words, folder: None, env: Vec::new() }
     }
 
-    /// With a variable.
+    /// Adds an environment variable.
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.env.push((name.to_owned(), value.into()));
         self
     }
 }
 
-/// One line of the table at the end: commands, one after another.
+/// One row of the final table: commands, run one after another.
 pub struct Check {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it runs.
+    /// Its commands.
     pub commands: Vec<Command>,
-    /// What it depends on, if it need not run when that has not changed.
+    /// The hash of its inputs, if it is not run again while they are unchanged.
     pub inputs: Option<u64>,
-    /// Whether it says how many tests passed, and at least one has to.
+    /// Whether its output contains numbers of passed tests, of which there has to be one at least.
     pub counts: bool,
 }
 
-/// What is to be tested, and where what was built lies.
+/// The requested areas, and the built programs.
 pub struct Scope<'a> {
     /// The areas; empty: everything.
     pub areas: &'a [&'a str],
-    /// At full scale.
+    /// Whether to run at full scale.
     pub full: bool,
-    /// What cargo built.
+    /// The programs that cargo built.
     pub programs: &'a [Program],
 }
 
 impl Scope<'_> {
-    /// Whether anything of these areas is asked for.
+    /// Whether one of these areas is requested.
     pub fn has(&self, areas: &[&str]) -> bool {
         self.areas.is_empty() || self.areas.iter().any(|area| areas.contains(area))
     }
 
-    /// What cargo built by this name.
+    /// The path of a built program.
     fn built(&self, name: &str) -> String {
         shell::target().join("debug").join(name).display().to_string()
     }
 
-    /// The suite of a package, for what depends on it.
+    /// The test suite of a package.
     fn suite(&self, short: &str) -> PathBuf {
         let folder = folder(short);
         let suite = self.programs.iter().find(|one| one.folder == folder && one.name == "suite");
@@ -191,7 +190,7 @@ pub fn inputs(paths: &[&str], texts: &[&str]) -> u64 {
     all.key()
 }
 
-/// What is looked at before anything is built; it ends the run where it fails.
+/// The checks before anything is built; the run ends if one fails.
 pub fn lints(scope: &Scope<'_>) -> Vec<Check> {
     let check = |name: &str, command: Command| plain(name, vec![command]);
     let tidy = std::env::current_exe().unwrap_or_default().display().to_string();
@@ -200,8 +199,8 @@ pub fn lints(scope: &Scope<'_>) -> Vec<Check> {
     vec![
         check("format", Command::new(&["cargo", "fmt", "--all", "--check"])),
         check("tidy", Command::new(&[&tidy[..], "tidy"])),
-        // Licences of dependencies change rarely, and cargo-deny takes minutes to compile: `full`
-        // and CI have it.
+        // Licences of dependencies change rarely, and cargo-deny takes minutes to compile: only
+        // `full` and CI run it.
         check(
             "spelling, workflows, scripts",
             Command::new(&["tools/lint"])
@@ -233,7 +232,7 @@ pub fn lints(scope: &Scope<'_>) -> Vec<Check> {
 }
 
 impl Command {
-    /// With more arguments.
+    /// Adds arguments.
     pub fn words<W: AsRef<str>>(mut self, words: &[W]) -> Self {
         self.words.extend(words.iter().map(|word| word.as_ref().to_owned()));
         self
@@ -244,7 +243,7 @@ fn plain(name: &str, commands: Vec<Command>) -> Check {
     Check { name: name.to_owned(), commands, inputs: None, counts: false }
 }
 
-/// What else cargo compiles, and runs: it takes all cores, so one at a time.
+/// Further checks that cargo compiles; each uses all cores, so they run one at a time.
 pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     if scope.areas.is_empty() {
@@ -281,7 +280,7 @@ pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
         checks.extend(checked_memory());
     }
     if scope.has(&["json", "flight"]) {
-        // Workspaces of their own: what nothing else here compiles, breaks unseen.
+        // Separate workspaces, which nothing else here compiles.
         let peers = shell::target().join("peers").display().to_string();
         let check = |folder: &str| {
             Command::new(&["cargo", "check", "--quiet", "--locked", "--manifest-path"])
@@ -299,8 +298,8 @@ pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
     checks
 }
 
-/// What looks at memory while tests run: an interpreter where nothing foreign is called, and
-/// AddressSanitizer where there is `unsafe`; then every fuzz target, for a while.
+/// Memory checks: Miri where no foreign code is called, AddressSanitizer where there is `unsafe`;
+/// then every fuzz target for some time.
 fn checked_memory() -> Vec<Check> {
     let folder = |name: &str| shell::target().join(name).display().to_string();
     let miri = |words: &[&str]| {
@@ -312,7 +311,7 @@ fn checked_memory() -> Vec<Check> {
     };
     let address = Command::new(&["cargo", "+nightly", "test", "--locked", "--lib", "--tests"])
         .words(&["-p", "arrowsmith-simd", "-p", "arrowsmith-ffi"])
-        // Without a target build scripts and macros would be instrumented too.
+        // Without `--target`, build scripts and macros would be instrumented too.
         .words(&["--target", "x86_64-unknown-linux-gnu"])
         .env("CARGO_TARGET_DIR", folder("asan"))
         .env("RUSTFLAGS", "-Zsanitizer=address")
@@ -334,7 +333,7 @@ fn checked_memory() -> Vec<Check> {
     ]
 }
 
-/// What runs besides the test programs, some at a time.
+/// The checks besides the test programs, which run in parallel.
 pub fn others(scope: &Scope<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     if scope.has(&["hdl"]) {
@@ -429,7 +428,7 @@ fn hardware(scope: &Scope<'_>, checks: &mut Vec<Check>) {
     }
 }
 
-/// Benchmarks as a user starts them, but small: that they work, and give right results.
+/// Small runs of the benchmarks: they must work, with correct results.
 fn benchmarks(scope: &Scope<'_>, checks: &mut Vec<Check>) {
     let folder = shell::target().join("quick");
     let all: &[(&str, &[&str], &[&str])] = &[
@@ -442,7 +441,7 @@ fn benchmarks(scope: &Scope<'_>, checks: &mut Vec<Check>) {
         ("ingest", &["--quick"], &[]),
         ("flight", &["--quick"], &[]),
     ];
-    // With every peer that there is: each is built, and has to come to the right result.
+    // With every peer: each is built, and must compute the correct result.
     let every = "arrowsmith,cpp,java,python,rust";
     let peers: &[(&str, &[&str])] = &[
         ("json", &["--size", "1MiB", "--rounds", "1", "--threads", "1"]),
@@ -489,8 +488,8 @@ fn in_folder(folder: &Path) -> String {
     folder.join("files").display().to_string()
 }
 
-/// What cargo builds besides test programs, as arguments: libraries for other languages, the
-/// command, and of the examples those that scripts run.
+/// The arguments for everything that cargo builds besides test programs: libraries for other
+/// languages, the command, and the examples that scripts run.
 pub fn products(scope: &Scope<'_>) -> Vec<String> {
     let examples = EXAMPLES.iter().filter(|(area, _)| scope.has(&[area]));
     let examples =
@@ -498,14 +497,14 @@ pub fn products(scope: &Scope<'_>) -> Vec<String> {
     ["--lib", "--bins"].into_iter().chain(examples).map(str::to_owned).collect()
 }
 
-/// The packages that the areas' checks are built from; none stands for all.
+/// The packages that the areas' checks need; empty means all.
 pub fn packages(scope: &Scope<'_>) -> Vec<String> {
     let areas = PACKAGES.iter().filter(|(area, _)| scope.areas.contains(area));
     areas.flat_map(|(_, names)| names.iter().map(|(short, _)| package(short))).collect()
 }
 
-/// Packages whose tests are run, and the words for their test programs: those of every area that
-/// names a package, or all.
+/// The packages whose tests are run, with the arguments of their test programs: those of every area
+/// that names a package, or all.
 pub fn tested(scope: &Scope<'_>) -> Vec<(String, Vec<Words>)> {
     let mut all: Vec<(String, Vec<Words>)> = Vec::new();
     for (area, names) in PACKAGES {
@@ -544,7 +543,7 @@ mod tests {
         let crates = std::fs::read_dir(shell::root().join("crates"));
         for entry in crates.into_iter().flatten().flatten() {
             let folder = format!("crates/{}", entry.file_name().to_string_lossy());
-            // It runs the benchmarks, which areas do.
+            // Its tests run the benchmarks, which the areas do separately.
             if folder != "crates/arrowsmith-bench" && entry.path().is_dir() {
                 assert!(named.contains(&folder), "{folder}");
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask test`: looks for the tools, compiles everything once, runs the checks, and says
-//! what each took.
+//! `cargo xtask test`: checks the tools, compiles everything once, runs the checks, and prints the
+//! time of each.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -14,8 +14,8 @@ use crate::run::{Runner, folder};
 use crate::steps::{self, Check, Command, Scope, Words, inputs};
 use crate::{setup, shell, tools};
 
-/// What was asked for.
-struct Asked<'a> {
+/// The parsed command line.
+struct Request<'a> {
     areas: Vec<&'a str>,
     full: bool,
     dry: bool,
@@ -23,22 +23,22 @@ struct Asked<'a> {
     jobs: usize,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Request<'a> {
     fn parse(arguments: &[&'a str]) -> Option<Self> {
-        let mut asked = Self { areas: vec![], full: false, dry: false, again: false, jobs: 2 };
+        let mut request = Self { areas: vec![], full: false, dry: false, again: false, jobs: 2 };
         let mut words = arguments.iter().copied();
         while let Some(word) = words.next() {
             match word {
-                "full" => asked.full = true,
-                "--dry-run" => asked.dry = true,
-                "--again" => asked.again = true,
-                "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
-                area if steps::AREAS.contains(&area) => asked.areas.push(area),
+                "full" => request.full = true,
+                "--dry-run" => request.dry = true,
+                "--again" => request.again = true,
+                "--jobs" => request.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
+                area if steps::AREAS.contains(&area) => request.areas.push(area),
                 _ => return None,
             }
         }
-        asked.again |= asked.full;
-        Some(asked)
+        request.again |= request.full;
+        Some(request)
     }
 
     fn scope<'b>(&'b self, programs: &'b [Program]) -> Scope<'b> {
@@ -46,33 +46,33 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Runs what was asked for.
+/// Runs the requested checks.
 pub fn test(arguments: &[&str]) -> ExitCode {
-    let Some(asked) = Asked::parse(arguments) else { return crate::usage() };
-    if asked.dry {
-        dry(&asked);
+    let Some(request) = Request::parse(arguments) else { return crate::usage() };
+    if request.dry {
+        dry(&request);
         return ExitCode::SUCCESS;
     }
-    let absent = tools::missing(&asked.areas, asked.full);
+    let absent = tools::missing(&request.areas, request.full);
     if !absent.is_empty() {
         let there = if setup::may_install() {
-            setup::bring(&asked.areas, asked.full)
+            setup::install(&request.areas, request.full)
         } else {
-            tools::complain(&absent);
+            tools::report_missing(&absent);
             false
         };
         if !there {
             return ExitCode::FAILURE;
         }
     }
-    // Results of benchmarks, of this run only.
+    // Only results of this run are kept.
     let _ = fs::remove_dir_all(folder("quick"));
     folder("quick");
     let begin = Instant::now();
-    let runner = Runner::new(environment(&asked), asked.again);
-    all(&asked, &runner);
-    let mut title = if asked.full { vec!["full"] } else { Vec::new() };
-    title.extend(&asked.areas);
+    let runner = Runner::new(environment(&request), request.again);
+    all(&request, &runner);
+    let mut title = if request.full { vec!["full"] } else { Vec::new() };
+    title.extend(&request.areas);
     let file =
         format!("test-times{}.txt", title.iter().map(|a| format!("-{a}")).collect::<String>());
     let right =
@@ -80,25 +80,25 @@ pub fn test(arguments: &[&str]) -> ExitCode {
     if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Variables for everything that is run.
-fn environment(asked: &Asked<'_>) -> Vec<(String, String)> {
+/// Environment variables of all commands.
+fn environment(request: &Request<'_>) -> Vec<(String, String)> {
     let target = shell::target();
     let mut env = vec![
         ("CARGO_TARGET_DIR", target.display().to_string()),
         ("CARGO_TERM_COLOR", "never".to_owned()),
-        // A test whose tool is absent fails.
+        // A test whose tool is missing fails.
         ("ARROWSMITH_STRICT", "1".to_owned()),
-        // Circuits run short texts in tests: what compiles in half of the time is done earlier.
+        // Circuits run short texts in tests, so half the compile time matters more than speed.
         ("ARROWSMITH_RTL_OPTIMIZE", "1".to_owned()),
         ("ARROWSMITH_SUITES", target.join("suites").display().to_string()),
     ];
-    if asked.full {
+    if request.full {
         env.push(("ARROWSMITH_FULL", "1".to_owned()));
     }
-    if asked.again {
+    if request.again {
         env.push(("ARROWSMITH_AGAIN", "1".to_owned()));
     }
-    if shell::holds("tools/hdl installed") {
+    if shell::succeeds("tools/hdl installed") {
         env.push(("ARROWSMITH_VERILATOR", shell::output("tools/hdl verilator")));
     }
     if let Some(corpora) = shell::corpora() {
@@ -107,20 +107,20 @@ fn environment(asked: &Asked<'_>) -> Vec<(String, String)> {
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Everything in its order. Lints and the build end the run where they fail; of the rest each runs,
-/// whatever else failed.
-fn all(asked: &Asked<'_>, runner: &Runner) {
-    let nothing = asked.scope(&[]);
+/// Runs everything in order. A failed lint or build ends the run; the other checks all run,
+/// whatever fails.
+fn all(request: &Request<'_>, runner: &Runner) {
+    let nothing = request.scope(&[]);
     if nothing.has(&["lint"]) && !steps::lints(&nothing).iter().all(|check| runner.check(check)) {
         return;
     }
-    if asked.areas == ["lint"] {
+    if request.areas == ["lint"] {
         return;
     }
     let Some(messages) = runner.build(&builds(&nothing)) else { return };
     let programs = programs(&messages);
     link_suites(&programs);
-    let scope = asked.scope(&programs);
+    let scope = request.scope(&programs);
     for check in steps::compiled(&scope) {
         runner.check(&check);
     }
@@ -133,13 +133,13 @@ fn all(asked: &Asked<'_>, runner: &Runner) {
         }
     };
     std::thread::scope(|threads| {
-        for _ in 0..asked.jobs {
+        for _ in 0..request.jobs {
             threads.spawn(work);
         }
     });
 }
 
-/// What needs nothing but what is built, what takes longest first.
+/// The checks that need only built programs, the longest first.
 fn queue(scope: &Scope<'_>) -> VecDeque<Check> {
     let (longest, rest) = tests(scope);
     longest.into_iter().chain(steps::others(scope)).chain(rest).collect()
@@ -166,8 +166,7 @@ fn link_suites(programs: &[Program]) {
     }
 }
 
-/// The tests of each package: those that take longest, and the rest. Then once more with other
-/// instruction sets.
+/// The tests of each package: the longest, and the others; then again with other instruction sets.
 fn tests(scope: &Scope<'_>) -> (Vec<Check>, Vec<Check>) {
     let tested = if scope.areas.is_empty() { every(scope) } else { steps::tested(scope) };
     let native = tested.iter().map(|(folder, runs)| of_package(scope, folder, runs, None));
@@ -187,7 +186,7 @@ fn tests(scope: &Scope<'_>) -> (Vec<Check>, Vec<Check>) {
     (longest, rest)
 }
 
-/// Every package that has test programs, with all of its tests.
+/// All packages with test programs, with all of their tests.
 fn every(scope: &Scope<'_>) -> Vec<(String, Vec<Words>)> {
     let mut folders: Vec<String> = scope.programs.iter().map(|one| one.folder.clone()).collect();
     folders.sort();
@@ -195,7 +194,7 @@ fn every(scope: &Scope<'_>) -> Vec<(String, Vec<Words>)> {
     folders.into_iter().map(|folder| (folder, vec![Words::default()])).collect()
 }
 
-/// Whether a package is tried with every instruction set.
+/// Whether a package is tested with every instruction set.
 fn kernels(folder: &str) -> bool {
     steps::KERNELS.iter().any(|short| steps::folder(short) == folder)
 }
@@ -205,8 +204,8 @@ fn name(folder: &str, level: Option<&str>) -> String {
     level.map_or(format!("tests of {package}"), |level| format!("tests of {package}, {level}"))
 }
 
-/// The test programs of a package, run as cargo would, with an instruction set other than the
-/// widest if one is named.
+/// The test programs of a package, run as cargo does, with another instruction set than the widest
+/// if one is given.
 fn of_package(scope: &Scope<'_>, folder: &str, runs: &[Words], level: Option<&str>) -> Check {
     let at = shell::root().join(folder);
     let here = || scope.programs.iter().filter(|program| program.folder == folder);
@@ -237,10 +236,10 @@ fn of_package(scope: &Scope<'_>, folder: &str, runs: &[Words], level: Option<&st
     Check { name: name(folder, level), commands, inputs, counts }
 }
 
-/// Prints what would be run. Test programs have no names before they are built.
-fn dry(asked: &Asked<'_>) {
-    let scope = asked.scope(&[]);
-    for (name, value) in environment(asked) {
+/// Prints the commands. Test programs have no names before they are built.
+fn dry(request: &Request<'_>) {
+    let scope = request.scope(&[]);
+    for (name, value) in environment(request) {
         println!("export {name}={value}");
     }
     let show = |check: &Check| {
@@ -250,7 +249,7 @@ fn dry(asked: &Asked<'_>) {
     if scope.has(&["lint"]) {
         steps::lints(&scope).iter().for_each(show);
     }
-    if asked.areas == ["lint"] {
+    if request.areas == ["lint"] {
         return;
     }
     println!("# build");

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Crates from the bottom up: one may depend on those before it, never on those behind.
+/// Crates from the lowest layer up: a crate may depend only on those before it.
 const LAYERS: &[&str] = &[
     "arrowsmith-core",
     "arrowsmith-number",
@@ -44,16 +44,15 @@ const LAYERS: &[&str] = &[
     "arrowsmith-testkit",
 ];
 
-/// Crates that may hold `unsafe`; all others forbid it. `arrowsmith-engine-gpu`: the faces of the
-/// CUDA driver and of the shim, and arrays that are handed over in device memory; nothing else in
-/// it.
+/// Crates that may contain `unsafe`; all others forbid it. `arrowsmith-engine-gpu`: only in the
+/// interfaces to the CUDA driver and to the shim, and for arrays in device memory.
 const UNSAFE: &[&str] =
     &["arrowsmith-simd", "arrowsmith-mmap", "arrowsmith-ffi", "arrowsmith-engine-gpu"];
 
-/// Lines in a file, at most.
+/// Maximum number of lines in a file.
 const LINES_MAX: usize = 1_000;
 
-/// Looks at everything, and says what is wrong.
+/// Checks everything, and prints the faults.
 pub fn tidy() -> ExitCode {
     let root = crate::shell::root();
     let mut faults = Vec::new();
@@ -67,7 +66,7 @@ pub fn tidy() -> ExitCode {
         if name.ends_with(".rs") {
             source(&name, &text, &mut faults);
         }
-        // Split, so that this file does not name them itself.
+        // Concatenated, so that this file does not contain them itself.
         for word in [concat!("/wo", "rk/"), concat!("crates.io-", "1949")] {
             if text.contains(word) {
                 faults.push(format!("{name}: names a path of one machine"));
@@ -79,6 +78,7 @@ pub fn tidy() -> ExitCode {
     }
     dependencies(root, &mut faults);
     crate::sizes::check(root, &mut faults);
+    crate::prose::check(root, &mut faults);
     for fault in &faults {
         eprintln!("{fault}");
     }
@@ -86,8 +86,8 @@ pub fn tidy() -> ExitCode {
     if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Every text file below a folder that is ours.
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+/// All text files of ours below a folder.
+pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
@@ -97,7 +97,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
             {
                 files(&path, found);
             }
-        } else if [".rs", ".py", ".toml", ".md", ".sh", ".cpp", ".h"]
+        } else if [".rs", ".py", ".toml", ".md", ".sh", ".cpp", ".h", ".java", ".sv"]
             .iter()
             .any(|end| name.ends_with(end))
         {
@@ -106,7 +106,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What every Rust file keeps.
+/// The rules for Rust files.
 fn source(name: &str, text: &str, faults: &mut Vec<String>) {
     if !text.starts_with("// SPDX-License-Identifier: Apache-2.0\n") {
         faults.push(format!("{name}: does not open with the licence"));
@@ -120,7 +120,7 @@ fn source(name: &str, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// What every crate keeps: its layer, and its word about `unsafe`.
+/// The rules for crates: layers, and `unsafe`.
 fn crate_rules(root: &Path, layer: usize, faults: &mut Vec<String>) {
     let name = LAYERS[layer];
     let folder = root.join("crates").join(name);
@@ -143,7 +143,7 @@ fn crate_rules(root: &Path, layer: usize, faults: &mut Vec<String>) {
     }
 }
 
-/// Every dependency of the workspace is explained.
+/// Checks that every dependency of the workspace is explained.
 fn dependencies(root: &Path, faults: &mut Vec<String>) {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
     let explained = fs::read_to_string(root.join("docs/dependencies.md")).unwrap_or_default();

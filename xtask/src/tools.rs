@@ -1,230 +1,232 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests need besides Rust: what each is, how it is found, and which command brings it. A
-//! test whose tool is absent would not run, so `cargo xtask test` looks at this table first.
+//! The tools that tests need besides Rust: how each is detected, and which command installs it. A
+//! test whose tool is missing would not run, so `cargo xtask test` checks this table first.
 
 use crate::shell;
 
-/// How a tool comes onto this machine.
-pub enum Brings {
-    /// Packages of Debian. `%` stands for the major version of the C++ compiler.
+/// How a tool is installed.
+pub enum Install {
+    /// Debian packages. `%` stands for the major version of the C++ compiler.
     Packages(&'static [&'static str]),
     /// A command, which needs no root.
     Command(&'static str),
-    /// What a person has to do.
-    Hand(&'static str),
+    /// A manual step.
+    Manual(&'static str),
 }
 
-/// One thing that tests need.
+/// A tool that tests need.
 pub struct Tool {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What goes unchecked without it.
+    /// The tests that need it.
     pub needed: &'static str,
-    /// The areas whose tests need it; all of them if none is named.
+    /// The areas whose tests need it; empty means all.
     pub areas: &'static [&'static str],
-    /// A command of the shell that ends well where it is there, and works.
+    /// A shell command that succeeds if the tool is installed and works.
     pub found: &'static str,
-    /// What brings it.
-    pub brings: Brings,
+    /// How it is installed.
+    pub install: Install,
 }
 
-use Brings::{Command, Hand, Packages};
+use Install::{Command, Manual, Packages};
 
-/// In the order in which they are brought: what others need first.
+/// In installation order: tools that others need come first.
 pub const TOOLS: &[Tool] = &[
     Tool {
         name: "C and C++ compilers",
         needed: "building zstd, C++ programs of tests, circuits",
         areas: &[],
         found: "cc --version && g++ --version && make --version",
-        brings: Packages(&["g++", "make"]),
+        install: Packages(&["g++", "make"]),
     },
     Tool {
         name: "rustfmt and clippy",
         needed: "formatting and lints",
         areas: &["lint", "python"],
         found: "cargo fmt --version && cargo clippy --version",
-        brings: Command("rustup component add rustfmt clippy"),
+        install: Command("rustup component add rustfmt clippy"),
     },
     Tool {
         name: "protoc",
         needed: "building the sink for Pulsar",
         areas: &[],
         found: "protoc --version",
-        brings: Packages(&["protobuf-compiler"]),
+        install: Packages(&["protobuf-compiler"]),
     },
     Tool {
         name: "openssl",
         needed: "TLS and tokens: tests of the service, of Flight, of Pulsar",
         areas: &["ingest", "flight"],
         found: "openssl version",
-        brings: Packages(&["openssl"]),
+        install: Packages(&["openssl"]),
     },
     Tool {
         name: "python3 with venv",
         needed: "the Python package, tools of the hardware side, CUDA's compiler, Flight's clients",
         areas: &["lint", "ingest", "flight", "hdl", "gpu", "python"],
         found: "python3 -c 'import venv, ensurepip, sys; sys.exit(sys.version_info < (3, 10))'",
-        brings: Packages(&["python3", "python3-venv", "libpython3-dev"]),
+        install: Packages(&["python3", "python3-venv", "libpython3-dev"]),
     },
     Tool {
         name: "typos, zizmor, shellcheck, actionlint",
         needed: "spelling, workflows and scripts",
         areas: &["lint"],
         found: "tools/lint installed",
-        brings: Command("tools/lint install"),
+        install: Command("tools/lint install"),
     },
     Tool {
         name: "perl",
         needed: "Verilator",
         areas: &["hdl"],
         found: "perl -v",
-        brings: Packages(&["perl"]),
+        install: Packages(&["perl"]),
     },
     Tool {
         name: "corpora",
         needed: "every engine and reader on files of others",
         areas: &["json", "parquet", "hdl", "gpu", "python"],
         found: r#"test -d "$ARROWSMITH_CORPORA""#,
-        brings: Hand("third-party files in ../shared/corpora, or in what ARROWSMITH_CORPORA names"),
+        install: Manual(
+            "third-party files in ../shared/corpora, or in what ARROWSMITH_CORPORA names",
+        ),
     },
     Tool {
         name: "node and npm",
         needed: "the dashboard in a browser",
         areas: &["ingest"],
         found: "npm -v && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)'",
-        brings: Packages(&["nodejs", "npm"]),
+        install: Packages(&["nodejs", "npm"]),
     },
     Tool {
         name: "chromium",
         needed: "the dashboard in a browser",
         areas: &["ingest"],
         found: "chromium --version",
-        brings: Packages(&["chromium"]),
+        install: Packages(&["chromium"]),
     },
     Tool {
         name: "playwright-core",
         needed: "the dashboard in a browser",
         areas: &["ingest"],
         found: "tools/browser installed",
-        brings: Command("tools/browser install"),
+        install: Command("tools/browser install"),
     },
     Tool {
         name: "JDK 17",
         needed: "the Java library, tests with JVMs, Pulsar",
         areas: &["jvm", "ingest", "flight"],
         found: "tools/java home 17",
-        brings: Packages(&["openjdk-17-jdk-headless"]),
+        install: Packages(&["openjdk-17-jdk-headless"]),
     },
     Tool {
         name: "Maven",
         needed: "the Java library, Pulsar, Flight's clients",
         areas: &["jvm", "ingest", "flight"],
         found: "mvn --version",
-        brings: Packages(&["maven"]),
+        install: Packages(&["maven"]),
     },
     Tool {
         name: "JDK 25",
         needed: "the Java library on the JDK that it is built with",
         areas: &["jvm"],
         found: "tools/java home 25",
-        brings: Command("tools/java jdk 25"),
+        install: Command("tools/java jdk 25"),
     },
     Tool {
         name: "Pulsar",
         needed: "the sink against a real broker",
         areas: &["ingest"],
         found: "tools/pulsar installed",
-        brings: Command("tools/pulsar install"),
+        install: Command("tools/pulsar install"),
     },
     Tool {
         name: "Clang",
         needed: "C++ object graphs with both compilers",
         areas: &["objects"],
         found: "clang++ --version",
-        brings: Packages(&["clang"]),
+        install: Packages(&["clang"]),
     },
     Tool {
         name: "C++ of 32 bits",
         needed: "C++ object graphs and their circuit with the paper's word size",
         areas: &["objects", "hdl"],
         found: "tools/objects has m32",
-        brings: Packages(&["g++-%-multilib"]),
+        install: Packages(&["g++-%-multilib"]),
     },
     Tool {
         name: "headers of aarch64",
         needed: "layouts of C++ object graphs on aarch64",
         areas: &["objects"],
         found: "test -e /usr/aarch64-linux-gnu/include/stdlib.h",
-        brings: Packages(&["libc6-dev-arm64-cross"]),
+        install: Packages(&["libc6-dev-arm64-cross"]),
     },
     Tool {
         name: "linker of aarch64",
         needed: "the NEON kernels under emulation",
         areas: &["json", "parquet"],
         found: "aarch64-linux-gnu-gcc --version",
-        brings: Packages(&["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
+        install: Packages(&["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
     },
     Tool {
         name: "qemu-aarch64",
         needed: "the NEON kernels under emulation",
         areas: &["json", "parquet"],
         found: "qemu-aarch64 --version",
-        brings: Packages(&["qemu-user"]),
+        install: Packages(&["qemu-user"]),
     },
     Tool {
         name: "Rust for aarch64",
         needed: "the NEON kernels under emulation",
         areas: &["json", "parquet"],
         found: r#"test -d "$(rustc --print target-libdir --target aarch64-unknown-linux-gnu)""#,
-        brings: Command("rustup target add aarch64-unknown-linux-gnu"),
+        install: Command("rustup target add aarch64-unknown-linux-gnu"),
     },
     Tool {
         name: "Verilator, cocotb, Yosys, Verible",
         needed: "the hardware library, and circuits in simulation",
         areas: &["hdl"],
         found: "tools/hdl installed",
-        brings: Command("tools/hdl install"),
+        install: Command("tools/hdl install"),
     },
     Tool {
         name: "CUDA's compiler",
         needed: "the kernels for three architectures, and what calls CUDA's driver",
         areas: &["gpu"],
         found: "tools/gpu installed",
-        brings: Command("tools/gpu install"),
+        install: Command("tools/gpu install"),
     },
     Tool {
         name: "Flight's official clients",
         needed: "the Flight service as pyarrow, ADBC, JDBC, Java, C++ and Go see it",
         areas: &["flight"],
         found: "tools/flight installed",
-        brings: Command("tools/flight install"),
+        install: Command("tools/flight install"),
     },
     Tool {
         name: ".venv",
         needed: "the Python package, and readers of what the service publishes",
         areas: &["python", "ingest"],
         found: "python/setup.sh installed",
-        brings: Command("python/setup.sh"),
+        install: Command("python/setup.sh"),
     },
 ];
 
-/// What only `full` needs.
+/// The tools that only `full` needs.
 pub const FULL: &[Tool] = &[
     Tool {
         name: "cargo-deny",
         needed: "licences and duplicates among dependencies",
         areas: &["lint"],
         found: "cargo deny --version",
-        // What is compiled in a third of the time is fast enough.
-        brings: Command("cargo install --quiet --locked --debug cargo-deny@0.20.2"),
+        // A debug build takes a third of the compile time, and is fast enough.
+        install: Command("cargo install --quiet --locked --debug cargo-deny@0.20.2"),
     },
     Tool {
         name: "nightly compiler",
         needed: "AddressSanitizer on what is unsafe",
         areas: &["json", "parquet", "jvm"],
         found: "rustc +nightly --version",
-        brings: Command("rustup toolchain install nightly --profile minimal"),
+        install: Command("rustup toolchain install nightly --profile minimal"),
     },
     Tool {
         name: "Miri",
@@ -232,7 +234,7 @@ pub const FULL: &[Tool] = &[
         areas: &["json", "parquet"],
         found: "cargo +nightly miri --version && \
             test -d \"$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library\"",
-        brings: Command("rustup component add --toolchain nightly miri rust-src"),
+        install: Command("rustup component add --toolchain nightly miri rust-src"),
     },
     Tool {
         name: "libraries of the peers of `bench objects`",
@@ -240,7 +242,7 @@ pub const FULL: &[Tool] = &[
         areas: &[],
         found: "command -v ip capnp flatc && echo '#include <boost/archive/binary_oarchive.hpp>\n\
             #include <cereal/cereal.hpp>' | g++ -x c++ -fsyntax-only -",
-        brings: Packages(&[
+        install: Packages(&[
             "iproute2",
             "libboost-serialization-dev",
             "libcereal-dev",
@@ -254,53 +256,54 @@ pub const FULL: &[Tool] = &[
 ];
 
 impl Tool {
-    /// Whether the tests of one of these areas need it; no area stands for all.
+    /// Whether the tests of one of these areas need it; no area means all.
     fn needed_in(&self, areas: &[&str]) -> bool {
         areas.is_empty() || self.areas.is_empty() || areas.iter().any(|a| self.areas.contains(a))
     }
 
-    /// Names of packages, as this machine has them.
+    /// The names of its packages on this machine.
     pub fn packages(&self) -> Vec<String> {
-        let Packages(names) = self.brings else { return Vec::new() };
+        let Packages(names) = self.install else { return Vec::new() };
         names.iter().map(|name| name.replace('%', &compiler_major())).collect()
     }
 
-    /// The command that brings it, for people to copy.
+    /// The command that installs it, to be copied by the user.
     fn how(&self) -> String {
-        match self.brings {
+        match self.install {
             Packages(_) => format!("apt-get install {}", self.packages().join(" ")),
             Command(command) => command.to_owned(),
-            Hand(what) => what.to_owned(),
+            Manual(what) => what.to_owned(),
         }
     }
 }
 
-/// The C++ compiler's major version; Debian 12's where there is none yet.
+/// The major version of the C++ compiler; that of Debian 12 if none is installed yet.
 fn compiler_major() -> String {
     let version = shell::output("g++ -dumpversion");
     let major = version.split('.').next().unwrap_or_default();
     if major.is_empty() { "12".to_owned() } else { major.to_owned() }
 }
 
-/// What some areas need (all: none named) and is not here.
+/// The missing tools of some areas; no area means all.
 pub fn missing(areas: &[&str], full: bool) -> Vec<&'static Tool> {
     let extra = if full { FULL } else { &[] };
     let needed = TOOLS.iter().chain(extra).filter(|tool| tool.needed_in(areas));
-    // All at a time: most wait for a program to start.
+    // All in parallel: most of the time is spent starting programs.
     std::thread::scope(|threads| {
-        let found = |tool: &'static Tool| threads.spawn(move || (tool, shell::holds(tool.found)));
+        let found =
+            |tool: &'static Tool| threads.spawn(move || (tool, shell::succeeds(tool.found)));
         let looks: Vec<_> = needed.map(found).collect();
         let absent = looks.into_iter().filter_map(|look| look.join().ok());
         absent.filter(|(_, found)| !found).map(|(tool, _)| tool).collect()
     })
 }
 
-/// Says what is missing, what needs it and what brings it.
-pub fn complain(missing: &[&Tool]) {
+/// Prints what is missing, what needs it, and how to install it.
+pub fn report_missing(missing: &[&Tool]) {
     for tool in missing {
         eprintln!("missing: {}", tool.name);
         eprintln!("    needed for: {}", tool.needed);
-        eprintln!("    brought by: {}", tool.how());
+        eprintln!("    install: {}", tool.how());
     }
-    eprintln!("`cargo xtask setup` brings packages as root on Debian, and the rest as anyone.");
+    eprintln!("`cargo xtask setup` installs packages as root on Debian, and the rest as any user.");
 }

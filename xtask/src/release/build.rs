@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is compiled: by cargo, with zig as compiler of C and linker, so that one machine makes all
-//! triples and libraries run on systems with an older C library than this one's.
+//! Compilation: by cargo, with zig as C compiler and linker, so that one machine builds all
+//! targets, and libraries run on systems with an older C library.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,16 +8,18 @@ use std::process::Command;
 use super::shell::{self, Outcome, fail};
 use super::{Arch, Release, X86_64};
 
-/// The oldest C library that wheels and natives run on: that of RHEL 8, Debian 10, Ubuntu 18.10.
+/// The oldest glibc that wheels and native libraries support: that of RHEL 8, Debian 10, Ubuntu
+/// 18.10.
 pub const GLIBC: &str = "2.28";
-/// What the command can do; by default what it can do by default.
+/// The environment variable with the features of the command; its default features if unset.
 const FEATURES: &str = "ARROWSMITH_RELEASE_FEATURES";
-/// Processors for which there is a wheel for musl. Command and module are then built in one call,
-/// so that what both need is compiled once; apart, cargo would choose other features for each.
+/// Architectures with a wheel for musl. Command and module are built there in one call, so that
+/// their common dependencies are compiled once; separately, cargo would choose different features
+/// for each.
 pub const MUSL_MODULES: &[Arch] = &[X86_64];
 
 impl Release {
-    /// The environment of the tools, made if its list has changed.
+    /// A tool in the Python environment, which is created again if its list has changed.
     pub fn tool(&self, name: &str) -> Outcome<Command> {
         let wanted = shell::read(&self.root.join("packaging/requirements.txt"))?;
         let kept = self.tools.join("requirements.txt");
@@ -49,7 +51,7 @@ impl Release {
         command
             .args([subcommand, "--profile", "dist", "--locked", "--target", triple])
             .env("CARGO_TARGET_DIR", &self.target)
-            // abi3: nothing about a certain Python has to be known.
+            // abi3: no Python interpreter is needed.
             .env("PYO3_NO_PYTHON", "1")
             .env("PYO3_BUILD_EXTENSION_MODULE", "1");
         Ok(command)
@@ -57,11 +59,15 @@ impl Release {
 
     fn built(&self, triple: &str, name: &str) -> Outcome<PathBuf> {
         let file = self.target.join(triple).join("dist").join(name);
-        if file.exists() { Ok(file) } else { fail(format!("cargo left no {}", file.display())) }
+        if file.exists() {
+            Ok(file)
+        } else {
+            fail(format!("cargo has not built {}", file.display()))
+        }
     }
 
-    /// The Python module and the library for the JVM, linked to glibc: one call, so that what both
-    /// need is compiled once.
+    /// The Python module and the library for the JVM, linked to glibc: built in one call, so that
+    /// their common dependencies are compiled once.
     pub fn libraries(&self, arch: Arch) -> Outcome<(PathBuf, PathBuf)> {
         let triple = format!("{}-unknown-linux-gnu", arch.name);
         let mut cargo = self.cargo("build", &format!("{triple}.{GLIBC}"))?;
@@ -69,7 +75,8 @@ impl Release {
         Ok((self.built(&triple, "lib_lib.so")?, self.built(&triple, "libarrowsmith_ffi.so")?))
     }
 
-    /// The command, static; with [`MUSL_MODULES`], what the Python module for musl is linked of.
+    /// The static command; for [`MUSL_MODULES`] also the archive that the Python module for musl is
+    /// linked from.
     pub fn command(&self, arch: Arch) -> Outcome<PathBuf> {
         let triple = format!("{}-unknown-linux-musl", arch.name);
         let mut cargo = self.cargo("build", &triple)?;
@@ -84,8 +91,8 @@ impl Release {
         self.built(&triple, "arrowsmith")
     }
 
-    /// The Python module for musl. Rust links to musl statically, which a module of Python must
-    /// not: so cargo makes an archive, and zig links it to the musl that is there.
+    /// The Python module for musl. Rust links musl statically, which a Python module must not do:
+    /// so cargo builds an archive, and zig links it to the system's musl.
     pub fn musl_module(&self, arch: Arch) -> Outcome<PathBuf> {
         self.command(arch)?;
         let archive = self.built(&format!("{}-unknown-linux-musl", arch.name), "lib_lib.a")?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is asked of what was made: that it is small, static, runs where nothing else is, on the
-//! other processor too; and the list of it, with checksums.
+//! Checks of the artifacts: size, static linking, running on an empty system, also on the other
+//! architecture; and the list of artifacts with checksums.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::{AARCH64, Arch, Release};
 
 /// Name of the list of checksums.
 const SUMS: &str = "sha256sums";
-/// Packages of Debian 12 that make a Python of another processor, enough to import a module.
+/// The packages of Debian 12 for a Python of another architecture that can import a module.
 const PYTHON: &[&str] = &[
     "libbz2-1.0",
     "libc6",
@@ -26,7 +26,7 @@ const PYTHON: &[&str] = &[
     "zlib1g",
 ];
 
-/// A file is no larger than it may be.
+/// Checks the maximum size of a file.
 pub fn bytes(path: &Path, max: u64) -> Outcome {
     let size = size(path)?;
     if size > max {
@@ -41,11 +41,11 @@ fn size(path: &Path) -> Outcome<u64> {
 }
 
 fn mb(bytes: u64) -> f64 {
-    // A file's length; f64 has it exactly.
+    // The size of a file; exact as f64.
     bytes as f64 / 1e6
 }
 
-/// The command converts a file, and shows what is in it. `before` is what runs it, if anything.
+/// Checks that the command converts and inspects a file. `before` is an emulator, if needed.
 pub fn converts(command: &Path, folder: &Path, before: &[&str]) -> Outcome {
     shell::write(&folder.join("in.jsonl"), "{\"id\":1,\"name\":\"a\"}\n{\"id\":2}\n")?;
     let run = |arguments: &[&str]| {
@@ -69,7 +69,8 @@ pub fn converts(command: &Path, folder: &Path, before: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// The program asks for no loader and so for no library; and it is for this processor.
+/// Checks that the program has no interpreter, and so no shared libraries, and is for this
+/// architecture.
 pub fn is_static(path: &Path, arch: Arch) -> Outcome {
     let file = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let elf = Elf(&file);
@@ -84,7 +85,7 @@ pub fn is_static(path: &Path, arch: Arch) -> Outcome {
     }
 }
 
-/// The little that is to be known of an ELF file: little endian, 64 bits.
+/// A minimal reader of ELF files: little-endian, 64 bits.
 struct Elf<'a>(&'a [u8]);
 
 impl Elf<'_> {
@@ -111,7 +112,7 @@ impl Elf<'_> {
     }
 }
 
-/// A module for musl asks for Python's functions, and for what musl's library has.
+/// Checks that a module for musl only imports Python's functions and those of musl.
 pub fn musl_symbols(release: &Release, module: &Path) -> Outcome {
     let mut python = release.tool("python")?;
     let text = shell::output(python.args(["packaging/elf.py"]).arg(module))?;
@@ -119,7 +120,8 @@ pub fn musl_symbols(release: &Release, module: &Path) -> Outcome {
     Ok(())
 }
 
-/// The wheel for aarch64 under emulation: Debian's Python of that processor imports it, and reads.
+/// Checks the wheel for aarch64 under emulation: Debian's Python for aarch64 imports it and reads a
+/// file.
 pub fn emulated(release: &Release, wheel: &Path) -> Outcome {
     let Some(qemu) = qemu() else {
         return strict("qemu-aarch64 is missing (Debian: qemu-user-static): the wheel was not run");
@@ -151,13 +153,13 @@ pub fn emulated(release: &Release, wheel: &Path) -> Outcome {
     Ok(())
 }
 
-/// The emulator of aarch64, as Debian has it.
+/// The emulator of aarch64, as in Debian.
 pub fn qemu() -> Option<String> {
     let names = ["qemu-aarch64", "qemu-aarch64-static"];
     names.into_iter().find(|name| shell::has(name)).map(str::to_owned)
 }
 
-/// What is said where a check cannot be made: an error where the environment asks for all.
+/// Reports a check that cannot be made: an error if the environment requires all checks.
 pub fn strict(message: &str) -> Outcome {
     if std::env::var_os("ARROWSMITH_STRICT").is_some() {
         return fail(message);
@@ -166,7 +168,7 @@ pub fn strict(message: &str) -> Outcome {
     Ok(())
 }
 
-/// A root folder with Debian's Python for arm64, which touches nothing of this system.
+/// A root folder with Debian's Python for arm64, separate from this system.
 fn foreign_python(release: &Release) -> Outcome<PathBuf> {
     let root = release.stage.join("aarch64-root");
     if root.join("usr/bin/python3.11").exists() {
@@ -182,7 +184,7 @@ fn foreign_python(release: &Release) -> Outcome<PathBuf> {
         apt.args(["-q", "-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64"]);
         apt.arg("-o").arg(format!("Dir::State::lists={}", lists.join("lists").display()));
         apt.arg("-o").arg(format!("Dir::Cache={}", lists.display()));
-        // What is installed here is of no matter, and not to be touched.
+        // Ignores the packages installed on this system.
         apt.arg("-o").arg("Dir::State::status=/dev/null").args(arguments).current_dir(&lists);
         apt
     };
@@ -194,7 +196,7 @@ fn foreign_python(release: &Release) -> Outcome<PathBuf> {
     Ok(root)
 }
 
-/// Checksums of everything, in the form that `sha256sum -c` takes.
+/// Writes the checksums of all artifacts, in the format of `sha256sum -c`.
 pub fn sums(release: &Release) -> Outcome {
     let mut names = Vec::new();
     for path in shell::files(&release.out) {
@@ -208,7 +210,7 @@ pub fn sums(release: &Release) -> Outcome {
     shell::write(&release.out.join(SUMS), text)
 }
 
-/// What there is now.
+/// Prints the artifacts.
 pub fn list(release: &Release) -> Outcome {
     println!("\n{}", release.out.display());
     for path in shell::files(&release.out) {
@@ -224,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// An ELF file of headers alone, of these kinds.
+    /// An ELF file with only these program headers.
     fn elf(machine: u8, kinds: &[u8]) -> Vec<u8> {
         let mut file = vec![0; 64];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");

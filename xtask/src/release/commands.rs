@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command as a tar.gz: static, with completions and manual pages, which are the same for every
-//! processor and are written by the one that runs here.
+//! The command as tar.gz: static, with completions and manual pages, which are the same for every
+//! architecture and are written by the command for this one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use super::{AARCH64, Arch, Release, X86_64, checks};
 /// The shells, and the names under which they look for completions.
 pub const SHELLS: &[(&str, &str)] =
     &[("bash", "arrowsmith.bash"), ("zsh", "_arrowsmith"), ("fish", "arrowsmith.fish")];
-/// Largest command: of the features that it has by default.
+/// Maximum size of the command with its default features.
 const COMMAND_BYTES_MAX: u64 = 60_000_000;
 
 pub fn make(release: &Release) -> Outcome {
@@ -46,7 +46,7 @@ pub fn make(release: &Release) -> Outcome {
     Ok(())
 }
 
-/// Whether this machine runs what is made for a processor.
+/// Whether this machine can run programs for an architecture.
 pub fn runs_here(arch: Arch) -> bool {
     cfg!(target_os = "linux") && std::env::consts::ARCH == arch.name
 }
@@ -66,7 +66,7 @@ pub fn written(release: &Release) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-/// `NAME.tar.gz` of the folder NAME in a folder: the same bytes of the same files.
+/// Archives the folder NAME in a folder as `NAME.tar.gz`, reproducibly.
 pub fn archive(release: &Release, folder: &Path, name: &str) -> Outcome {
     let epoch = release.epoch()?;
     let tar = folder.join(format!("{name}.tar"));
@@ -86,7 +86,8 @@ pub fn archive(release: &Release, folder: &Path, name: &str) -> Outcome {
 }
 
 impl Release {
-    /// When what is released was committed, in seconds: the time that files in archives have.
+    /// The time of the released commit, in seconds, which is the modification time of files in
+    /// archives.
     pub fn epoch(&self) -> Outcome<String> {
         if let Ok(epoch) = std::env::var("SOURCE_DATE_EPOCH") {
             return Ok(epoch);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packages of the public crates: the library, the command, and what both are made of.
+//! The packages of the public crates: the library, the command, and their dependencies in this
+//! workspace.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +8,7 @@ use std::process::Command;
 use super::Release;
 use super::shell::{self, Outcome, fail};
 
-/// Keys that every public crate has, with what crates.io shows.
+/// The manifest keys that every public crate must have, for crates.io.
 const ASKED: &[&str] =
     &["description", "license", "repository", "readme", "keywords", "categories", "documentation"];
 
@@ -33,7 +34,7 @@ pub fn make(release: &Release) -> Outcome {
     Ok(())
 }
 
-/// Compiles what is in the packages, with nothing else around.
+/// Compiles the packages outside the workspace.
 pub fn check(release: &Release) -> Outcome {
     let public = public(release)?;
     shell::run(&mut package(release, &public, &[]))
@@ -64,7 +65,7 @@ fn public(release: &Release) -> Outcome<Vec<(String, PathBuf)>> {
     if found.is_empty() { fail("no crate is public") } else { Ok(found) }
 }
 
-/// No package names a file that is not in it: such a crate compiles here and nowhere else.
+/// Checks that no package includes a file outside it: such a crate would compile only here.
 fn outside(release: &Release, package: &Path) -> Outcome {
     let folder = release.staged("crate")?;
     shell::output(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(&folder))?;
@@ -74,7 +75,7 @@ fn outside(release: &Release, package: &Path) -> Outcome {
     }
 }
 
-/// Whether a file of Rust that is compiled for users includes what lies outside of its crate.
+/// Whether a shipped Rust file includes a file outside its crate.
 fn leaves(path: &Path) -> bool {
     let inside: Vec<_> = path.components().collect();
     let source = inside.iter().position(|part| part.as_os_str() == "src");
@@ -82,7 +83,7 @@ fn leaves(path: &Path) -> bool {
         return false;
     };
     let is_test = path.file_stem().is_some_and(|name| name == "tests");
-    // From src/lib.rs, `../` is the crate's own folder; each folder more is one step more.
+    // From src/lib.rs, `../` is the crate's own folder; each nested folder adds one step.
     let steps = inside.len() - source;
     let text = shell::read(path).unwrap_or_default();
     let away = "../".repeat(steps);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Debian packages around the static command: they depend on nothing, so that one package serves
-//! every release of Debian and what comes from it. With services, which are installed and not
+//! Debian packages of the static command: they have no dependencies, so that one package works on
+//! every release of Debian and its derivatives. They include services, which are installed but not
 //! started.
 
 use std::fs;
@@ -11,9 +11,9 @@ use super::commands::{self, runs_here};
 use super::shell::{self, Outcome, fail};
 use super::{Arch, Release, checks, service};
 
-/// What `systemd-analyze security` may say at most: 0 is none to 10, much exposure.
+/// Maximum exposure level in `systemd-analyze security`, from 0 (none) to 10.
 const EXPOSURE_MAX: f64 = 2.0;
-/// Files of packaging/ and where a package has them.
+/// Files in packaging/ and their paths in a package.
 const FILES: &[(&str, &str)] = &[
     ("config/ingest.toml", "etc/arrowsmith/ingest.toml"),
     ("config/serve.env", "etc/arrowsmith/serve.env"),
@@ -38,7 +38,7 @@ pub fn make(release: &Release) -> Outcome {
             lintian.args(["--fail-on", "error,warning", "--tag-display-limit", "0"]);
             shell::output(lintian.arg(&package))?;
         } else {
-            checks::strict("lintian is missing: the package was not looked at")?;
+            checks::strict("lintian is missing: the package was not checked")?;
         }
         if runs_here(arch) {
             try_installed(release, &package)?;
@@ -47,7 +47,7 @@ pub fn make(release: &Release) -> Outcome {
     Ok(())
 }
 
-/// What the package holds, below a folder that stands for the root.
+/// Writes the contents of the package below a root folder.
 fn fill(release: &Release, root: &Path, command: &Path, text: &Path) -> Outcome {
     shell::copy(command, &root.join("usr/bin/arrowsmith"))?;
     for (from, to) in FILES {
@@ -73,7 +73,7 @@ fn fill(release: &Release, root: &Path, command: &Path, text: &Path) -> Outcome 
     shell::output(Command::new("gzip").args(["-9", "-n"]).args(packed)).map(drop)
 }
 
-/// The changelog that Debian wants; what changed is in ours.
+/// The changelog required by Debian, which refers to ours.
 fn changes(release: &Release) -> Outcome<String> {
     let mut date = Command::new("date");
     date.args(["-u", "-R", "-d", &format!("@{}", release.epoch()?)]).env("LC_ALL", "C");
@@ -118,7 +118,7 @@ fn pack(release: &Release, root: &Path, arch: Arch) -> Outcome<PathBuf> {
     for script in SCRIPTS {
         shell::copy(&from.join(script), &folder.join(script))?;
     }
-    // What a checkout's umask made of the modes is of no matter.
+    // File modes must not depend on the umask of the checkout.
     let mut modes = Command::new("chmod");
     shell::output(modes.args(["-R", "u=rwX,go=rX"]).arg(root))?;
     let mut modes = Command::new("chmod");
@@ -134,11 +134,11 @@ fn pack(release: &Release, root: &Path, arch: Arch) -> Outcome<PathBuf> {
     Ok(package)
 }
 
-/// Installs it into a root folder of its own, with its scripts, and starts what the units start.
+/// Installs it into a separate root folder, with its scripts, and starts the services of its units.
 fn try_installed(release: &Release, package: &Path) -> Outcome {
     let root = release.stage.join("installed");
     if root.exists() {
-        // Some of it belongs to another user.
+        // Some files belong to another user.
         shell::output(service::administrator("rm")?.arg("-rf").arg(&root))?;
     }
     for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates", "dev", "etc", "tmp", "run"] {
@@ -157,7 +157,7 @@ fn try_installed(release: &Release, package: &Path) -> Outcome {
     shell::output(dpkg(&["--install"])?.arg(package))?;
     let users = shell::read(&root.join("etc/passwd"))?;
     if !users.contains("arrowsmith:") {
-        return fail(format!("the package made no user: {users}"));
+        return fail(format!("the package has not created a user: {users}"));
     }
     let units = root.join("usr/lib/systemd/system");
     let ingest = start_line(&units.join("arrowsmith-ingest.service"), "")?;
@@ -199,10 +199,10 @@ fn start_line(unit: &Path, variables: &str) -> Outcome<Vec<String>> {
     Ok(words)
 }
 
-/// systemd's own opinion of the units, where it is installed.
+/// Checks the units with systemd-analyze, if it is installed.
 fn analyse(root: &Path, units: &Path) -> Outcome {
     if !shell::has("systemd-analyze") {
-        return checks::strict("systemd-analyze is missing: the units were not looked at");
+        return checks::strict("systemd-analyze is missing: the units were not checked");
     }
     for path in shell::entries(units) {
         let unit = shell::leaf(&path);

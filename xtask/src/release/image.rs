@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The container image: its context, as an archive that `docker build` takes, and a trial without a
-//! container engine: the steps of the Dockerfile are done by hand in a folder, which becomes the
-//! root.
+//! The container image: its build context, as an archive for `docker build`, and a test without a
+//! container engine: the steps of the Dockerfile are executed in a folder, which becomes the root.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +32,7 @@ pub fn make(release: &Release) -> Outcome {
     }
 }
 
-/// What a Dockerfile says, as far as ours does.
+/// The parts of a Dockerfile that ours uses.
 #[derive(Default)]
 struct Image {
     user: String,
@@ -69,11 +68,11 @@ fn try_as_root(release: &Release, context: &Path, arch: &str) -> Outcome {
     if elsewhere.is_ok() {
         return fail("the image's user may write outside of its folder");
     }
-    println!("   as a root folder: ingests, is asked for its health, ends, converts");
+    println!("   as a root folder: ingests, reports its health, exits, converts");
     Ok(())
 }
 
-/// Does what a Dockerfile says, below a folder.
+/// Executes a Dockerfile below a folder.
 fn build(text: &str, context: &Path, root: &Path, arch: &str) -> Outcome<Image> {
     let mut image = Image::default();
     for line in text.replace("\\\n", " ").lines().map(str::trim) {
@@ -90,7 +89,7 @@ fn build(text: &str, context: &Path, root: &Path, arch: &str) -> Outcome<Image> 
                 image.health =
                     rest.split_once("CMD ").map(|(_, list)| words(list)).unwrap_or_default();
             }
-            _ => return fail(format!("Dockerfile: this does not know {line:?}")),
+            _ => return fail(format!("Dockerfile: unsupported instruction {line:?}")),
         }
     }
     Ok(image)

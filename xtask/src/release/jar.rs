@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Java library: one jar with the native libraries of all processors, its sources and its
-//! documentation, deployed to a folder that is laid out as Maven Central is; and the example
-//! project, which takes it from there.
+//! The Java library: one jar with the native libraries of all architectures, its sources and its
+//! documentation, deployed to a folder with the layout of Maven Central; and the example project,
+//! which uses it from there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use std::process::Command;
 use super::shell::{self, Outcome, fail};
 use super::{Release, checks};
 
-/// What Maven Central asks of a POM.
+/// The elements that Maven Central requires in a POM.
 const ASKED: &[&str] =
     &["<name>", "<description>", "<url>", "<licenses>", "<developers>", "<scm>", "<connection>"];
-/// The JDKs that run the example: the oldest, and the one with every way to native memory.
+/// The JDKs that run the example: the oldest supported one, and one with all native-memory APIs.
 const JDKS: &[&str] = &["17", "25"];
 
 pub fn make(release: &Release) -> Outcome {
@@ -48,7 +48,7 @@ fn jdk(release: &Release, version: &str) -> Outcome<PathBuf> {
     Ok(PathBuf::from(shell::output(tool.args(["home", version]))?.trim()))
 }
 
-/// A native library as the jar has it, with its checksum.
+/// Stores a native library as in the jar, with its checksum.
 fn native(library: &Path, folder: &Path) -> Outcome {
     let to = folder.join("libarrowsmith_ffi.so");
     shell::copy(library, &to)?;
@@ -57,7 +57,7 @@ fn native(library: &Path, folder: &Path) -> Outcome {
     shell::write(&folder.join("libarrowsmith_ffi.so.sha256"), format!("{sum}\n"))
 }
 
-/// The repository has all that Central asks for.
+/// Checks that the repository has all files that Central requires.
 fn holds(release: &Release, repository: &Path) -> Outcome {
     let version = &release.version;
     let folder = repository.join("io/arrowsmith/arrowsmith").join(version);
@@ -95,7 +95,7 @@ fn holds(release: &Release, repository: &Path) -> Outcome {
     Ok(())
 }
 
-/// The example project with a local repository of its own, in which only this jar can be.
+/// Runs the example project with a separate local repository, which contains only this jar.
 fn example(release: &Release, home: &Path, url: &str) -> Outcome {
     let local = release.stage.join("m2");
     let ours = local.join("io/arrowsmith");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask release`: what users install without a compiler, made, checked and listed in
-//! `target/release-artifacts`.
+//! `cargo xtask release`: builds, checks and lists the artifacts that users install without a
+//! compiler, in `target/release-artifacts`.
 //!
-//! It builds by cargo and zig and packs by the tools of each format; it uploads nothing. What is
-//! compiled is compiled once for each triple: the command of the wheels, the packages and the image
-//! is the same static file. docs/releasing.md says what each check is for.
+//! It builds with cargo and zig and packs with the tools of each format; it uploads nothing.
+//! Everything is compiled once per target: the wheels, the packages and the image contain the same
+//! static command. docs/releasing.md explains the checks.
 
 mod build;
 mod checks;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use self::shell::{Outcome, Step, fail};
 
-/// The parts in the order in which they are made, with what they are.
+/// The parts in build order, with a description.
 const PARTS: &[(&str, Part, &str)] = &[
     ("commands", commands::make, "static commands as tar.gz, with completions and manual pages"),
     ("wheels", wheels::make, "Python wheels and the sdist"),
@@ -33,7 +33,7 @@ const PARTS: &[(&str, Part, &str)] = &[
     ("crates", crates::make, "packages of the public crates"),
 ];
 
-/// What takes long and is asked for by name.
+/// Slow parts, which run only by name.
 const HEAVY: &[(&str, Part, &str)] = &[
     ("sdist-check", wheels::check_sdist, "builds and installs the sdist as a user's pip would"),
     ("crates-check", crates::check, "compiles the public crates from their packages"),
@@ -41,24 +41,24 @@ const HEAVY: &[(&str, Part, &str)] = &[
 
 type Part = fn(&Release) -> Outcome;
 
-/// Where things are, and what is made.
+/// Paths and targets of a release.
 pub struct Release {
     /// The checkout.
     root: PathBuf,
-    /// Where cargo builds.
+    /// Cargo's target folder.
     target: PathBuf,
-    /// What a release consists of.
+    /// The folder of the artifacts.
     out: PathBuf,
-    /// What is on the way to it.
+    /// The folder of intermediate files.
     stage: PathBuf,
     /// The Python environment of the tools.
     tools: PathBuf,
     version: String,
-    /// Triples by architecture.
+    /// The architectures to build.
     arches: Vec<Arch>,
 }
 
-/// An architecture, by the names that it has.
+/// An architecture, with its names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Arch {
     /// In triples and wheels.
@@ -70,7 +70,7 @@ pub struct Arch {
 const X86_64: Arch = Arch { name: "x86_64", debian: "amd64" };
 const AARCH64: Arch = Arch { name: "aarch64", debian: "arm64" };
 
-/// Runs what the command line asks for.
+/// Runs the requested parts.
 pub fn main(arguments: &[String]) -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -147,7 +147,7 @@ impl Release {
         Ok(release)
     }
 
-    /// A folder on the way, empty.
+    /// An empty folder for intermediate files.
     fn staged(&self, name: &str) -> Outcome<PathBuf> {
         let folder = self.stage.join(name);
         shell::fresh(&folder)?;

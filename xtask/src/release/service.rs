@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Starts a packaged service in a root folder that has nothing but the package, as another user,
-//! the way systemd or a container engine would: sends it a record, stops it, and looks at what it
-//! left.
+//! Starts a packaged service in a root folder that contains only the package, as another user, as
+//! systemd or a container engine would: sends it a record, stops it, and checks its files.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use super::shell::{self, Outcome, fail};
 
-/// User and group of the services, of no meaning outside.
+/// User and group of the services, arbitrary numbers.
 pub const USER: &str = "65532:65532";
-/// Where the packages keep what they write.
+/// The state folder of the packages.
 pub const STATE: &str = "var/lib/arrowsmith";
 
-/// A program that only the administrator may call.
+/// A program that requires root.
 pub fn administrator(program: &str) -> Outcome<Command> {
     if shell::output(Command::new("id").arg("-u"))?.trim() == "0" {
         return Ok(Command::new(program));
@@ -27,31 +26,31 @@ pub fn administrator(program: &str) -> Outcome<Command> {
     Ok(sudo)
 }
 
-/// A program inside of a root folder, as the services' user.
+/// A program inside a root folder, as the services' user.
 pub fn inside(root: &Path) -> Outcome<Command> {
     let mut chroot = administrator("chroot")?;
     chroot.arg(format!("--userspec={USER}")).arg(root);
     Ok(chroot)
 }
 
-/// Makes the folder of state and gives it to the services' user.
+/// Creates the state folder, owned by the services' user.
 pub fn state(root: &Path) -> Outcome {
     let folder = root.join(STATE);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     shell::output(administrator("chown")?.arg("-R").arg(USER).arg(&folder)).map(drop)
 }
 
-/// A port that nobody has at this moment.
+/// A port that is free at this moment.
 fn free_port() -> Outcome<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
     listener.map(|address| address.port()).map_err(|error| error.to_string())
 }
 
-/// Runs `arrowsmith ingest` by this command line; `health` is what the image asks it with.
+/// Runs `arrowsmith ingest` with this command line; `health` is the image's health check.
 pub fn ingests(root: &Path, line: &[String], health: &[String]) -> Outcome {
     let port = free_port()?;
     let address = format!("127.0.0.1:{port}");
-    // On addresses of its own: those of the package may be taken.
+    // On other addresses: those of the package may be in use.
     let mut service = inside(root)?;
     let [program, arguments @ ..] = line else { return fail("no command line") };
     service.arg(program).args(arguments);
@@ -77,10 +76,10 @@ pub fn ingests(root: &Path, line: &[String], health: &[String]) -> Outcome {
         return fail(format!("the service did not publish the record:\n{log}"));
     }
     if shell::capture(inside(root)?.args(&ask))?.status.success() {
-        return fail("a service that has ended is said to be well");
+        return fail("the health check succeeds after the service has ended");
     }
     let mut files = shell::files(&root.join(STATE).join("events"));
-    // What it keeps for itself has a name that readers of datasets pass over.
+    // Its internal files have names that readers of datasets ignore.
     files.retain(|path| !shell::leaf(path).starts_with('.'));
     match files.as_slice() {
         [file] if shell::leaf(file).ends_with(".arrow") => Ok(()),
@@ -88,11 +87,11 @@ pub fn ingests(root: &Path, line: &[String], health: &[String]) -> Outcome {
     }
 }
 
-/// Runs `arrowsmith serve` by this command line, and reads the dataset `events` back.
+/// Runs `arrowsmith serve` with this command line, and reads the dataset `events` back.
 pub fn serves(root: &Path, line: &[String]) -> Outcome {
     let [program, ..] = line else { return fail("no command line") };
     let mut service = inside(root)?;
-    // On addresses of its own.
+    // On other addresses.
     service.args(line.iter().map(|word| word.replace(":8815", ":0").replace(":9815", ":0")));
     let mut running = Running::start(&mut service)?;
     let first = running.first_line()?;
@@ -109,7 +108,7 @@ pub fn serves(root: &Path, line: &[String]) -> Outcome {
     fail(format!("the server gave {found:?}"))
 }
 
-/// A process that is stopped also if the check fails.
+/// A process that is killed if the check fails.
 struct Running(Option<Child>);
 
 impl Running {
@@ -118,7 +117,7 @@ impl Running {
         command.spawn().map(|child| Self(Some(child))).map_err(|error| error.to_string())
     }
 
-    /// What it says first on standard output.
+    /// Its first line on standard output.
     fn first_line(&mut self) -> Outcome<String> {
         let mut line = Vec::new();
         let out = self.0.as_mut().and_then(|child| child.stdout.as_mut()).ok_or("no output")?;
@@ -129,7 +128,8 @@ impl Running {
         Ok(String::from_utf8_lossy(&line).into_owned())
     }
 
-    /// Asks it to end, as systemd does, and gives what it printed: it has to end well.
+    /// Sends SIGTERM, as systemd does, and returns its output; an error if it does not exit with
+    /// success.
     fn end(&mut self) -> Outcome<String> {
         let Some(child) = self.0.take() else { return fail("it has ended already") };
         shell::output(administrator("kill")?.args(["-TERM", &child.id().to_string()]))?;
@@ -142,7 +142,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
-            // It goes by this or not at all; there is nobody to tell.
+            // An error cannot be reported here.
             drop(child.kill());
             drop(child.wait());
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs and files, each failure with the name of what failed.
+//! Runs programs and handles files; errors name the program or file.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Instant;
 
-/// What a step of a release comes to: an error is a text for whoever makes it.
+/// The result of a step of a release: an error is a message for the user.
 pub type Outcome<T = ()> = Result<T, String>;
 
 pub fn fail<T>(message: impl Into<String>) -> Outcome<T> {
     Err(message.into())
 }
 
-/// A step that says when it starts and what it took.
+/// A step that prints its start and its duration.
 pub struct Step(Instant);
 
 impl Step {
@@ -34,7 +34,7 @@ pub fn run(command: &mut Command) -> Outcome {
     if status.success() { Ok(()) } else { fail(format!("{}: {status}", name(command))) }
 }
 
-/// Runs a program and gives its standard output; its output is shown if it fails.
+/// Runs a program and returns its standard output; prints its output if it fails.
 pub fn output(command: &mut Command) -> Outcome<String> {
     let output = capture(command)?;
     if output.status.success() {
@@ -43,7 +43,7 @@ pub fn output(command: &mut Command) -> Outcome<String> {
     fail(format!("{}: {}\n{}", name(command), output.status, both(&output)))
 }
 
-/// Runs a program and gives what it printed, on either, and whether it succeeded.
+/// Runs a program and returns both outputs, and whether it succeeded.
 pub fn capture(command: &mut Command) -> Outcome<Output> {
     command.output().map_err(|error| describe(command, &error))
 }
@@ -62,7 +62,7 @@ fn describe(command: &Command, error: &std::io::Error) -> String {
     format!("{}: {error}", command.get_program().to_string_lossy())
 }
 
-/// Whether there is such a program, asked in the way that all of them understand.
+/// Whether a program is installed, tested with `--version`.
 pub fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
@@ -76,20 +76,20 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Outcome {
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Copies a file, and makes the folder for it.
+/// Copies a file, and creates the folder for it.
 pub fn copy(from: &Path, to: &Path) -> Outcome {
     parent(to)?;
     let copied = fs::copy(from, to);
     copied.map(drop).map_err(|e| format!("{} to {}: {e}", from.display(), to.display()))
 }
 
-/// Makes the folder that a file will be in.
+/// Creates the parent folder of a file.
 pub fn parent(path: &Path) -> Outcome {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
-/// Makes a folder, without what was in it.
+/// Creates an empty folder, and removes an existing one.
 pub fn fresh(folder: &Path) -> Outcome {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -97,7 +97,7 @@ pub fn fresh(folder: &Path) -> Outcome {
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
-/// What is in a folder, sorted; nothing if there is none.
+/// The sorted entries of a folder; empty if it does not exist.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = found.flatten().map(|entry| entry.path()).collect();

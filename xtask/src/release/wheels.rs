@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Wheels and the sdist. A wheel holds the module and the command, so that one `pip install` brings
-//! both; cargo builds them for a triple in one go, and packaging/wheel.py puts them together.
+//! Wheels and the sdist. A wheel contains the module and the command, so that one `pip install`
+//! installs both; cargo builds them for a target in one call, and packaging/wheel.py packs them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +9,11 @@ use super::build::{GLIBC, MUSL_MODULES};
 use super::shell::{self, Outcome, fail};
 use super::{AARCH64, Arch, Release, X86_64, checks};
 
-/// Where wheels lie that this machine's pip does not take, so that `pip install OUT/*.whl` works.
+/// The folder of wheels that this machine's pip does not accept, so that `pip install OUT/*.whl`
+/// works.
 const OTHERS: &str = "other-systems";
 
-/// Largest wheel.
+/// Maximum size of a wheel.
 const WHEEL_BYTES_MAX: u64 = 25_000_000;
 
 pub fn make(release: &Release) -> Outcome {
@@ -54,7 +55,7 @@ fn is(wheel: &Path, system: &str, arch: Arch) -> bool {
     name.contains(system) && name.ends_with(&format!("{}.whl", arch.name))
 }
 
-/// The folder of metadata, as maturin makes it of pyproject.toml: the sdist has the same.
+/// The metadata folder, as maturin generates it from pyproject.toml: the same as in the sdist.
 fn metadata(release: &Release) -> Outcome<PathBuf> {
     let folder = release.staged("metadata")?;
     let mut maturin = release.tool("maturin")?;
@@ -89,7 +90,7 @@ fn sdist(release: &Release) -> Outcome<PathBuf> {
     maturin.args(["sdist", "--manifest-path", "python/Cargo.toml", "--out"]).arg(&release.out);
     shell::output(&mut maturin)?;
     let sdist = release.out.join(format!("arrowsmith-{}.tar.gz", release.version));
-    // Its workspace is a part of ours: cargo has to find all of it, and no version but ours.
+    // Its workspace is a part of ours: cargo has to find all of it, with the same versions.
     let folder = release.staged("sdist-files")?;
     shell::output(Command::new("tar").arg("-xzf").arg(&sdist).arg("-C").arg(&folder))?;
     let inside = folder.join(format!("arrowsmith-{}", release.version));
@@ -110,8 +111,8 @@ fn locked(folder: &Path) -> Outcome<Vec<String>> {
     Ok(packages.map(|package| package.lines().take(2).collect::<Vec<_>>().join(" ")).collect())
 }
 
-/// The module needs no C library newer than the name of the wheel says, and nothing beside it: then
-/// repairing the wheel adds nothing.
+/// Checks that the module needs no newer glibc than the name of the wheel states, and no other
+/// libraries, so that the wheel needs no repair.
 fn glibc(release: &Release, wheel: &Path, platform: &str) -> Outcome {
     let folder = release.staged("repaired")?;
     let mut auditwheel = release.tool("auditwheel")?;
@@ -127,7 +128,7 @@ fn glibc(release: &Release, wheel: &Path, platform: &str) -> Outcome {
     Ok(())
 }
 
-/// An environment with this wheel and nothing else.
+/// Tests an environment with only this wheel.
 fn try_installed(release: &Release, wheel: &Path) -> Outcome {
     let venv = release.staged("venv")?;
     shell::output(release.tool("python")?.args(["-m", "venv"]).arg(&venv))?;
@@ -148,7 +149,7 @@ fn try_installed(release: &Release, wheel: &Path) -> Outcome {
     Ok(())
 }
 
-/// The tests of the package, against the wheel.
+/// Runs the tests of the package against the wheel.
 fn suite(release: &Release, wheel: &Path) -> Outcome {
     let venv = release.stage.join("suite");
     let python = venv.join("bin/python");
@@ -168,14 +169,14 @@ fn suite(release: &Release, wheel: &Path) -> Outcome {
     shell::run(&mut pytest)
 }
 
-/// What pip makes of the sdist, where there is no wheel: it compiles.
+/// Builds and installs the sdist with pip, as happens where there is no wheel.
 pub fn check_sdist(release: &Release) -> Outcome {
     let sdist = sdist(release)?;
     let venv = release.staged("sdist")?;
     shell::output(release.tool("python")?.args(["-m", "venv"]).arg(&venv))?;
     let mut pip = Command::new(venv.join("bin/python"));
     pip.args(["-m", "pip", "install"]).arg(&sdist).current_dir(&venv);
-    // Its own: what is built of other sources must not meet ours.
+    // A separate target folder, because the sources differ.
     shell::run(pip.env("CARGO_TARGET_DIR", release.target.join("sdist")))?;
     let mut python = Command::new(venv.join("bin/python"));
     let read = "import arrowsmith; print(arrowsmith.read_json(b'{\"id\":1}').num_rows)";
