@@ -111,7 +111,7 @@ fn sizes(text: &str, len: usize) -> Vec<String> {
         for (at, _) in text[..len].match_indices(call) {
             let before = text[..at].chars().next_back();
             let is_gate = text[..at].ends_with("memory::");
-            // A function of that name that is nobody's method is another one.
+            // A free function of that name is another one.
             if is_gate || !before.is_some_and(|c| matches!(c, '.' | ':')) {
                 continue;
             }

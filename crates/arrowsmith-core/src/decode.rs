@@ -104,8 +104,9 @@ pub trait Decoder: Send {
         false
     }
 
-    /// Whether a record is decoded that takes more than [`Decoder::set_batch_bytes`] says by itself; at first
-    /// it is. Otherwise [`Decoder::decode`] stops before it, so that all of a chunk may be left unread.
+    /// Whether a record is decoded that takes more than [`Decoder::set_batch_bytes`] says by
+    /// itself; at first it is. Otherwise [`Decoder::decode`] stops before it, so that all of a
+    /// chunk may be left unread.
     fn set_oversize(&mut self, decoded: bool) {
         let _ = decoded;
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Chunks whose columns exceed the memory budget.
 //!
-//! Columns grow within a budget. An allocation that it refuses unwinds to here; the chunk is rolled back, and
-//! decoded again up to the record whose allocation was refused. The columns keep their capacity, so that
-//! nothing is refused the second time. This happens once a batch at most, and most batches end before.
+//! Columns grow within a budget. An allocation that it refuses unwinds to here; the chunk is rolled
+//! back, and decoded again up to the record whose allocation was refused. The columns keep their
+//! capacity, so that nothing is refused the second time. This happens once a batch at most, and
+//! most batches end before.
 
 use arrowsmith_core::memory::Refused;
 use arrowsmith_core::{Chunk, DataError, ErrorKind, OnError, Position, Reject, Report, Result};
@@ -12,8 +13,8 @@ use super::decoder::JsonDecoder;
 use super::records::{after_record, before_record, newlines, record_end, trim_space};
 
 impl JsonDecoder {
-    /// Decodes a chunk with columns of so many bytes; if they exceed them, what was decoded has to be rolled
-    /// back.
+    /// Decodes a chunk with columns of at most `bytes` bytes; beyond that, what was decoded has to
+    /// be rolled back.
     pub(super) fn within(
         &mut self,
         bytes: usize,
@@ -25,8 +26,8 @@ impl JsonDecoder {
         done
     }
 
-    /// Decodes a chunk that exceeded the budget again: the records before the first that did not fit. A record
-    /// that is the only one of its batch may take what limits allow.
+    /// Decodes a chunk that exceeded the budget again: the records before the first that did not
+    /// fit. A record that is the only one of its batch may take what limits allow.
     pub(super) fn split_batch(
         &mut self,
         chunk: &Chunk<'_>,
@@ -86,7 +87,8 @@ impl JsonDecoder {
         Ok(report)
     }
 
-    /// The error of a record, the one at byte `at` of a chunk, that takes more memory than there is.
+    /// The error of a record, the one at byte `at` of a chunk, that takes more memory than there
+    /// is.
     fn too_large(
         &self,
         refused: &Refused,
