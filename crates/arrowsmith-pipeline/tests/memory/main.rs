@@ -4,6 +4,7 @@
 //! One test, since the allocator counts what the whole process has.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
