@@ -6,7 +6,7 @@
 //! apply to [`FOLDERS`] only; a folder is added when its prose has been revised.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Files, and folders with everything below them, that the rules apply to.
 const FOLDERS: &[&str] = &[
@@ -96,7 +96,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
 }
 
 /// The faults of a file, each with its line number.
-fn prose(path: &PathBuf, text: &str) -> Vec<String> {
+fn prose(path: &Path, text: &str) -> Vec<String> {
     let markdown = path.extension().is_some_and(|end| end == "md");
     let mut faults = Vec::new();
     let mut code = false;
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn faults(name: &str, text: &str) -> usize {
-        prose(&PathBuf::from(name), text).len()
+        prose(Path::new(name), text).len()
     }
 
     #[test]
