@@ -121,7 +121,7 @@ Source: TypeAlias = OneSource | Sequence[OneSource]
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
 
 Value: TypeAlias = object
-"""A number, text, bytes, bool, date, time, ``Decimal``, UUID, or the corresponding numpy scalars."""
+"""A number, text, bytes, bool, date, time, ``Decimal``, UUID, or a numpy scalar of one of these."""
 Test: TypeAlias = tuple[str, str, Value]
 """Column, operator and value: ``("fare", ">", 10)``, ``("zone", "in", {"A", "B"})``."""
 Filter: TypeAlias = str | Test | Sequence[Test] | Sequence[Sequence[Test]]
