@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bodies of the targets of the GPU engine, its kernels run on the CPU: any text held to the oracle, any pages of a
-//! column to the CPU engine. A write beyond device memory is an error of the shim, and so a difference.
+//! Bodies of the targets of the GPU engine, its kernels run on the CPU: any text held to the
+//! oracle, any pages of a column to the CPU engine. A write beyond device memory is an error of the
+//! shim, and so a difference.
 
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 use arrowsmith_core::{DecodeOptions, Error};
-use arrowsmith_engine_cpu::parquet::{self as cpu, ColumnOptions};
+use arrowsmith_engine::{Chain, ColumnRequest, Engine};
 use arrowsmith_engine_gpu::device::shim::ShimDevice;
-use arrowsmith_engine_gpu::parquet::{self as gpu, ColumnEngine};
 use arrowsmith_engine_gpu::{GpuEngine, GpuOptions};
-use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
+use arrowsmith_parquet::{Budget, File, ReadOptions, ReadPlan};
+use arrowsmith_testkit::engines::{before_cpu, cpu};
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Rng};
 use arrowsmith_testkit::run::{Input, PADDINGS, compare};
@@ -18,8 +19,8 @@ use arrowsmith_testkit::run::{Input, PADDINGS, compare};
 use crate::parquet::{file_of, limits};
 use crate::{FRAMINGS, SCHEMAS, plan};
 
-/// Any text, as `json_engines` has it: three bytes say schema, options, and framing and padding. How the text is
-/// cut, and the order of threads, hang on them too.
+/// Any text, as `json_engines` has it: three bytes say schema, options, and framing and padding.
+/// How the text is cut, and the order of threads, hang on them too.
 pub fn json(data: &[u8]) {
     let [which, how, more, text @ ..] = data else { return };
     let plan = plan(SCHEMAS[usize::from(*which) % SCHEMAS.len()]);
@@ -34,7 +35,7 @@ pub fn json(data: &[u8]) {
     let small = 1 + usize::from(*how) / 2;
     for (device, piece) in [(&device, 1 << 20), (&device, small), (&full, 1 << 20)] {
         let gpu = GpuOptions::default().with_piece_bytes_max(piece);
-        let engine = GpuEngine::new(Arc::clone(device) as _, gpu);
+        let engine = before_cpu(GpuEngine::new(Arc::clone(device) as _, gpu));
         if let Err(difference) = compare(&OracleEngine, &engine, &plan, &options, &input) {
             let (text, schema) = (text.escape_ascii(), plan.schema());
             panic!("pieces of {piece}: {difference}\n{framing:?} {text}\n{options:?}\n{schema:?}");
@@ -55,9 +56,9 @@ fn stays(
     let engine = GpuEngine::new(device.clone(), GpuOptions::default());
     let text = input.feeds[0].text;
     let chunk = arrowsmith_core::Chunk::new(text, input.framing);
-    let mut decoder = engine.device_decoder(plan, options).expect("it was made before");
-    let mut beside =
-        arrowsmith_plan::Engine::decoder(&OracleEngine, plan, options).expect("here too");
+    let mut decoder =
+        engine.device_decoder(plan, options, &cpu().into()).expect("it was made before");
+    let mut beside = OracleEngine.decoder(plan, options).expect("here too");
     let found = decoder.decode(&chunk);
     // Views do not stay on a device.
     if matches!(&found, Err(Error::Config(_))) {
@@ -69,8 +70,8 @@ fn stays(
     assert_eq!(rows, beside.rows());
 }
 
-/// Any bytes as the pages of a column, as `parquet_pages` has them: two bytes say which column and codec, one how
-/// many values, and in which windows they are decoded.
+/// Any bytes as the pages of a column, as `parquet_pages` has them: two bytes say which column and
+/// codec, one how many values, and in which windows they are decoded.
 pub fn pages(data: &[u8]) {
     let [column, codec, values, pages @ ..] = data else { return };
     let Some(bytes) = file_of(*column, *codec, i64::from(*values), pages) else { return };
@@ -80,13 +81,20 @@ pub fn pages(data: &[u8]) {
     let device = Arc::new(ShimDevice::new(u64::from(*values)));
     for offset_max in [u64::MAX, 100 + u64::from(*values)] {
         let options = GpuOptions::default().with_offset_max(offset_max);
-        let engine = Arc::new(ColumnEngine::new(device.clone(), options));
+        let engine = before_cpu(GpuEngine::new(device.clone(), options));
         for column in &plan.fields {
-            let how = ColumnOptions::default();
-            let found = gpu::FieldDecoder::new(&engine, &file, 0, column, None, how)
-                .and_then(|mut decoder| decoder.next(rows));
-            let expected = cpu::FieldDecoder::new(&file, 0, column, None, how)
-                .and_then(|mut decoder| decoder.next(rows));
+            let request = ColumnRequest {
+                file: &file,
+                row_group: 0,
+                column,
+                selection: None,
+                batch_rows: rows,
+                options: &ReadOptions::default(),
+                budget: &Budget::unbounded(),
+            };
+            let decode =
+                |engine: &Chain| engine.column(&request).and_then(|mut decoder| decoder.next(rows));
+            let (found, expected) = (decode(&engine), decode(&cpu().into()));
             same(found, expected);
         }
     }
@@ -100,7 +108,8 @@ fn same(found: arrowsmith_core::Result<ArrayRef>, expected: arrowsmith_core::Res
             // By their bits: floats that are no numbers are not equal to themselves.
             assert_eq!(found.to_data(), expected.to_data());
         }
-        // What was good before the fault may be there already, so that the CPU engine begins behind it.
+        // What was good before the fault may be there already, so that the CPU engine begins behind
+        // it.
         (Err(_), Err(_)) => {}
         (found, expected) => panic!("gpu, then cpu: {found:?}\n{expected:?}"),
     }

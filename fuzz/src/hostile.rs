@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 use arrowsmith_core::{DecodeOptions, Framing, Limits, OnError};
+use arrowsmith_engine::Engine;
 use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_reference::ReferenceEngine;
 use arrowsmith_pipeline::{JsonPipeline, PushDecoder, SampleOptions, sample};
+use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
-use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_source::Input;
 use arrowsmith_testkit::random::Rng;
 
@@ -20,8 +21,8 @@ const BATCH_BYTES: usize = 16 << 20;
 /// Batches that are looked at; a record may be very many rows of lists.
 const BATCHES_MAX: usize = 16;
 
-/// A schema as it is written, up to a zero byte, and text behind it; without that byte eight bytes are the
-/// seed of a schema. Text that says no schema is one that is inferred.
+/// A schema as it is written, up to a zero byte, and text behind it; without that byte eight bytes
+/// are the seed of a schema. Text that says no schema is one that is inferred.
 pub fn json_hostile(data: &[u8]) {
     let (schema, text) = match data.iter().position(|byte| *byte == 0) {
         Some(at) => {
@@ -48,7 +49,7 @@ pub fn json_hostile(data: &[u8]) {
     }
     let mut fail = options.clone();
     fail.on_error = OnError::Fail;
-    decode(&plan, Arc::new(ReferenceEngine), fail, Some(Framing::Lines), &many);
+    decode(&plan, Arc::new(ReferenceEngine::default()), fail, Some(Framing::Lines), &many);
     if let Ok(mut push) = PushDecoder::new(&plan, &CpuEngine::default(), &options) {
         let _ = push.feed(&many).and_then(|_| push.finish());
         let _ = push.flush();

@@ -185,7 +185,7 @@ pub fn framing(data: &[u8]) {
         rest = more;
     }
     let whole = pieces.concat();
-    for engine in [&CpuEngine::default() as &dyn arrowsmith_plan::Engine, &OracleEngine] {
+    for engine in [&CpuEngine::default() as &dyn arrowsmith_engine::Engine, &OracleEngine] {
         let fed = |pieces: &[&[u8]]| push(engine, &plan, framing, pieces);
         assert_eq!(fed(&[&whole]), fed(&pieces), "{}: {framing:?} {pieces:?}", engine.name());
     }
@@ -193,7 +193,7 @@ pub fn framing(data: &[u8]) {
 
 /// Rows and error of a text that is fed in pieces.
 fn push(
-    engine: &dyn arrowsmith_plan::Engine,
+    engine: &dyn arrowsmith_engine::Engine,
     plan: &Arc<Plan>,
     framing: Framing,
     pieces: &[&[u8]],
@@ -210,8 +210,8 @@ fn push(
     (batch.map(|batch| render::rows(&batch)).unwrap_or_default(), error)
 }
 
-/// Lines on a connection of the ingest service: a byte for the longest line, then pairs of bytes that say
-/// what comes and how much of it.
+/// Lines on a connection of the ingest service: a byte for the longest line, then pairs of bytes
+/// that say what comes and how much of it.
 pub fn tcp_framing(data: &[u8]) {
     let [longest, script @ ..] = data else { return };
     let record_bytes_max = [1, 10, 5_000, 20_000][usize::from(*longest) % 4];
@@ -253,8 +253,8 @@ pub fn tcp_framing(data: &[u8]) {
     assert_eq!(at, text.len(), "not everything was handed over");
 }
 
-/// Any bytes as a segment of the ingest service's spool, the first of them as the place up to which it is published: a
-/// start reads what is whole, in its order, and never more than there is.
+/// Any bytes as a segment of the ingest service's spool, the first of them as the place up to which
+/// it is published: a start reads what is whole, in its order, and never more than there is.
 pub fn spool_segment(data: &[u8]) {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let [len, rest @ ..] = data else { return };

@@ -10,19 +10,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
+use arrowsmith::engines::open_gpu;
 use arrowsmith::gpu::device::Device;
-use arrowsmith::gpu::parquet::{ColumnEngine, ColumnOptions};
-use arrowsmith::gpu::{DeviceBatch, GpuEngine, GpuOptions, by_name};
+use arrowsmith::gpu::{DeviceBatch, GpuEngine, GpuOptions};
 use arrowsmith::parquet::{File, ReadOptions, ReadPlan, open_file};
-use arrowsmith::{DataFile, Error, Limits, Progress, Result};
+use arrowsmith::{Chain, DataFile, EngineOptions, Error, Limits, Progress, Result};
 
 static OPENED: Mutex<Option<Arc<dyn Device>>> = Mutex::new(None);
 
-/// The engine `gpu`, if `name` is `gpu`, or `auto` and there is a GPU. Each of its decoders uses at
-/// most `memory_bytes_max` bytes of device memory.
-pub(crate) fn engine(name: &str, memory_bytes_max: u64) -> Result<Option<GpuEngine>> {
-    let options = GpuOptions::default().with_memory_bytes_max(memory_bytes_max);
-    by_name(name, || Ok(GpuEngine::new(device()?, options)))
+/// The engine of a name. Each decoder of a GPU uses at most `memory_bytes_max` bytes of device
+/// memory. If batches stay on the device, also engine `gpu` by itself, if there is one; the chain
+/// then decodes what that one declines.
+pub(crate) fn open(
+    name: &str,
+    memory_bytes_max: u64,
+    on_device: bool,
+) -> Result<(Chain, Option<GpuEngine>)> {
+    let options = EngineOptions::default()
+        .with_gpu_memory_bytes_max(memory_bytes_max)
+        .with_gpu_device(device);
+    if on_device {
+        return match open_gpu(&options) {
+            Ok(gpu) => Ok((arrowsmith::engine("cpu")?, Some(gpu))),
+            Err(Error::Config(_)) if name == "auto" => Ok((arrowsmith::engine("cpu")?, None)),
+            Err(error) => Err(error),
+        };
+    }
+    Ok((arrowsmith::engines::open(name, &options)?, None))
 }
 
 fn device() -> Result<Arc<dyn Device>> {
@@ -58,9 +72,10 @@ pub(crate) fn refuse(option: &str, given: bool) -> Result<()> {
 
 /// Row groups as batches that stay on a device, file by file.
 pub(crate) struct RowGroups {
-    engine: Arc<ColumnEngine>,
+    gpu: GpuEngine,
+    /// What decodes the columns that it does not.
+    rest: Chain,
     read: ReadOptions,
-    options: ColumnOptions,
     limits: Limits,
     /// The files not opened yet.
     files: VecDeque<DataFile>,
@@ -76,7 +91,7 @@ pub(crate) struct RowGroups {
 impl RowGroups {
     /// Opens the first file, whose schema is that of all.
     pub(crate) fn open(
-        engine: Arc<ColumnEngine>,
+        (gpu, rest): (GpuEngine, Chain),
         files: Vec<DataFile>,
         row_groups: Option<Vec<usize>>,
         read: ReadOptions,
@@ -98,22 +113,8 @@ impl RowGroups {
             None => (0..file.row_groups()).collect(),
         };
         let schema = Arc::clone(&plan.schema);
-        let options =
-            ColumnOptions { verify_checksums: read.verify_checksums, ..ColumnOptions::default() };
         let progress = Arc::default();
-        Ok(Self {
-            engine,
-            read,
-            options,
-            limits,
-            files,
-            file,
-            plan,
-            groups,
-            schema,
-            progress,
-            cancel,
-        })
+        Ok(Self { gpu, rest, read, limits, files, file, plan, groups, schema, progress, cancel })
     }
 
     /// The next row group; none at the end.
@@ -127,7 +128,8 @@ impl RowGroups {
                 self.advance(file)?;
                 continue;
             };
-            let batch = self.engine.device_batch(&self.file, group, &self.plan, self.options)?;
+            let batch =
+                self.gpu.device_batch(&self.file, group, &self.plan, &self.read, &self.rest)?;
             self.progress.add_rows(batch.num_rows() as u64);
             return Ok(Some(batch));
         }

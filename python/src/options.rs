@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options, from the dictionary of keyword arguments that the Python layer passes on.
 
-use std::sync::Arc;
-
 use arrowsmith::gpu::ResidentEngine;
 use arrowsmith::json::{ReaderBuilder, SampleOptions};
 use arrowsmith::{
-    Compression, DecodeOptions, DuplicateKeys, Engine, Framing, Limits, OnError, UnknownKeys,
+    Chain, Compression, DecodeOptions, DuplicateKeys, Framing, Limits, OnError, UnknownKeys,
 };
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTypeError;
@@ -87,7 +85,7 @@ impl InferOptions {
 pub(crate) struct ReadOptions {
     infer: InferOptions,
     columns: Option<Vec<String>>,
-    engine: Arc<dyn Engine>,
+    engine: Chain,
     /// The same engine, if batches stay on its device.
     resident: Option<ResidentEngine>,
     threads: usize,
@@ -133,8 +131,13 @@ impl ReadOptions {
                 .map_err(|error| raised(py, error))?;
         }
         let memory = get(options, "gpu_memory_bytes_max")?;
-        let opened = py.detach(|| engine(&name, memory, on_device));
-        let (engine, resident) = opened.map_err(|error| raised(py, error))?;
+        let opened = py.detach(|| gpu::open(&name, memory, on_device));
+        let (engine, gpu) = opened.map_err(|error| raised(py, error))?;
+        let resident = gpu.map(ResidentEngine::new);
+        let engine = match &resident {
+            Some(resident) => Chain::of(resident.clone()).then(&engine),
+            None => engine,
+        };
         let (columns, threads) = (get(options, "columns")?, threads(options)?);
         Ok(Self { infer, columns, engine, resident, threads, batch_rows, batch_bytes, decode })
     }
@@ -160,23 +163,6 @@ impl ReadOptions {
             None => builder,
         }
     }
-}
-
-/// The engine of a name, and a second handle to it if batches stay on its device.
-fn engine(
-    name: &str,
-    gpu_memory_bytes_max: u64,
-    on_device: bool,
-) -> arrowsmith::Result<(Arc<dyn Engine>, Option<ResidentEngine>)> {
-    Ok(match (gpu::engine(name, gpu_memory_bytes_max)?, name) {
-        (Some(gpu), _) if on_device => {
-            let resident = ResidentEngine::new(gpu);
-            (Arc::new(resident.clone()), Some(resident))
-        }
-        (Some(gpu), _) => (Arc::new(gpu), None),
-        (None, "auto") => (arrowsmith::engine("cpu")?, None),
-        (None, other) => (arrowsmith::engine(other)?, None),
-    })
 }
 
 /// Number of decoder threads; 0 is one per core.

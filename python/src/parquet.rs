@@ -5,10 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_schema::TimeUnit;
-use arrowsmith::gpu::parquet::ColumnEngine;
 use arrowsmith::parquet::{
-    Columns, EXTENSIONS, Engine, ParquetReader, ReadOptions, ReaderBuilder, StringForm, describe,
-    open_file,
+    Columns, EXTENSIONS, ParquetReader, ReadOptions, ReaderBuilder, StringForm, describe, open_file,
 };
 use arrowsmith::{DataFile, Input, Limits};
 use pyo3::exceptions::PyTypeError;
@@ -53,20 +51,14 @@ pub(crate) fn open(
         false => schema_of(&partitions)?.fields().iter().cloned().collect(),
     };
     let limits = Limits::default().with_memory_bytes_max(get(options, "memory_bytes_max")?);
-    let engine = &[
-        ("cpu", Engine::Cpu),
-        ("gpu", Engine::Cpu),
-        ("auto", Engine::Cpu),
-        ("reference", Engine::Reference),
-    ];
-    let engine = choice(options, "engine", engine)?;
     let memory = get(options, "gpu_memory_bytes_max")?;
-    let gpu = py.detach(|| gpu::engine(&name, memory)).map_err(|error| raised(py, error))?;
-    let gpu = gpu.as_ref().map(ColumnEngine::of).map(Arc::new);
+    let opened = py.detach(|| gpu::open(&name, memory, on_device));
+    let (engine, gpu) = opened.map_err(|error| raised(py, error))?;
     let (read, row_groups) = (read_options(options)?, get(options, "row_groups")?);
-    if let Some(gpu) = gpu.clone().filter(|_| on_device) {
+    if let Some(gpu) = gpu {
         let (files, cancel) = (files(source)?, Arc::clone(cancel));
-        let groups = py.detach(|| RowGroups::open(gpu, files, row_groups, read, limits, cancel));
+        let of = (gpu, engine);
+        let groups = py.detach(|| RowGroups::open(of, files, row_groups, read, limits, cancel));
         return Ok(Opened::Device(Box::new(groups.map_err(|error| raised(py, error))?)));
     }
     let builder = ReaderBuilder::new()
@@ -76,7 +68,6 @@ pub(crate) fn open(
         .partition_types(partition_types)
         .limit(get(options, "limit")?)
         .engine(engine)
-        .accelerator(gpu.map(|gpu| gpu as Arc<dyn arrowsmith::parquet::ColumnEngine>))
         .threads(threads(options)?)
         .batch_rows(get(options, "batch_rows")?)
         .limits(limits)

@@ -9,19 +9,23 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use arrowsmith::engines::Entry;
+use arrowsmith::{Chain, EngineOptions};
 use arrowsmith_core::Limits;
 use arrowsmith_load::Target;
 use arrowsmith_sink_parquet::Codec;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand};
 
 pub use self::values::{
-    BufferCompression, CompressionIn, Duplicates, Engine, Format, OnBad, Strings, TimestampUnit,
-    To, Unknown,
+    BufferCompression, CompressionIn, Duplicates, Format, OnBad, Strings, TimestampUnit, To,
+    Unknown,
 };
 #[cfg(feature = "bench")]
 use crate::bench::BenchArgs;
 use crate::completions::{CompletionsArgs, ManArgs};
+use crate::failure::Outcome;
 use crate::features;
 use crate::fetch::FetchArgs;
 use crate::health::HealthArgs;
@@ -168,10 +172,9 @@ pub struct InputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// The engine that decodes. `reference` is arrow-json or the parquet crate: slower, and
-    /// arrow-json does not support all options
-    #[arg(long, value_enum, default_value_t = Engine::Cpu)]
-    pub engine: Engine,
+    /// The engine that decodes; what it declines, the next one decodes (see --explain)
+    #[arg(long, value_parser = engines(), default_value = arrowsmith::ENGINES[0].name)]
+    pub engine: String,
 
     /// Number of decoder threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -188,6 +191,23 @@ pub struct EngineArgs {
     /// Trust the input to be valid JSON: values that no column needs are not validated
     #[arg(long)]
     pub trust: bool,
+}
+
+/// The names of the library's engines, including those that this build lacks: their error says
+/// which feature brings them.
+fn engines() -> PossibleValuesParser {
+    let value = |entry: &Entry| PossibleValue::new(entry.name).help(entry.about);
+    PossibleValuesParser::new(arrowsmith::ENGINES.iter().map(value))
+}
+
+impl EngineArgs {
+    /// The requested engine. With `explain` it only has to answer who would decode what.
+    pub fn open(&self, explain: bool) -> Outcome<Chain> {
+        let options = EngineOptions::default()
+            .with_explain(explain)
+            .with_gpu_memory_bytes_max(self.gpu_memory);
+        Ok(arrowsmith::engines::open(&self.engine, &options)?)
+    }
 }
 
 /// How records that do not match the schema are handled.

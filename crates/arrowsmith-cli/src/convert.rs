@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith convert`: a reader in front of a sink. Here that of JSON; `parquet` has the other one.
+//! `arrowsmith convert`: a reader in front of a sink. Here that of JSON; `parquet` has the other
+//! one.
 
-mod engine;
 mod parquet;
 mod target;
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatchReader;
 use arrowsmith::json::{JsonReader, ReaderBuilder};
-use arrowsmith::plan::Engine as PlanEngine;
+use arrowsmith::{Chain, Engine};
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
 
@@ -38,12 +38,14 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
         return input::are_there(&args.input).and(Err(refused));
     }
     let rejects = Rejects::default();
-    let (engine, counted) = engine::json(&args.engine, args.explain)?;
-    let reader = open(args, engine, interrupt, &rejects)?;
-    let Some(target) = target.filter(|_| !args.explain) else {
-        let engine = engine::explained(args.engine.engine, &reader);
-        return print(&(reader.plan().to_string() + &engine));
+    let only_explain = args.explain || target.is_none();
+    let engine = args.engine.open(only_explain)?;
+    let builder = builder(args, engine.clone(), interrupt, &rejects)?;
+    let inputs = input::inputs(&args.input)?;
+    let Some(target) = target.filter(|_| !only_explain) else {
+        return print(&builder.explain(inputs)?.to_string());
     };
+    let reader = builder.open(inputs)?;
     if let Some(path) = &args.bad.rejects {
         rejects.write_to(path)?;
     }
@@ -63,8 +65,8 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
         if args.schema.is_none() && args.columns.is_empty() {
             work.report_left_out();
         }
-        if let Some(counted) = counted {
-            eprintln!("{}", counted());
+        if let Some(counted) = engine.summary() {
+            eprintln!("{counted}");
         }
     }
     Ok(())
@@ -90,12 +92,12 @@ fn summary_text(summary: SinkSummary, bytes_in: u64, elapsed: Duration) -> Strin
     )
 }
 
-fn open(
+fn builder(
     args: &ConvertArgs,
-    engine: Arc<dyn PlanEngine>,
+    engine: Chain,
     interrupt: &Interrupt,
     rejects: &Rejects,
-) -> Outcome<JsonReader> {
+) -> Outcome<ReaderBuilder> {
     let mut builder = ReaderBuilder::new()
         .options(decode_options(args))
         .framing(input::framing(args.input.format))
@@ -121,7 +123,7 @@ fn open(
             builder.infer(sampling)
         }
     };
-    Ok(builder.open(input::inputs(&args.input)?)?)
+    Ok(builder)
 }
 
 fn decode_options(args: &ConvertArgs) -> DecodeOptions {

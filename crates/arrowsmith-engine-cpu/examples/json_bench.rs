@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decodes a workload that is in memory, chunk by chunk, dropping each batch: `json_bench WORKLOAD
-//! [MAX_VALUES] [MIB] [CHUNK_KIB]`, or `json_bench FILE.jsonl SCHEMA` with a schema file. For profiling;
-//! `arrowsmith bench json` is the benchmark.
+//! [MAX_VALUES] [MIB] [CHUNK_KIB]`, or `json_bench FILE.jsonl SCHEMA` with a schema file. For
+//! profiling; `arrowsmith bench json` is the benchmark.
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
+use arrowsmith_engine::Engine;
 use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_plan::Plan;
 use arrowsmith_plan::load::load_schema;
-use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_workload::{Generator, Workload};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The GPU engine: the same plan under CUDA.
 //!
-//! One set of kernels reads any plan as data, so that nothing is compiled for a schema and the kernels can
-//! be proved: their one source also runs on the CPU (feature `shim`), through the same tests as every
-//! engine. `device` is memory, copies and launches, for CUDA and for that; `json` drives the kernels of
-//! `kernels/json`. A record that the device is not sure of is decoded by the CPU engine, so that errors
-//! are the same to the byte. The crate makes no threads: one decoder is one stream.
+//! One set of kernels reads any plan as data, so that nothing is compiled for a schema and the
+//! kernels can be proved: their one source also runs on the CPU (feature `shim`), through the same
+//! tests as every engine. `device` is memory, copies and launches, for CUDA and for that; `json`
+//! drives the kernels of `kernels/json`. A record or a column that the device is not sure of is
+//! handed to the rest of the chain that the engine is in, so that errors are that engine's to the
+//! byte. The crate makes no threads: one decoder is one stream.
 
 #![deny(unsafe_code)]
 
@@ -13,20 +14,24 @@
 pub mod device;
 mod json;
 pub mod kernel;
-pub mod parquet;
+mod parquet;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrowsmith_core::{DecodeOptions, Decoder, Error, Result};
-use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_plan::{Engine, Plan};
+#[cfg(not(feature = "cuda"))]
+use arrowsmith_core::Error;
+use arrowsmith_core::{DecodeOptions, Decoder, Result};
+use arrowsmith_engine::{Answer, Chain, ColumnDecoder, ColumnRequest, Declined, Engine};
+use arrowsmith_parquet::{Column, File, ReadOptions, ReadPlan};
+use arrowsmith_plan::Plan;
 
 use device::Device;
 pub use device::resident::{DeviceBatch, FfiDeviceArray};
 use json::JsonDecoder;
 use json::program::Program;
 pub use json::{DeviceDecoder, DeviceText, ResidentEngine};
+use parquet::Columns;
 
 /// How much of a device a decoder may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,11 +41,11 @@ pub struct GpuOptions {
     pub memory_bytes_max: u64,
     /// Text that goes through the kernels at once, in bytes. Default 128 MiB.
     pub piece_bytes_max: usize,
-    /// Tokens (brackets, commas, colons, words) of a record that one thread walks over; longer ones are left to the
-    /// CPU engine. Default 65536.
+    /// Tokens (brackets, commas, colons, words) of a record that one thread walks over; longer ones
+    /// are left to another engine. Default 65536.
     pub record_tokens_max: u64,
-    /// What an offset of 32 bits may say at most: rows with more text, or more items, come as further batches.
-    /// Default 2³¹ − 1; a smaller one is for tests.
+    /// What an offset of 32 bits may say at most: rows with more text, or more items, come as
+    /// further batches. Default 2³¹ − 1; a smaller one is for tests.
     pub offset_max: u64,
 }
 
@@ -105,7 +110,7 @@ impl Counters {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes among them that the CPU engine decoded, because the kernels were not sure of them.
+    /// Bytes among them that another engine decoded, because the kernels were not sure of them.
     pub fn careful_bytes(&self) -> u64 {
         self.careful.load(Ordering::Relaxed)
     }
@@ -117,18 +122,21 @@ pub struct GpuEngine {
     device: Arc<dyn Device>,
     options: GpuOptions,
     counters: Arc<Counters>,
+    columns: Arc<Columns>,
 }
 
 impl GpuEngine {
     /// On this device.
     pub fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
-        Self { device, options, counters: Arc::default() }
+        let columns = Arc::new(Columns::new(Arc::clone(&device), options.clone()));
+        Self { device, options, counters: Arc::default(), columns }
     }
 
     /// On the first device that CUDA shows, of this machine.
     ///
     /// # Errors
-    /// [`Error::Config`] where there is none that will do, with the reason; and what the driver says.
+    /// [`Error::Config`](arrowsmith_core::Error::Config) where there is none that will do, with the
+    /// reason; and what the driver says.
     pub fn open(options: GpuOptions) -> Result<Self> {
         #[cfg(feature = "cuda")]
         {
@@ -141,21 +149,21 @@ impl GpuEngine {
         }
     }
 
-    /// Sets a plan up for batches that stay on the device.
+    /// Sets a plan up for batches that stay on the device. What the kernels do not read, `rest`
+    /// decodes.
     ///
     /// # Errors
-    /// As [`Engine::decoder`].
+    /// As [`Engine::decoder`], of `rest` too; failures of the device.
     pub fn device_decoder(
         &self,
         plan: &Arc<Plan>,
         options: &DecodeOptions,
+        rest: &Chain,
     ) -> Result<DeviceDecoder> {
+        let host = rest.decoder(plan, options)?;
         match Program::new(plan) {
-            Ok(program) => self.kernels(plan, options, program).map(DeviceDecoder::kernels),
-            Err(_) => {
-                let decoder = CpuEngine::default().decoder(plan, options)?;
-                Ok(DeviceDecoder::cpu(decoder, &self.device))
-            }
+            Ok(program) => self.kernels(plan, options, program, host).map(DeviceDecoder::kernels),
+            Err(_) => Ok(DeviceDecoder::host(host, &self.device)),
         }
     }
 
@@ -164,9 +172,33 @@ impl GpuEngine {
         plan: &Arc<Plan>,
         options: &DecodeOptions,
         program: Program,
+        host: Box<dyn Decoder>,
     ) -> Result<JsonDecoder> {
         let counters = Arc::clone(&self.counters);
-        JsonDecoder::new(plan, options, &self.device, &self.options, program, counters)
+        JsonDecoder::new(plan, options, &self.device, &self.options, program, host, counters)
+    }
+
+    /// A row group as a batch that stays on the device. Columns that the kernels do not decode to
+    /// the end, `rest` does.
+    ///
+    /// # Errors
+    /// Those of `rest`; [`Error::Config`](arrowsmith_core::Error::Config) for views, which do not
+    /// stay; more than the memory that there may be; and failures of the device.
+    pub fn device_batch(
+        &self,
+        file: &File,
+        row_group: usize,
+        plan: &ReadPlan,
+        options: &ReadOptions,
+        rest: &Chain,
+    ) -> Result<DeviceBatch> {
+        self.columns.device_batch(file, row_group, plan, options, rest)
+    }
+
+    /// Windows of Parquet columns so far that the device decoded, and columns that it left to
+    /// another engine.
+    pub fn column_chunks(&self) -> (u64, u64) {
+        self.columns.chunks()
     }
 
     /// What its decoders did so far.
@@ -180,40 +212,45 @@ impl GpuEngine {
     }
 }
 
-/// The engine that a name asks for: with `gpu` what `open` opens; with `auto` the same, or nothing where there is no
-/// GPU; nothing with any other name.
-///
-/// # Errors
-/// As `open`.
-pub fn by_name(name: &str, open: impl FnOnce() -> Result<GpuEngine>) -> Result<Option<GpuEngine>> {
-    match (name, ["gpu", "auto"].contains(&name).then(open)) {
-        (_, None) | ("auto", Some(Err(Error::Config(_)))) => Ok(None),
-        (_, Some(opened)) => opened.map(Some),
-    }
-}
-
-/// Whether the kernels read this plan.
-///
-/// # Errors
-/// What in it they do not hold, in words: the CPU engine decodes it then.
-pub fn supports(plan: &Plan) -> Result<(), String> {
-    Program::new(plan).map(|_| ())
-}
-
 impl Engine for GpuEngine {
     fn name(&self) -> &'static str {
         "gpu"
     }
 
-    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+    fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
         plan.check(&options.limits)?;
-        match Program::new(plan) {
-            Ok(program) => Ok(Box::new(self.kernels(plan, options, program)?)),
-            Err(_) => CpuEngine::default().decoder(plan, options),
+        Ok(program(plan).map(|_| ())?)
+    }
+
+    fn json(
+        &self,
+        plan: &Arc<Plan>,
+        options: &DecodeOptions,
+        rest: &Chain,
+    ) -> Answer<Box<dyn Decoder>> {
+        let program = program(plan)?;
+        if rest.engines().is_empty() {
+            let reason = "it needs another engine, for records that its kernels are not sure of";
+            return Err(Declined::new("", reason).into());
         }
+        let host = rest.decoder(plan, options)?;
+        Ok(Box::new(self.kernels(plan, options, program, host)?))
+    }
+
+    fn check_parquet(&self, _file: &File, column: &Column, _options: &ReadOptions) -> Answer<()> {
+        Ok(parquet::check(column)?)
+    }
+
+    fn parquet(&self, request: &ColumnRequest<'_>, rest: &Chain) -> Answer<Box<dyn ColumnDecoder>> {
+        Ok(Box::new(parquet::FieldDecoder::new(&self.columns, request, rest)?))
     }
 
     fn chunk_bytes(&self) -> Option<usize> {
         Some(CHUNK_BYTES)
     }
+}
+
+/// A plan as the kernels read it.
+fn program(plan: &Plan) -> std::result::Result<Program, Declined> {
+    Program::new(plan).map_err(|lacks| Declined::new("", format!("its kernels have no {lacks}")))
 }

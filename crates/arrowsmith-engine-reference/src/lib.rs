@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The `reference` engine: arrow-json, the ecosystem's own decoder, behind the engine trait; for Parquet
-//! the `parquet` crate, see [`parquet`].
+//! The `reference` engine: arrow-json, the ecosystem's own decoder, behind the engine trait; for
+//! Parquet the `parquet` crate, see [`parquet`].
 //!
 //! It is what users have without Arrowsmith: the baseline of benchmarks, and a second opinion in
-//! tests. It does not follow the contract of `docs/design/0002-json-semantics.md` to the byte, since
-//! arrow-json does not; where the two differ is written down here:
+//! tests. It does not follow the contract of `docs/design/0002-json-semantics.md` to the byte,
+//! since arrow-json does not; where the two differ is written down here:
 //!
-//! - Only `on_error = fail`. Errors stand at the first byte of the record, without a path: arrow-json
-//!   says neither byte nor field.
+//! - Only `on_error = fail`. Errors stand at the first byte of the record, without a path:
+//!   arrow-json says neither byte nor field.
 //! - *Lines* are not enforced: arrow-json takes records that share a line or span several.
-//! - Strings are parsed as numbers for numeric columns, `1.0` and `1.5` are integers,
-//!   decimals round, missing or repeated commas inside containers are accepted, and numbers
-//!   are checked for their grammar only where they are decoded.
+//! - Strings are parsed as numbers for numeric columns, `1.0` and `1.5` are integers, decimals
+//!   round, missing or repeated commas inside containers are accepted, and numbers are checked for
+//!   their grammar only where they are decoded.
 //! - Of a repeated key the last value counts, but all are kept when the column is a map.
 //! - Binary is hex; there is no base64, no dictionary and no `arrow.json`.
 //!
@@ -27,34 +27,63 @@ mod supported;
 
 use std::sync::Arc;
 
-use arrowsmith_core::{DecodeOptions, Decoder, DuplicateKeys, Error, OnError, Result, UnknownKeys};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_core::{DecodeOptions, Decoder, DuplicateKeys, OnError, UnknownKeys};
+use arrowsmith_engine::{
+    Answer, Chain, ColumnDecoder, ColumnRequest, Declined, Engine, EngineError,
+};
+use arrowsmith_parquet::{Column, File, ReadOptions};
+use arrowsmith_plan::Plan;
 
 use crate::decoder::ReferenceDecoder;
+use crate::parquet::Readers;
 
-/// arrow-json as an [`Engine`].
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ReferenceEngine;
+/// arrow-json and the `parquet` crate as an [`Engine`].
+#[derive(Debug, Clone, Default)]
+pub struct ReferenceEngine {
+    readers: Arc<Readers>,
+}
 
 impl Engine for ReferenceEngine {
     fn name(&self) -> &'static str {
         "reference"
     }
 
-    /// # Errors
-    /// [`Error::Config`] for an option that arrow-json does not have, [`Error::Schema`] for a type.
-    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+    fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
         check_options(options)?;
-        supported::check_schema(plan.schema())?;
+        supported::check_schema(plan.schema()).map_err(EngineError::of_schema)
+    }
+
+    fn json(
+        &self,
+        plan: &Arc<Plan>,
+        options: &DecodeOptions,
+        _rest: &Chain,
+    ) -> Answer<Box<dyn Decoder>> {
         plan.check(&options.limits)?;
         let strict = options.unknown_keys == UnknownKeys::Error;
         let decoder = ReferenceDecoder::new(Arc::clone(plan), strict, options.limits.clone())?;
         Ok(Box::new(decoder))
     }
+
+    /// # Errors
+    /// A file whose metadata the `parquet` crate does not take.
+    fn check_parquet(&self, file: &File, _column: &Column, options: &ReadOptions) -> Answer<()> {
+        Ok(self.readers.of(file, options).map(|_| ())?)
+    }
+
+    fn parquet(
+        &self,
+        request: &ColumnRequest<'_>,
+        _rest: &Chain,
+    ) -> Answer<Box<dyn ColumnDecoder>> {
+        let reader = self.readers.of(request.file, request.options)?;
+        let decoder = reader.field(request)?;
+        Ok(Box::new(decoder))
+    }
 }
 
-fn check_options(options: &DecodeOptions) -> Result<()> {
-    let refuse = |what: &str| Err(Error::Config(format!("the reference engine has no {what}")));
+fn check_options(options: &DecodeOptions) -> Result<(), Declined> {
+    let refuse = |what: &str| Err(Declined::new("", format!("the reference engine has no {what}")));
     if options.on_error != OnError::Fail {
         return refuse("on_error other than fail");
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The `parquet` crate as a decoder of columns: the `reference` engine, and the fall-back for columns that
-//! the fast engine does not take.
+//! The `parquet` crate as a decoder of columns: the `reference` engine, and the fall-back for
+//! columns that the fast engine does not take.
 //!
-//! It decodes what a [`ReadPlan`](arrowsmith_parquet::ReadPlan) says, to the plan's types, where the crate
-//! can: what it reads as another type is cast, and a value that does not fit is an error. It does no I/O
-//! beyond the bytes that the file has here, and makes no threads.
+//! It decodes what a [`ReadPlan`](arrowsmith_parquet::ReadPlan) says, to the plan's types, where
+//! the crate can: what it reads as another type is cast, and a value that does not fit is an error.
+//! It does no I/O beyond the bytes that the file has here, and makes no threads.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -16,9 +16,9 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::ArrowError;
 use arrow_select::concat::concat;
 use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_engine::{ColumnDecoder, ColumnRequest};
 use arrowsmith_parquet::{
-    Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection, Share, corrected_chunk,
-    row_bytes,
+    Column, File, ReadOptions, RowSelection, Share, corrected_chunk, row_bytes,
 };
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
@@ -73,7 +73,7 @@ impl Reader {
     ///
     /// # Errors
     /// A column chunk that is encrypted or not where its metadata says, and what the crate refuses.
-    pub fn field(&self, request: &ColumnRequest<'_>) -> Result<FieldDecoder> {
+    pub(crate) fn field(&self, request: &ColumnRequest<'_>) -> Result<FieldDecoder> {
         let ColumnRequest { file, row_group, column, selection, budget, .. } = *request;
         let rows = file.row_group_rows(row_group)?;
         let mut ranges = Vec::new();
@@ -143,14 +143,15 @@ fn reader(
     builder.build()
 }
 
-/// The crate as an engine of columns. It keeps its view of the file that was asked for last.
+/// The crate's view of the file that was asked for last, for all its columns.
 #[derive(Debug, Default)]
-pub struct ColumnEngine {
+pub(crate) struct Readers {
     last: Mutex<Option<(Arc<ParquetMetaData>, bool, Reader)>>,
 }
 
-impl ColumnEngine {
-    fn reader(&self, file: &File, options: &ReadOptions) -> Result<Reader> {
+impl Readers {
+    /// That of a file, made anew if another was asked for before.
+    pub(crate) fn of(&self, file: &File, options: &ReadOptions) -> Result<Reader> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((metadata, schema, reader)) = last.as_ref()
             && Arc::ptr_eq(metadata, file.metadata())
@@ -161,33 +162,6 @@ impl ColumnEngine {
         let reader = Reader::new(file, options)?;
         *last = Some((Arc::clone(file.metadata()), options.arrow_schema, reader.clone()));
         Ok(reader)
-    }
-}
-
-impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
-    fn label(&self) -> &'static str {
-        "the parquet crate"
-    }
-
-    fn supports(
-        &self,
-        _file: &File,
-        _column: &Column,
-        _options: &ReadOptions,
-    ) -> std::result::Result<(), String> {
-        Ok(())
-    }
-
-    fn open(&self, file: &File, options: &ReadOptions) -> Result<()> {
-        self.reader(file, options).map(|_| ())
-    }
-
-    fn column(
-        self: Arc<Self>,
-        request: &ColumnRequest<'_>,
-    ) -> Result<Option<Box<dyn ColumnDecoder>>> {
-        let reader = self.reader(request.file, request.options)?;
-        Ok(Some(Box::new(reader.field(request)?)))
     }
 }
 
@@ -226,7 +200,8 @@ impl FieldDecoder {
         self.next_within(rows, usize::MAX)
     }
 
-    /// As [`FieldDecoder::next`], but fewer rows where so many would take up much more than `bytes_max` bytes.
+    /// As [`FieldDecoder::next`], but fewer rows where so many would take up much more than
+    /// `bytes_max` bytes.
     ///
     /// # Errors
     /// As [`FieldDecoder::next`].

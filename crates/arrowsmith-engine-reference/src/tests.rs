@@ -7,13 +7,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_core::{Chunk, DecodeOptions, Decoder, Error, ErrorKind, Framing, OnError};
-use arrowsmith_plan::{Engine, Plan, ROOT_METADATA_KEY};
+use arrowsmith_engine::Engine;
+use arrowsmith_plan::{Plan, ROOT_METADATA_KEY};
 
 use crate::ReferenceEngine;
 
 fn decoder(fields: Vec<Field>) -> Box<dyn Decoder> {
     let plan = Arc::new(Plan::new(Arc::new(Schema::new(fields))).unwrap());
-    ReferenceEngine.decoder(&plan, &DecodeOptions::default()).unwrap()
+    ReferenceEngine::default().decoder(&plan, &DecodeOptions::default()).unwrap()
 }
 
 fn ints() -> Vec<Field> {
@@ -97,7 +98,7 @@ fn records_that_are_values() {
     let metadata = [(ROOT_METADATA_KEY.to_owned(), "value".to_owned())].into();
     let schema = Arc::new(Schema::new_with_metadata(ints(), metadata));
     let plan = Arc::new(Plan::new(Arc::clone(&schema)).unwrap());
-    let mut decoder = ReferenceEngine.decoder(&plan, &DecodeOptions::default()).unwrap();
+    let mut decoder = ReferenceEngine::default().decoder(&plan, &DecodeOptions::default()).unwrap();
     decoder.decode(&Chunk::new(b"1\nnull\n3", Framing::Lines)).unwrap();
     let batch = decoder.flush().unwrap().unwrap();
     assert_eq!(batch.schema(), schema);
@@ -109,11 +110,14 @@ fn names_what_it_lacks() {
     let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     let nested = DataType::Struct(vec![Field::new("d", dictionary, true)].into());
     let plan = Plan::new(Arc::new(Schema::new(vec![Field::new("s", nested, true)]))).unwrap();
-    let error = ReferenceEngine.decoder(&Arc::new(plan), &DecodeOptions::default()).err().unwrap();
+    let error = ReferenceEngine::default()
+        .decoder(&Arc::new(plan), &DecodeOptions::default())
+        .err()
+        .unwrap();
     assert!(matches!(error, Error::Schema { path, .. } if path == "s.d"));
 
     let plan = Arc::new(Plan::new(Arc::new(Schema::new(ints()))).unwrap());
     let mut options = DecodeOptions::default();
     options.on_error = OnError::Skip;
-    assert!(matches!(ReferenceEngine.decoder(&plan, &options), Err(Error::Config(_))));
+    assert!(matches!(ReferenceEngine::default().decoder(&plan, &options), Err(Error::Config(_))));
 }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
+use arrowsmith_engine::{Chain, Engine};
 use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_rtl::json::RtlEngine;
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine_rtl::RtlEngine;
+use arrowsmith_plan::Plan;
 use arrowsmith_rtlgen::json::Shape;
 use arrowsmith_testkit::run::{Input, Padding, difference, observe};
 use arrowsmith_workload::{Generator, Workload};
@@ -30,9 +31,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Generator::new(workload, 1, values).fill(number(1)?.unwrap_or(1 << 20), &mut text);
     let plan = Arc::new(Plan::new(Arc::new(workload.schema()))?);
     let options = DecodeOptions::default();
-    let cpu: Arc<dyn Engine> = Arc::new(CpuEngine::default());
-    let rtl = RtlEngine::new(Arc::clone(&cpu)).with_shape(shape);
-    let mut decoder = rtl.decoder(&plan, &options)?;
+    let cpu = Chain::of(CpuEngine::default());
+    let rtl = RtlEngine::default().with_shape(shape);
+    let chain = Chain::of(rtl.clone()).then(&cpu);
+    let mut decoder = chain.decoder(&plan, &options)?;
     let begin = Instant::now();
     decoder.decode(&Chunk::new(&text, Framing::Lines))?;
     let seconds = begin.elapsed().as_secs_f64();
@@ -42,10 +44,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let same = found == decoder.flush()?;
     if !same {
         let input = Input::split(&[&text], Framing::Lines, Padding::None);
-        let [one, other] = [
-            observe(cpu.as_ref(), &plan, &options, &input)?,
-            observe(&rtl, &plan, &options, &input)?,
-        ];
+        let [one, other] =
+            [observe(&cpu, &plan, &options, &input)?, observe(&chain, &plan, &options, &input)?];
         println!("cpu, then rtl: {}", difference(&one, &other).unwrap_or_default());
     }
     let counts = rtl.statistics().counts();

@@ -15,18 +15,19 @@ use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, Error, Framing, OnError};
 use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_rtl::json::RtlEngine;
+use arrowsmith_engine_rtl::RtlEngine;
 use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::{format_schema, parse_schema};
 use arrowsmith_rtlgen::json::{Shape, generate};
 use arrowsmith_testkit::case;
+use arrowsmith_testkit::engines::Helped;
 use arrowsmith_testkit::random::{self, Profile, Rng};
 use arrowsmith_testkit::run::{Input, Padding, difference, observe};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn engine() -> RtlEngine {
-    RtlEngine::new(Arc::new(CpuEngine::default()))
+    RtlEngine::default()
 }
 
 /// Whether the engines agree on a text; `false` if the circuit does not support these options.
@@ -37,7 +38,7 @@ fn same(
     text: &[u8],
 ) -> Result<bool, Failure> {
     let input = Input::split(&[text], Framing::Lines, Padding::None);
-    let found = match observe(rtl, plan, options, &input) {
+    let found = match observe(&Helped(rtl.clone()), plan, options, &input) {
         Ok(found) => found,
         // The schema alone is deeper than this limit, which a circuit does not accept.
         Err(Error::Config(what)) if what.contains("depth_max") => return Ok(false),
@@ -96,7 +97,7 @@ fn conformance(begin: &str) -> Result<(), Failure> {
             if !name.starts_with(begin) {
                 continue;
             }
-            match case::run_case(&rtl, case, &mut runs) {
+            match case::run_case(&Helped(rtl.clone()), case, &mut runs) {
                 Ok(()) => passed += 1,
                 Err(case::Failed::Unsupported) => refused += 1,
                 Err(case::Failed::Wrong(what)) => {

@@ -8,7 +8,7 @@
 //! verilator`).
 
 use arrowsmith_engine_rtl::Verilator;
-use arrowsmith_engine_rtl::parquet::Engine;
+use arrowsmith_engine_rtl::parquet::Circuit;
 use arrowsmith_engine_rtl::{Interface, MemoryProfile};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
 use arrowsmith_rtlgen::parquet::Options;
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let file = File::open(std::fs::read(path)?.into(), &arrowsmith_core::Limits::default())?;
     let plan = ReadPlan::new(&file, &ReadOptions::default())?;
-    let engine = Engine::new(&Verilator::find()?, &file, &plan, &Options::default())?;
+    let engine = Circuit::new(&Verilator::find()?, &file, &plan, &Options::default())?;
     let mut reader = engine.start(&memory)?;
     for row_group in 0..file.row_groups() {
         let (batch, took) = reader.read(&file, row_group)?;

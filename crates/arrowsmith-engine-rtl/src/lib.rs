@@ -11,6 +11,7 @@
 
 mod compile;
 pub mod converter;
+mod engine;
 pub mod graph;
 pub mod json;
 mod memory;
@@ -20,7 +21,10 @@ mod process;
 use std::fmt;
 use std::path::PathBuf;
 
+use arrowsmith_core::Error;
+
 pub use compile::{Verilator, cache_folder};
+pub use engine::RtlEngine;
 pub use memory::{Interface, MemoryProfile};
 
 /// The C++ that is compiled with every circuit: its memory model, and the pipes of its process.
@@ -42,6 +46,11 @@ pub enum RtlError {
     Broken(String),
     /// An invalid request: its index, and the reason.
     Request(usize, &'static str),
+}
+
+/// The error of a reader whose circuit does not run.
+fn config(error: RtlError) -> Error {
+    Error::Config(error.to_string())
 }
 
 impl fmt::Display for RtlError {

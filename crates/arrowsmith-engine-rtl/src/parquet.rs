@@ -22,7 +22,7 @@ use arrowsmith_rtlgen::parquet::{Design, Kind, LIBRARY, Options, generate};
 
 pub use arrowsmith_rtlgen::graph::Refusal;
 pub use columns::{column, columns};
-pub use each::{ColumnEngine, Counts};
+pub use each::{Circuits, Counts};
 
 use crate::converter::{Converter, Fault, Input, Outcome, Session};
 use crate::{MemoryProfile, RtlError, Verilator};
@@ -140,7 +140,7 @@ impl Measured {
 
 /// A circuit for the columns of a plan.
 #[derive(Debug)]
-pub struct Engine {
+pub struct Circuit {
     converter: Converter,
     design: Design,
     leaves: Vec<Leaf>,
@@ -150,11 +150,11 @@ pub struct Engine {
 /// A running circuit.
 #[derive(Debug)]
 pub struct Reader<'a> {
-    engine: &'a Engine,
+    circuit: &'a Circuit,
     session: Session,
 }
 
-impl Engine {
+impl Circuit {
     /// Generates and compiles the circuit for the columns that a plan reads of a file.
     ///
     /// # Errors
@@ -226,7 +226,7 @@ impl Engine {
     ///
     /// The process does not start.
     pub fn start(&self, memory: &MemoryProfile) -> Result<Reader<'_>, ParquetError> {
-        Ok(Reader { engine: self, session: self.converter.start(memory)? })
+        Ok(Reader { circuit: self, session: self.converter.start(memory)? })
     }
 }
 
@@ -250,7 +250,7 @@ impl Reader<'_> {
         let rows = file.row_group_rows(row_group)?;
         let mut chunks = Vec::new();
         let mut bytes = Vec::new();
-        for leaf in &self.engine.leaves {
+        for leaf in &self.circuit.leaves {
             chunks.push(file.slice(file.chunk_range(row_group, leaf.index)?)?);
             let whole = file.chunk(row_group, leaf.index)?.uncompressed_size();
             bytes.push(u64::try_from(whole).unwrap_or(0));
@@ -267,7 +267,7 @@ impl Reader<'_> {
             .collect();
         let outcome = self.convert(&inputs, rows as u64, &bytes)?;
         if let Some(fault) = outcome.fault {
-            let column = self.engine.leaves.get(fault.unit as usize);
+            let column = self.circuit.leaves.get(fault.unit as usize);
             let column = column.map_or_else(String::new, |leaf| leaf.path.clone());
             return Err(ParquetError::Data { column, row_group, fault });
         }
@@ -281,7 +281,8 @@ impl Reader<'_> {
         };
         let arrays = self.arrays(rows, outcome.buffers)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(self.engine.schema.clone(), arrays, &options);
+        let batch =
+            RecordBatch::try_new_with_options(self.circuit.schema.clone(), arrays, &options);
         batch
             .map(|batch| (batch, measured))
             .map_err(|error| ParquetError::Array("of the batch".into(), error))
@@ -298,7 +299,7 @@ impl Reader<'_> {
         let mut room = 1_u64;
         loop {
             let mut capacities = Vec::new();
-            for (column, bytes) in self.engine.design.columns.iter().zip(bytes) {
+            for (column, bytes) in self.circuit.design.columns.iter().zip(bytes) {
                 let whole = |bytes: u64| bytes.next_multiple_of(64).min(CAPACITY_MAX);
                 if column.nullable {
                     capacities.push(whole(rows.div_ceil(64) * 8));
@@ -330,7 +331,7 @@ impl Reader<'_> {
     fn arrays(&self, rows: usize, buffers: Vec<Vec<u8>>) -> Result<Vec<ArrayRef>, ParquetError> {
         let mut buffers = buffers.into_iter();
         let mut arrays: Vec<ArrayRef> = Vec::new();
-        for (column, leaf) in self.engine.design.columns.iter().zip(&self.engine.leaves) {
+        for (column, leaf) in self.circuit.design.columns.iter().zip(&self.circuit.leaves) {
             let mut next = || Buffer::from(buffers.next().unwrap_or_default());
             let mut data = ArrayData::builder(leaf.field.data_type().clone()).len(rows);
             if column.nullable {

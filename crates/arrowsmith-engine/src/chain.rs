@@ -8,16 +8,14 @@ use arrowsmith_core::{DecodeOptions, Decoder, Error, Result};
 use arrowsmith_parquet::{Column, File, ReadOptions};
 use arrowsmith_plan::Plan;
 
-use crate::{ColumnDecoder, ColumnRequest, Declined, Engine, EngineError};
+use crate::{Answer, ColumnDecoder, ColumnRequest, Declined, Engine, EngineError};
 
-type Answer<T> = std::result::Result<T, EngineError>;
-
-/// Engines in the order in which they are asked. It is an [`Engine`] itself, by the name of the first, and
-/// cheap to clone. Without engines it declines everything.
+/// Engines in the order in which they are asked. It is an [`Engine`] itself, by the name of the
+/// first, and cheap to clone. Without engines it declines everything.
 #[derive(Clone, Default)]
 pub struct Chain {
     engines: Arc<[Arc<dyn Engine>]>,
-    /// Those before it are not part of it: it is what is left of a chain behind them.
+    /// Those before it are not part of it: it is the rest of a chain after them.
     start: usize,
 }
 
@@ -31,14 +29,11 @@ pub struct Decision {
 }
 
 impl fmt::Display for Decision {
-    /// `engine cpu`, or `engine cpu: gpu declined a.b: …`.
+    /// `engine cpu`, or `engine cpu; gpu declined: a.b: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "engine {}", self.engine)?;
-        for (at, (name, declined)) in self.declined.iter().enumerate() {
-            let between = if at == 0 { ": " } else { "; " };
-            write!(f, "{between}{name} declined {declined}")?;
-        }
-        Ok(())
+        let mut declined = self.declined.iter();
+        declined.try_for_each(|(name, declined)| write!(f, "; {name} declined: {declined}"))
     }
 }
 
@@ -58,12 +53,12 @@ impl Chain {
         self.engines.get(self.start..).unwrap_or_default()
     }
 
-    /// It, and behind it the engines of another.
+    /// It, and after it the engines of another.
     #[must_use]
-    pub fn then(&self, behind: &Self) -> Self {
-        match (self.engines(), behind.engines()) {
+    pub fn then(&self, after: &Self) -> Self {
+        match (self.engines(), after.engines()) {
             (_, []) => self.clone(),
-            ([], _) => behind.clone(),
+            ([], _) => after.clone(),
             (one, other) => Self::new(one.iter().chain(other).cloned()),
         }
     }
@@ -87,7 +82,7 @@ impl Chain {
         options: &ReadOptions,
     ) -> Result<Decision> {
         let check = |engine: &dyn Engine| engine.check_parquet(file, column, options);
-        self.decide(check, |declined| Declined { path: name(column), ..declined }.parquet_error())
+        self.decide(check, |declined| declined.of_column(column).parquet_error())
     }
 
     fn decide(
@@ -106,16 +101,16 @@ impl Chain {
         Err(error(all(declined)))
     }
 
-    /// What the first engine gives that does not decline; each is given what is behind it.
+    /// What the first engine gives that does not decline; each is given what comes after it.
     fn try_each<T>(
         &self,
-        behind: &Self,
+        after: &Self,
         ask: impl Fn(&dyn Engine, &Self) -> Answer<T>,
     ) -> Answer<T> {
         let mut declined = Vec::new();
         for (at, engine) in self.engines().iter().enumerate() {
             let rest = Self { engines: Arc::clone(&self.engines), start: self.start + at + 1 };
-            match ask(engine.as_ref(), &rest.then(behind)) {
+            match ask(engine.as_ref(), &rest.then(after)) {
                 Err(EngineError::Declined(why)) => declined.push((engine.name(), why)),
                 answer => return answer,
             }
@@ -136,10 +131,6 @@ fn all(mut declined: Vec<(&'static str, Declined)>) -> Declined {
             Declined::new(path, reasons.join("; "))
         }
     }
-}
-
-fn name(column: &Column) -> String {
-    column.field().name().clone()
 }
 
 impl Engine for Chain {
@@ -164,7 +155,8 @@ impl Engine for Chain {
     }
 
     fn check_parquet(&self, file: &File, column: &Column, options: &ReadOptions) -> Answer<()> {
-        self.try_each(&Self::default(), |engine, _| engine.check_parquet(file, column, options))
+        let check = |engine: &dyn Engine, _: &Self| engine.check_parquet(file, column, options);
+        self.try_each(&Self::default(), check).map_err(|error| error.of_column(column))
     }
 
     fn parquet(&self, request: &ColumnRequest<'_>, rest: &Chain) -> Answer<Box<dyn ColumnDecoder>> {
@@ -173,10 +165,7 @@ impl Engine for Chain {
             engine.check_parquet(file, column, options)?;
             engine.parquet(request, rest)
         });
-        decoder.map_err(|error| match error {
-            EngineError::Declined(why) => Declined { path: name(column), ..why }.into(),
-            failed @ EngineError::Failed(_) => failed,
-        })
+        decoder.map_err(|error| error.of_column(column))
     }
 
     fn chunk_bytes(&self) -> Option<usize> {

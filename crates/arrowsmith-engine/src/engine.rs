@@ -8,7 +8,7 @@ use arrowsmith_core::{DecodeOptions, Decoder, Result};
 use arrowsmith_parquet::{Budget, Column, File, ReadOptions, RowSelection};
 use arrowsmith_plan::Plan;
 
-use crate::{Chain, Declined, EngineError};
+use crate::{Answer, Chain, Declined, EngineError};
 
 /// Something that decodes JSON by a plan, columns of Parquet, or both; shared by all threads.
 ///
@@ -17,22 +17,18 @@ pub trait Engine: Send + Sync {
     /// The name that `--engine` takes, and that explanations call it by.
     fn name(&self) -> &'static str;
 
-    /// Whether it decodes records by this plan. It sets nothing up, so that a plan can be explained where
-    /// the hardware is missing.
+    /// Whether it decodes records by this plan. It sets nothing up, so that a plan can be explained
+    /// where the hardware is missing.
     ///
     /// # Errors
     /// [`Declined`] names the field or the option that it does not have.
-    fn check_json(
-        &self,
-        plan: &Plan,
-        options: &DecodeOptions,
-    ) -> std::result::Result<(), EngineError> {
+    fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
         let _ = (plan, options);
         Ok(())
     }
 
-    /// Sets a plan that it has not declined up for one thread of decoding. What it cannot decode by itself it
-    /// may hand to `rest`: the engines after it.
+    /// Sets a plan that it has not declined up for one thread of decoding. What it cannot decode by
+    /// itself it may hand to `rest`: the engines after it.
     ///
     /// # Errors
     /// As [`Engine::check_json`]; what the plan or its limits refuse; a failure of the engine.
@@ -41,38 +37,30 @@ pub trait Engine: Send + Sync {
         plan: &Arc<Plan>,
         options: &DecodeOptions,
         rest: &Chain,
-    ) -> std::result::Result<Box<dyn Decoder>, EngineError>;
+    ) -> Answer<Box<dyn Decoder>>;
 
     /// Whether it decodes a column of a file, and is ready for the file. It decodes nothing yet.
     ///
     /// # Errors
     /// [`Declined`] names what it does not have. An engine of JSON alone declines every column.
-    fn check_parquet(
-        &self,
-        file: &File,
-        column: &Column,
-        options: &ReadOptions,
-    ) -> std::result::Result<(), EngineError> {
+    fn check_parquet(&self, file: &File, column: &Column, options: &ReadOptions) -> Answer<()> {
         let _ = (file, options);
         Err(no_parquet(column).into())
     }
 
-    /// Starts decoding a column that it has not declined, of one row group. What it cannot decode by itself
-    /// it may hand to `rest`.
+    /// Starts decoding a column that it has not declined, of one row group. What it cannot decode
+    /// by itself it may hand to `rest`.
     ///
     /// # Errors
-    /// As [`Engine::check_parquet`], also of this column chunk alone; a column chunk that is encrypted or
-    /// not where its metadata says; a failure of the engine.
-    fn parquet(
-        &self,
-        request: &ColumnRequest<'_>,
-        rest: &Chain,
-    ) -> std::result::Result<Box<dyn ColumnDecoder>, EngineError> {
+    /// As [`Engine::check_parquet`], also of this column chunk alone; a column chunk that is
+    /// encrypted or not where its metadata says; a failure of the engine.
+    fn parquet(&self, request: &ColumnRequest<'_>, rest: &Chain) -> Answer<Box<dyn ColumnDecoder>> {
         let _ = rest;
         Err(no_parquet(request.column).into())
     }
 
-    /// Text of one chunk of JSON with which it does best, in bytes; none: what suits the caches of a core.
+    /// Text of one chunk of JSON with which it does best, in bytes; none: what suits the caches of
+    /// a core.
     fn chunk_bytes(&self) -> Option<usize> {
         None
     }
@@ -85,28 +73,24 @@ pub trait Engine: Send + Sync {
     /// A decoder of this engine with none after it.
     ///
     /// # Errors
-    /// [`Error::Schema`](arrowsmith_core::Error::Schema) names the field that it cannot decode; [`Error::Config`](arrowsmith_core::Error::Config)
-    /// the option that it does not have; what [`Engine::json`] fails with.
+    /// [`Error::Schema`](arrowsmith_core::Error::Schema) names the field that it cannot decode;
+    /// [`Error::Config`](arrowsmith_core::Error::Config) the option that it does not have; what
+    /// [`Engine::json`] fails with.
     fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
         let checked = self.check_json(plan, options);
         let decoder = checked.and_then(|()| self.json(plan, options, &Chain::default()));
-        decoder.map_err(|error| match error {
-            EngineError::Declined(declined) => declined.json_error(),
-            EngineError::Failed(error) => error,
-        })
+        decoder.map_err(EngineError::of_json)
     }
 
     /// A decoder of a column with no engine after this one.
     ///
     /// # Errors
-    /// [`Error::File`](arrowsmith_core::Error::File) says what in the column is not supported; what [`Engine::parquet`] fails with.
+    /// [`Error::File`](arrowsmith_core::Error::File) says what in the column is not supported; what
+    /// [`Engine::parquet`] fails with.
     fn column(&self, request: &ColumnRequest<'_>) -> Result<Box<dyn ColumnDecoder>> {
         let checked = self.check_parquet(request.file, request.column, request.options);
         let decoder = checked.and_then(|()| self.parquet(request, &Chain::default()));
-        decoder.map_err(|error| match error {
-            EngineError::Declined(declined) => declined.parquet_error(),
-            EngineError::Failed(error) => error,
-        })
+        decoder.map_err(EngineError::of_parquet)
     }
 }
 
@@ -141,8 +125,8 @@ pub trait ColumnDecoder: Send {
     /// A file that is not sound, or holds what the engine does not read.
     fn next(&mut self, rows: usize) -> Result<ArrayRef>;
 
-    /// As [`ColumnDecoder::next`], but fewer rows, at least one, where so many would take up much more than
-    /// `bytes_max` bytes.
+    /// As [`ColumnDecoder::next`], but fewer rows, at least one, where so many would take up much
+    /// more than `bytes_max` bytes.
     ///
     /// # Errors
     /// As [`ColumnDecoder::next`].

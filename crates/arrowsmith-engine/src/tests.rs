@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A chain of engines made for the test: who is asked, who decodes, what is kept of those who declined.
+//! A chain of engines made for the test: who is asked, who decodes, what is kept of those who
+//! declined.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +11,7 @@ use arrowsmith_parquet::{Budget, Column, File, ReadOptions, ReadPlan};
 use arrowsmith_plan::Plan;
 use parquet::arrow::ArrowWriter;
 
-use crate::{Chain, ColumnDecoder, ColumnRequest, Declined, Engine, EngineError};
+use crate::{Answer, Chain, ColumnDecoder, ColumnRequest, Declined, Engine};
 
 /// What an engine of the test does when it is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,18 +34,14 @@ struct Fake {
 }
 
 impl Fake {
-    fn check(&self) -> std::result::Result<(), EngineError> {
+    fn check(&self) -> Answer<()> {
         match self.does {
             Does::Decline => Err(Declined::new("a", format!("{} has none", self.name)).into()),
             _ => Ok(()),
         }
     }
 
-    fn start<T>(
-        &self,
-        decoder: impl FnOnce() -> T,
-        rest: impl FnOnce() -> Result<T>,
-    ) -> std::result::Result<T, EngineError> {
+    fn start<T>(&self, decoder: impl FnOnce() -> T, rest: impl FnOnce() -> Result<T>) -> Answer<T> {
         match self.does {
             Does::Decode => {
                 self.started.lock().unwrap().push(self.name);
@@ -88,11 +85,7 @@ impl Engine for Fake {
         self.name
     }
 
-    fn check_json(
-        &self,
-        _plan: &Plan,
-        _options: &DecodeOptions,
-    ) -> std::result::Result<(), EngineError> {
+    fn check_json(&self, _plan: &Plan, _options: &DecodeOptions) -> Answer<()> {
         self.check()
     }
 
@@ -101,24 +94,15 @@ impl Engine for Fake {
         plan: &Arc<Plan>,
         options: &DecodeOptions,
         rest: &Chain,
-    ) -> std::result::Result<Box<dyn Decoder>, EngineError> {
+    ) -> Answer<Box<dyn Decoder>> {
         self.start(|| Box::new(Nothing) as _, || rest.decoder(plan, options))
     }
 
-    fn check_parquet(
-        &self,
-        _file: &File,
-        _column: &Column,
-        _options: &ReadOptions,
-    ) -> std::result::Result<(), EngineError> {
+    fn check_parquet(&self, _file: &File, _column: &Column, _options: &ReadOptions) -> Answer<()> {
         self.check()
     }
 
-    fn parquet(
-        &self,
-        request: &ColumnRequest<'_>,
-        rest: &Chain,
-    ) -> std::result::Result<Box<dyn ColumnDecoder>, EngineError> {
+    fn parquet(&self, request: &ColumnRequest<'_>, rest: &Chain) -> Answer<Box<dyn ColumnDecoder>> {
         self.start(|| Box::new(Nothing) as _, || rest.column(request))
     }
 
@@ -217,9 +201,9 @@ fn what_all_decline_is_an_error_with_their_reasons() {
     for error in start(&two, &started).map(std::result::Result::unwrap_err) {
         assert!(error.contains("engine one: one has none; engine two: two has none"), "{error}");
     }
-    for error in start(&Chain::default(), &started).map(std::result::Result::unwrap_err) {
-        assert!(error.contains("there is no engine"), "{error}");
-    }
+    let [json, parquet] = start(&Chain::default(), &started).map(std::result::Result::unwrap_err);
+    assert!(json.contains("there is no engine for it"), "{json}");
+    assert!(parquet.contains("column a: there is no engine for it"), "{parquet}");
 }
 
 #[test]
@@ -232,7 +216,7 @@ fn a_decision_keeps_who_declined_and_why() {
     assert_eq!(json, parquet);
     assert_eq!(json.engine, "two");
     assert_eq!(json.declined, [("one", Declined::new("a", "one has none"))]);
-    assert_eq!(json.to_string(), "engine two: one declined a: one has none");
+    assert_eq!(json.to_string(), "engine two; one declined: a: one has none");
     assert!(started.lock().unwrap().is_empty(), "nothing was started to find out");
 }
 
@@ -246,7 +230,7 @@ fn chains_are_engines_and_go_one_after_another() {
     assert_eq!(both.summary().as_deref(), Some("one was here"));
     let one = || [Ok("one".to_owned()), Ok("one".to_owned())];
     assert_eq!(start(&both, &second), one());
-    // A chain within a chain hands over to what is behind both.
+    // A chain within a chain hands over to what comes after both.
     let nested = Chain::new([Arc::new(declines) as Arc<dyn Engine>, Arc::new(decodes)]);
     assert_eq!(start(&nested, &second), one());
     assert!(first.lock().unwrap().is_empty());

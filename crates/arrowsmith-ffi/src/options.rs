@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Options, from JSON text: names and defaults are those of the Python package. What is not known is refused.
+//! Options, from JSON text: names and defaults are those of the Python package. What is not known
+//! is refused.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -58,8 +59,6 @@ words!(CompressionWord, Compression, Auto => Compression::Auto, None => Compress
 words!(OnErrorWord, OnError, Fail => OnError::Fail, Null => OnError::Null, Skip => OnError::Skip);
 words!(DuplicateWord, DuplicateKeys, Last => DuplicateKeys::Last, Error => DuplicateKeys::Error);
 words!(UnknownWord, UnknownKeys, Skip => UnknownKeys::Skip, Error => UnknownKeys::Error);
-words!(EngineWord, parquet::Engine, Cpu => parquet::Engine::Cpu,
-    Reference => parquet::Engine::Reference);
 words!(StringsWord, StringForm, Auto => StringForm::AsFile, Small => StringForm::Small,
     Large => StringForm::Large, View => StringForm::View);
 words!(UnitWord, TimeUnit, S => TimeUnit::Second, Ms => TimeUnit::Millisecond,
@@ -129,7 +128,7 @@ impl Default for JsonOptions {
         Self {
             schema: None,
             columns: None,
-            engine: arrowsmith::ENGINES[0].to_owned(),
+            engine: arrowsmith::ENGINES[0].name.to_owned(),
             threads: None,
             format: FormatWord::Auto,
             compression: CompressionWord::Auto,
@@ -232,7 +231,7 @@ pub(crate) struct ParquetOptions {
     filter: Option<String>,
     row_groups: Option<Vec<usize>>,
     limit: Option<u64>,
-    engine: EngineWord,
+    engine: String,
     threads: Option<usize>,
     batch_rows: Option<usize>,
     dictionary: Dictionary,
@@ -251,7 +250,7 @@ impl Default for ParquetOptions {
             filter: None,
             row_groups: None,
             limit: None,
-            engine: EngineWord::Cpu,
+            engine: arrowsmith::ENGINES[0].name.to_owned(),
             threads: None,
             batch_rows: None,
             dictionary: Dictionary::All(false),
@@ -295,7 +294,7 @@ impl ParquetOptions {
             .row_groups(self.row_groups)
             .partition_types(types.unwrap_or_default())
             .limit(self.limit)
-            .engine(self.engine.into())
+            .engine(arrowsmith::engine(&self.engine)?)
             .threads(threads(self.threads)?)
             .batch_rows(self.batch_rows)
             .limits(limits(self.memory_bytes_max))

@@ -40,7 +40,8 @@ pub struct Config {
 pub struct ServiceConfig {
     /// Address of HTTP: records, metrics, dashboard. Empty for none. Default `127.0.0.1:8080`.
     pub http: String,
-    /// Another address for metrics, health and dashboard, without TLS; then `http` takes records only.
+    /// Another address for metrics, health and dashboard, without TLS; then `http` takes records
+    /// only.
     pub admin: String,
     /// Token that metrics, status and dashboard ask for. `/healthz` and `/readyz` are open always.
     pub admin_token: Option<String>,
@@ -55,7 +56,8 @@ pub struct ServiceConfig {
     pub drain_seconds: Seconds,
     /// A file for the times of each message, as CSV.
     pub latency_csv: Option<PathBuf>,
-    /// An OpenTelemetry collector to which metrics are sent (OTLP over HTTP), as `http://host:4318`.
+    /// An OpenTelemetry collector to which metrics are sent (OTLP over HTTP), as
+    /// `http://host:4318`.
     pub otlp: Option<String>,
 }
 
@@ -104,8 +106,8 @@ pub struct TlsConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
-    /// Connections at a time that send lines, and as many that speak HTTP. Those that have not said yet who
-    /// they are come to it: they make room for each other. Default 16384.
+    /// Connections at a time that send lines, and as many that speak HTTP. Those that have not said
+    /// yet who they are come to it: they make room for each other. Default 16384.
     pub connections: usize,
     /// Longest record, in bytes of JSON. Default 16 MiB.
     pub record_bytes: Size,
@@ -113,8 +115,8 @@ pub struct LimitsConfig {
     pub depth: usize,
     /// Largest body of a request, in bytes, also when decompressed. Default 32 MiB.
     pub body_bytes: Size,
-    /// A connection that takes longer to say what it wants is closed: the handshake of TLS, a token, the
-    /// head of its first request. Default 5 s.
+    /// A connection that takes longer to say what it wants is closed: the handshake of TLS, a
+    /// token, the head of its first request. Default 5 s.
     pub greeting_seconds: Seconds,
     /// A connection on which nothing comes for so long is closed. Default 300 s.
     pub idle_seconds: Seconds,
@@ -145,8 +147,8 @@ impl Default for LimitsConfig {
 pub struct StreamConfig {
     /// A file (text, Arrow or Parquet), the name of a workload, or the text itself.
     pub schema: String,
-    /// What decodes.
-    pub engine: EngineName,
+    /// What decodes: a name of [`arrowsmith::ENGINES`].
+    pub engine: String,
     /// Addresses to listen on for lines of JSON.
     pub tcp: Vec<String>,
     /// Addresses of sources to connect to, which send lines of JSON; tried again when they go.
@@ -155,8 +157,8 @@ pub struct StreamConfig {
     pub dial_tls: Option<String>,
     /// Files and patterns that are read as they grow.
     pub follow: Vec<String>,
-    /// Where the places in followed files are kept. Default: `NAME.places` in the folder that the service
-    /// is started in.
+    /// Where the places in followed files are kept. Default: `NAME.places` in the folder that the
+    /// service is started in.
     pub follow_state: Option<PathBuf>,
     /// Tokens, one of which an HTTP request has to bear, or a TCP connection to send as first line.
     pub tokens: Vec<String>,
@@ -197,7 +199,7 @@ impl Default for StreamConfig {
     fn default() -> Self {
         Self {
             schema: String::new(),
-            engine: EngineName::Cpu,
+            engine: arrowsmith::ENGINES[0].name.to_owned(),
             tcp: Vec::new(),
             dial: Vec::new(),
             dial_tls: None,
@@ -221,16 +223,6 @@ impl Default for StreamConfig {
             sinks: Vec::new(),
         }
     }
-}
-
-/// What decodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EngineName {
-    /// Arrowsmith's own.
-    Cpu,
-    /// arrow-json.
-    Reference,
 }
 
 /// What becomes of the good records of a request that has bad ones.

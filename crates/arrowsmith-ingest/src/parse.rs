@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parser threads: text to batches, cut to size, serialized.
 //!
-//! One thread does parse, resize and serialize of a buffer one after another, while its data is in the
-//! core's cache; the times are kept apart. It never blocks on what comes after it. What an engine
-//! cannot decode, even by a panic, goes to the rejects: only the lines at which it fails.
+//! One thread does parse, resize and serialize of a buffer one after another, while its data is in
+//! the core's cache; the times are kept apart. It never blocks on what comes after it. What an
+//! engine cannot decode, even by a panic, goes to the rejects: only the lines at which it fails.
 
 mod reject;
 mod told;
@@ -15,6 +15,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
+use arrowsmith::Engine;
 use arrowsmith_core::{Chunk, Decoder, Framing, OnError, Position, Reject, Report};
 
 use self::reject::locate;
@@ -32,9 +33,9 @@ use crate::width::LINES_MAX;
 /// Rejects that the answer to a request tells, at most.
 pub(crate) const ANSWER_REJECTS_MAX: usize = 20;
 
-/// Failures of the engine at one job after which the lines that are left are rejects: a few, and one
-/// for so many lines, since a job that is too much for one batch fails until its parts are small (the
-/// keys of `dictionary<int8, …>` number 128 values).
+/// Failures of the engine at one job after which the lines that are left are rejects: a few, and
+/// one for so many lines, since a job that is too much for one batch fails until its parts are
+/// small (the keys of `dictionary<int8, …>` number 128 values).
 const FAILURES_MAX: u64 = 256;
 const LINES_PER_FAILURE: u64 = 16;
 
@@ -156,9 +157,9 @@ fn begin(job: &Job) -> Position {
     }
 }
 
-/// A job at which the engine fails, in halves until it does not: so one that is too much in one batch,
-/// as more values than a dictionary has keys, becomes several batches. A line at which it fails by
-/// itself is a reject, and so is all that is left when it has failed very often.
+/// A job at which the engine fails, in halves until it does not: so one that is too much in one
+/// batch, as more values than a dictionary has keys, becomes several batches. A line at which it
+/// fails by itself is a reject, and so is all that is left when it has failed very often.
 fn rescue(decoders: &mut Decoders, stream: &Stream, compiled: &Compiled, job: &Job) -> Decoded {
     let (mut batches, mut told) = (Vec::new(), Told::default());
     let text = job.buffer.text();
@@ -270,8 +271,8 @@ fn flush(decoder: &mut dyn Decoder, kept: u64) -> Result<Option<RecordBatch>, St
     Ok(batch)
 }
 
-/// Decodes the text of a job, some lines at a time, so that the rejects of very many are not all there at
-/// once.
+/// Decodes the text of a job, some lines at a time, so that the rejects of very many are not all
+/// there at once.
 fn decode_job(
     decoder: &mut dyn Decoder,
     job: &Job,
@@ -389,8 +390,8 @@ fn finish(
 }
 
 impl Parsed {
-    /// Adds what became of a job. With all known that may be wrong with it, here it is decided whether it
-    /// is refused.
+    /// Adds what became of a job. With all known that may be wrong with it, here it is decided
+    /// whether it is refused.
     fn add(&mut self, stream: &Stream, job: Job, told: Told, too_large: Vec<Reject>) {
         let untold = told.nulled_untold();
         let mut rejects: Vec<Reject> = job.overlong.into_iter().map(|reject| *reject).collect();

@@ -108,8 +108,9 @@ mod tests {
 
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
+    use arrowsmith::Engine;
     use arrowsmith_core::DecodeOptions;
-    use arrowsmith_plan::{Engine, Plan};
+    use arrowsmith_plan::Plan;
 
     use super::*;
 
@@ -117,7 +118,7 @@ mod tests {
     fn bad_lines_are_left_out_with_their_places_wherever_they_are() {
         let schema = arrowsmith_plan::load::load_schema("n: int64").unwrap();
         let plan = Arc::new(Plan::new(schema.into()).unwrap());
-        let engine = arrowsmith_engine_reference::ReferenceEngine;
+        let engine = arrowsmith::engine("reference").unwrap();
         let deep = "[".repeat(500);
         for bad in [&[][..], &[0], &[6], &[2, 3], &[0, 1, 2, 3, 4, 5, 6]] {
             for nonsense in ["{\"n\":\"x\"}", "nonsense", "{", "}", &deep] {

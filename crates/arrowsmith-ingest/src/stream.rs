@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrowsmith::{Chain, Engine};
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Limits, OnError, Result, UnknownKeys};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_plan::Plan;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use crate::config::{Config, EngineName, LayoutConfig, OnErrorConfig, OrderConfig, StreamConfig};
+use crate::config::{Config, LayoutConfig, OnErrorConfig, OrderConfig, StreamConfig};
 use crate::job::Job;
 use crate::memory::CHUNK_BYTES;
 use crate::metrics::StreamMetrics;
@@ -24,8 +25,9 @@ use crate::width::{LINES_MAX, Width};
 /// Jobs of a stream that are with parsers or wait, at most.
 pub(crate) const ORDER_MAX: usize = 1024;
 
-/// Text that waits for a parser, at most, in bytes for each parser thread: a stream's receivers run ahead
-/// only so far that parsers find the text in the processor's cache, and what is late is so by little.
+/// Text that waits for a parser, at most, in bytes for each parser thread: a stream's receivers run
+/// ahead only so far that parsers find the text in the processor's cache, and what is late is so by
+/// little.
 const AHEAD_BYTES_MAX: usize = 4 * CHUNK_BYTES;
 
 /// Granularity of that bound, in bytes: permits of a semaphore are counted in 32 bits.
@@ -39,7 +41,7 @@ pub(crate) struct Compiled {
     /// Different for each that is made.
     pub(crate) number: u64,
     pub(crate) plan: Arc<Plan>,
-    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) engine: Chain,
     pub(crate) options: DecodeOptions,
     /// Schema of the messages: that of the plan, and the columns that tell the order.
     pub(crate) schema: SchemaRef,
@@ -51,15 +53,12 @@ impl Compiled {
     pub(crate) fn new(config: &StreamConfig, limits: &crate::config::LimitsConfig) -> Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let plan = Arc::new(Plan::new(config.load_schema()?)?);
-        let engine: Arc<dyn Engine> = match config.engine {
-            EngineName::Cpu => Arc::new(arrowsmith_engine_cpu::CpuEngine::default()),
-            EngineName::Reference => Arc::new(arrowsmith_engine_reference::ReferenceEngine),
-        };
+        let engine = arrowsmith::engine(&config.engine)?;
         let mut options = DecodeOptions::default();
-        options.on_error = match (config.on_error, config.engine) {
+        options.on_error = match (config.on_error, config.engine.as_str()) {
             // It can only stop at a bad record; the parsers go on behind it.
-            (OnErrorConfig::Reject, EngineName::Reference) => OnError::Fail,
-            (OnErrorConfig::Reject, EngineName::Cpu) => OnError::Skip,
+            (OnErrorConfig::Reject, "reference") => OnError::Fail,
+            (OnErrorConfig::Reject, _) => OnError::Skip,
             (OnErrorConfig::Null, _) => OnError::Null,
         };
         if config.unknown_keys_are_errors {
@@ -205,7 +204,8 @@ pub(crate) struct Entry {
     _room: OwnedSemaphorePermit,
 }
 
-/// The jobs that wait for a parser, by stream. Bounded by the order queues of the streams and by memory.
+/// The jobs that wait for a parser, by stream. Bounded by the order queues of the streams and by
+/// memory.
 ///
 /// Streams take turns. A stream whose results are not passed on waits, so that parsers do not fill
 /// memory with batches ahead of its sinks, and the other streams go on.
@@ -261,8 +261,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next jobs, one after another in their stream, `bytes_max` of text together if there is more
-    /// than one; waits for the first. `None` at the end.
+    /// The next jobs, one after another in their stream, `bytes_max` of text together if there is
+    /// more than one; waits for the first. `None` at the end.
     pub(crate) fn take(&self, bytes_max: usize) -> Option<Vec<Entry>> {
         let mut state = self.lock();
         loop {

@@ -2,15 +2,14 @@
 //! Parquet before its values are decoded: footer, pages, codecs, the schema's mapping, pruning.
 //!
 //! This is what stands between a source and an engine. [`File`] is a file's bytes and metadata,
-//! [`ReadPlan`] says what is read of it and as which Arrow types, [`Pages`] walks over a column chunk and
-//! hands out pages whose levels and values are still encoded; [`nest`] puts what an engine makes of a field's
-//! leaves together as one array. It decodes no values and does no I/O.
+//! [`ReadPlan`] says what is read of it and as which Arrow types, [`Pages`] walks over a column
+//! chunk and hands out pages whose levels and values are still encoded; [`nest`] puts what an
+//! engine makes of a field's leaves together as one array. It decodes no values and does no I/O.
 
 #![forbid(unsafe_code)]
 
 mod budget;
 pub mod codec;
-mod engine;
 pub mod file;
 pub mod filter;
 pub mod footer;
@@ -29,7 +28,6 @@ mod thrift;
 
 pub use budget::{Budget, Claim, Held, Pool, Share, row_bytes};
 pub use codec::PageBuffers;
-pub use engine::{ColumnDecoder, ColumnEngine, ColumnRequest};
 pub use file::{File, Tail};
 pub use filter::Filter;
 pub use header::{Encoding, LevelEncoding};

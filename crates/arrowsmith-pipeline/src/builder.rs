@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use arrowsmith_core::{DecodeOptions, Error, Framing, Reject, Result};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine::{Chain, Engine};
+use arrowsmith_plan::Plan;
 use arrowsmith_source::OpenOptions;
 
 use crate::batches::{Inline, Runner};
@@ -21,7 +22,7 @@ use crate::{BatchIter, CHUNK_BYTES, Origin, Progress};
 /// A pipeline that is being put together: JSON inputs, a plan, an engine.
 pub struct JsonPipeline {
     plan: Arc<Plan>,
-    engine: Arc<dyn Engine>,
+    engine: Chain,
     origins: Vec<Origin>,
     options: DecodeOptions,
     open: OpenOptions,
@@ -35,11 +36,12 @@ pub struct JsonPipeline {
 }
 
 impl JsonPipeline {
-    /// A pipeline without inputs, with every option at its default.
-    pub fn builder(plan: Arc<Plan>, engine: Arc<dyn Engine>) -> Self {
+    /// A pipeline without inputs, with every option at its default. Of a chain of engines the first
+    /// decodes that does not decline the plan.
+    pub fn builder(plan: Arc<Plan>, engine: impl Into<Chain>) -> Self {
         Self {
             plan,
-            engine,
+            engine: engine.into(),
             origins: Vec::new(),
             options: DecodeOptions::default(),
             open: OpenOptions::default(),
@@ -81,13 +83,15 @@ impl JsonPipeline {
         self
     }
 
-    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread decodes.
+    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread
+    /// decodes.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Rows of every batch but the last one, exactly. Without it a batch is what came out of one chunk.
+    /// Rows of every batch but the last one, exactly. Without it a batch is what came out of one
+    /// chunk.
     pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
         self.size.rows = rows;
         self
@@ -99,8 +103,8 @@ impl JsonPipeline {
         self
     }
 
-    /// Takes the records that were left out or changed, in the order of the input, on the thread that
-    /// reads the batches. Without it they are only counted.
+    /// Takes the records that were left out or changed, in the order of the input, on the thread
+    /// that reads the batches. Without it they are only counted.
     pub fn on_reject(mut self, take: impl FnMut(Reject) + Send + 'static) -> Self {
         self.on_reject = Some(Box::new(take));
         self
@@ -118,7 +122,8 @@ impl JsonPipeline {
         self
     }
 
-    /// Text in one chunk, in bytes: for tests and tuning; what the engine likes, or [`CHUNK_BYTES`], unless told.
+    /// Text in one chunk, in bytes: for tests and tuning; what the engine likes, or
+    /// [`CHUNK_BYTES`], unless told.
     #[doc(hidden)]
     pub fn chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = Some(bytes);

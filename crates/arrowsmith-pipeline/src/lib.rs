@@ -2,31 +2,33 @@
 //! Sources to record batches: framing, decoder threads, order, bounded memory.
 //!
 //! This is what joins source → plan → engine → batch. [`JsonPipeline`] reads inputs, cuts them into
-//! chunks of whole records, has them decoded by one thread or several, and gives the batches in the order
-//! of the input through [`BatchIter`]. [`PushDecoder`] does the same for callers that have the bytes
-//! already and want no threads. [`sample`] infers a schema first. Decoding itself is the engine's, and
-//! nothing here writes batches anywhere. [`parquet`] is the
-//! same for Parquet files, which are cut along row groups and columns.
+//! chunks of whole records, has them decoded by one thread or several, and gives the batches in the
+//! order of the input through [`BatchIter`]. [`PushDecoder`] does the same for callers that have
+//! the bytes already and want no threads. [`sample`] infers a schema first. Decoding itself is the
+//! engine's, and nothing here writes batches anywhere. [`parquet`] is the same for Parquet files,
+//! which are cut along row groups and columns.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
 //! use arrow_schema::{DataType, Field, Schema};
-//! use arrowsmith_engine_reference::ReferenceEngine;
+//! use arrowsmith_engine::Engine;
 //! use arrowsmith_pipeline::JsonPipeline;
 //! use arrowsmith_plan::Plan;
 //! use arrowsmith_source::Input;
 //!
-//! let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);
-//! let plan = Arc::new(Plan::new(Arc::new(schema))?);
-//! let batches = JsonPipeline::builder(plan, Arc::new(ReferenceEngine))
-//!     .inputs([Input::bytes(b"{\"a\":1}\n{\"a\":2}\n".to_vec())])
-//!     .start()?;
-//! let mut rows = 0;
-//! for batch in batches {
-//!     rows += batch?.num_rows();
+//! fn rows(engine: Arc<dyn Engine>, text: &[u8]) -> arrowsmith_core::Result<usize> {
+//!     let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);
+//!     let plan = Arc::new(Plan::new(Arc::new(schema))?);
+//!     let batches =
+//!         JsonPipeline::builder(plan, engine).inputs([Input::bytes(text.to_vec())]).start()?;
+//!     let mut rows = 0;
+//!     for batch in batches {
+//!         rows += batch?.num_rows();
+//!     }
+//!     Ok(rows)
 //! }
-//! assert_eq!(rows, 2);
+//! # assert_eq!(rows(arrowsmith_testkit::engines::cpu(), b"{\"a\":1}\n{\"a\":2}\n")?, 2);
 //! # Ok::<(), arrowsmith_core::Error>(())
 //! ```
 
@@ -55,8 +57,8 @@ pub use push::PushDecoder;
 pub use sample::{Sample, SampleOptions, sample};
 
 /// Length of text that one decoder takes at once, in bytes: large enough that handing it over costs
-/// nothing beside decoding it, small enough that it and its columns stay in a core's second-level cache
-/// or near it.
+/// nothing beside decoding it, small enough that it and its columns stay in a core's second-level
+/// cache or near it.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The push face: bytes in whatever portions they come, batches out when the caller wants them.
 //!
-//! For services that own their loop: there are no threads and no I/O here. What is held is the batch
-//! under construction, which the caller bounds by looking at [`PushDecoder::rows`], and an incomplete
-//! record.
+//! For services that own their loop: there are no threads and no I/O here. What is held is the
+//! batch under construction, which the caller bounds by looking at [`PushDecoder::rows`], and an
+//! incomplete record.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use arrowsmith_core::{
     Chunk, DecodeOptions, Decoder, Error, Framing, Limits, PADDING_BYTES, Position, Report, Result,
     memory,
 };
+use arrowsmith_engine::Engine;
 use arrowsmith_json::frame::{Framer, Step};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_plan::Plan;
 
 use crate::CHUNK_BYTES;
 
@@ -25,18 +26,22 @@ use crate::CHUNK_BYTES;
 ///
 /// use arrow_schema::{DataType, Field, Schema};
 /// use arrowsmith_core::DecodeOptions;
-/// use arrowsmith_engine_reference::ReferenceEngine;
+/// use arrowsmith_engine::Engine;
 /// use arrowsmith_pipeline::PushDecoder;
 /// use arrowsmith_plan::Plan;
 ///
-/// let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);
-/// let plan = Arc::new(Plan::new(Arc::new(schema))?);
-/// let mut decoder = PushDecoder::new(&plan, &ReferenceEngine, &DecodeOptions::default())?;
-/// decoder.feed(b"{\"a\":1}\n{\"a")?;
-/// assert_eq!(decoder.rows(), 1);
-/// decoder.feed(b"\":2}")?;
-/// decoder.finish()?;
-/// assert_eq!(decoder.flush()?.map(|batch| batch.num_rows()), Some(2));
+/// fn feed(engine: &dyn Engine) -> arrowsmith_core::Result<()> {
+///     let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);
+///     let plan = Arc::new(Plan::new(Arc::new(schema))?);
+///     let mut decoder = PushDecoder::new(&plan, engine, &DecodeOptions::default())?;
+///     decoder.feed(b"{\"a\":1}\n{\"a")?;
+///     assert_eq!(decoder.rows(), 1);
+///     decoder.feed(b"\":2}")?;
+///     decoder.finish()?;
+///     assert_eq!(decoder.flush()?.map(|batch| batch.num_rows()), Some(2));
+///     Ok(())
+/// }
+/// # feed(arrowsmith_testkit::engines::cpu().as_ref())?;
 /// # Ok::<(), arrowsmith_core::Error>(())
 /// ```
 pub struct PushDecoder {

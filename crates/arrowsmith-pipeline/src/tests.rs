@@ -16,9 +16,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrowsmith_core::{Chunk, DecodeOptions, Decoder, Error, Report, Result};
-use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_reference::ReferenceEngine;
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine::{Answer, Chain, Engine};
+use arrowsmith_plan::Plan;
 use arrowsmith_source::Input;
 
 use crate::{BatchIter, JsonPipeline};
@@ -53,14 +52,14 @@ fn texts(count: usize) -> Vec<(&'static str, String)> {
 }
 
 fn cpu() -> Arc<dyn Engine> {
-    Arc::new(CpuEngine::default())
+    arrowsmith_testkit::engines::cpu()
 }
 
 fn reference() -> Arc<dyn Engine> {
-    Arc::new(ReferenceEngine)
+    arrowsmith_testkit::engines::reference()
 }
 
-fn pipeline(engine: Arc<dyn Engine>, input: Input) -> JsonPipeline {
+fn pipeline(engine: impl Into<Chain>, input: Input) -> JsonPipeline {
     JsonPipeline::builder(plan(), engine).inputs([input])
 }
 
@@ -130,10 +129,15 @@ impl Engine for Watched {
         "watched"
     }
 
-    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+    fn json(
+        &self,
+        plan: &Arc<Plan>,
+        options: &DecodeOptions,
+        rest: &Chain,
+    ) -> Answer<Box<dyn Decoder>> {
         self.alive.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(WatchedDecoder {
-            inner: ReferenceEngine.decoder(plan, options)?,
+            inner: reference().json(plan, options, rest)?,
             alive: Arc::clone(&self.alive),
             panics_at: self.panics_at,
         }))

@@ -8,14 +8,12 @@
 
 #![forbid(unsafe_code)]
 
-pub mod engine;
 mod explain;
 pub mod load;
 pub mod plan;
 pub mod text;
 mod width;
 
-pub use engine::Engine;
 pub use plan::{
     BinaryEncoding, FieldPlan, FloatWidth, IntWidth, Node, Op, Plan, ROOT_METADATA_KEY,
     VALUE_FIELD_NAME,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Test support shared by the tests of all engines; never linked into the product.
 //!
+//! - [`conformance`]: what every engine has to pass, for JSON and for Parquet.
+//! - [`engines`]: single engines, for tests of what drives them.
 //! - [`oracle`]: a simple, slow and correct engine; the contract as code.
 //! - [`parquet`]: files as cases, random, from the corpora, or corrupted, and the properties that
 //!   readers must have.
@@ -10,7 +12,9 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+pub mod conformance;
 pub mod corpus;
+pub mod engines;
 pub mod oracle;
 pub mod parquet;
 pub mod pulsar;

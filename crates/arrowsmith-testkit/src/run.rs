@@ -8,7 +8,8 @@ use arrow_array::{Array, RecordBatch};
 use arrowsmith_core::{
     Chunk, DataError, DecodeOptions, Error, Framing, PADDING_BYTES, Position, Report,
 };
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine::Engine;
+use arrowsmith_plan::Plan;
 
 use crate::render;
 

@@ -22,7 +22,7 @@ mod builder;
 mod reader;
 
 pub use arrowsmith_pipeline::{InferOptions, PushDecoder, Sample, SampleOptions};
-pub use builder::{ReaderBuilder, infer_schema};
+pub use builder::{Explanation, ReaderBuilder, infer_schema};
 pub use reader::JsonReader;
 
 pub use crate::stream::BatchStream;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrowsmith: bytes in any shape, Arrow out, at the speed of the hardware.
 //!
-//! This is the library's face: it joins the crates below (source → plan → engine → batch) and holds no
-//! logic of its own. [`json`] and [`parquet`] read into record batches; [`engine()`] finds an engine by name.
+//! This is the library's face: it joins the crates below (source → plan → engine → batch) and holds
+//! no logic of its own. [`json`] and [`parquet`] read into record batches; [`engine()`] finds an
+//! engine by name.
 //!
 //! ```
 //! use arrowsmith::{Input, json};
@@ -17,11 +18,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod engines;
 pub mod json;
 pub mod parquet;
 mod stream;
-
-use std::sync::Arc;
 
 pub use arrow_array;
 pub use arrow_schema;
@@ -31,69 +31,31 @@ pub use arrowsmith_core::{
     DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, FileError, FileErrorKind, FilePlace,
     Framing, Limits, OnError, Position, Reject, Report, Result, UnknownKeys,
 };
+pub use arrowsmith_engine::{Chain, Decision, Declined, Engine};
 #[cfg(feature = "gpu")]
 pub use arrowsmith_engine_gpu as gpu;
 #[cfg(feature = "rtl")]
 pub use arrowsmith_engine_rtl as rtl;
 pub use arrowsmith_pipeline::Progress;
 pub use arrowsmith_plan as plan;
-pub use arrowsmith_plan::{Engine, Plan};
+pub use arrowsmith_plan::Plan;
 pub use arrowsmith_source::{
     Compression, DataFile, Input, Ranged, SharedBytes, expand, expand_all, expand_dataset,
     expand_datasets,
 };
 #[cfg(feature = "store")]
 pub use arrowsmith_store as store;
+pub use engines::{ENGINES, EngineOptions, engine};
 
-/// Gives the memory that is kept for later batches back to the system. The memory of a batch returns to that
-/// store when the batch is dropped, because fresh memory costs more than decoding into it.
+/// Gives the memory that is kept for later batches back to the system. The memory of a batch
+/// returns to that store when the batch is dropped, because fresh memory costs more than decoding
+/// into it.
 pub fn release_memory() {
     arrowsmith_simd::buffer::pool_clear();
 }
 
-/// Sets how much memory is kept for later batches at most, in bytes, for the whole process. The default is
-/// a sixteenth of the machine's memory, at most 1 GiB.
+/// Sets how much memory is kept for later batches at most, in bytes, for the whole process. The
+/// default is a sixteenth of the machine's memory, at most 1 GiB.
 pub fn set_kept_memory_max(bytes: usize) {
     arrowsmith_simd::buffer::set_pool_bytes_max(bytes);
-}
-
-/// The names that [`engine()`] knows, the default one first. Builds without the feature `gpu`, `rtl` or
-/// `reference` lack that engine.
-pub const ENGINES: &[&str] = &["cpu", "gpu", "rtl", "reference", "auto"];
-
-/// The engine of this name. `gpu` is the first device that CUDA shows; `auto` is that, or `cpu` where there
-/// is none.
-///
-/// # Errors
-/// [`Error::Config`] lists the names that there are, names the feature that this build lacks, or says why
-/// there is no GPU.
-///
-/// ```
-/// assert_eq!(arrowsmith::engine("cpu")?.name(), "cpu");
-/// assert!(arrowsmith::engine("abacus").is_err());
-/// # Ok::<(), arrowsmith::Error>(())
-/// ```
-pub fn engine(name: &str) -> Result<Arc<dyn Engine>> {
-    #[cfg(feature = "gpu")]
-    if let Some(gpu) = gpu::by_name(name, || gpu::GpuEngine::open(gpu::GpuOptions::default()))? {
-        return Ok(Arc::new(gpu));
-    }
-    match name {
-        "cpu" | "auto" => Ok(Arc::new(arrowsmith_engine_cpu::CpuEngine::default())),
-        #[cfg(feature = "reference")]
-        "reference" => Ok(Arc::new(arrowsmith_engine_reference::ReferenceEngine)),
-        #[cfg(feature = "rtl")]
-        "rtl" => Ok(Arc::new(rtl::json::RtlEngine::new(engine("cpu")?))),
-        lacking if ENGINES.contains(&lacking) => Err(lacks(lacking)),
-        other => {
-            let known = ENGINES.join(", ");
-            Err(Error::Config(format!("there is no engine {other:?}; there are: {known}")))
-        }
-    }
-}
-
-/// The error of an engine that was left out of this build.
-fn lacks(engine: &str) -> Error {
-    let message = format!("this build has no `{engine}`: build it with the feature `{engine}`");
-    Error::Config(message)
 }

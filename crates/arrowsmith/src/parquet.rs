@@ -20,11 +20,11 @@ mod reader;
 mod report;
 
 pub use arrowsmith_pipeline::parquet::format::{
-    Column, ColumnEngine, Columns, Comparison, File, Leaf, ListForm, Literal, Pages, Predicate,
-    ReadOptions, ReadPlan, RowSelection, StringForm, page_locations,
+    Column, Columns, Comparison, File, Leaf, ListForm, Literal, Pages, Predicate, ReadOptions,
+    ReadPlan, RowSelection, StringForm, page_locations,
 };
-pub use arrowsmith_pipeline::parquet::{ColumnNote, Explanation, open_file};
-pub use reader::{Engine, ParquetReader, ReaderBuilder};
+pub use arrowsmith_pipeline::parquet::{ColumnNote, ColumnSource, Explanation, open_file};
+pub use reader::{ParquetReader, ReaderBuilder};
 pub use report::{ChunkReport, ColumnReport, FileReport, PageReport, RowGroupReport, describe};
 
 pub use crate::stream::BatchStream;

@@ -8,11 +8,12 @@ use ::parquet::basic::Encoding;
 use ::parquet::file::properties::{WriterProperties, WriterVersion};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrowsmith_core::{Chunk, DecodeOptions, Framing, Limits};
+use arrowsmith_engine::{Chain, Engine};
 use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_rtl::json::RtlEngine;
+use arrowsmith_engine_rtl::RtlEngine;
 use arrowsmith_engine_rtl::{MemoryProfile, Verilator, parquet};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_plan::Plan;
 use arrowsmith_rtlgen::json::{Shape, generate};
 use arrowsmith_rtlgen::{LIBRARY_JSON, parquet as rtl_parquet};
 use arrowsmith_workload::{Generator, Workload};
@@ -47,15 +48,16 @@ pub(crate) fn run_json(
     let mut text = Vec::new();
     Generator::new(workload, 1, VALUES_MAX).fill(bytes, &mut text);
     let plan = Arc::new(Plan::new(Arc::new(workload.schema())).map_err(say)?);
-    let cpu: Arc<dyn Engine> = Arc::new(CpuEngine::default());
-    let circuit = RtlEngine::new(Arc::clone(&cpu)).with_shape(shape).with_memory(memory);
+    let cpu = Chain::of(CpuEngine::default());
+    let circuit = RtlEngine::default().with_shape(shape).with_memory(memory);
+    let with_cpu = Chain::of(circuit.clone()).then(&cpu);
     let decode = |engine: &dyn Engine| {
         let mut decoder = engine.decoder(&plan, &DecodeOptions::default())?;
         decoder.decode(&Chunk::new(&text, Framing::Lines))?;
         decoder.flush()
     };
-    let found = decode(&circuit).map_err(say)?;
-    if found != decode(cpu.as_ref()).map_err(say)? {
+    let found = decode(&with_cpu).map_err(say)?;
+    if found != decode(&cpu).map_err(say)? {
         return Err("the circuit and the engine cpu differ".to_owned());
     }
     let counts = circuit.statistics().counts();
@@ -179,7 +181,7 @@ impl ColumnCase {
         let plan = ReadPlan::new(&file, &ReadOptions::default());
         let plan = plan.map_err(|error| error.to_string())?;
         let verilator = Verilator::find().map_err(|error| error.to_string())?;
-        let engine = parquet::Engine::of_design(&verilator, self.design()?, &plan).map_err(say)?;
+        let engine = parquet::Circuit::of_design(&verilator, self.design()?, &plan).map_err(say)?;
         let mut reader = engine.start(memory).map_err(say)?;
         let mut run = Run { input_bytes: 0, output_bytes: 0, cycles: 0, starved: 0, blocked: 0 };
         for row_group in 0..file.row_groups() {

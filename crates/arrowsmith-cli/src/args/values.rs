@@ -32,29 +32,6 @@ pub enum CompressionIn {
     Lz4,
 }
 
-/// The engines that this build has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    Cpu,
-    Gpu,
-    Rtl,
-    Reference,
-    Auto,
-}
-
-impl Engine {
-    /// As the library calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-            Self::Auto => "auto",
-            Self::Reference => "reference",
-            Self::Rtl => "rtl",
-        }
-    }
-}
-
 /// `--on-error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnBad {

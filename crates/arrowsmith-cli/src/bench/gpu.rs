@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrowsmith::gpu::parquet::ColumnEngine;
 use arrowsmith::gpu::{DeviceBatch, DeviceText, GpuEngine, GpuOptions};
-use arrowsmith::{DecodeOptions, Engine, Framing, Input, Plan, engine, json, parquet};
+use arrowsmith::{Chain, DecodeOptions, Framing, Input, Plan, engine, json, parquet};
 use arrowsmith_bench::gpu::{self, Copies, Gpu, Measured, Options, Sample, Way};
 use clap::Args;
 
@@ -72,17 +71,12 @@ fn input(sample: Sample<'_>, way: Way) -> Input {
 }
 
 /// The rows of a sample, read by a reader.
-fn read(
-    sample: Sample<'_>,
-    input: Input,
-    json_engine: &Arc<dyn Engine>,
-    columns: Option<&Arc<ColumnEngine>>,
-) -> Result<u64, String> {
+fn read(sample: Sample<'_>, input: Input, engine: &Chain) -> Result<u64, String> {
     let mut rows = 0;
     match sample.workload {
         Some(workload) => {
             let reader = json::ReaderBuilder::new()
-                .engine(Arc::clone(json_engine))
+                .engine(engine.clone())
                 .schema(Arc::new(workload.schema()))
                 .open([input]);
             for batch in reader.map_err(words)? {
@@ -90,8 +84,7 @@ fn read(
             }
         }
         None => {
-            let builder = parquet::ReaderBuilder::new()
-                .accelerator(columns.map(|columns| Arc::clone(columns) as _));
+            let builder = parquet::ReaderBuilder::new().engine(engine.clone());
             let mut reader = builder.open([input]).map_err(words)?;
             while let Some(batch) = reader.next_batch().map_err(words)? {
                 rows += batch.num_rows() as u64;
@@ -127,7 +120,8 @@ impl Device {
         let workload = sample.workload.ok_or("pages of Parquet files come from the host")?;
         let plan = Plan::new(Arc::new(workload.schema())).map_err(words)?;
         let options = DecodeOptions::default();
-        let decoder = self.0.device_decoder(&Arc::new(plan), &options);
+        let decoder =
+            self.0.device_decoder(&Arc::new(plan), &options, &engine("cpu").map_err(words)?);
         let mut decoder = decoder.map_err(words)?;
         let text = DeviceText::upload(self.0.device(), sample.bytes.to_vec()).map_err(words)?;
         self.time(sample, rounds, || {
@@ -150,12 +144,11 @@ impl Gpu for Device {
         if way == Way::Device {
             return self.resident(sample, rounds);
         }
-        let engine: Arc<dyn Engine> = Arc::new(self.0.clone());
-        let columns = Arc::new(ColumnEngine::of(&self.0));
+        let engine = Chain::of(self.0.clone()).then(&engine("cpu").map_err(words)?);
         self.time(sample, rounds, || {
             let input = input(sample, way);
             let started = Instant::now();
-            let rows = read(sample, input, &engine, Some(&columns))?;
+            let rows = read(sample, input, &engine)?;
             Ok((started.elapsed().as_secs_f64(), rows))
         })
     }
@@ -170,7 +163,7 @@ impl Gpu for Device {
         let mut measured = self.time(sample, rounds, || {
             let input = input(sample, way);
             let started = Instant::now();
-            let rows = read(sample, input, &cpu, None)?;
+            let rows = read(sample, input, &cpu)?;
             Ok((started.elapsed().as_secs_f64(), rows))
         })?;
         // The device was idle.

@@ -7,13 +7,14 @@ use std::time::Instant;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{FieldRef, TimeUnit};
 use arrowsmith::parquet::{
-    ColumnEngine, Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
+    Columns, ParquetReader, Predicate, ReadOptions, ReaderBuilder, StringForm,
 };
+use arrowsmith::{Chain, Engine};
 use arrowsmith_core::sink::SinkSummary;
 
 use super::target::Target;
-use super::{engine, print, summary_text};
-use crate::args::{ConvertArgs, Engine, OnBad, ParquetArgs, Strings, TimestampUnit};
+use super::{print, summary_text};
+use crate::args::{ConvertArgs, OnBad, ParquetArgs, Strings, TimestampUnit};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -26,9 +27,10 @@ pub fn run(
     started: Instant,
 ) -> Outcome {
     refuse_json_options(args)?;
-    let (accelerator, counted) = engine::columns(&args.engine, args.explain)?;
-    let mut reader = open(args, accelerator, interrupt)?;
-    let Some(target) = target.filter(|_| !args.explain) else {
+    let only_explain = args.explain || target.is_none();
+    let engine = args.engine.open(only_explain)?;
+    let mut reader = open(args, engine.clone(), interrupt)?;
+    let Some(target) = target.filter(|_| !only_explain) else {
         return print(&reader.explanation().to_string());
     };
     let summary = write(&mut reader, &target, args, interrupt)?;
@@ -38,15 +40,12 @@ pub fn run(
             0 => eprintln!("{text}"),
             count => {
                 let columns = reader.explanation().columns.len();
-                let by = match args.engine.engine {
-                    Engine::Gpu | Engine::Rtl | Engine::Auto => "another engine",
-                    Engine::Cpu | Engine::Reference => "the parquet crate",
-                };
-                eprintln!("{text}; {count} of {columns} columns by {by} (--explain says why)");
+                let by = "another engine (--explain says why)";
+                eprintln!("{text}; {count} of {columns} columns by {by}");
             }
         }
-        if let Some(counted) = counted {
-            eprintln!("{}", counted());
+        if let Some(counted) = engine.summary() {
+            eprintln!("{counted}");
         }
     }
     Ok(())
@@ -69,11 +68,7 @@ fn write(
     sink.finish().map_err(Failure::output)
 }
 
-fn open(
-    args: &ConvertArgs,
-    accelerator: Option<Arc<dyn ColumnEngine>>,
-    interrupt: &Interrupt,
-) -> Outcome<ParquetReader> {
+fn open(args: &ConvertArgs, engine: Chain, interrupt: &Interrupt) -> Outcome<ParquetReader> {
     let parquet = &args.parquet;
     let condition = parquet.condition.as_deref().map(Predicate::parse).transpose()?;
     let row_groups = (!parquet.row_groups.is_empty()).then(|| parquet.row_groups.clone());
@@ -85,13 +80,7 @@ fn open(
         .limit(parquet.limit)
         .threads(args.engine.threads.map_or(0, usize::from))
         .batch_rows(args.out.batch_rows.and_then(|rows| usize::try_from(rows).ok()))
-        .engine(match args.engine.engine {
-            Engine::Reference => arrowsmith::parquet::Engine::Reference,
-            Engine::Cpu | Engine::Gpu | Engine::Rtl | Engine::Auto => {
-                arrowsmith::parquet::Engine::Cpu
-            }
-        })
-        .accelerator(accelerator)
+        .engine(engine)
         .limits(input::limits(&args.input).with_memory_bytes_max(args.engine.memory))
         .cancel(Arc::clone(interrupt.stop()));
     Ok(reader.open(input::datasets(&args.input)?)?)

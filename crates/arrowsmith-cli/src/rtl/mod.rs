@@ -14,10 +14,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrowsmith::plan::{Engine, Plan};
+use arrowsmith::{Chain, Engine, Plan};
 use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing};
-use arrowsmith_engine_rtl::MemoryProfile;
-use arrowsmith_engine_rtl::json::RtlEngine;
+use arrowsmith_engine_rtl::{MemoryProfile, RtlEngine};
 use arrowsmith_rtlgen::json::{Shape, generate, project};
 use arrowsmith_workload::Workload;
 
@@ -95,14 +94,15 @@ fn simulate(args: &SimulateArgs) -> Outcome {
     let options = DecodeOptions::default();
     let host = arrowsmith::engine("cpu")?;
     let memory = memory(args);
-    let circuit = RtlEngine::new(Arc::clone(&host)).with_shape(shape).with_memory(memory);
+    let circuit = RtlEngine::default().with_shape(shape).with_memory(memory);
+    let with_host = Chain::of(circuit.clone()).then(&host);
     let decode = |engine: &dyn Engine| -> Outcome<_> {
         let mut decoder = engine.decoder(&plan, &options)?;
         let said = decoder.decode(&Chunk::new(&text, Framing::Lines)).map_err(|e| e.to_string());
         Ok((decoder.flush()?, said.map(|report| report.records)))
     };
-    let (found, said) = decode(&circuit)?;
-    let same = (found, said.clone()) == decode(host.as_ref())?;
+    let (found, said) = decode(&with_host)?;
+    let same = (found, said.clone()) == decode(&host)?;
     let mut stdout = io::stdout().lock();
     let counts = circuit.statistics().counts();
     writeln!(stdout, "{counts}").map_err(Failure::stdout)?;

@@ -12,7 +12,7 @@ use arrow_array::ArrayRef;
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder};
 use arrowsmith_engine_rtl::Verilator;
-use arrowsmith_engine_rtl::parquet::{ColumnEngine, Measured, ParquetError, column, columns};
+use arrowsmith_engine_rtl::parquet::{Circuits, Measured, ParquetError, column, columns};
 use arrowsmith_parquet::{Column, File, ReadOptions, ReadPlan};
 use arrowsmith_rtlgen::parquet::{Design, Options, columns_of_schema, generate};
 
@@ -40,7 +40,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> Outcome {
     check(&args.circuit)?;
     let (file, plan) = open(&args.input)?;
     let verilator = Verilator::find().map_err(|error| Error::Config(error.to_string()))?;
-    let circuits = ColumnEngine::new(verilator, Options::default(), super::memory(args));
+    let circuits = Circuits::new(Options::default(), super::memory(args)).with_verilator(verilator);
     let mut stdout = io::stdout().lock();
     let mut differ = false;
     for field in &plan.fields {

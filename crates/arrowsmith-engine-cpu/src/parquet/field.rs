@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One field of one row group: its leaves, page by page → one Arrow array a batch.
 
-use std::sync::Arc;
-
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_engine::{ColumnDecoder, ColumnRequest, Declined};
 use arrowsmith_parquet::nest::{Leaves, Nest};
-use arrowsmith_parquet::{
-    Budget, Column, ColumnDecoder, ColumnEngine, ColumnRequest, File, ReadOptions, RowSelection,
-};
+use arrowsmith_parquet::{Budget, Column, File, ReadOptions, RowSelection};
 use arrowsmith_simd::Level;
 
 use super::leaf::LeafDecoder;
 use super::{corrupt, values};
-use crate::CpuEngine;
 
 /// How columns are decoded.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +32,11 @@ impl Default for ColumnOptions {
 ///
 /// # Errors
 /// Why not: what in it is not supported.
-pub fn supports(column: &Column) -> Result<(), String> {
+pub fn check(column: &Column) -> Result<(), Declined> {
+    decodes(column).map_err(|reason| Declined::new(column.field().name(), reason))
+}
+
+fn decodes(column: &Column) -> Result<(), String> {
     let within = |level: u16| match u8::try_from(level) {
         Ok(_) => Ok(()),
         Err(_) => Err("it is nested more than 255 levels deep".to_owned()),
@@ -46,34 +46,12 @@ pub fn supports(column: &Column) -> Result<(), String> {
             within(leaf.max_def.max(leaf.max_rep))?;
             values::of(leaf, Level::get(), usize::MAX).map(|_| ())
         }
-        Column::List(list) => supports(&list.item),
-        Column::Map(map) => supports(&map.key).and_then(|()| supports(&map.value)),
+        Column::List(list) => decodes(&list.item),
+        Column::Map(map) => decodes(&map.key).and_then(|()| decodes(&map.value)),
         Column::Struct(structure) if structure.children.is_empty() => {
             Err("a structure without columns".to_owned())
         }
-        Column::Struct(structure) => structure.children.iter().try_for_each(supports),
-    }
-}
-
-impl ColumnEngine for CpuEngine {
-    fn label(&self) -> &'static str {
-        "the cpu engine"
-    }
-
-    fn supports(
-        &self,
-        _file: &File,
-        column: &Column,
-        _options: &ReadOptions,
-    ) -> std::result::Result<(), String> {
-        supports(column)
-    }
-
-    fn column(
-        self: Arc<Self>,
-        request: &ColumnRequest<'_>,
-    ) -> Result<Option<Box<dyn ColumnDecoder>>> {
-        Ok(Some(Box::new(FieldDecoder::of(request, self.level)?)))
+        Column::Struct(structure) => structure.children.iter().try_for_each(decodes),
     }
 }
 
@@ -87,8 +65,8 @@ impl ColumnDecoder for FieldDecoder {
     }
 }
 
-/// Rows that are decoded before anybody looks how large they have become, at most, where rows are not of one
-/// width.
+/// Rows that are decoded before anybody looks how large they have become, at most, where rows are
+/// not of one width.
 const STEP_ROWS: usize = 8192;
 
 /// Decodes one field of one row group, batch by batch.
@@ -113,8 +91,8 @@ impl FieldDecoder {
     /// Over one field of a row group: the rows of `selection`, or all.
     ///
     /// # Errors
-    /// A column that [`supports`] refuses, or a column chunk that is encrypted or not where its metadata
-    /// says.
+    /// A column that [`check`] declines, or a column chunk that is encrypted or not where its
+    /// metadata says.
     pub fn new(
         file: &File,
         row_group: usize,
@@ -138,9 +116,8 @@ impl FieldDecoder {
         Level::check_name()?;
         let ColumnRequest { file, row_group, column, selection, .. } = *request;
         let rows = file.row_group_rows(row_group)?;
-        supports(column).map_err(|reason| {
-            let name = column.field().name();
-            Error::file(FileErrorKind::Unsupported, format!("column {name}: {reason}"))
+        check(column).map_err(|declined| {
+            Error::file(FileErrorKind::Unsupported, format!("column {declined}"))
         })?;
         let all = RowSelection::all(rows);
         let ranges = selection.unwrap_or(&all).ranges().to_vec();
@@ -177,14 +154,14 @@ impl FieldDecoder {
     /// The next `rows` selected rows, or as many as are left.
     ///
     /// # Errors
-    /// Pages that are not sound or hold what this engine does not decode, or more data than one array
-    /// can have. After an error there are no more rows.
+    /// Pages that are not sound or hold what this engine does not decode, or more data than one
+    /// array can have. After an error there are no more rows.
     pub fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         self.next_within(rows, usize::MAX)
     }
 
-    /// As [`FieldDecoder::next`], but fewer rows, at least one, where so many would take up much more than
-    /// `bytes_max` bytes.
+    /// As [`FieldDecoder::next`], but fewer rows, at least one, where so many would take up much
+    /// more than `bytes_max` bytes.
     ///
     /// # Errors
     /// As [`FieldDecoder::next`].

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One column chunk, page by page: as many rows as are wanted, from levels and values to buffers.
 //!
-//! A column without lists and structures around it has one level per row, which is its validity: its levels
-//! become bits at once. All others have their levels decoded, some thousand at a time, so that they stay in
-//! the nearest cache while the leaf and the nodes around it look at them.
+//! A column without lists and structures around it has one level per row, which is its validity:
+//! its levels become bits at once. All others have their levels decoded, some thousand at a time,
+//! so that they stay in the nearest cache while the leaf and the nodes around it look at them.
 
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::ArrayRef;
 use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_engine::ColumnRequest;
 use arrowsmith_parquet::nest::NestedLeaf;
 use arrowsmith_parquet::{
-    ColumnRequest, DictionaryPage, Page, PageBuffers, PageLocation, Pages, Share, page_locations,
+    DictionaryPage, Page, PageBuffers, PageLocation, Pages, Share, page_locations,
 };
 use arrowsmith_simd::column::Rows;
 use arrowsmith_simd::column::levels::{Levels, Slots, count, find_row, validity};
@@ -24,7 +25,8 @@ use super::{corrupt, fault};
 /// Levels that are decoded at a time.
 const LEVELS: usize = 16 << 10;
 
-/// Bytes that room is made for whatever the column chunk's size is; more only if it may well hold them.
+/// Bytes that room is made for whatever the column chunk's size is; more only if it may well hold
+/// them.
 const ROOM_AT_LEAST: usize = 16 << 20;
 
 /// Bytes that may well come out of one of the file.
@@ -195,14 +197,16 @@ impl LeafDecoder {
         share: &mut Share,
         page: &DictionaryPage<'_>,
     ) -> Result<()> {
-        // An entry takes a byte of the page at least; both its bytes and what is made of them are kept.
+        // An entry takes a byte of the page at least; both its bytes and what is made of them are
+        // kept.
         let bytes = page.values.len();
         let entries = page.count.min(bytes).saturating_mul(values.slot_bytes().min(32) + 16);
         share.grow(bytes.saturating_mul(2).saturating_add(entries))?;
         values.dictionary(page)
     }
 
-    /// Makes ready for a batch of `rows` rows, which are to take up about `bytes_max` bytes at most.
+    /// Makes ready for a batch of `rows` rows, which are to take up about `bytes_max` bytes at
+    /// most.
     pub(super) fn begin(&mut self, rows: usize, bytes_max: usize) {
         self.slots_taken = 0;
         self.batch.clear();

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parquet columns: encoded pages → Arrow arrays.
 //!
-//! The two stages of the page pipeline that decode stand here; those before them, up to a page that is
-//! decompressed, and the array writer after them (`nest`) are `arrowsmith-parquet`'s.
+//! The two stages of the page pipeline that decode stand here; those before them, up to a page that
+//! is decompressed, and the array writer after them (`nest`) are `arrowsmith-parquet`'s.
 //!
 //! ```text
 //! level decoders   levels   runs and packed levels → bits, or levels and from them validity and offsets
 //! values decoder   values   encoded values → a column's buffers, spread over the rows that are not null
 //! ```
 //!
-//! `field` is what users see. `leaf` drives the first two stages over the pages of one column chunk, for as many
-//! rows as a batch wants: a decoder that stops within a page keeps its state and goes on there. Buffers are sized
-//! before they are filled, and every value is written once, where it stays. Nothing here reads files, knows row
-//! groups' order or makes threads.
+//! `field` is what users see. `leaf` drives the first two stages over the pages of one column
+//! chunk, for as many rows as a batch wants: a decoder that stops within a page keeps its state and
+//! goes on there. Buffers are sized before they are filled, and every value is written once, where
+//! it stays. Nothing here reads files, knows row groups' order or makes threads.
 
 mod field;
 mod leaf;
 mod levels;
 mod values;
 
-pub use field::{ColumnOptions, FieldDecoder, supports};
+pub use field::{ColumnOptions, FieldDecoder, check};
 
 use arrowsmith_core::{Error, FileErrorKind};
 use arrowsmith_simd::column::ColumnError;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a few bytes become is bounded: batches end between two records, and a record that is too large
-//! by itself is an error like any other.
+//! What a few bytes become is bounded: batches end between two records, and a record that is too
+//! large by itself is an error like any other.
 
 use std::sync::Arc;
 
 use arrowsmith_core::{
     Chunk, DecodeOptions, Decoder, Error, ErrorKind, Framing, Limits, OnError, Position, Report,
 };
+use arrowsmith_engine::Engine;
 use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
-use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_testkit::render;
 
 fn plan(schema: &str) -> Arc<Plan> {
@@ -30,8 +31,8 @@ fn decoder(plan: &Arc<Plan>, options: &DecodeOptions) -> Box<dyn Decoder> {
     CpuEngine::default().decoder(plan, options).unwrap()
 }
 
-/// Everything that comes of a text in batches of about so many bytes, with the size of the largest, in
-/// rows; what is said of the parts is put together.
+/// Everything that comes of a text in batches of about so many bytes, with the size of the largest,
+/// in rows; what is said of the parts is put together.
 fn in_batches(
     plan: &Arc<Plan>,
     options: &DecodeOptions,

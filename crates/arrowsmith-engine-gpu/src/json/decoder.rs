@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The decoder: sends pieces of chunks through the device, and doubtful records through the CPU
-//! engine, in order.
+//! The decoder: sends pieces of chunks through the device, and doubtful records through the next
+//! engine of the chain, which in the library is engine `cpu`, in order.
 //!
 //! A chunk may be of any size: lines are split at line feeds; in the other framings the device
 //! returns where the last record of a piece begins, and the next piece begins there. Rows whose
 //! text exceeds 32-bit offsets become several batches.
 //!
-//! The device marks each record as valid or in doubt. The CPU engine decodes each record in doubt
+//! The device marks each record as valid or in doubt. The next engine decodes each record in doubt
 //! separately; so the errors, the rejects and the rare values are that engine's, to the byte. Lines
 //! are independent. In the other framings a record whose brackets are in doubt puts all later ones
-//! in doubt, and the CPU engine decodes the rest of the chunk.
+//! in doubt, and the next engine decodes the rest of the chunk.
 
 use std::sync::Arc;
 
@@ -17,8 +17,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrowsmith_core::{Chunk, DecodeOptions, Decoder, Error, Framing, Position, Report, Result};
-use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_plan::Plan;
 
 use super::assemble;
 use super::program::Program;
@@ -32,7 +31,7 @@ use crate::{Counters, GpuOptions, OFFSET_MAX};
 /// can number.
 const PIECE_BYTES_MAX: usize = 1 << 30;
 
-/// Bytes of text below which a piece is not split when memory is short: the CPU engine is as fast.
+/// Bytes of text below which a piece is not split when memory is short: the next engine is as fast.
 const PIECE_BYTES_MIN: usize = 4 << 10;
 
 /// Decodes JSON on a device.
@@ -60,14 +59,14 @@ pub(crate) struct JsonDecoder {
     counters: Arc<Counters>,
 }
 
-/// The CPU engine's decoder, for records in doubt.
+/// The next engine's decoder, for records in doubt.
 struct Careful {
     decoder: Box<dyn Decoder>,
 }
 
 impl std::fmt::Debug for Careful {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the CPU engine")
+        f.write_str("the next engine")
     }
 }
 
@@ -78,6 +77,7 @@ impl JsonDecoder {
         device: &Arc<dyn Device>,
         gpu: &GpuOptions,
         program: Program,
+        host: Box<dyn Decoder>,
         counters: Arc<Counters>,
     ) -> Result<Self> {
         let mut stream = Arc::clone(device).stream()?;
@@ -102,7 +102,7 @@ impl JsonDecoder {
             stream,
             arena: Arena::new(Arc::clone(device), gpu.memory_bytes_max),
             _fixed: fixed,
-            careful: Careful { decoder: CpuEngine::default().decoder(plan, options)? },
+            careful: Careful { decoder: host },
             batches: Vec::new(),
             rows: 0,
             kept: None,
@@ -300,14 +300,14 @@ impl JsonDecoder {
         DeviceBatch::keep(self.arena.device(), self.stream.as_mut(), &self.schema, root)
     }
 
-    /// The CPU engine decodes everything from here on.
+    /// The next engine decodes everything from here on.
     fn rest(&mut self, pass: &mut Pass<'_>, from: usize) -> Result<()> {
         let asked = self.ask(pass, from, pass.data.len());
         self.take_careful(pass.data.len() - from)?;
         asked
     }
 
-    /// Decodes a part of the chunk on the CPU engine.
+    /// Decodes a part of the chunk on the next engine.
     fn ask(&mut self, pass: &mut Pass<'_>, from: usize, to: usize) -> Result<()> {
         let position = pass.position(from, pass.report.records);
         let chunk = Chunk {
@@ -323,7 +323,7 @@ impl JsonDecoder {
         Ok(())
     }
 
-    /// Takes the rows that the CPU engine has decoded from this many bytes of text.
+    /// Takes the rows that the next engine has decoded from this many bytes of text.
     fn take_careful(&mut self, bytes: usize) -> Result<()> {
         match self.careful.decoder.flush()? {
             Some(batch) => self.push(batch, bytes),
@@ -345,7 +345,7 @@ impl JsonDecoder {
         Ok(())
     }
 
-    /// Merges the rows of the device and of the CPU engine, for the text up to `end`; returns
+    /// Merges the rows of the device and of the next engine, for the text up to `end`; returns
     /// whether the chunk continues.
     fn settle(
         &mut self,

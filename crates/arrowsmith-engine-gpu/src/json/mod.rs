@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON → Arrow on a device. `program` is the plan as tables, `run` takes a text through the
 //! kernels, `assemble` makes arrays of their output, `decoder` drives it over chunks and calls the
-//! CPU engine for records in doubt. With `resident` and `stay` batches, and the text, stay on the
-//! device; with `stand_in` also those of readers.
+//! next engine of the chain for records in doubt. With `resident` and `stay` batches, and the text,
+//! stay on the device; with `stand_in` also those of readers.
 
 mod assemble;
 mod decoder;

@@ -2,7 +2,7 @@
 //! The decoder whose batches stay on the device, and text that is already there.
 //!
 //! A piece of text whose records are all valid becomes a batch without a copy to the host. Rows of
-//! the CPU engine, for records in doubt and for plans that the kernels do not support, are copied
+//! the next engine, for records in doubt and for plans that the kernels do not support, are copied
 //! to the device.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct DeviceDecoder(Inner);
 enum Inner {
     Kernels(Box<JsonDecoder>),
     /// A plan that the kernels do not support.
-    Cpu {
+    Host {
         decoder: Box<dyn Decoder>,
         device: Arc<dyn Device>,
         batches: Vec<DeviceBatch>,
@@ -39,9 +39,9 @@ impl DeviceDecoder {
         Self(Inner::Kernels(Box::new(decoder)))
     }
 
-    pub(crate) fn cpu(decoder: Box<dyn Decoder>, device: &Arc<dyn Device>) -> Self {
+    pub(crate) fn host(decoder: Box<dyn Decoder>, device: &Arc<dyn Device>) -> Self {
         let device = Arc::clone(device);
-        Self(Inner::Cpu { decoder, device, batches: Vec::new() })
+        Self(Inner::Host { decoder, device, batches: Vec::new() })
     }
 
     /// Decodes every record of a chunk, as [`Decoder::decode`] does.
@@ -52,7 +52,7 @@ impl DeviceDecoder {
     pub fn decode(&mut self, chunk: &Chunk<'_>) -> Result<Report> {
         match &mut self.0 {
             Inner::Kernels(decoder) => decoder.decode(chunk),
-            Inner::Cpu { decoder, device, batches } => {
+            Inner::Host { decoder, device, batches } => {
                 let decoded = decoder.decode(chunk);
                 let mut stream = Arc::clone(device).stream()?;
                 while let Some(batch) = decoder.flush()? {
@@ -71,7 +71,7 @@ impl DeviceDecoder {
         let chunk = Chunk::new(&text.host, framing);
         match &mut self.0 {
             Inner::Kernels(decoder) => decoder.chunk(&chunk, Some(text.at)),
-            Inner::Cpu { .. } => self.decode(&chunk),
+            Inner::Host { .. } => self.decode(&chunk),
         }
     }
 
@@ -81,7 +81,7 @@ impl DeviceDecoder {
             Inner::Kernels(decoder) => {
                 decoder.kept.as_mut().map(std::mem::take).unwrap_or_default()
             }
-            Inner::Cpu { batches, .. } => std::mem::take(batches),
+            Inner::Host { batches, .. } => std::mem::take(batches),
         }
     }
 
@@ -89,7 +89,7 @@ impl DeviceDecoder {
     pub fn schema(&self) -> SchemaRef {
         match &self.0 {
             Inner::Kernels(decoder) => decoder.schema(),
-            Inner::Cpu { decoder, .. } => decoder.schema(),
+            Inner::Host { decoder, .. } => decoder.schema(),
         }
     }
 }

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith_core::{Chunk, DecodeOptions, Decoder, Report, Result};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine::{Answer, Chain, Engine};
+use arrowsmith_plan::Plan;
 
 use super::DeviceDecoder;
 use crate::GpuEngine;
@@ -68,8 +69,13 @@ impl Engine for ResidentEngine {
         self.engine.name()
     }
 
-    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
-        let decoder = self.engine.device_decoder(plan, options)?;
+    fn json(
+        &self,
+        plan: &Arc<Plan>,
+        options: &DecodeOptions,
+        rest: &Chain,
+    ) -> Answer<Box<dyn Decoder>> {
+        let decoder = self.engine.device_decoder(plan, options, rest)?;
         Ok(Box::new(StandIns { decoder, kept: Arc::clone(&self.kept), batches: VecDeque::new() }))
     }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet columns on a device: pages are found on the host, everything that a byte or a value of them costs is
-//! done by the kernels of `kernels/parquet`.
+//! Parquet columns on a device: pages are found on the host, everything that a byte or a value of
+//! them costs is done by the kernels of `kernels/parquet`.
 //!
-//! The device decodes a column chunk as a whole, the pages of it that hold wanted rows, or, where there is no room
-//! for that or offsets of 32 bits do not number it, a window of rows at a time. What it does not
-//! hold, and every column from where it finds anything that is not sound, the CPU engine decodes: so errors
-//! are that engine's. Codecs other than Snappy and Zstandard run on the host.
+//! The device decodes a column chunk as a whole, the pages of it that hold wanted rows, or, where
+//! there is no room for that or offsets of 32 bits do not number it, a window of rows at a time.
+//! What it does not hold is declined, and every column from where it finds anything that is not
+//! sound, the rest of the chain decodes: so errors are that engine's. Codecs other than Snappy and
+//! Zstandard run on the host.
 
 mod chunk;
 mod pages;
@@ -23,18 +24,17 @@ use arrow_array::{ArrayRef, new_empty_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_select::concat::concat;
 use arrowsmith_core::Result;
-use arrowsmith_engine_cpu::parquet::FieldDecoder as CpuDecoder;
+use arrowsmith_engine::{Chain, ColumnDecoder, ColumnRequest, Engine};
 use arrowsmith_parquet::nest::{self, Nest};
-use arrowsmith_parquet::{Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection};
+use arrowsmith_parquet::{Budget, Column, File, ReadOptions, RowSelection};
 
+use crate::GpuOptions;
 use crate::device::memory::Arena;
 use crate::device::{Device, Stream, failure};
-use crate::{GpuEngine, GpuOptions};
-pub use arrowsmith_engine_cpu::parquet::ColumnOptions;
 use chunk::Halt;
 use pages::{Host, Read};
 use shape::Shape;
-pub use shape::supports;
+pub(crate) use shape::check;
 
 /// A stream with memory of its own.
 #[derive(Debug)]
@@ -46,34 +46,30 @@ struct Lane {
 
 /// Decodes columns on a device; shared by all threads.
 #[derive(Debug)]
-pub struct ColumnEngine {
+pub(crate) struct Columns {
     device: Arc<dyn Device>,
     options: GpuOptions,
     lanes: Mutex<Vec<Lane>>,
     on_device: AtomicU64,
-    on_cpu: AtomicU64,
+    left: AtomicU64,
 }
 
-impl ColumnEngine {
+impl Columns {
     /// On this device.
-    pub fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
+    pub(crate) fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
         Self {
             device,
             options,
             lanes: Mutex::default(),
             on_device: AtomicU64::new(0),
-            on_cpu: AtomicU64::new(0),
+            left: AtomicU64::new(0),
         }
     }
 
-    /// On the device of an engine, within the same bounds.
-    pub fn of(engine: &GpuEngine) -> Self {
-        Self::new(Arc::clone(&engine.device), engine.options.clone())
-    }
-
-    /// Windows of columns so far that the device decoded, and columns that the CPU engine did.
-    pub fn chunks(&self) -> (u64, u64) {
-        (self.on_device.load(Ordering::Relaxed), self.on_cpu.load(Ordering::Relaxed))
+    /// Windows of columns so far that the device decoded, and columns that were left to another
+    /// engine.
+    pub(crate) fn chunks(&self) -> (u64, u64) {
+        (self.on_device.load(Ordering::Relaxed), self.left.load(Ordering::Relaxed))
     }
 
     fn count_on_device(&self) {
@@ -115,32 +111,6 @@ impl ColumnEngine {
     }
 }
 
-impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
-    fn label(&self) -> &'static str {
-        "the gpu engine"
-    }
-
-    fn supports(
-        &self,
-        _file: &File,
-        column: &Column,
-        _options: &ReadOptions,
-    ) -> std::result::Result<(), String> {
-        supports(column)
-    }
-
-    fn column(
-        self: Arc<Self>,
-        request: &ColumnRequest<'_>,
-    ) -> Result<Option<Box<dyn ColumnDecoder>>> {
-        let ColumnRequest { file, row_group, column, selection, .. } = *request;
-        let verify_checksums = request.options.verify_checksums;
-        let options = ColumnOptions { verify_checksums, ..ColumnOptions::default() };
-        let decoder = FieldDecoder::new(&self, file, row_group, column, selection, options)?;
-        Ok(Some(Box::new(decoder)))
-    }
-}
-
 impl ColumnDecoder for FieldDecoder {
     fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         Self::next(self, rows)
@@ -153,7 +123,7 @@ const ROWS_MIN: usize = 64;
 enum Window {
     /// Rows, and the first of them in the row group.
     Rows(ArrayRef, usize),
-    /// It is for the CPU engine.
+    /// It is for another engine.
     Unsure,
 }
 
@@ -183,7 +153,7 @@ impl Asked<'_> {
         for shape in self.shapes {
             let host =
                 Host::read(self.file, self.row_group, shape, rows, most, self.verify_checksums);
-            // What is wrong with a page, the CPU engine says.
+            // What is wrong with a page, another engine says.
             let host = match host {
                 Ok(Read::Pages(host)) => host,
                 Ok(Read::TooLarge) => return Err(Halt::TooLarge),
@@ -225,22 +195,26 @@ impl nest::Leaves for Leaves {
 }
 
 /// Decodes one field of one row group, batch by batch.
-pub struct FieldDecoder(Source);
+pub(crate) struct FieldDecoder(Source);
 
 enum Source {
     Device(Box<DeviceSource>),
-    Cpu(Box<CpuDecoder>),
+    /// The next engine.
+    Rest(Box<dyn ColumnDecoder>),
 }
 
 /// A field that the device decodes, a window of rows at a time.
 struct DeviceSource {
-    engine: Arc<ColumnEngine>,
+    columns: Arc<Columns>,
+    rest: Chain,
     file: File,
     row_group: usize,
     column: Column,
     nest: Nest,
     shapes: Vec<Shape>,
-    options: ColumnOptions,
+    batch_rows: usize,
+    options: ReadOptions,
+    budget: Arc<Budget>,
     /// Rows of the row group.
     rows: usize,
     /// The wanted rows that are left.
@@ -250,7 +224,7 @@ struct DeviceSource {
 }
 
 impl DeviceSource {
-    /// Makes a window that holds the next wanted row; nothing where the CPU engine has to.
+    /// Makes a window that holds the next wanted row; nothing where another engine has to.
     fn advance(&mut self) -> Result<bool> {
         let (Some(first), Some(last)) = (self.ranges.front(), self.ranges.back()) else {
             return Ok(true);
@@ -263,19 +237,27 @@ impl DeviceSource {
             verify_checksums: self.options.verify_checksums,
         };
         let wanted = if asked.repeats() { 0..self.rows } else { first.start..last.end };
-        match self.engine.window(&asked, wanted)? {
+        match self.columns.window(&asked, wanted)? {
             Window::Rows(array, first) => self.window = (array, first),
             Window::Unsure => return Ok(false),
         }
-        self.engine.count_on_device();
+        self.columns.count_on_device();
         Ok(true)
     }
 
-    /// The CPU engine, over what is left.
-    fn by_cpu(&self) -> Result<CpuDecoder> {
-        self.engine.on_cpu.fetch_add(1, Ordering::Relaxed);
+    /// The next engine, over what is left.
+    fn hand_over(&self) -> Result<Box<dyn ColumnDecoder>> {
+        self.columns.left.fetch_add(1, Ordering::Relaxed);
         let left = RowSelection::from_ranges(self.ranges.iter().cloned());
-        CpuDecoder::new(&self.file, self.row_group, &self.column, Some(&left), self.options)
+        self.rest.column(&ColumnRequest {
+            file: &self.file,
+            row_group: self.row_group,
+            column: &self.column,
+            selection: Some(&left),
+            batch_rows: self.batch_rows,
+            options: &self.options,
+            budget: &self.budget,
+        })
     }
 
     /// Up to `rows` wanted rows of the window.
@@ -297,33 +279,35 @@ impl DeviceSource {
 }
 
 impl FieldDecoder {
-    /// Over one field of a row group: the rows of `selection`, or all.
+    /// Over one field of a row group: the rows of the selection, or all. What the device is not
+    /// sure of, `rest` decodes.
     ///
     /// # Errors
-    /// As the CPU engine's; and failures of the device.
-    pub fn new(
-        engine: &Arc<ColumnEngine>,
-        file: &File,
-        row_group: usize,
-        column: &Column,
-        selection: Option<&RowSelection>,
-        options: ColumnOptions,
+    /// Those of `rest`, and failures of the device.
+    pub(crate) fn new(
+        columns: &Arc<Columns>,
+        request: &ColumnRequest<'_>,
+        rest: &Chain,
     ) -> Result<Self> {
+        let ColumnRequest { file, row_group, column, selection, .. } = *request;
         let rows = file.row_group_rows(row_group)?;
         let all = RowSelection::all(rows);
         let ranges: VecDeque<_> = selection.unwrap_or(&all).ranges().iter().cloned().collect();
-        if let (Ok(()), Ok(nest)) = (supports(column), Nest::new(column))
+        if let Ok(nest) = Nest::new(column)
             && let Ok(shapes) = shape::shapes(&nest)
             && ranges.back().is_some_and(|last| last.end <= rows)
         {
             let mut source = DeviceSource {
-                engine: Arc::clone(engine),
+                columns: Arc::clone(columns),
+                rest: rest.clone(),
                 file: file.clone(),
                 row_group,
                 column: column.clone(),
                 nest,
                 shapes,
-                options,
+                batch_rows: request.batch_rows,
+                options: request.options.clone(),
+                budget: Arc::clone(request.budget),
                 rows,
                 ranges,
                 window: (new_empty_array(column.data_type()), 0),
@@ -332,18 +316,17 @@ impl FieldDecoder {
                 return Ok(Self(Source::Device(Box::new(source))));
             }
         }
-        engine.on_cpu.fetch_add(1, Ordering::Relaxed);
-        let decoder = CpuDecoder::new(file, row_group, column, selection, options)?;
-        Ok(Self(Source::Cpu(Box::new(decoder))))
+        columns.left.fetch_add(1, Ordering::Relaxed);
+        Ok(Self(Source::Rest(rest.column(request)?)))
     }
 
     /// The next `rows` rows, or as many as are left.
     ///
     /// # Errors
-    /// As the CPU engine's.
-    pub fn next(&mut self, rows: usize) -> Result<ArrayRef> {
+    /// As [`FieldDecoder::new`].
+    pub(crate) fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         if rows == 0
-            && let Source::Cpu(decoder) = &mut self.0
+            && let Source::Rest(decoder) = &mut self.0
         {
             return decoder.next(0);
         }
@@ -351,8 +334,8 @@ impl FieldDecoder {
         let mut left = rows;
         while left > 0 {
             let source = match &mut self.0 {
-                Source::Cpu(decoder) if parts.is_empty() => return decoder.next(left),
-                Source::Cpu(decoder) => {
+                Source::Rest(decoder) if parts.is_empty() => return decoder.next(left),
+                Source::Rest(decoder) => {
                     parts.push(decoder.next(left)?);
                     break;
                 }
@@ -364,11 +347,11 @@ impl FieldDecoder {
             } else if source.ranges.is_empty() {
                 break;
             } else if !source.advance()? {
-                self.0 = Source::Cpu(Box::new(source.by_cpu()?));
+                self.0 = Source::Rest(source.hand_over()?);
             }
         }
         match (&parts[..], &self.0) {
-            ([], Source::Cpu(_)) => Err(failure("gpu: no rows")),
+            ([], Source::Rest(_)) => Err(failure("gpu: no rows")),
             ([], Source::Device(source)) => Ok(new_empty_array(source.column.data_type())),
             ([one], _) => Ok(Arc::clone(one)),
             _ => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages of a column chunk on the host: found, laid one behind the other for the device, and decompressed where
-//! the device does not do that itself.
+//! The pages of a column chunk on the host: found, laid one behind the other for the device, and
+//! decompressed where the device does not do that itself.
 
 use std::ops::Range;
 
@@ -42,7 +42,8 @@ impl Codec {
         }
     }
 
-    /// Whether the kernel takes these bytes: frames with a checksum or a dictionary are for the host.
+    /// Whether the kernel takes these bytes: frames with a checksum or a dictionary are for the
+    /// host.
     fn takes(self, packed: &[u8]) -> bool {
         match self {
             Self::Snappy => true,
@@ -222,7 +223,7 @@ impl Host {
             (Encoding::ByteStreamSplit, kind) if kind != P::BOOLEAN && kind != P::BYTE_ARRAY => 6,
             _ => return None,
         };
-        // Dictionary arrays are made of dictionary pages; of others the CPU engine makes them.
+        // Dictionary arrays are made of dictionary pages; of others the next engine makes them.
         let keys = shape.keys.is_none() || number == 1;
         (keys && (number != 1 || self.dictionary.is_some())).then_some(number)
     }

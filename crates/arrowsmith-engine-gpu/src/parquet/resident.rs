@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Row groups as batches that stay on the device.
 //!
-//! Columns without lists and structures around them are made where they stay. All others, and those of which
-//! the device is not sure, are made on the host, by whoever decodes them, and copied to the device.
+//! Columns without lists and structures around them are made where they stay. All others, and those
+//! of which the device is not sure, are made on the host, by whoever decodes them, and copied to
+//! the device.
 
 use std::sync::{Arc, PoisonError};
 
 use arrow_array::Array;
 use arrow_schema::DataType;
 use arrowsmith_core::{Error, Result};
-use arrowsmith_engine_cpu::parquet::ColumnOptions;
+use arrowsmith_engine::{Chain, ColumnRequest};
 use arrowsmith_parquet::nest::Nest;
-use arrowsmith_parquet::{Column, File, ReadPlan};
+use arrowsmith_parquet::{Budget, Column, File, ReadOptions, ReadPlan};
 
 use super::chunk::{self, Halt};
 use super::pages::{Host, Read};
 use super::shape::Shape;
-use super::{ColumnEngine, FieldDecoder, Lane};
+use super::{Columns, FieldDecoder, Lane};
 use crate::device::memory::Refused;
 use crate::device::resident::{DeviceBatch, Tree, tree};
 
-impl ColumnEngine {
-    /// A row group as a batch that stays on the device.
-    ///
-    /// # Errors
-    /// As the CPU engine's; [`Error::Config`] for views, which do not stay; more than the memory that there may
-    /// be; and failures of the device.
-    pub fn device_batch(
+impl Columns {
+    /// A row group as a batch that stays on the device; see
+    /// [`GpuEngine`](crate::GpuEngine::device_batch).
+    pub(crate) fn device_batch(
         self: &Arc<Self>,
         file: &File,
         row_group: usize,
         plan: &ReadPlan,
-        options: ColumnOptions,
+        options: &ReadOptions,
+        rest: &Chain,
     ) -> Result<DeviceBatch> {
         let mut lane = self.lane()?;
-        let batch = self.in_lane(&mut lane, file, row_group, plan, options);
+        let batch = self.in_lane(&mut lane, file, row_group, plan, (options, rest));
         lane.arena.reset(lane.stream.as_mut())?;
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
         batch
@@ -46,7 +45,7 @@ impl ColumnEngine {
         file: &File,
         row_group: usize,
         plan: &ReadPlan,
-        options: ColumnOptions,
+        (options, rest): (&ReadOptions, &Chain),
     ) -> Result<DeviceBatch> {
         let rows = file.row_group_rows(row_group)?;
         let mut children = Vec::with_capacity(plan.fields.len());
@@ -58,8 +57,16 @@ impl ColumnEngine {
                     tree
                 }
                 None => {
-                    let decoder = FieldDecoder::new(self, file, row_group, column, None, options);
-                    let array = decoder?.next(rows)?;
+                    let request = ColumnRequest {
+                        file,
+                        row_group,
+                        column,
+                        selection: None,
+                        batch_rows: rows,
+                        options,
+                        budget: &Budget::unbounded(),
+                    };
+                    let array = FieldDecoder::new(self, &request, rest)?.next(rows)?;
                     upload(lane, array.as_ref())?
                 }
             });
@@ -83,7 +90,7 @@ impl ColumnEngine {
         row_group: usize,
         column: &Column,
         rows: usize,
-        options: ColumnOptions,
+        options: &ReadOptions,
     ) -> Result<Option<Tree>> {
         let Some(shape) = flat(column).filter(|_| rows > 0) else { return Ok(None) };
         let most = (self.options.memory_bytes_max, self.options.offset_max);
@@ -101,7 +108,7 @@ impl ColumnEngine {
 /// The shape of a column of values that the device makes in their final form.
 fn flat(column: &Column) -> Option<Shape> {
     let Column::Leaf(_) = column else { return None };
-    super::supports(column).ok()?;
+    super::check(column).ok()?;
     let nest = Nest::new(column).ok()?;
     let shape = Shape::new(nest.leaves.first()?).ok()?;
     (shape.keys.is_none() && shape.made == shape.data_type).then_some(shape)

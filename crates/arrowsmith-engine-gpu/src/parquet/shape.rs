@@ -2,6 +2,7 @@
 //! Which columns the kernels hold, and how their values become those of the Arrow type.
 
 use arrow_schema::DataType;
+use arrowsmith_engine::Declined;
 use arrowsmith_parquet::nest::{Around, Nest, NestedLeaf};
 use arrowsmith_parquet::{Column, Conversion, Leaf, Physical};
 
@@ -50,10 +51,12 @@ pub(super) struct Shape {
     pub form: Form,
     /// The form of the entries of a dictionary.
     values: Form,
-    /// What the device makes, and what becomes of it: the type of the leaf, or of the entries of its dictionary.
+    /// What the device makes, and what becomes of it: the type of the leaf, or of the entries of
+    /// its dictionary.
     pub made: DataType,
     pub data_type: DataType,
-    /// The dictionary type, where the leaf is one: then keys are decoded, and entries by themselves.
+    /// The dictionary type, where the leaf is one: then keys are decoded, and entries by
+    /// themselves.
     pub keys: Option<DataType>,
     pub nullable: bool,
     pub def_max: u64,
@@ -123,11 +126,11 @@ pub(super) fn shapes(nest: &Nest) -> Result<Vec<Shape>, String> {
 /// Whether the kernels hold a column.
 ///
 /// # Errors
-/// What in it they do not, in words.
-pub fn supports(column: &Column) -> Result<(), String> {
-    arrowsmith_engine_cpu::parquet::supports(column)?;
-    let nest = Nest::new(column).map_err(|error| error.to_string())?;
-    shapes(&nest).map(|_| ())
+/// What in it they do not.
+pub(crate) fn check(column: &Column) -> Result<(), Declined> {
+    let nest = Nest::new(column).map_err(|error| error.to_string());
+    let shapes = nest.and_then(|nest| shapes(&nest));
+    shapes.map(|_| ()).map_err(|reason| Declined::new(column.field().name(), reason))
 }
 
 fn form(leaf: &Leaf, target: &DataType) -> Result<Form, String> {

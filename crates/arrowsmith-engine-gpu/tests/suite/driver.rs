@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What calls CUDA's driver, on a GPU (`tools/gpu device`) or held to `kernels/shim/driver.cpp` (`tools/gpu driver`): a driver
-//! whose device is the CPU, and which is strict, late, and fails where it is told to.
+//! What calls CUDA's driver, on a GPU (`tools/gpu device`) or held to `kernels/shim/driver.cpp`
+//! (`tools/gpu driver`): a driver whose device is the CPU, and which is strict, late, and fails
+//! where it is told to.
 
 #![cfg(all(feature = "cuda", feature = "shim"))]
 
@@ -9,11 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use arrow_array::{Array, RecordBatch};
 use arrow_select::concat::concat_batches;
 use arrowsmith_core::{Chunk, DecodeOptions, Framing, Limits};
-use arrowsmith_engine_cpu::parquet::FieldDecoder as CpuDecoder;
-use arrowsmith_engine_gpu::parquet::{ColumnEngine, ColumnOptions, FieldDecoder};
+use arrowsmith_engine::{Chain, ColumnRequest, Engine};
 use arrowsmith_engine_gpu::{DeviceBatch, DeviceText, GpuEngine, GpuOptions};
-use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_parquet::{Budget, File, ReadOptions, ReadPlan};
+use arrowsmith_plan::Plan;
+use arrowsmith_testkit::engines::{before_cpu, cpu};
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::parquet::random;
 use arrowsmith_testkit::unsupported;
@@ -128,7 +129,7 @@ fn stays(
     plan: &Arc<Plan>,
     text: &[u8],
 ) -> arrowsmith_core::Result<RecordBatch> {
-    let mut decoder = engine.device_decoder(plan, &DecodeOptions::default())?;
+    let mut decoder = engine.device_decoder(plan, &DecodeOptions::default(), &cpu().into())?;
     decoder.decode(&Chunk::new(text, Framing::Lines))?;
     let there = DeviceText::upload(engine.device(), text.to_vec())?;
     decoder.decode_resident(&there, Framing::Lines)?;
@@ -147,9 +148,13 @@ fn json_is_read_through_a_driver() {
     for kind in Workload::ALL {
         let (plan, text) = workload(kind, 1 << 13);
         let expected = rows(&OracleEngine, &plan, &text).unwrap();
-        assert_eq!(rows(&engine, &plan, &text).unwrap(), expected, "{kind:?}");
+        assert_eq!(rows(&before_cpu(engine.clone()), &plan, &text).unwrap(), expected, "{kind:?}");
         assert_eq!(stays(&engine, &plan, &text).unwrap(), expected, "{kind:?}");
-        assert_eq!(rows(&engine, &plan, b"").unwrap().num_rows(), 0, "{kind:?}");
+        assert_eq!(
+            rows(&before_cpu(engine.clone()), &plan, b"").unwrap().num_rows(),
+            0,
+            "{kind:?}"
+        );
         assert_eq!(stays(&engine, &plan, b"").unwrap().num_rows(), 0, "{kind:?}");
     }
     assert_eq!(engine.counters().careful_bytes(), 0);
@@ -168,25 +173,32 @@ fn json_is_read_through_a_driver() {
 fn columns(engine: &GpuEngine, seed: u64) -> arrowsmith_core::Result<(u64, u64)> {
     let file = File::open(random::file(seed).bytes, &Limits::default())?;
     let plan = ReadPlan::new(&file, &ReadOptions::default())?;
-    let columns = Arc::new(ColumnEngine::of(engine));
-    let options = ColumnOptions::default();
-    for group in 0..file.row_groups() {
-        let rows = file.row_group_rows(group)?;
+    let (cpu, options) = (Chain::from(cpu()), ReadOptions::default());
+    let chain = Chain::of(engine.clone()).then(&cpu);
+    for row_group in 0..file.row_groups() {
+        let rows = file.row_group_rows(row_group)?;
         for column in &plan.fields {
-            let expected = CpuDecoder::new(&file, group, column, None, options)
-                .and_then(|mut decoder| decoder.next(rows));
+            let request = ColumnRequest {
+                file: &file,
+                row_group,
+                column,
+                selection: None,
+                batch_rows: rows,
+                options: &options,
+                budget: &Budget::unbounded(),
+            };
+            let expected = cpu.column(&request).and_then(|mut decoder| decoder.next(rows));
             let Ok(expected) = expected else { continue };
-            let decoder = FieldDecoder::new(&columns, &file, group, column, None, options);
-            let found = decoder?.next(rows)?;
+            let found = chain.column(&request)?.next(rows)?;
             assert_eq!(found.to_data(), expected.to_data(), "seed {seed}");
         }
-        match columns.device_batch(&file, group, &plan, options) {
+        match engine.device_batch(&file, row_group, &plan, &options, &cpu) {
             Ok(batch) => assert_eq!(batch.to_host()?.num_rows(), rows),
             Err(error) if error.to_string().contains("views do not stay") => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(columns.chunks())
+    Ok(engine.column_chunks())
 }
 
 #[test]
@@ -213,7 +225,9 @@ fn every_call_may_fail() {
     let tries: [(&str, u64, Work<'_>); 4] = [
         // Each failure of the kernels that were kept costs compiling them anew.
         ("opening", 1, &|_| engine().map(|_| ())),
-        ("rows", 8, &|engine| rows(engine, &plan, &text).map(|found| assert_eq!(found, expected))),
+        ("rows", 8, &|engine| {
+            rows(&before_cpu(engine.clone()), &plan, &text).map(|found| assert_eq!(found, expected))
+        }),
         ("batches that stay", 8, &|engine| {
             stays(engine, &plan, &text).map(|found| assert_eq!(found, expected))
         }),
@@ -254,7 +268,7 @@ fn a_device_without_room_changes_nothing() {
     for bytes in [4 << 10, 64 << 10, 1 << 30] {
         driver.bytes_max((1 << 20) + bytes);
         let engine = engine().unwrap();
-        let found = rows(&engine, &plan, &text);
+        let found = rows(&before_cpu(engine.clone()), &plan, &text);
         driver.bytes_max(u64::MAX);
         assert_eq!(found.unwrap(), expected, "{bytes}");
         careful.push(engine.counters().careful_bytes());

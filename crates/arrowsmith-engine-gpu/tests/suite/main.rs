@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
-//! `cargo test -p arrowsmith-engine-gpu --test suite columns::` runs those of a module.
+//! The integration tests of this crate, one program for all of them, as each would be linked by
+//! itself otherwise: `cargo test -p arrowsmith-engine-gpu --test suite columns::` runs those of a
+//! module.
 
 #![allow(
     clippy::expect_used,
@@ -17,4 +18,3 @@ mod contract;
 mod driver;
 mod resident;
 mod unpack;
-mod workloads;

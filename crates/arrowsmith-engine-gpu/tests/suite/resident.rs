@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Batches that stay on the device: what is there, who owns it, and that it is given back once and in the end;
-//! and batches beyond what offsets of 32 bits number, with small numbers in their place.
+//! Batches that stay on the device: what is there, who owns it, and that it is given back once and
+//! in the end; and batches beyond what offsets of 32 bits number, with small numbers in their
+//! place.
 
 #![cfg(feature = "shim")]
 
@@ -10,11 +11,13 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::{RecordBatch, StructArray};
 use arrow_select::concat::concat_batches;
 use arrowsmith_core::{Chunk, DecodeOptions, Framing, OnError};
+use arrowsmith_engine::Engine;
 use arrowsmith_engine_gpu::device::Device;
 use arrowsmith_engine_gpu::device::shim::ShimDevice;
 use arrowsmith_engine_gpu::{DeviceBatch, DeviceText, FfiDeviceArray, GpuEngine, GpuOptions};
+use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_testkit::engines::{before_cpu, cpu};
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_workload::{Generator, Layout, Workload};
 
@@ -59,12 +62,16 @@ fn rows_beyond_an_offset_become_batches() {
             let expected = whole(&plan, &batches(&OracleEngine, &plan, &chunk));
             let options = GpuOptions::default().with_piece_bytes_max(1000);
             let (_, engine) = shim(options.clone().with_offset_max(most));
-            let found = batches(&engine, &plan, &chunk);
+            let found = batches(&before_cpu(engine.clone()), &plan, &chunk);
             assert!(found.len() as u64 >= text.len() as u64 / most, "{} batches", found.len());
             assert_eq!(whole(&plan, &found), expected, "{kind:?} {layout:?}");
             // With the real bound they are one.
             let (_, engine) = shim(options);
-            assert_eq!(batches(&engine, &plan, &chunk), [expected], "{kind:?} {layout:?}");
+            assert_eq!(
+                batches(&before_cpu(engine.clone()), &plan, &chunk),
+                [expected],
+                "{kind:?} {layout:?}"
+            );
         }
     }
 }
@@ -78,14 +85,18 @@ fn text_that_is_cut_anywhere_is_all_for_the_device() {
         // Less than some records have, so that pieces grow.
         for piece in [700, 4096, 5000] {
             let (_, engine) = shim(GpuOptions::default().with_piece_bytes_max(piece));
-            assert_eq!(batches(&engine, &plan, &chunk), expected, "{kind:?} {piece}");
+            assert_eq!(
+                batches(&before_cpu(engine.clone()), &plan, &chunk),
+                expected,
+                "{kind:?} {piece}"
+            );
             assert_eq!(engine.counters().careful_bytes(), 0, "{kind:?} {piece}");
         }
         let array = text.strip_suffix(b"\n").unwrap_or(&text);
         let array = String::from_utf8(array.to_vec()).unwrap().replace("}\n{", "},\n{");
         let chunk = Chunk::new(array.as_bytes(), Framing::Array);
         let (_, engine) = shim(GpuOptions::default().with_piece_bytes_max(4096));
-        assert_eq!(batches(&engine, &plan, &chunk), expected, "{kind:?}");
+        assert_eq!(batches(&before_cpu(engine.clone()), &plan, &chunk), expected, "{kind:?}");
         assert_eq!(engine.counters().careful_bytes(), 0, "{kind:?}");
     }
 }
@@ -93,7 +104,7 @@ fn text_that_is_cut_anywhere_is_all_for_the_device() {
 fn resident(engine: &GpuEngine, plan: &Arc<Plan>, chunk: &Chunk<'_>) -> Vec<DeviceBatch> {
     let mut options = DecodeOptions::default();
     options.on_error = OnError::Skip;
-    let mut decoder = engine.device_decoder(plan, &options).unwrap();
+    let mut decoder = engine.device_decoder(plan, &options, &cpu().into()).unwrap();
     decoder.decode(chunk).unwrap();
     decoder.take()
 }
@@ -114,7 +125,8 @@ fn batches_that_stay_are_those_of_the_oracle() {
             // Text that is there already.
             let place = Arc::clone(&device) as Arc<dyn Device>;
             let there = DeviceText::upload(&place, text.clone()).unwrap();
-            let mut decoder = engine.device_decoder(&plan, &DecodeOptions::default()).unwrap();
+            let mut decoder =
+                engine.device_decoder(&plan, &DecodeOptions::default(), &cpu().into()).unwrap();
             let report = decoder.decode_resident(&there, framing).unwrap();
             assert_eq!(report.records, expected.num_rows() as u64);
             let feeds = text.iter().filter(|byte| **byte == b'\n').count();
@@ -128,7 +140,8 @@ fn batches_that_stay_are_those_of_the_oracle() {
     }
 }
 
-/// Every type, nulls everywhere, columns of nothing; and plans, and records, that the CPU engine reads.
+/// Every type, nulls everywhere, columns of nothing; and plans, and records, that the CPU engine
+/// reads.
 #[test]
 fn every_type_stays() {
     let schemas = [
@@ -156,7 +169,7 @@ fn every_type_stays() {
         let said = oracle.decode(&chunk).unwrap();
         let expected = oracle.flush().unwrap().unwrap();
         let (device, engine) = shim(GpuOptions::default());
-        let mut decoder = engine.device_decoder(&plan, &options).unwrap();
+        let mut decoder = engine.device_decoder(&plan, &options, &cpu().into()).unwrap();
         let report = decoder.decode(&chunk).unwrap();
         assert_eq!((report.records, report.lines), (said.records, said.lines), "{schema}");
         assert_eq!(report.rejects.len(), said.rejects.len(), "{schema}");
@@ -201,8 +214,8 @@ fn an_array_is_released_once_and_outlives_everything() {
     let second = batch.export().unwrap();
     assert_eq!(device.live(), 1, "nothing was copied");
     drop(batch);
-    // A consumer moves the array out of the structure; dropping what is left of it releases nothing.
-    // SAFETY: the structure is valid, and only looked at again to be dropped.
+    // A consumer moves the array out of the structure; dropping what is left of it releases
+    // nothing. SAFETY: the structure is valid, and only looked at again to be dropped.
     let moved = unsafe { FFI_ArrowArray::from_raw(&raw mut first.array) };
     assert!(first.array.is_released() && !moved.is_released());
     drop(first);
@@ -228,7 +241,7 @@ fn a_full_device_changes_nothing() {
             let device = Arc::new(ShimDevice::new(22).with_bytes_max(bytes));
             let engine =
                 GpuEngine::new(Arc::clone(&device) as Arc<dyn Device>, GpuOptions::default());
-            let found = batches(&engine, &plan, &chunk);
+            let found = batches(&before_cpu(engine.clone()), &plan, &chunk);
             assert_eq!(whole(&plan, &found), expected, "{layout:?} {bytes}");
             let careful = engine.counters().careful_bytes();
             drop(engine);
@@ -249,7 +262,8 @@ fn a_full_device_changes_nothing() {
     // Batches that are to stay have to be there.
     let room = Arc::new(ShimDevice::new(24).with_bytes_max((1 << 20) + 500));
     let engine = GpuEngine::new(Arc::clone(&room) as Arc<dyn Device>, GpuOptions::default());
-    let mut decoder = engine.device_decoder(&plan, &DecodeOptions::default()).unwrap();
+    let mut decoder =
+        engine.device_decoder(&plan, &DecodeOptions::default(), &cpu().into()).unwrap();
     let error = decoder.decode(&Chunk::new(&text, framing)).unwrap_err();
     assert!(error.to_string().contains("no room"), "{error}");
     drop((decoder, engine));
@@ -261,7 +275,8 @@ fn nothing_is_held_after_faults() {
     let (plan, mut text, framing) = workload(Workload::Trip, Layout::Compact);
     text.extend(b"{\"broken\":\n");
     let (device, engine) = shim(GpuOptions::default().with_piece_bytes_max(4096));
-    let mut decoder = engine.device_decoder(&plan, &DecodeOptions::default()).unwrap();
+    let mut decoder =
+        engine.device_decoder(&plan, &DecodeOptions::default(), &cpu().into()).unwrap();
     let error = decoder.decode(&Chunk::new(&text, framing)).unwrap_err();
     assert!(error.to_string().contains("line"), "{error}");
     let rows: usize = decoder.take().iter().map(DeviceBatch::num_rows).sum();
@@ -275,7 +290,8 @@ fn columns_of_views_are_refused_by_name() {
     let schema = parse_schema("a: utf8_view").unwrap();
     let plan = Arc::new(Plan::new(Arc::new(schema)).unwrap());
     let (_, engine) = shim(GpuOptions::default());
-    let mut decoder = engine.device_decoder(&plan, &DecodeOptions::default()).expect("a decoder");
+    let mut decoder =
+        engine.device_decoder(&plan, &DecodeOptions::default(), &cpu().into()).expect("a decoder");
     let error = decoder.decode(&Chunk::new(b"{\"a\":\"x\"}\n", Framing::Lines)).unwrap_err();
     assert!(error.to_string().contains("views do not stay"), "{error}");
 }

@@ -25,7 +25,7 @@ const PARSER_BYTES: usize = 1 << 20;
 /// The deepest nesting that the circuit's skipper supports.
 const SKIP_DEPTH: usize = 63;
 
-pub(super) struct RtlDecoder {
+pub(crate) struct RtlDecoder {
     schema: SchemaRef,
     design: Design,
     session: Session,
@@ -43,7 +43,7 @@ struct Lines<'a> {
 }
 
 impl RtlDecoder {
-    pub(super) fn new(
+    pub(crate) fn new(
         plan: &Plan,
         design: Design,
         session: Session,

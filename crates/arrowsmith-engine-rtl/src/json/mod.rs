@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine `rtl`: a plan's circuit, generated, compiled and simulated on the actual bytes, as a
-//! decoder.
+//! JSON: a plan's circuit, generated, compiled and simulated on the actual bytes, as a decoder.
 //!
 //! The circuit decodes records and stops at the first one that it does not take: an error, or one
 //! of the few valid forms that it leaves to software (escaped and repeated keys, text beyond its
-//! window, numbers of more than 19 digits). The driver then reads that record with the host's
-//! engine, which returns the row or the error that every engine returns, including the policy for
-//! bad records, and lets the circuit continue after it. The host's engine reads all records that
-//! are not one per line: a circuit finds records by their line feeds. [`Statistics`] counts the
-//! host's records, so that software's work is not taken for the circuit's.
+//! window, numbers of more than 19 digits). The driver then reads that record with the next engine
+//! of the chain, on the host, which returns the row or the error that every engine returns,
+//! including the policy for bad records, and lets the circuit continue after it. That engine reads
+//! all records that are not one per line: a circuit finds records by their line feeds.
+//! [`Statistics`] counts the host's records, so that software's work is not taken for the
+//! circuit's.
 
 mod assemble;
 mod decoder;
@@ -16,16 +16,14 @@ mod process;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
-use arrowsmith_core::{DecodeOptions, Decoder, Error, Result};
-use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_rtlgen::LIBRARY_JSON;
-use arrowsmith_rtlgen::json::{Design, Shape, generate};
+use arrowsmith_rtlgen::json::Design;
 
 use crate::compile::Sources;
-use crate::{MEMORY_MODEL, MemoryProfile, PIPES, RtlError, Verilator};
-use decoder::RtlDecoder;
+use crate::{MEMORY_MODEL, PIPES, RtlError, Verilator};
+pub(crate) use decoder::RtlDecoder;
+pub(crate) use process::Session;
 
 /// The driver and the model, as they are compiled with a circuit.
 pub const HEADERS: [(&str, &str); 3] = [
@@ -67,7 +65,7 @@ pub struct Counts {
     pub rows: u64,
     /// Number of runs.
     pub runs: u64,
-    /// Records read by the host's engine instead.
+    /// Records read by another engine, on the host, instead.
     pub handed_back: u64,
 }
 
@@ -114,79 +112,6 @@ impl Statistics {
         .map(|counter| counter.load(Ordering::Relaxed));
         Counts { cycles, bytes, written, starved, blocked, rows, runs, handed_back }
     }
-}
-
-/// Generated circuits as an [`Engine`].
-pub struct RtlEngine {
-    host: Arc<dyn Engine>,
-    shape: Shape,
-    memory: MemoryProfile,
-    statistics: Arc<Statistics>,
-    /// Asked for its version once, not for every decoder.
-    verilator: OnceLock<Verilator>,
-}
-
-impl RtlEngine {
-    /// Circuits of the default shape on an ideal memory. `host` reads the records that a circuit
-    /// hands back.
-    pub fn new(host: Arc<dyn Engine>) -> Self {
-        Self {
-            host,
-            shape: Shape::default(),
-            memory: MemoryProfile::IDEAL,
-            statistics: Arc::default(),
-            verilator: OnceLock::new(),
-        }
-    }
-
-    /// Another width, another number of parsers.
-    pub fn with_shape(mut self, shape: Shape) -> Self {
-        self.shape = shape;
-        self
-    }
-
-    /// Another memory.
-    pub fn with_memory(mut self, memory: MemoryProfile) -> Self {
-        self.memory = memory;
-        self
-    }
-
-    fn verilator(&self) -> Result<&Verilator> {
-        if let Some(found) = self.verilator.get() {
-            return Ok(found);
-        }
-        let found = Verilator::find().map_err(config)?;
-        Ok(self.verilator.get_or_init(|| found))
-    }
-
-    /// What its circuits did.
-    pub fn statistics(&self) -> &Arc<Statistics> {
-        &self.statistics
-    }
-}
-
-impl Engine for RtlEngine {
-    fn name(&self) -> &'static str {
-        "rtl"
-    }
-
-    /// # Errors
-    /// [`Error::Schema`] names the field that circuits do not decode; [`Error::Config`] says that
-    /// there is no Verilator, or that the limit on depth is less than the schema's own.
-    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
-        plan.check(&options.limits)?;
-        let design = generate(plan, "records", self.shape)?;
-        let program = self.verilator()?.json(&design).map_err(config)?;
-        let session =
-            process::Session::start(&program, design.hash, &self.memory).map_err(config)?;
-        let host = self.host.decoder(plan, options)?;
-        let statistics = Arc::clone(&self.statistics);
-        Ok(Box::new(RtlDecoder::new(plan, design, session, host, options, statistics)?))
-    }
-}
-
-fn config(error: RtlError) -> Error {
-    Error::Config(error.to_string())
 }
 
 impl Verilator {

@@ -29,7 +29,7 @@ const BUFFER_BYTES_MAX: u64 = 1 << 33;
 
 /// A running circuit.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(crate) struct Session {
     process: Process,
     /// How many parsers it has.
     pub parsers: usize,
@@ -66,7 +66,7 @@ pub(super) struct Outcome {
 }
 
 impl Session {
-    pub(super) fn start(
+    pub(crate) fn start(
         program: &Path,
         hash: u64,
         memory: &MemoryProfile,

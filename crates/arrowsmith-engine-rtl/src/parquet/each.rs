@@ -8,16 +8,17 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_select::concat::concat;
-use arrowsmith_core::{Error, Result};
-use arrowsmith_parquet::{Column, ColumnDecoder, ColumnRequest, File, ReadOptions, RowSelection};
+use arrowsmith_core::Result;
+use arrowsmith_engine::ColumnDecoder;
+use arrowsmith_parquet::{Column, File, RowSelection};
 use arrowsmith_rtlgen::parquet::Options;
 
-use super::{Engine, Measured, ParquetError, column};
-use crate::{MemoryProfile, RtlError, Verilator};
+use super::{Circuit, Measured, ParquetError};
+use crate::{MemoryProfile, RtlError, Verilator, config};
 
 /// Counters of the circuits so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,10 +31,11 @@ pub struct Counts {
     pub took: Measured,
 }
 
-/// Decodes columns by circuits; shared by all threads.
+/// Circuits for columns, compiled when they are needed; shared by all threads.
 #[derive(Debug)]
-pub struct ColumnEngine {
-    verilator: Verilator,
+pub struct Circuits {
+    /// Asked for its version once, not for every circuit.
+    verilator: OnceLock<Verilator>,
     options: Options,
     memory: MemoryProfile,
     /// One compilation at a time: two of the same circuit would do the work twice.
@@ -41,35 +43,36 @@ pub struct ColumnEngine {
     counts: Mutex<Counts>,
 }
 
-impl ColumnEngine {
-    /// With circuits of this capacity, on this memory.
-    pub fn new(verilator: Verilator, options: Options, memory: MemoryProfile) -> Self {
+impl Circuits {
+    /// Circuits of these sizes, on this memory, by the Verilator of this machine.
+    pub fn new(options: Options, memory: MemoryProfile) -> Self {
         let (compiles, counts) = (Mutex::default(), Mutex::default());
-        Self { verilator, options, memory, compiles, counts }
+        Self { verilator: OnceLock::new(), options, memory, compiles, counts }
     }
 
-    /// With the Verilator of this machine, as [`Verilator::find`] finds it, and an ideal memory.
+    /// With this Verilator.
+    #[must_use]
+    pub fn with_verilator(mut self, verilator: Verilator) -> Self {
+        self.verilator = OnceLock::from(verilator);
+        self
+    }
+
+    /// The Verilator, as [`Verilator::find`] finds it.
     ///
     /// # Errors
     ///
     /// There is none.
-    pub fn open() -> Result<Self> {
-        let verilator = Verilator::find().map_err(failed)?;
-        Ok(Self::new(verilator, Options::default(), MemoryProfile::IDEAL))
+    pub(crate) fn verilator(&self) -> std::result::Result<&Verilator, RtlError> {
+        if let Some(found) = self.verilator.get() {
+            return Ok(found);
+        }
+        let found = Verilator::find()?;
+        Ok(self.verilator.get_or_init(|| found))
     }
 
     /// The counters so far.
     pub fn counts(&self) -> Counts {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Why no circuit takes a column of a file.
-    ///
-    /// # Errors
-    ///
-    /// The reason, in words.
-    pub fn supports(file: &File, field: &Column) -> std::result::Result<(), String> {
-        column(file, field).map(|_| ()).map_err(|refusal| refusal.reason)
     }
 
     /// All rows of a column chunk; `None` if no circuit takes it, or if it is invalid.
@@ -86,7 +89,7 @@ impl ColumnEngine {
                 counts.took.add(&took);
                 Ok(Some(array))
             }
-            Err(ParquetError::Rtl(error)) => Err(failed(error)),
+            Err(ParquetError::Rtl(error)) => Err(config(error)),
             Err(_) => {
                 counts.given_back += 1;
                 Ok(None)
@@ -98,49 +101,39 @@ impl ColumnEngine {
     ///
     /// # Errors
     ///
-    /// As of [`Engine::of_column`] and [`super::Reader::read`].
+    /// As of [`Circuit::of_column`] and [`super::Reader::read`].
     pub fn measured(
         &self,
         file: &File,
         row_group: usize,
         field: &Column,
     ) -> std::result::Result<(ArrayRef, Measured), ParquetError> {
-        let engine = {
+        let verilator = self.verilator()?;
+        let circuit = {
             let _one = self.compiles.lock().unwrap_or_else(PoisonError::into_inner);
-            Engine::of_column(&self.verilator, file, field, &self.options)?
+            Circuit::of_column(verilator, file, field, &self.options)?
         };
-        let (batch, took) = engine.start(&self.memory)?.read(file, row_group)?;
+        let (batch, took) = circuit.start(&self.memory)?.read(file, row_group)?;
         Ok((Arc::clone(batch.column(0)), took))
     }
-}
 
-impl arrowsmith_parquet::ColumnEngine for ColumnEngine {
-    fn label(&self) -> &'static str {
-        "a simulated circuit"
-    }
-
-    fn supports(
+    /// The wanted rows of a column chunk; none if no circuit takes it, or if it is not sound.
+    ///
+    /// # Errors
+    ///
+    /// As [`Circuits::chunk`].
+    pub(crate) fn decoder(
         &self,
         file: &File,
-        column: &Column,
-        options: &ReadOptions,
-    ) -> std::result::Result<(), String> {
-        if options.verify_checksums {
-            return Err("circuits do not verify checksums".to_owned());
-        }
-        Self::supports(file, column)
-    }
-
-    fn column(
-        self: Arc<Self>,
-        request: &ColumnRequest<'_>,
+        row_group: usize,
+        field: &Column,
+        selection: Option<&RowSelection>,
     ) -> Result<Option<Box<dyn ColumnDecoder>>> {
-        let Some(array) = self.chunk(request.file, request.row_group, request.column)? else {
+        let Some(array) = self.chunk(file, row_group, field)? else {
             return Ok(None);
         };
         let all = RowSelection::all(array.len());
-        let ranges: VecDeque<_> =
-            request.selection.unwrap_or(&all).ranges().iter().cloned().collect();
+        let ranges: VecDeque<_> = selection.unwrap_or(&all).ranges().iter().cloned().collect();
         let fits = ranges.back().is_none_or(|range| range.end <= array.len());
         Ok(fits.then(|| Box::new(Whole { array, ranges }) as Box<dyn ColumnDecoder>))
     }
@@ -174,10 +167,6 @@ impl ColumnDecoder for Whole {
             _ => Ok(concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())?),
         }
     }
-}
-
-fn failed(error: RtlError) -> Error {
-    Error::Config(error.to_string())
 }
 
 impl fmt::Display for Counts {

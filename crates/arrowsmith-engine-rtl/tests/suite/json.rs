@@ -8,12 +8,13 @@
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
-use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_engine::Engine;
 use arrowsmith_engine_rtl::MemoryProfile;
-use arrowsmith_engine_rtl::json::RtlEngine;
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine_rtl::RtlEngine;
+use arrowsmith_plan::Plan;
 use arrowsmith_rtlgen::json::{Shape, Writers};
 use arrowsmith_testkit::case::{Failed, load, run_case};
+use arrowsmith_testkit::engines::Helped;
 use arrowsmith_testkit::random::{Rng, mutate};
 use arrowsmith_testkit::scale;
 use arrowsmith_workload::{Generator, Workload};
@@ -249,9 +250,7 @@ fn everything_at_once() {
     let plan = plan(KITCHEN);
     let engines: Vec<RtlEngine> = [(0, 1), (30, 2), (80, 3)]
         .into_iter()
-        .map(|(stalls, seed)| {
-            RtlEngine::new(Arc::new(CpuEngine::default())).with_memory(memory(stalls, seed))
-        })
+        .map(|(stalls, seed)| RtlEngine::default().with_memory(memory(stalls, seed)))
         .collect();
     for seed in 0..seeds() {
         let rng = &mut Rng::new(seed);
@@ -285,7 +284,7 @@ fn workloads() {
         Generator::new(workload, 3, 64).fill(60_000, &mut text);
         let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
         for memory in [MemoryProfile::IDEAL, memory(40, 9)] {
-            let rtl = RtlEngine::new(Arc::new(CpuEngine::default())).with_memory(memory);
+            let rtl = RtlEngine::default().with_memory(memory);
             check(&rtl, &plan, &DecodeOptions::default(), &text, workload.name());
             let counts = rtl.statistics().counts();
             assert_eq!(counts.handed_back, 0);
@@ -309,7 +308,7 @@ fn several_parsers_keep_the_order() {
         text.extend(b"{\"voltage\":[1,-1]}\n{\"voltage\":[]}\n");
     }
     let plan = Arc::new(Plan::new(Arc::new(workload.schema())).unwrap());
-    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()))
+    let rtl = RtlEngine::default()
         .with_shape(Shape { parsers: 3, ..Shape::default() })
         .with_memory(memory(20, 4));
     let mut options = DecodeOptions::default();
@@ -334,9 +333,7 @@ fn parsers_that_share_writers() {
     let shape = Shape { parsers: 4, ports: 2, writers: Writers::Shared, ..Shape::default() };
     let engines: Vec<RtlEngine> = [MemoryProfile::IDEAL, memory(40, 5)]
         .into_iter()
-        .map(|memory| {
-            RtlEngine::new(Arc::new(CpuEngine::default())).with_shape(shape).with_memory(memory)
-        })
+        .map(|memory| RtlEngine::default().with_shape(shape).with_memory(memory))
         .collect();
     for seed in 0..seeds() / 3 {
         let rng = &mut Rng::new(seed ^ 0x5a5a);
@@ -364,7 +361,7 @@ fn no_columns() {
     if !there() {
         return;
     }
-    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));
+    let rtl = RtlEngine::default();
     let text = b"{}\n{\"a\":[1,{}]}\n \n{\"b\":\"\\n\"}";
     check(&rtl, &plan(""), &DecodeOptions::default(), text, "no columns");
     assert_eq!(rtl.statistics().counts().handed_back, 0);
@@ -372,7 +369,7 @@ fn no_columns() {
 
 #[test]
 fn what_cannot_be_done_is_refused_by_name() {
-    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));
+    let rtl = RtlEngine::default();
     for (schema, field) in [("a: int8, b: struct<c: binary>", "b.c"), ("m: map<utf8, int8>", "m")] {
         let error = rtl.decoder(&plan(schema), &DecodeOptions::default()).err().unwrap();
         assert!(error.to_string().contains(field), "{error}");
@@ -387,11 +384,11 @@ fn conformance_suite() {
         return;
     }
     let schemas = ["a: int64"];
-    let rtl = RtlEngine::new(Arc::new(CpuEngine::default()));
+    let rtl = RtlEngine::default();
     let (mut cases, mut runs) = (0, 0);
     for (file, group) in load().unwrap() {
         for case in group.case.iter().filter(|case| schemas.contains(&case.schema.as_str())) {
-            match run_case(&rtl, case, &mut runs) {
+            match run_case(&Helped(rtl.clone()), case, &mut runs) {
                 Ok(()) => cases += 1,
                 // A limit that is less than the schema's own depth is refused.
                 Err(Failed::Unsupported) => {

@@ -4,11 +4,9 @@
 //!
 //! One schema, hence one compilation. Without a Verilator the tests are skipped.
 
-use std::sync::Arc;
-
 use arrowsmith_core::{DecodeOptions, OnError};
-use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_rtl::json::{Counts, RtlEngine};
+use arrowsmith_engine_rtl::RtlEngine;
+use arrowsmith_engine_rtl::json::Counts;
 use arrowsmith_testkit::random::Rng;
 
 use crate::json_support::{check, memory, one, plan};
@@ -22,7 +20,7 @@ const SCHEMA: &str = "x: float64, y: float32, xs: list<float64 not null>, \
 
 /// Compares both engines on texts; invalid values become nulls. Returns the circuits' counters.
 fn compare(texts: &[String], stalls: u32, about: &str) -> Counts {
-    let rtl = RtlEngine::new(Arc::new(CpuEngine::default())).with_memory(memory(stalls, 5));
+    let rtl = RtlEngine::default().with_memory(memory(stalls, 5));
     let mut options = DecodeOptions::default();
     options.on_error = OnError::Null;
     for text in texts {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use arrowsmith_core::{DecodeOptions, Framing};
 use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_engine_rtl::MemoryProfile;
-use arrowsmith_engine_rtl::json::RtlEngine;
+use arrowsmith_engine_rtl::RtlEngine;
 use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
+use arrowsmith_testkit::engines::Helped;
 use arrowsmith_testkit::random::Rng;
 use arrowsmith_testkit::run::{Input, Padding, difference, observe};
 
@@ -25,7 +26,7 @@ pub fn plan(schema: &str) -> Arc<Plan> {
 /// Both engines on one text.
 pub fn check(rtl: &RtlEngine, plan: &Arc<Plan>, options: &DecodeOptions, text: &[u8], about: &str) {
     let input = Input::split(&[text], Framing::Lines, Padding::None);
-    let found = match observe(rtl, plan, options, &input) {
+    let found = match observe(&Helped(rtl.clone()), plan, options, &input) {
         Ok(found) => found,
         // The schema alone is deeper than this limit, which a circuit does not accept.
         Err(error) if error.to_string().contains("depth_max") => return,

@@ -16,7 +16,7 @@ use arrow_array::{
     StringArray, TimestampMicrosecondArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
-use arrowsmith_engine_rtl::parquet::{Engine, ParquetError};
+use arrowsmith_engine_rtl::parquet::{Circuit, ParquetError};
 use arrowsmith_engine_rtl::{Interface, MemoryProfile};
 use arrowsmith_rtlgen::parquet::{Column, Design, Kind, Options, generate};
 use arrowsmith_testkit::scale;
@@ -83,10 +83,10 @@ fn wide() -> Design {
 }
 
 /// Parallel tests compile a design once.
-fn engine(case: &Case, design: Design) -> Engine {
+fn engine(case: &Case, design: Design) -> Circuit {
     static COMPILES: Mutex<()> = Mutex::new(());
     let _one = COMPILES.lock();
-    Engine::of_design(&verilator(), design, &case.plan).unwrap()
+    Circuit::of_design(&verilator(), design, &case.plan).unwrap()
 }
 
 /// All row groups on three memories, equal to engine `cpu`'s.

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use arrowsmith_engine_rtl::MemoryProfile;
-use arrowsmith_engine_rtl::parquet::{ColumnEngine, ParquetError, column};
+use arrowsmith_engine_rtl::parquet::{Circuits, ParquetError, column};
 use arrowsmith_rtlgen::parquet::{Column, Kind, Options};
 use arrowsmith_testkit::{corpus, full, tools};
 
@@ -31,7 +31,8 @@ fn columns_of_the_corpora_are_those_of_engine_cpu() {
     let all = full() || std::env::var("ARROWSMITH_RTL_CORPORA").is_ok_and(|what| what == "all");
     let rows_max = if all { ROWS_MAX } else { ROWS_MAX / 20 };
     let few = Column { dictionary: false, delta: false, ..Column::new("", Kind::Bits64, false) };
-    let engine = ColumnEngine::new(verilator(), Options::default(), MemoryProfile::IDEAL);
+    let engine =
+        Circuits::new(Options::default(), MemoryProfile::IDEAL).with_verilator(verilator());
     // Chunks that agree, by kind.
     let mut same: BTreeMap<String, usize> = BTreeMap::new();
     let (mut files, mut both_refuse) = (0, 0);

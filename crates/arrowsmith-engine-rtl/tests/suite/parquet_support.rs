@@ -7,7 +7,7 @@ use arrowsmith_core::Limits;
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder};
 use arrowsmith_engine_rtl::MemoryProfile;
 use arrowsmith_engine_rtl::Verilator;
-use arrowsmith_engine_rtl::parquet::{Engine, Measured, ParquetError};
+use arrowsmith_engine_rtl::parquet::{Circuit, Measured, ParquetError};
 use arrowsmith_parquet::{Column, File, ReadOptions, ReadPlan};
 use arrowsmith_rtlgen::parquet::Options;
 use bytes::Bytes;
@@ -44,8 +44,8 @@ impl Case {
     }
 }
 
-pub fn engine(verilator: &Verilator, case: &Case) -> Result<Engine, ParquetError> {
-    Engine::new(verilator, &case.file, &case.plan, &Options::default())
+pub fn engine(verilator: &Verilator, case: &Case) -> Result<Circuit, ParquetError> {
+    Circuit::new(verilator, &case.file, &case.plan, &Options::default())
 }
 
 /// All row groups, equal to engine `cpu`'s; their cost.

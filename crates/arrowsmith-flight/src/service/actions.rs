@@ -75,7 +75,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, action: Action) -> Result<Vec<Byte
         "engines" => Ok(arrowsmith::ENGINES
             .iter()
             .enumerate()
-            .map(|(index, name)| text(json!({ "engine": name, "default": index == 0 })))
+            .map(|(index, entry)| text(json!({ "engine": entry.name, "default": index == 0 })))
             .collect()),
         other => {
             if let Some(extension) = &shared.extension

@@ -9,11 +9,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arrowsmith::Engine;
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
-use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_reference::ReferenceEngine;
 use arrowsmith_ingest::{Config, Service};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_plan::Plan;
 use arrowsmith_testkit::pulsar::Broker;
 use arrowsmith_testkit::tools;
 use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
@@ -57,8 +56,8 @@ fn wait_for(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Sent while the broker is there, killed, away and back, and by a service that was restarted: every
-/// record is in the topic once, in order.
+/// Sent while the broker is there, killed, away and back, and by a service that was restarted:
+/// every record is in the topic once, in order.
 #[test]
 fn pulsar_has_everything_once_and_in_order_whatever_happens_to_it() {
     let Some(broker) = broker("test-ingest", 16_950) else { return };
@@ -97,8 +96,9 @@ fn pulsar_has_everything_once_and_in_order_whatever_happens_to_it() {
     assert!(all.ids() == (0..6_000).collect::<Vec<_>>(), "{} records", all.ids().len());
 }
 
-/// Both of the paper's schemas and a nested one: what Pulsar has, as its own client and pyarrow read it,
-/// is what arrow-json makes of the text where it can, row by row, and no message is larger than allowed.
+/// Both of the paper's schemas and a nested one: what Pulsar has, as its own client and pyarrow
+/// read it, is what arrow-json makes of the text where it can, row by row, and no message is larger
+/// than allowed.
 #[test]
 fn what_was_sent_is_what_is_read_for_every_schema() {
     const BYTES_MAX: usize = 128 << 10;
@@ -135,8 +135,8 @@ fn what_was_sent_is_what_is_read_for_every_schema() {
         let options = DecodeOptions::default();
         let mut decoder = match workload {
             // arrow-json knows no time zone by name.
-            Workload::Logs => CpuEngine::default().decoder(&plan, &options).unwrap(),
-            _ => ReferenceEngine.decoder(&plan, &options).unwrap(),
+            Workload::Logs => arrowsmith::engine("cpu").unwrap().decoder(&plan, &options).unwrap(),
+            _ => arrowsmith::engine("reference").unwrap().decoder(&plan, &options).unwrap(),
         };
         decoder.decode(&Chunk::new(&text, Framing::Lines)).unwrap();
         let expected = decoder.flush().unwrap().unwrap();
@@ -153,8 +153,8 @@ fn what_was_sent_is_what_is_read_for_every_schema() {
     }
 }
 
-/// Messages that are made before the sink was ever open, without a spool: they wait, whole and within
-/// the limit.
+/// Messages that are made before the sink was ever open, without a spool: they wait, whole and
+/// within the limit.
 #[test]
 fn a_broker_that_comes_later_gets_everything() {
     let Some(broker) = broker("test-later", 16_970) else { return };

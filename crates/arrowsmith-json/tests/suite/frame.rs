@@ -8,8 +8,9 @@ use arrow_array::RecordBatch;
 use arrowsmith_core::{
     Chunk, DecodeOptions, Decoder, Error, ErrorKind, Framing, Limits, OnError, Position, Reject,
 };
+use arrowsmith_engine::Engine;
 use arrowsmith_json::frame::{Framer, Step};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_plan::Plan;
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, Rng};
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, SchemaRef};
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
+use arrowsmith_engine::Engine;
 use arrowsmith_json::infer::{InferOptions, Inferrer};
+use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::{format_schema, parse_schema};
-use arrowsmith_plan::{Engine, Plan};
 use arrowsmith_testkit::oracle::OracleEngine;
 use arrowsmith_testkit::random::{self, Profile, Rng};
 use arrowsmith_testkit::{corpus, tools};

@@ -8,7 +8,8 @@ use std::thread;
 
 use arrow_schema::FieldRef;
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_parquet::{ColumnEngine, Pool, Predicate, ReadOptions, RowSelection, row_bytes};
+use arrowsmith_engine::Chain;
+use arrowsmith_parquet::{Pool, Predicate, ReadOptions, RowSelection, row_bytes};
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
@@ -35,13 +36,13 @@ pub struct ParquetPipeline {
     limit: Option<u64>,
     threads: usize,
     batch_rows: Option<usize>,
-    engines: Vec<Arc<dyn ColumnEngine>>,
+    engine: Chain,
     limits: Limits,
     cancel: Arc<AtomicBool>,
 }
 
 impl ParquetPipeline {
-    /// A pipeline without files and engines, with every option at its default.
+    /// A pipeline without files and an engine, with every option at its default.
     pub fn builder() -> Self {
         Self::default()
     }
@@ -99,30 +100,31 @@ impl ParquetPipeline {
         self
     }
 
-    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread decodes.
+    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread
+    /// decodes.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Rows of a batch, at most: batches end with row groups, and a condition makes them shorter. Without it
-    /// 131072, or fewer where rows are long.
+    /// Rows of a batch, at most: batches end with row groups, and a condition makes them shorter.
+    /// Without it 131072, or fewer where rows are long.
     #[must_use]
     pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
         self.batch_rows = rows;
         self
     }
 
-    /// What decodes: each column by the first of these that supports it and does not decline it.
+    /// What decodes: each column by the first engine of the chain that does not decline it.
     #[must_use]
-    pub fn engines(mut self, engines: Vec<Arc<dyn ColumnEngine>>) -> Self {
-        self.engines = engines;
+    pub fn engine(mut self, engine: impl Into<Chain>) -> Self {
+        self.engine = engine.into();
         self
     }
 
-    /// Bounds on what files may ask for; `memory_bytes_max` bounds what is decoded and not taken yet, beyond
-    /// the batch that is next.
+    /// Bounds on what files may ask for; `memory_bytes_max` bounds what is decoded and not taken
+    /// yet, beyond the batch that is next.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -158,7 +160,7 @@ impl ParquetPipeline {
             filter: self.filter,
             row_groups: self.row_groups,
             rows: self.rows,
-            engines: self.engines,
+            engine: self.engine,
             limits: self.limits,
             partitions,
             many: count > 1,

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use arrowsmith_engine::Decision;
+
 /// One column of the batches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnNote {
@@ -10,10 +12,29 @@ pub struct ColumnNote {
     pub name: String,
     /// Its Arrow type.
     pub data_type: String,
-    /// What gives its values: the engine, the `parquet` crate, the folders' names.
-    pub by: &'static str,
-    /// Why another engine decodes it than was asked for, if one does.
-    pub fall_back: Option<String>,
+    /// What gives its values.
+    pub by: ColumnSource,
+}
+
+/// What gives the values of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnSource {
+    /// The file does not have it: nulls.
+    Missing,
+    /// The names of the folders around the file.
+    Folders,
+    /// An engine, with who declined before it.
+    Engine(Decision),
+}
+
+impl fmt::Display for ColumnSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("nothing: the file does not have it"),
+            Self::Folders => f.write_str("the folders' names"),
+            Self::Engine(decision) => decision.fmt(f),
+        }
+    }
 }
 
 /// What a pipeline is going to do, by its first file.
@@ -34,7 +55,17 @@ pub struct Explanation {
 impl Explanation {
     /// Columns that another engine decodes than the one that was asked for.
     pub fn fall_backs(&self) -> usize {
-        self.columns.iter().filter(|column| column.fall_back.is_some()).count()
+        self.declined().count()
+    }
+
+    /// Columns that the engine that was asked for declined: who decodes them, and why.
+    pub fn declined(&self) -> impl Iterator<Item = (&str, &Decision)> {
+        self.columns.iter().filter_map(|column| match &column.by {
+            ColumnSource::Engine(decision) if !decision.declined.is_empty() => {
+                Some((column.name.as_str(), decision))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -51,11 +82,7 @@ impl fmt::Display for Explanation {
         }
         writeln!(f, "columns:")?;
         for column in &self.columns {
-            write!(f, "  {}: {} by {}", column.name, column.data_type, column.by)?;
-            match &column.fall_back {
-                Some(why) => writeln!(f, ": {why}")?,
-                None => writeln!(f)?,
-            }
+            writeln!(f, "  {}: {} by {}", column.name, column.data_type, column.by)?;
         }
         writeln!(f, "plan:")?;
         self.plan.lines().try_for_each(|line| writeln!(f, "  {line}"))

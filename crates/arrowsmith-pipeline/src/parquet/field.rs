@@ -11,7 +11,8 @@ use arrow_schema::{DataType, Field};
 use arrow_select::filter::filter;
 use arrow_select::take::take;
 use arrowsmith_core::{Error, FileErrorKind, Result};
-use arrowsmith_parquet::{ColumnDecoder, row_bytes};
+use arrowsmith_engine::ColumnDecoder;
+use arrowsmith_parquet::row_bytes;
 
 /// What gives the values.
 pub(crate) enum Stream {
@@ -24,8 +25,8 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// The next rows: `rows`, or as many as are left, or fewer, at least one, where they would take up much
-    /// more than `bytes_max` bytes.
+    /// The next rows: `rows`, or as many as are left, or fewer, at least one, where they would take
+    /// up much more than `bytes_max` bytes.
     pub(crate) fn next(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
         match self {
             Self::Decoder(decoder) => decoder.next_within(rows, bytes_max),
@@ -83,8 +84,8 @@ impl FieldTask {
         Self { stream, cast_to, mask, rows_done: 0, pending: None, bytes_stored, weight: 0 }
     }
 
-    /// The next `rows` rows, or fewer as [`Stream::next`] says, without those that the mask takes out; and how
-    /// many they were before.
+    /// The next `rows` rows, or fewer as [`Stream::next`] says, without those that the mask takes
+    /// out; and how many they were before.
     pub(crate) fn next(&mut self, rows: usize, bytes_max: usize) -> Result<(ArrayRef, usize)> {
         let array = match self.pending.take() {
             Some(array) => array,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is read of one file: which of its columns, by which engine, and what the batches' columns are that
-//! the file does not have.
+//! What is read of one file: which of its columns, by which engine, and what the batches' columns
+//! are that the file does not have.
 //!
-//! The first file gives the schema of all. In the others columns are found by name; one that is missing is
-//! null, one of another type is cast, and a value that does not fit is an error.
+//! The first file gives the schema of all. In the others columns are found by name; one that is
+//! missing is null, one of another type is cast, and a value that does not fit is an error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use arrow_array::ArrayRef;
 use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
+use arrowsmith_engine::{Chain, ColumnRequest, Engine};
 use arrowsmith_parquet::{
-    Budget, Claim, Column, ColumnEngine, ColumnRequest, Columns, File, Filter, Predicate,
-    ReadOptions, ReadPlan, RowSelection, count_rows, uncounted_column,
+    Budget, Claim, Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan, RowSelection,
+    count_rows, uncounted_column,
 };
 use arrowsmith_source::DataFile;
 
 use super::Explanation;
-use super::explain::ColumnNote;
+use super::explain::{ColumnNote, ColumnSource};
 use super::field::{FieldTask, Stream};
 use super::input::{self, Opened};
 use super::partition::{Partitions, always, never};
@@ -31,8 +32,8 @@ pub(crate) struct Request {
     pub(crate) options: ReadOptions,
     pub(crate) filter: Option<Predicate>,
     pub(crate) row_groups: Option<Vec<usize>>,
-    /// What decodes: of a column, the first that supports it.
-    pub(crate) engines: Vec<Arc<dyn ColumnEngine>>,
+    /// What decodes: of a column, the first that does not decline it.
+    pub(crate) engine: Chain,
     pub(crate) limits: Limits,
     /// Rows that are read, counted over the row groups that are; none: all.
     pub(crate) rows: Option<RowSelection>,
@@ -47,7 +48,7 @@ pub(crate) struct Prepared {
     /// The columns that are decoded.
     plan: ReadPlan,
     options: ReadOptions,
-    engines: Vec<Arc<dyn ColumnEngine>>,
+    engine: Chain,
     /// For each field of the batches, what gives it.
     sources: Vec<Source>,
     pub(crate) schema: SchemaRef,
@@ -123,8 +124,12 @@ impl Prepared {
             Condition::Some(condition) => condition.plan.fields.as_slice(),
             Condition::All | Condition::None => &[],
         });
-        let engines = opened_engines(&opened.file, decoded, &options, &request.engines)?;
-        Ok(Self { opened, plan, options, engines, sources, schema, condition })
+        // A column that nobody decodes is to be known before others are.
+        let engine = request.engine.clone();
+        for column in decoded {
+            engine.decide_parquet(&opened.file, column, &options)?;
+        }
+        Ok(Self { opened, plan, options, engine, sources, schema, condition })
     }
 
     /// Ranges of the file that the fields need of a row group.
@@ -132,7 +137,8 @@ impl Prepared {
         plan.ranges(&self.opened.file, row_group)
     }
 
-    /// Holds the rows of a row group against what is there, where no column is decoded that would show it.
+    /// Holds the rows of a row group against what is there, where no column is decoded that would
+    /// show it.
     pub(crate) fn check_rows(&self, row_group: usize) -> Result<()> {
         let file = &self.opened.file;
         let decoded = self.sources.iter().any(|source| matches!(source, Source::Column(_)));
@@ -146,7 +152,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// What the columns of a plan may hold together while a row group is decoded, as a part of a claim.
+    /// What the columns of a plan may hold together while a row group is decoded, as a part of a
+    /// claim.
     pub(crate) fn budget(
         &self,
         plan: &ReadPlan,
@@ -228,44 +235,26 @@ impl Prepared {
             options: &self.options,
             budget: &window.budget,
         };
-        for engine in &self.engines {
-            if engine.supports(file, column, &self.options).is_ok()
-                && let Some(decoder) = Arc::clone(engine).column(&request)?
-            {
-                return Ok(Stream::Decoder(decoder));
-            }
-        }
-        Err(undecodable(column, &self.reason(column)))
-    }
-
-    /// Why the first engine does not decode a column, if it does not.
-    fn reason(&self, column: &Column) -> String {
-        let supports = |engine: &Arc<dyn ColumnEngine>| {
-            engine.supports(&self.opened.file, column, &self.options).err()
-        };
-        self.engines.first().and_then(supports).unwrap_or_else(|| "no engine".to_owned())
+        self.engine.column(&request).map(Stream::Decoder)
     }
 
     /// What is going to happen, by this file.
     pub(crate) fn explain(&self, request: &Request, files: usize) -> Result<Explanation> {
-        let notes = self.sources.iter().zip(self.schema.fields()).map(|(source, field)| {
-            let (by, fall_back) = match source {
-                Source::Null => ("nothing: the file does not have it", None),
-                Source::Constant(_) => ("the folders' names", None),
+        let file = &self.opened.file;
+        let mut columns = Vec::with_capacity(self.sources.len());
+        for (source, field) in self.sources.iter().zip(self.schema.fields()) {
+            let by = match source {
+                Source::Null => ColumnSource::Missing,
+                Source::Constant(_) => ColumnSource::Folders,
                 Source::Column(index) => {
                     let column = &self.plan.fields[*index];
-                    let decodes = |engine: &&Arc<dyn ColumnEngine>| {
-                        engine.supports(&self.opened.file, column, &self.options).is_ok()
-                    };
-                    let by = self.engines.iter().find(decodes).map_or("nothing", |e| e.label());
-                    let first = self.engines.first().is_some_and(|engine| decodes(&engine));
-                    (by, (!first).then(|| self.reason(column)))
+                    let decision = self.engine.decide_parquet(file, column, &self.options)?;
+                    ColumnSource::Engine(decision)
                 }
             };
             let data_type = field.data_type().to_string();
-            ColumnNote { name: field.name().clone(), data_type, by, fall_back }
-        });
-        let file = &self.opened.file;
+            columns.push(ColumnNote { name: field.name().clone(), data_type, by });
+        }
         let mut left = 0;
         for row_group in 0..file.row_groups() {
             let wanted =
@@ -278,49 +267,13 @@ impl Prepared {
             left += usize::from(wanted && may);
         }
         Ok(Explanation {
-            columns: notes.collect(),
+            columns,
             plan: self.plan.to_string(),
             filter: request.filter.as_ref().map(Predicate::to_string),
             row_groups: (file.row_groups(), left),
             files,
         })
     }
-}
-
-/// The engines that decode columns of a file, ready for it, in their order.
-fn opened_engines<'a>(
-    file: &File,
-    columns: impl Iterator<Item = &'a Column>,
-    options: &ReadOptions,
-    engines: &[Arc<dyn ColumnEngine>],
-) -> Result<Vec<Arc<dyn ColumnEngine>>> {
-    let mut left: Vec<&Column> = columns.collect();
-    let mut used = Vec::new();
-    let mut reason = "no engine was given".to_owned();
-    for engine in engines {
-        let before = left.len();
-        left.retain(|column| match engine.supports(file, column, options) {
-            Ok(()) => false,
-            Err(why) => {
-                reason = why;
-                true
-            }
-        });
-        // What an engine supports it may still decline, so the next one stays in the list.
-        if left.len() < before {
-            engine.open(file, options)?;
-        }
-        used.push(Arc::clone(engine));
-    }
-    match left.first() {
-        Some(column) => Err(undecodable(column, &reason)),
-        None => Ok(used),
-    }
-}
-
-fn undecodable(column: &Column, reason: &str) -> Error {
-    let name = column.field().name();
-    Error::file(FileErrorKind::Unsupported, format!("column {name}: {reason}"))
 }
 
 /// The schema of all batches, by the first file.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whole readings: threads, batches, conditions, limits, partitions, several files, remote ones, bad ones.
+//! Whole readings: threads, batches, conditions, limits, partitions, several files, remote ones,
+//! bad ones.
 
 use std::io;
 use std::ops::Range;
@@ -14,7 +15,6 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_engine_cpu::CpuEngine;
 use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::{DataFile, Input, Ranged, expand_dataset};
 use bytes::Bytes;
@@ -48,7 +48,8 @@ fn file(batch: &RecordBatch, group_rows: usize) -> Vec<u8> {
         .set_write_batch_size(100)
         .build();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
-    // A row group at a time: given more, the writer calls itself for each, as deep as there are row groups.
+    // A row group at a time: given more, the writer calls itself for each, as deep as there are row
+    // groups.
     for from in (0..batch.num_rows()).step_by(group_rows) {
         writer.write(&batch.slice(from, group_rows.min(batch.num_rows() - from))).unwrap();
     }
@@ -56,7 +57,7 @@ fn file(batch: &RecordBatch, group_rows: usize) -> Vec<u8> {
 }
 
 fn builder() -> ParquetPipeline {
-    ParquetPipeline::builder().engines(vec![Arc::new(CpuEngine::default())])
+    ParquetPipeline::builder().engine(arrowsmith_testkit::engines::cpu())
 }
 
 fn pipeline(bytes: Vec<u8>) -> ParquetPipeline {

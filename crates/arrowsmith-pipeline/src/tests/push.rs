@@ -2,13 +2,13 @@
 //! Bytes may be fed in any portions.
 
 use arrowsmith_core::{DecodeOptions, ErrorKind, Framing, Limits, OnError, Report};
-use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_testkit::engines;
 
 use super::{plan, record, texts};
 use crate::PushDecoder;
 
 fn decoder() -> PushDecoder {
-    PushDecoder::new(&plan(), &CpuEngine::default(), &DecodeOptions::default()).unwrap()
+    PushDecoder::new(&plan(), engines::cpu().as_ref(), &DecodeOptions::default()).unwrap()
 }
 
 fn add(total: &mut Report, report: Report) {
@@ -79,7 +79,7 @@ fn positions_and_rejects_do_not_depend_on_portions() {
     let mut options = DecodeOptions::default();
     options.on_error = OnError::Skip;
     for portion in 1..text.len() {
-        let mut decoder = PushDecoder::new(&plan(), &CpuEngine::default(), &options)
+        let mut decoder = PushDecoder::new(&plan(), engines::cpu().as_ref(), &options)
             .unwrap()
             .with_framing(Framing::Lines);
         let mut report = Report::default();
@@ -99,7 +99,7 @@ fn positions_and_rejects_do_not_depend_on_portions() {
 fn what_is_kept_is_bounded() {
     let mut options = DecodeOptions::default();
     options.limits = Limits::default().with_record_bytes_max(10_000);
-    let mut decoder = PushDecoder::new(&plan(), &CpuEngine::default(), &options).unwrap();
+    let mut decoder = PushDecoder::new(&plan(), engines::cpu().as_ref(), &options).unwrap();
     decoder.feed(b"{\"n\":1}\n{\"s\":\"").unwrap();
     let mut fed = 0;
     let error = loop {

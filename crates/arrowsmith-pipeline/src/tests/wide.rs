@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_core::{Error, ErrorKind, Framing, Limits};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine::Engine;
+use arrowsmith_plan::Plan;
 use arrowsmith_source::Input;
 
 use super::{Watched, cpu, drain, reference, rows};
@@ -75,8 +76,7 @@ fn parts_of_a_piece_count_records_and_lines_like_the_whole() {
 fn a_batch_that_nobody_flushes_is_an_error_and_no_abort() {
     let mut options = limits(1 << 20);
     options.limits = options.limits.with_batch_bytes_max(2 << 20);
-    let engine = arrowsmith_engine_cpu::CpuEngine::default();
-    let mut decoder = PushDecoder::new(&wide(1000), &engine, &options).unwrap();
+    let mut decoder = PushDecoder::new(&wide(1000), cpu().as_ref(), &options).unwrap();
     let error = decoder.feed("{}\n".repeat(10_000).as_bytes()).unwrap_err();
     assert_eq!(error.as_data().map(|data| data.kind), Some(ErrorKind::Limit));
     assert!(decoder.rows() > 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the pipelines hold at a time, counted by the allocator: as much with many threads as with one.
+//! What the pipelines hold at a time, counted by the allocator: as much with many threads as with
+//! one.
 //!
 //! One test, since the allocator counts what the whole process has.
 
@@ -14,13 +15,13 @@ use arrow_array::types::Int32Type;
 use arrow_array::{DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_core::{DecodeOptions, Limits};
-use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_engine_reference::{ReferenceEngine, parquet::ColumnEngine};
+use arrowsmith_engine::Engine;
 use arrowsmith_parquet::Predicate;
 use arrowsmith_pipeline::JsonPipeline;
 use arrowsmith_pipeline::parquet::ParquetPipeline;
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_plan::Plan;
 use arrowsmith_source::Input;
+use arrowsmith_testkit::engines;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::Compression;
@@ -60,8 +61,8 @@ fn most<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (made, MOST.load(Ordering::Relaxed).saturating_sub(before))
 }
 
-/// Row groups with columns of one long text, each of them in a dictionary of its own: next to nothing in the
-/// file.
+/// Row groups with columns of one long text, each of them in a dictionary of its own: next to
+/// nothing in the file.
 fn bomb(row_groups: usize, columns: usize, text_bytes: usize) -> Vec<u8> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let options = ArrowWriterOptions::new().with_properties(properties);
@@ -83,7 +84,7 @@ fn bomb(row_groups: usize, columns: usize, text_bytes: usize) -> Vec<u8> {
 /// Rows of a file that is read with so much memory, and the most that was held.
 fn read_parquet(bytes: &[u8], memory: usize, threads: usize, way: usize) -> (usize, usize) {
     let mut made = ParquetPipeline::builder()
-        .engines(vec![Arc::new(CpuEngine::default())])
+        .engine(engines::cpu())
         .files([Input::bytes(bytes.to_vec())])
         .limits(Limits::default().with_memory_bytes_max(memory))
         .threads(threads);
@@ -91,7 +92,7 @@ fn read_parquet(bytes: &[u8], memory: usize, threads: usize, way: usize) -> (usi
         made = made.filter(Some(Predicate::parse("c0 >= 'a' and c1 is not null").unwrap()));
     }
     if way == 2 {
-        made = made.engines(vec![Arc::new(ColumnEngine::default())]);
+        made = made.engine(engines::reference());
     }
     most(|| made.start().unwrap().map(|batch| batch.unwrap().num_rows()).sum())
 }
@@ -119,18 +120,16 @@ fn many_threads_hold_no_more_than_one() {
     assert!(bytes.len() < 12 * MIB, "{}", bytes.len());
     for way in 0..3 {
         for threads in [1, 2, 8] {
-            // A row group takes 12 MiB of dictionaries, as much again where they came from, and 48 MiB of
-            // rows.
+            // A row group takes 12 MiB of dictionaries, as much again where they came from, and 48
+            // MiB of rows.
             let (rows, held) = read_parquet(&bytes, 64 * MIB, threads, way);
             assert_eq!(rows, 48);
             assert!(held < 160 * MIB, "way {way}, {threads} threads: {} MiB", held / MIB);
         }
     }
     // A record becomes 20 MB.
-    for (name, engine) in [
-        ("cpu", Arc::new(CpuEngine::default()) as Arc<dyn Engine>),
-        ("reference", Arc::new(ReferenceEngine)),
-    ] {
+    for engine in [engines::cpu(), engines::reference()] {
+        let name = engine.name();
         let (rows, alone) = read_json(Arc::clone(&engine), 1);
         assert_eq!(rows, 24);
         let (rows, held) = read_json(engine, 8);

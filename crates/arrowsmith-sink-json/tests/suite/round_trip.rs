@@ -13,7 +13,8 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, UnionFields, UnionMode};
 use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine::Engine;
+use arrowsmith_plan::Plan;
 use arrowsmith_sink_json::{JsonOptions, JsonSink};
 use serde_json::{Value, json};
 

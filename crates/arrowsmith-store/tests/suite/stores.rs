@@ -44,7 +44,7 @@ fn file(first: i64) -> Vec<u8> {
 /// Rows and the sum of `a`, under a condition.
 fn sum(files: Vec<DataFile>, condition: &str) -> (usize, i64) {
     let batches = ParquetPipeline::builder()
-        .engines(vec![Arc::new(CpuEngine::default())])
+        .engine(Arc::new(CpuEngine::default()))
         .files(files)
         .options(ReadOptions::default().with_columns(["a"]))
         .filter(Some(Predicate::parse(condition).unwrap()))

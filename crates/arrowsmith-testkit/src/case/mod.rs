@@ -16,8 +16,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Framing, OnError, UnknownKeys};
+use arrowsmith_engine::Engine;
+use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
-use arrowsmith_plan::{Engine, Plan};
 use serde::Deserialize;
 
 use crate::corpus::testdata;

@@ -37,7 +37,7 @@ fn the_suite_is_in_order() {
 /// The suite can tell engines apart: arrow-json does not follow the contract.
 #[test]
 fn the_reference_engine_fails() {
-    let summary = run_suite(&ReferenceEngine).unwrap();
+    let summary = run_suite(&ReferenceEngine::default()).unwrap();
     assert!(summary.failures.len() > 20);
     assert!(summary.unsupported.len() > 5);
 }

@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, Framing, OnError, UnknownKeys};
+use arrowsmith_engine::Engine;
 use arrowsmith_plan::plan::{EXTENSION_NAME_KEY, JSON_EXTENSION_NAME};
-use arrowsmith_plan::{Engine, Plan, ROOT_METADATA_KEY, VALUE_FIELD_NAME};
+use arrowsmith_plan::{Plan, ROOT_METADATA_KEY, VALUE_FIELD_NAME};
 
 use super::{Listed, listed, testdata};
 use crate::run::{Input, Outcome, PADDINGS, Padding, difference, observe};

@@ -8,7 +8,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing, OnError};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_engine::Engine;
+use arrowsmith_plan::Plan;
 
 use crate::run::{Input, observe};
 

@@ -19,8 +19,9 @@ mod time;
 
 use std::sync::Arc;
 
-use arrowsmith_core::{DecodeOptions, Decoder, Result};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_core::{DecodeOptions, Decoder};
+use arrowsmith_engine::{Answer, Chain, Engine};
+use arrowsmith_plan::Plan;
 
 pub use cell::Cell;
 pub use decoder::batch;
@@ -34,7 +35,12 @@ impl Engine for OracleEngine {
         "oracle"
     }
 
-    fn decoder(&self, plan: &Arc<Plan>, options: &DecodeOptions) -> Result<Box<dyn Decoder>> {
+    fn json(
+        &self,
+        plan: &Arc<Plan>,
+        options: &DecodeOptions,
+        _rest: &Chain,
+    ) -> Answer<Box<dyn Decoder>> {
         Ok(Box::new(decoder::OracleDecoder::new(Arc::clone(plan), options.clone())))
     }
 }

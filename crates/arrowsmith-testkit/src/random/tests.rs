@@ -60,12 +60,13 @@ fn arrow_json_agrees_where_it_can() {
         let padding = Padding::Text("}],9\"");
         let input = Input::split(&[&case.text], case.framing, padding);
         let options = DecodeOptions::default();
-        let result = compare(&OracleEngine, &ReferenceEngine, &case.plan, &options, &input);
+        let result =
+            compare(&OracleEngine, &ReferenceEngine::default(), &case.plan, &options, &input);
         if let Err(difference) = result {
             let text = String::from_utf8_lossy(&case.text);
             panic!("seed {seed}: {difference}\n{:?}\n{text}", case.plan.schema());
         }
-        observe(&ReferenceEngine, &case.plan, &options, &input).unwrap();
+        observe(&ReferenceEngine::default(), &case.plan, &options, &input).unwrap();
     }
 }
 

@@ -6,14 +6,14 @@
 use arrow_array::RecordBatchReader;
 use arrowsmith::Input;
 use arrowsmith::parquet::{
-    EXTENSIONS, Engine, Predicate, ReadOptions, ReaderBuilder, RowSelection, open_file,
+    EXTENSIONS, Predicate, ReadOptions, ReaderBuilder, RowSelection, open_file,
 };
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, predicates, properties};
 use arrowsmith_testkit::{scale, tools};
 use bytes::Bytes;
 
 struct Library {
-    engine: Engine,
+    engine: &'static str,
     threads: usize,
     /// Whether it reads from a file instead of memory.
     disk: bool,
@@ -21,10 +21,7 @@ struct Library {
 
 impl Reader for Library {
     fn name(&self) -> &str {
-        match self.engine {
-            Engine::Cpu => "cpu",
-            Engine::Reference => "reference",
-        }
+        self.engine
     }
 
     fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String> {
@@ -51,7 +48,7 @@ impl Library {
         let rows = ask.rows.as_ref().map(|rows| RowSelection::from_ranges(rows.iter().cloned()));
         let mut reader = ReaderBuilder::new()
             .options(options)
-            .engine(self.engine)
+            .engine(arrowsmith::engine(self.engine)?)
             .threads(self.threads)
             .batch_rows(ask.batch_rows)
             .row_groups(ask.row_groups.clone())
@@ -76,7 +73,7 @@ fn each_seed(usual: u64, check: fn(&dyn Reader, u64) -> Result<(), String>) {
         // One thread, or enough for row groups and columns to overtake each other.
         let threads = if seed % 2 == 0 { 1 } else { 3 };
         let disk = seed % 4 > 1;
-        if let Err(difference) = check(&Library { engine: Engine::Cpu, threads, disk }, seed) {
+        if let Err(difference) = check(&Library { engine: "cpu", threads, disk }, seed) {
             panic!("{difference}");
         }
     }
@@ -100,7 +97,7 @@ fn broken_files_get_a_sound_answer() {
 #[test]
 fn the_fall_back_reads_the_same() {
     for seed in 1_000_000..1_000_000 + seeds(30) {
-        let library = Library { engine: Engine::Reference, threads: 2, disk: seed % 2 == 0 };
+        let library = Library { engine: "reference", threads: 2, disk: seed % 2 == 0 };
         for check in [properties::check_seed, predicates::check_seed] {
             if let Err(difference) = check(&library, seed) {
                 panic!("{difference}");
@@ -112,7 +109,7 @@ fn the_fall_back_reads_the_same() {
 #[test]
 fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
     let Some(folder) = tools::corpora() else { return };
-    let library = Library { engine: Engine::Cpu, threads: 2, disk: true };
+    let library = Library { engine: "cpu", threads: 2, disk: true };
     let summary = corpora::run(&library, &folder).expect("the corpora can be read");
     assert!(
         summary.failures.is_empty(),
@@ -132,10 +129,8 @@ fn only_known_columns_are_left_to_the_parquet_crate() {
         let path = folder.join(&entry.path);
         let files = arrowsmith::expand_dataset(&path, EXTENSIONS).expect("the file is there");
         let Ok(reader) = ReaderBuilder::new().threads(1).open(files) else { continue };
-        for column in &reader.explanation().columns {
-            if let Some(reason) = &column.fall_back {
-                fall_backs.push(format!("{}: {}: {reason}", entry.path, column.name));
-            }
+        for (column, decision) in reader.explanation().declined() {
+            fall_backs.push(format!("{}: {column}: {decision}", entry.path));
         }
     }
     assert!(fall_backs.is_empty(), "{}", fall_backs.join("\n"));

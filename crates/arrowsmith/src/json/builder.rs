@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How a [`JsonReader`] is made: schema or inference, then plan, then pipeline.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{DecodeOptions, Framing, OnError, Reject, Result};
+use arrowsmith_engine::{Chain, Decision};
 use arrowsmith_pipeline::{JsonPipeline, Origin, Sample, SampleOptions, sample};
-use arrowsmith_plan::{Engine, Plan};
+use arrowsmith_plan::Plan;
 use arrowsmith_source::{Compression, Input, OpenOptions};
 
 use crate::json::JsonReader;
@@ -44,7 +46,7 @@ pub struct ReaderBuilder {
     schema: Option<SchemaRef>,
     infer: SampleOptions,
     columns: Option<Vec<String>>,
-    engine: Option<Arc<dyn Engine>>,
+    engine: Option<Chain>,
     options: DecodeOptions,
     open: OpenOptions,
     framing: Option<Framing>,
@@ -68,8 +70,8 @@ impl ReaderBuilder {
         self
     }
 
-    /// How the schema is inferred when none is given. Framing, limits, compression and cancellation are
-    /// those of the reader; what its options take or leave out does not stop inference.
+    /// How the schema is inferred when none is given. Framing, limits, compression and cancellation
+    /// are those of the reader; what its options take or leave out does not stop inference.
     pub fn infer(mut self, options: SampleOptions) -> Self {
         self.infer = options;
         self
@@ -82,8 +84,8 @@ impl ReaderBuilder {
     }
 
     /// The engine; see [`engine()`](crate::engine()).
-    pub fn engine(mut self, engine: Arc<dyn Engine>) -> Self {
-        self.engine = Some(engine);
+    pub fn engine(mut self, engine: impl Into<Chain>) -> Self {
+        self.engine = Some(engine.into());
         self
     }
 
@@ -112,13 +114,15 @@ impl ReaderBuilder {
         self
     }
 
-    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread decodes.
+    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread
+    /// decodes.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Rows of every batch but the last one, exactly. Without it a batch is what came out of one chunk.
+    /// Rows of every batch but the last one, exactly. Without it a batch is what came out of one
+    /// chunk.
     pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
         self.batch_rows = rows;
         self
@@ -130,8 +134,8 @@ impl ReaderBuilder {
         self
     }
 
-    /// Takes the records that were left out or changed, in the order of the input, on the thread that
-    /// reads the batches. Without it they are only counted, in [`JsonReader::progress`].
+    /// Takes the records that were left out or changed, in the order of the input, on the thread
+    /// that reads the batches. Without it they are only counted, in [`JsonReader::progress`].
     pub fn on_reject(mut self, take: impl FnMut(Reject) + Send + 'static) -> Self {
         self.on_reject = Some(Box::new(take));
         self
@@ -150,12 +154,29 @@ impl ReaderBuilder {
         self
     }
 
-    /// Opens `inputs`, which are read one after another. Inference, where it is needed, happens here.
+    /// Opens `inputs`, which are read one after another. Inference, where it is needed, happens
+    /// here.
     ///
     /// # Errors
-    /// Schema, column and option errors, and what inference meets. Without inference inputs are opened
-    /// when it is their turn, so that their errors come with the batches.
+    /// Schema, column and option errors, and what inference meets. Without inference inputs are
+    /// opened when it is their turn, so that their errors come with the batches.
     pub fn open(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<JsonReader> {
+        let Planned { plan, engine, origins, hint } = self.plan(inputs)?;
+        self.start(plan, engine, origins, hint)
+    }
+
+    /// What [`ReaderBuilder::open`] would do, without decoding anything or setting it up.
+    ///
+    /// # Errors
+    /// As [`ReaderBuilder::open`].
+    pub fn explain(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<Explanation> {
+        let Planned { plan, engine, .. } = self.plan(inputs)?;
+        let decision = engine.decide_json(&plan, &self.options)?;
+        Ok(Explanation { plan, decision })
+    }
+
+    /// Schema or inference, then the plan.
+    fn plan(&mut self, inputs: impl IntoIterator<Item = Input>) -> Result<Planned> {
         let inputs: Vec<Input> = inputs.into_iter().collect();
         let mut hint = None;
         let (schema, origins) = match self.schema.take() {
@@ -175,15 +196,15 @@ impl ReaderBuilder {
         });
         let engine = match self.engine.take() {
             Some(engine) => engine,
-            None => crate::engine(crate::ENGINES[0])?,
+            None => crate::engines::default()?,
         };
-        self.start(plan, engine, origins, hint)
+        Ok(Planned { plan, engine, origins, hint })
     }
 
     fn start(
         self,
         plan: Arc<Plan>,
-        engine: Arc<dyn Engine>,
+        engine: Chain,
         origins: Vec<Origin>,
         hint: Option<String>,
     ) -> Result<JsonReader> {
@@ -220,6 +241,30 @@ impl ReaderBuilder {
             cancel: Arc::clone(&self.cancel),
             ..self.infer.clone()
         }
+    }
+}
+
+/// What a reader needs beyond its options.
+struct Planned {
+    plan: Arc<Plan>,
+    engine: Chain,
+    origins: Vec<Origin>,
+    hint: Option<String>,
+}
+
+/// What a reader would do.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Who decodes by it, and who declined it before.
+    pub decision: Decision,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.plan)?;
+        writeln!(f, "{}", self.decision)
     }
 }
 

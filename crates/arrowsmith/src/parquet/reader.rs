@@ -7,31 +7,20 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_engine_cpu::CpuEngine;
+use arrowsmith_engine::Chain;
 use arrowsmith_pipeline::Progress;
 use arrowsmith_pipeline::parquet::{ParquetBatches, ParquetPipeline};
 use arrowsmith_source::DataFile;
 
-use super::{ColumnEngine, Explanation, File, Predicate, ReadOptions, RowSelection};
+use super::{Explanation, File, Predicate, ReadOptions, RowSelection};
 use crate::stream::BatchStream;
 
-/// What decodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Engine {
-    /// Ours; columns that it does not support are left to the `parquet` crate, in builds with the feature
-    /// `reference`.
-    #[default]
-    Cpu,
-    /// The `parquet` crate alone: feature `reference`.
-    Reference,
-}
-
-/// Options of a reader, all with defaults: every column of every row, every core decodes.
+/// Options of a reader, all with defaults: every column of every row, the engine is `cpu`, every
+/// core decodes.
 #[derive(Default)]
 pub struct ReaderBuilder {
     pipeline: ParquetPipeline,
-    engine: Engine,
-    accelerator: Option<Arc<dyn ColumnEngine>>,
+    engine: Option<Chain>,
 }
 
 impl ReaderBuilder {
@@ -40,16 +29,16 @@ impl ReaderBuilder {
         Self::default()
     }
 
-    /// Columns and the Arrow types that they are read as. Partition columns may be among the columns;
-    /// they come last.
+    /// Columns and the Arrow types that they are read as. Partition columns may be among the
+    /// columns; they come last.
     #[must_use]
     pub fn options(mut self, options: ReadOptions) -> Self {
         self.pipeline = self.pipeline.options(options);
         self
     }
 
-    /// Only rows for which this holds. It may name columns that are not read otherwise. Row groups and
-    /// pages that cannot match are not decoded.
+    /// Only rows for which this holds. It may name columns that are not read otherwise. Row groups
+    /// and pages that cannot match are not decoded.
     #[must_use]
     pub fn filter(mut self, filter: Option<Predicate>) -> Self {
         self.pipeline = self.pipeline.filter(filter);
@@ -84,33 +73,27 @@ impl ReaderBuilder {
         self
     }
 
-    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread decodes.
+    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread
+    /// decodes.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.pipeline = self.pipeline.threads(threads);
         self
     }
 
-    /// Rows of a batch, at most: batches end with row groups, and a condition makes them shorter. Without it
-    /// 131072, or fewer where rows are long.
+    /// Rows of a batch, at most: batches end with row groups, and a condition makes them shorter.
+    /// Without it 131072, or fewer where rows are long.
     #[must_use]
     pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
         self.pipeline = self.pipeline.batch_rows(rows);
         self
     }
 
-    /// What decodes.
+    /// The engine; see [`engine()`](crate::engine()). Of a chain the first decodes a column that
+    /// does not decline it.
     #[must_use]
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.engine = engine;
-        self
-    }
-
-    /// What decodes the columns that it supports, before engine `cpu`: a device (`gpu::parquet::ColumnEngine`) or
-    /// simulated circuits (`rtl::parquet::ColumnEngine`). Engine `reference` has none.
-    #[must_use]
-    pub fn accelerator(mut self, accelerator: Option<Arc<dyn ColumnEngine>>) -> Self {
-        self.accelerator = accelerator;
+    pub fn engine(mut self, engine: impl Into<Chain>) -> Self {
+        self.engine = Some(engine.into());
         self
     }
 
@@ -132,31 +115,27 @@ impl ReaderBuilder {
     ///
     /// # Errors
     /// Options that make no sense, columns that are not there, and whatever opening the first file
-    /// gives. The others are opened when it is their turn, so that their errors come with the batches.
+    /// gives. The others are opened when it is their turn, so that their errors come with the
+    /// batches.
     pub fn open<I>(self, files: I) -> Result<ParquetReader>
     where
         I: IntoIterator,
         I::Item: Into<DataFile>,
     {
-        let mut engines = Vec::new();
-        if self.engine == Engine::Cpu {
-            engines.extend(self.accelerator);
-            engines.push(Arc::new(CpuEngine::default()) as Arc<dyn ColumnEngine>);
-        }
-        #[cfg(feature = "reference")]
-        engines.push(Arc::<arrowsmith_engine_reference::parquet::ColumnEngine>::default());
-        if engines.is_empty() {
-            return Err(crate::lacks("reference"));
-        }
-        Ok(ParquetReader { batches: self.pipeline.engines(engines).files(files).start()? })
+        let engine = match self.engine {
+            Some(engine) => engine,
+            None => crate::engines::default()?,
+        };
+        Ok(ParquetReader { batches: self.pipeline.engine(engine).files(files).start()? })
     }
 }
 
 /// Reads Parquet as record batches.
 ///
-/// It is an [`Iterator`] and a [`RecordBatchReader`], so that everything that takes Arrow data takes it;
-/// there errors are [`ArrowError::ExternalError`] around [`Error`]. [`ParquetReader::next_batch`]
-/// gives the errors as they are. After an error there is nothing more; the rows before it came first.
+/// It is an [`Iterator`] and a [`RecordBatchReader`], so that everything that takes Arrow data
+/// takes it; there errors are [`ArrowError::ExternalError`] around [`Error`].
+/// [`ParquetReader::next_batch`] gives the errors as they are. After an error there is nothing
+/// more; the rows before it came first.
 pub struct ParquetReader {
     batches: ParquetBatches,
 }
@@ -185,7 +164,8 @@ impl ParquetReader {
         self.batches.progress()
     }
 
-    /// The batches as an async stream for any runtime. A thread of its own reads ahead a few batches.
+    /// The batches as an async stream for any runtime. A thread of its own reads ahead a few
+    /// batches.
     ///
     /// # Errors
     /// When the system gives no thread.

@@ -13,7 +13,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
 use futures_core::Stream;
 use parquet::arrow::ArrowWriter;
 
-use super::{Engine, Predicate, ReaderBuilder};
+use super::{Predicate, ReaderBuilder};
 use crate::Input;
 
 fn bytes() -> Vec<u8> {
@@ -46,7 +46,10 @@ fn batches_come_by_every_way() {
     assert_eq!(total(&batches), wanted);
     assert_eq!(reader.progress().rows(), 750);
 
-    let reader = builder().engine(Engine::Reference).open([Input::bytes(bytes())]).unwrap();
+    let reader = builder()
+        .engine(crate::engine("reference").unwrap())
+        .open([Input::bytes(bytes())])
+        .unwrap();
     assert_eq!(reader.explanation().fall_backs(), 0, "what was asked for is no fall-back");
     let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
     assert_eq!(total(&batches), wanted);

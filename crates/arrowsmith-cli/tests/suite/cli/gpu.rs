@@ -18,16 +18,20 @@ fn what_a_gpu_would_do_is_said_without_one() {
         String::from_utf8(ran.stdout).unwrap()
     };
     let text = explain("x.jsonl", "gpu");
-    assert!(text.contains("engine gpu: every column"), "{text}");
+    assert!(text.ends_with("\nengine gpu\n"), "{text}");
     let text = explain("x.parquet", "gpu");
-    assert!(text.contains("id: Int64 by the gpu engine\n"), "{text}");
+    assert!(text.contains("id: Int64 by engine gpu\n"), "{text}");
     for (file, by_gpu, by_cpu) in [
         (
             "x.jsonl",
-            "engine gpu: every column",
-            "engine cpu, because engine auto finds no suitable GPU",
+            "\nengine gpu\n",
+            "\nengine cpu; gpu declined: engine gpu: there is no CUDA driver",
         ),
-        ("x.parquet", "id: Int64 by the gpu engine", "id: Int64 by the cpu engine"),
+        (
+            "x.parquet",
+            "id: Int64 by engine gpu\n",
+            "id: Int64 by engine cpu; gpu declined: engine gpu: there is no CUDA driver",
+        ),
     ] {
         let text = explain(file, "auto");
         assert!(text.contains(by_gpu) != text.contains(by_cpu), "{text}");

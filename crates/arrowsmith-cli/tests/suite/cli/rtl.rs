@@ -102,8 +102,8 @@ fn a_conversion_by_circuits_has_the_rows() {
     assert_eq!(whole(&read_file(&folder, "y.arrow")), wanted.slice(11, 2_989));
     let ran = folder.run(&["convert", "x.parquet", "--engine", "rtl", "--explain"]);
     let text = String::from_utf8(ran.stdout).unwrap();
-    assert!(text.contains("id: Int64 by a simulated circuit\n"), "{text}");
-    assert!(text.contains("even: Boolean by the cpu engine: is BOOLEAN"), "{text}");
+    assert!(text.contains("id: Int64 by engine rtl\n"), "{text}");
+    assert!(text.contains("even: Boolean by engine cpu; rtl declined: even: is BOOLEAN"), "{text}");
     let ran = folder.run(&["rtl", "simulate", "--format", "parquet", "x.parquet"]);
     ran.assert_status(0);
     let text = String::from_utf8(ran.stdout).unwrap();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Files of old and foreign writers: both engines read the same.
 
-use arrowsmith_engine_reference::parquet::ColumnEngine;
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, FixedLenByteArray, FixedLenByteArrayType};
 use parquet::file::properties::WriterVersion;
@@ -15,7 +14,7 @@ fn both(bytes: &[u8]) -> [Result<RecordBatch>; 2] {
     [false, true].map(|reference| {
         let mut made = pipeline(bytes.to_vec()).threads(1);
         if reference {
-            made = made.engines(vec![Arc::new(ColumnEngine::default())]);
+            made = made.engine(arrowsmith_testkit::engines::reference());
         }
         let batches = made.start()?;
         let schema = Arc::clone(batches.schema());

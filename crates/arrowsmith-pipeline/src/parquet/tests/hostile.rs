@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files whose numbers are not true, and files of a few bytes that are honest and stand for gigabytes: every way
-//! of reading them ends in rows or an error, in bounded memory.
+//! Files whose numbers are not true, and files of a few bytes that are honest and stand for
+//! gigabytes: every way of reading them ends in rows or an error, in bounded memory.
 
 use std::sync::Arc;
 
@@ -279,11 +279,10 @@ fn a_row_that_does_not_fit_is_refused_by_name() {
     assert_eq!(read(made.limits(Limits::default().with_memory_bytes_max(1 << 30))).unwrap(), 3);
 }
 
-/// Files of numbers that do not agree, by both engines, in each way, as far as the first batches of each: an error
-/// or rows, no batch larger than the memory there is.
+/// Files of numbers that do not agree, by both engines, in each way, as far as the first batches of
+/// each: an error or rows, no batch larger than the memory there is.
 #[test]
 fn numbers_that_do_not_agree_end_in_rows_or_an_error() {
-    use arrowsmith_engine_reference::parquet::ColumnEngine;
     let limits = Limits::default().with_memory_bytes_max(24 << 20);
     let first = arrowsmith_testkit::scale::number("ARROWSMITH_FIRST_SEED", 0, 0);
     let seeds = arrowsmith_testkit::scale::number("ARROWSMITH_SEEDS", 400, 20_000);
@@ -306,7 +305,7 @@ fn numbers_that_do_not_agree_end_in_rows_or_an_error() {
             };
             made = made.options(options);
             if way == 4 {
-                made = made.engines(vec![Arc::new(ColumnEngine::default())]);
+                made = made.engine(arrowsmith_testkit::engines::reference());
             }
             if way == 6 {
                 made = made.rows(Some(RowSelection::from_ranges([1..3, 9..40, 1000..usize::MAX])));

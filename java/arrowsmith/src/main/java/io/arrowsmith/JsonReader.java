@@ -54,9 +54,10 @@ public final class JsonReader {
   }
 
   /**
-   * The decoding engine: {@code cpu} or {@code reference}.
+   * The decoding engine: {@code cpu}, {@code reference}, or another engine that the native library
+   * was built with.
    *
-   * @param engine the decoding engine: {@code cpu} or {@code reference}
+   * @param engine the engine's name
    * @return this
    */
   public JsonReader engine(final String engine) {

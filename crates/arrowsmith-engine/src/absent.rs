@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An engine that is not there, in a chain that says so.
+
+use std::sync::Arc;
+
+use arrowsmith_core::{DecodeOptions, Decoder};
+use arrowsmith_parquet::{Column, File, ReadOptions};
+use arrowsmith_plan::Plan;
+
+use crate::{Answer, Chain, Declined, Engine, EngineError};
+
+/// Stands for an engine that a machine or a build does not have: it declines everything, for that
+/// reason.
+#[derive(Debug, Clone)]
+pub struct Absent {
+    name: &'static str,
+    reason: String,
+}
+
+impl Absent {
+    /// The engine of this name, and why it is not there.
+    pub fn new(name: &'static str, reason: impl Into<String>) -> Self {
+        Self { name, reason: reason.into() }
+    }
+
+    fn decline<T>(&self) -> Answer<T> {
+        Err(EngineError::Declined(Declined::new("", self.reason.clone())))
+    }
+}
+
+impl Engine for Absent {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn check_json(&self, _plan: &Plan, _options: &DecodeOptions) -> Answer<()> {
+        self.decline()
+    }
+
+    fn json(
+        &self,
+        _plan: &Arc<Plan>,
+        _options: &DecodeOptions,
+        _rest: &Chain,
+    ) -> Answer<Box<dyn Decoder>> {
+        self.decline()
+    }
+
+    fn check_parquet(&self, _file: &File, _column: &Column, _options: &ReadOptions) -> Answer<()> {
+        self.decline()
+    }
+}
