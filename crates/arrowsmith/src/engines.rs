@@ -159,6 +159,7 @@ fn lacks(entry: &Entry) -> String {
 }
 
 /// The engines without hardware, which decode what others decline.
+#[cfg(any(feature = "cpu", feature = "gpu", feature = "rtl"))]
 fn on_host() -> Chain {
     let chain = Chain::default();
     #[cfg(feature = "cpu")]
