@@ -251,7 +251,7 @@ def test_metadata(path: Path, table: pa.Table) -> None:
     assert "pages" not in first
     pages = arrowsmith.parquet_metadata(path, pages=True)["row_groups"][0]["columns"][0]["pages"]
     assert sum(page["values"] for page in pages if not page["dictionary"]) == 1_000
-    with pytest.raises(arrowsmith.ConfigError, match="one file"):
+    with pytest.raises(arrowsmith.ConfigError, match="a single file"):
         arrowsmith.parquet_metadata([path, path])
 
 
