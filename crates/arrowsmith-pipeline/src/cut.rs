@@ -109,6 +109,8 @@ struct Current {
     /// Of the first byte that was not cut yet.
     offset: u64,
     first: bool,
+    /// See [`Origin::may_wait`].
+    may_wait: bool,
 }
 
 enum Reading {
@@ -161,11 +163,13 @@ impl Cutter {
             }
             let Some(current) = &mut self.current else {
                 let Some(origin) = self.origins.pop_front() else { return Ok(None) };
-                let source = waiting(&self.waits, || origin.open(&self.options.open))?;
-                self.current = Some(Current::new(source, &self.options));
+                let waits = origin.may_wait().then_some(&*self.waits);
+                let source = waiting(waits, || origin.open(&self.options.open))?;
+                self.current = Some(Current::new(source, &self.options, waits.is_some()));
                 continue;
             };
-            match current.next(target.max(1), &self.options, &self.buffers, &self.waits)? {
+            let waits = current.may_wait.then_some(&*self.waits);
+            match current.next(target.max(1), &self.options, &self.buffers, waits)? {
                 Some(piece) => return Ok(Some(piece)),
                 None => {
                     self.saw_array |= current.framer.framing() == Some(Framing::Array);
@@ -177,7 +181,8 @@ impl Cutter {
 }
 
 /// Says that this thread waits for what is outside, as long as `work` runs.
-fn waiting<T>(waits: &AtomicBool, work: impl FnOnce() -> T) -> T {
+fn waiting<T>(waits: Option<&AtomicBool>, work: impl FnOnce() -> T) -> T {
+    let Some(waits) = waits else { return work() };
     waits.store(true, Ordering::SeqCst);
     let result = work();
     waits.store(false, Ordering::SeqCst);
@@ -185,13 +190,13 @@ fn waiting<T>(waits: &AtomicBool, work: impl FnOnce() -> T) -> T {
 }
 
 impl Current {
-    fn new(source: Source, options: &CutOptions) -> Self {
+    fn new(source: Source, options: &CutOptions, may_wait: bool) -> Self {
         let reading = match source.content {
             Content::Whole(bytes) => Reading::Whole { bytes, at: 0 },
             Content::Stream(reader) => Reading::Stream(Stream::new(reader)),
         };
         let framer = Framer::new(options.framing, &options.limits, source.name.clone());
-        Self { name: source.name, reading, framer, offset: 0, first: true }
+        Self { name: source.name, reading, framer, offset: 0, first: true, may_wait }
     }
 
     fn next(
@@ -199,7 +204,7 @@ impl Current {
         target: usize,
         options: &CutOptions,
         buffers: &Buffers,
-        waits: &AtomicBool,
+        waits: Option<&AtomicBool>,
     ) -> Result<Option<Piece>> {
         let mut wanted = target;
         loop {
@@ -291,7 +296,7 @@ impl Stream {
     }
 
     /// Reads until there are `wanted` bytes, or no more.
-    fn fill(&mut self, wanted: usize, buffers: &Buffers, waits: &AtomicBool) -> Result<()> {
+    fn fill(&mut self, wanted: usize, buffers: &Buffers, waits: Option<&AtomicBool>) -> Result<()> {
         let len = wanted.saturating_add(PADDING_BYTES);
         if self.buffer.is_empty() {
             self.buffer = buffers.take(len)?;

@@ -35,6 +35,16 @@ impl Origin {
         }
     }
 
+    /// Whether opening or reading it may wait for something outside of this process: not for bytes
+    /// in memory.
+    pub(crate) fn may_wait(&self) -> bool {
+        !matches!(
+            &self.0,
+            Kind::Closed(Input::Bytes { .. })
+                | Kind::Open(Source { content: Content::Whole(_), .. })
+        )
+    }
+
     /// Bytes that reading it will count; `None` where that is not known.
     pub(crate) fn stored_bytes(&self) -> Option<u64> {
         match &self.0 {
