@@ -177,6 +177,13 @@ impl Decoder for ReferenceDecoder {
         }
         let joined = chunk.framing == Framing::Array;
         let pieces = pieces(data, &found, joined);
+        let most = self.limits.record_bytes_max;
+        if let Some(offset) = too_long(data, &pieces, chunk.framing, most) {
+            let kind = ErrorKind::RecordTooLong;
+            let expected = format!("a record of at most {most} bytes");
+            let position = advance(&position, data, offset, 0);
+            return Err(data_error(kind, position, expected, "a longer one".to_owned()));
+        }
         let rows_before = self.rows;
         let list_bytes = lists(self.plan.root(), &found);
         if let Err(found) = self.check_lists(list_bytes) {
@@ -361,6 +368,25 @@ fn pieces<'a>(data: &'a [u8], found: &Scan, joined: bool) -> Vec<&'a [u8]> {
     }
     pieces.push(&data[start..]);
     pieces
+}
+
+/// Offset of the first record of more than `most` bytes, without the white space around it.
+/// Concatenated records have no bounds that can be found without decoding them.
+fn too_long(data: &[u8], pieces: &[&[u8]], framing: Framing, most: usize) -> Option<usize> {
+    if data.len() <= most || framing == Framing::Concatenated {
+        return None;
+    }
+    let mut start = 0;
+    for piece in pieces {
+        let lines = framing == Framing::Lines;
+        for record in piece.split(|&byte| lines && byte == b'\n') {
+            if record.trim_ascii().len() > most {
+                return Some(skip_space(data, start));
+            }
+            start += record.len() + 1;
+        }
+    }
+    None
 }
 
 fn skip_space(data: &[u8], from: usize) -> usize {

@@ -44,6 +44,27 @@ fn decodes_every_framing() {
 }
 
 #[test]
+fn records_longer_than_the_limit_are_errors() {
+    let plan = Arc::new(Plan::new(Arc::new(Schema::new(ints()))).unwrap());
+    let mut options = DecodeOptions::default();
+    options.limits = options.limits.with_record_bytes_max(9);
+    for (framing, text, offset) in [
+        (Framing::Lines, "{\"a\":123}\n  {\"a\":12}  \n {\"a\":1234}\n", Some(24)),
+        (Framing::Lines, "{\"a\":123}\n  {\"a\":12}  \n{\"a\":123}\r\n", None),
+        (Framing::Array, " {\"a\":123} , {\"a\":1234}", Some(13)),
+        (Framing::Array, " {\"a\":123} , {\"a\":123} ", None),
+    ] {
+        let mut decoder = ReferenceEngine::default().decoder(&plan, &options).unwrap();
+        let error = decoder.decode(&Chunk::new(text.as_bytes(), framing)).err();
+        let found = error.map(|error| {
+            let error = error.as_data().unwrap();
+            (error.kind, error.position.offset)
+        });
+        assert_eq!(found, offset.map(|offset| (ErrorKind::RecordTooLong, offset)), "{text}");
+    }
+}
+
+#[test]
 fn keeps_the_rows_before_an_error_and_says_which_record() {
     let text = b"{\"a\":1}\n{\"a\":2}\n {\"a\":tru}\n{\"a\":4}\n";
     let mut decoder = decoder(ints());
