@@ -99,6 +99,7 @@ fn build() -> bool {
     let mut command = Command::new("cargo");
     command.arg("build").args(cargo::selection(&["arrowsmith-fuzz".to_owned()]));
     command.args(["--bin", "fuzz_random"]).current_dir(shell::root());
+    shell::without_cargo_run(&mut command);
     command.status().is_ok_and(|status| status.success())
 }
 

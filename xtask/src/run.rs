@@ -116,6 +116,7 @@ impl Runner {
         // `cargo run` adds the target folder to it, where programs would find other libraries
         // first.
         process.env_remove("LD_LIBRARY_PATH");
+        shell::without_cargo_run(&mut process);
         let env = self.env.iter().chain(&command.env);
         process.envs(env.map(|(name, value)| (name, value))).stdin(Stdio::null());
         process

@@ -16,6 +16,18 @@ pub fn target() -> PathBuf {
     if folder.is_absolute() { folder } else { root().join(folder) }
 }
 
+/// Removes the variables that `cargo run` sets for this program. With them the build script of ring
+/// runs again, and all that depends on it is compiled again, whenever a plain `cargo build` or
+/// `cargo test` came between.
+pub fn without_cargo_run(process: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            process.env_remove(name);
+        }
+    }
+}
+
 /// A shell command, run in the root of the repository.
 fn shell(script: &str) -> Command {
     let mut command = Command::new("bash");
