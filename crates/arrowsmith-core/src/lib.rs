@@ -16,6 +16,7 @@ pub mod limits;
 pub mod memory;
 pub mod options;
 pub mod sink;
+pub mod size;
 
 pub use decode::{Chunk, Decoder, Framing, PADDING_BYTES, Reject, Report};
 pub use error::{DataError, Error, ErrorKind, Position, Result};

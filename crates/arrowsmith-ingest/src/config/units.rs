@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use arrowsmith_core::size::parse_memory;
 use serde::de::{Deserializer, Error, Visitor};
 
 /// A number of bytes: `65536` or `"64KiB"`.
@@ -24,24 +25,6 @@ impl Seconds {
     }
 }
 
-/// The number of bytes that a text such as `64KiB`, `5 MB` or `1024` means.
-pub(super) fn parse(text: &str) -> Option<usize> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: usize = text[..end].parse().ok()?;
-    let unit: usize = match text[end..].trim() {
-        "" | "B" => 1,
-        "KiB" | "Ki" | "K" => 1 << 10,
-        "MiB" | "Mi" | "M" => 1 << 20,
-        "GiB" | "Gi" | "G" => 1 << 30,
-        "kB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        _ => return None,
-    };
-    number.checked_mul(unit)
-}
-
 impl<'de> serde::Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Sizes;
@@ -57,10 +40,7 @@ impl<'de> serde::Deserialize<'de> for Size {
                 usize::try_from(value).map(Size).map_err(|_| E::custom("too large"))
             }
             fn visit_str<E: Error>(self, value: &str) -> Result<Size, E> {
-                let size = parse(value).map(Size);
-                size.ok_or_else(|| {
-                    E::custom(format!("{value:?} is no size, as 65536 or \"64KiB\""))
-                })
+                parse_memory(value).map(Size).map_err(E::custom)
             }
         }
         deserializer.deserialize_any(Sizes)
