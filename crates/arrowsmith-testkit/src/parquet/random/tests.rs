@@ -21,9 +21,14 @@ fn a_seed_gives_the_same_file_every_time() {
 
 #[test]
 fn the_reference_reads_what_was_written() {
-    for seed in seeds(200) {
+    let (seeds, mut refused) = (seeds(200), 0);
+    for seed in seeds.clone() {
         let RandomFile { bytes, rows, how } = file(seed);
         let read = ParquetRs.read(&bytes, &Ask::default()).and_then(|rows| rows.concat());
+        if read.as_ref().is_err_and(|error| ParquetRs::refuses_sound_file(error)) {
+            refused += 1;
+            continue;
+        }
         let read = read.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{how}"));
         assert_eq!(read.num_rows(), rows.num_rows(), "seed {seed}");
         // Without the Arrow schema in the file, types become those of Parquet.
@@ -32,6 +37,7 @@ fn the_reference_reads_what_was_written() {
             assert_eq!(difference, None, "seed {seed} {how}");
         }
     }
+    assert!(refused <= seeds.end / 100, "{refused} of {} files refused", seeds.end);
 }
 
 #[test]
