@@ -282,12 +282,12 @@ impl Schedule {
                     self.moves += 1;
                 }
                 Stage::Running => {
+                    // The first field in order that has nothing decides, whichever thread was faster:
+                    // if it is still being decoded, an error of a later one waits.
                     if portion.failed > 0
-                        && let Some(error) = portion
-                            .fields
-                            .iter_mut()
-                            .filter(|slot| slot.ready.is_empty())
-                            .find_map(|slot| slot.failed.take())
+                        && let Some(slot) =
+                            portion.fields.iter_mut().find(|slot| slot.ready.is_empty())
+                        && let Some(error) = slot.failed.take()
                     {
                         return Some(Err(error));
                     }

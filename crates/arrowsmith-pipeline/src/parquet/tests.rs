@@ -20,6 +20,7 @@ use arrowsmith_source::{DataFile, Input, Ranged, expand_dataset};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::{ParquetBatches, ParquetPipeline};
 
@@ -352,6 +353,27 @@ fn rows_before_an_error_come_first() {
         let place = &error.as_file().unwrap().place;
         assert_eq!((place.row_group, place.column.as_deref()), (Some(2), Some("id")));
         assert!(batches.next().is_none());
+    }
+}
+
+#[test]
+fn of_several_broken_columns_the_first_is_told() {
+    let mut bytes = file(&rows(0, 20_000), 20_000);
+    let file = SerializedFileReader::new(Bytes::from(bytes.clone())).unwrap();
+    // The first column is broken at its end, and thus found last; the others at their start.
+    for (column, from_end) in [(0, true), (1, false), (2, false)] {
+        let (start, len) = file.metadata().row_group(0).column(column).byte_range();
+        let at = if from_end { start + len - 200 } else { start };
+        bytes[usize::try_from(at).unwrap()..][..20].fill(0xFF);
+    }
+    let error = |threads| {
+        let batches = pipeline(bytes.clone()).threads(threads).batch_rows(Some(20_000)).start();
+        batches.unwrap().find_map(Result::err).unwrap().to_string()
+    };
+    let alone = error(1);
+    assert!(alone.contains("id"), "{alone}");
+    for _ in 0..20 {
+        assert_eq!(error(3), alone);
     }
 }
 
