@@ -13,7 +13,7 @@ use arrowsmith::engines::Entry;
 use arrowsmith::{Chain, EngineOptions};
 use arrowsmith_core::Limits;
 use arrowsmith_load::Target;
-use arrowsmith_sink_parquet::Codec;
+use arrowsmith_sink::parquet::Codec;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand};

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::sink::{Output, Sink};
-use arrowsmith_sink_ipc::{Format, IpcOptions, IpcSink};
-use arrowsmith_sink_json::{JsonOptions, JsonSink};
-use arrowsmith_sink_parquet::{ParquetOptions, ParquetSink};
+use arrowsmith_sink::ipc::{Format, IpcOptions, IpcSink};
+use arrowsmith_sink::json::{JsonOptions, JsonSink};
+use arrowsmith_sink::parquet::{ParquetOptions, ParquetSink};
 
 use crate::args::{BufferCompression, OutputArgs, To};
 use crate::failure::{Failure, Outcome};
@@ -100,9 +100,9 @@ fn by_extension(path: &Path) -> Outcome<To> {
 
 fn ipc_options(format: Format, args: &OutputArgs) -> IpcOptions {
     let compression = match args.buffer_compression {
-        None | Some(BufferCompression::None) => arrowsmith_sink_ipc::BufferCompression::None,
-        Some(BufferCompression::Lz4) => arrowsmith_sink_ipc::BufferCompression::Lz4,
-        Some(BufferCompression::Zstd) => arrowsmith_sink_ipc::BufferCompression::Zstd,
+        None | Some(BufferCompression::None) => arrowsmith_sink::ipc::BufferCompression::None,
+        Some(BufferCompression::Lz4) => arrowsmith_sink::ipc::BufferCompression::Lz4,
+        Some(BufferCompression::Zstd) => arrowsmith_sink::ipc::BufferCompression::Zstd,
     };
     IpcOptions { format, compression }
 }

@@ -11,7 +11,7 @@ use arrowsmith_core::Error;
 use arrowsmith_graph::Layout;
 use arrowsmith_graph::arrow::{Batches, messages};
 use arrowsmith_graph::wire::{HEADER_BYTES, Options};
-use arrowsmith_sink_ipc::{IpcOptions, IpcSink};
+use arrowsmith_sink::ipc::{IpcOptions, IpcSink};
 
 use super::args::RunArgs;
 use super::{Output, Sink, at, fault, load};

@@ -17,8 +17,8 @@ use arrowsmith::json::ReaderBuilder;
 use arrowsmith::{Error, Input, Result};
 use arrowsmith_core::Sink;
 use arrowsmith_core::sink::Output;
-use arrowsmith_sink_ipc::{IpcOptions, IpcSink};
-use arrowsmith_sink_parquet::{ParquetOptions, ParquetSink};
+use arrowsmith_sink::ipc::{IpcOptions, IpcSink};
+use arrowsmith_sink::parquet::{ParquetOptions, ParquetSink};
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -223,10 +223,10 @@ impl Target {
                 Box::new(ParquetSink::new(output, schema, &ParquetOptions::default())?)
             }
             Format::Ipc => Box::new(IpcSink::new(output, schema, &IpcOptions::default())?),
-            Format::Json => Box::new(arrowsmith_sink_json::JsonSink::new(
+            Format::Json => Box::new(arrowsmith_sink::json::JsonSink::new(
                 output,
                 schema,
-                &arrowsmith_sink_json::JsonOptions::default(),
+                &arrowsmith_sink::json::JsonOptions::default(),
             )?),
         })
     }

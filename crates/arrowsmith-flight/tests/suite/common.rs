@@ -17,7 +17,7 @@ use arrowsmith_core::sink::Output;
 use arrowsmith_flight::client::{Client, ClientOptions};
 use arrowsmith_flight::query::Query;
 use arrowsmith_flight::{Catalog, Options, Server, Spec};
-use arrowsmith_sink_parquet::{ParquetOptions, ParquetSink};
+use arrowsmith_sink::parquet::{ParquetOptions, ParquetSink};
 use futures_util::TryStreamExt;
 
 /// Rows `first..first + count` of a table with nulls, text, lists and a dictionary.

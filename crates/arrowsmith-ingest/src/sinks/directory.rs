@@ -115,7 +115,7 @@ impl DirectoryOptions {
         if self.roll_bytes.0 == 0 {
             return Err("roll_bytes has to be above 0".to_owned());
         }
-        self.codec.parse::<arrowsmith_sink_parquet::Codec>().map_err(|e| e.to_string())?;
+        self.codec.parse::<arrowsmith_sink::parquet::Codec>().map_err(|e| e.to_string())?;
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{Field, Schema};
 use arrowsmith_core::sink::{Output, Sink};
-use arrowsmith_sink_ipc::{BufferCompression, Format, IpcOptions, IpcSink};
-use arrowsmith_sink_parquet::{ParquetOptions, ParquetSink};
+use arrowsmith_sink::ipc::{BufferCompression, Format, IpcOptions, IpcSink};
+use arrowsmith_sink::parquet::{ParquetOptions, ParquetSink};
 
 use crate::cli::run::{Folder, snapshot};
 

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, SchemaRef};
-use arrowsmith_sink_ipc::Unifier;
-use arrowsmith_sink_parquet::{ParquetOptions, ParquetStream};
+use arrowsmith_sink::ipc::Unifier;
+use arrowsmith_sink::parquet::{ParquetOptions, ParquetStream};
 
 use super::note::verified;
 use super::part::writer;
@@ -214,7 +214,7 @@ impl Files {
             rows += batch.num_rows() as u64;
             match &whole {
                 Some(whole) => {
-                    let batch = arrowsmith_sink_ipc::with_dictionaries_of(&batch, whole);
+                    let batch = arrowsmith_sink::ipc::with_dictionaries_of(&batch, whole);
                     writer.write(&batch.map_err(io::Error::other)?).map_err(plain)?;
                 }
                 None => writer.write(&batch).map_err(plain)?,

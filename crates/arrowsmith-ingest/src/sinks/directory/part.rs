@@ -7,7 +7,7 @@ use std::time::Instant;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use arrowsmith_sink_ipc::Unifier;
+use arrowsmith_sink::ipc::Unifier;
 
 use super::complete::{Files, Made};
 use super::note::Line;

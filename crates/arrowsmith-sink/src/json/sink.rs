@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 
-use crate::raw::{self, RawJson};
+use super::raw::{self, RawJson};
 
 /// The options of a [`JsonSink`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! Record batches to a Parquet file: a sink, the last step of source → plan → engine → batch →
 //! sink.
 //!
-//! The bytes are written by the `parquet` crate; this crate sets its properties and lets the file
+//! The bytes are written by the `parquet` crate; this module sets its properties and lets the file
 //! appear only when it is complete. It never reorders rows; row groups are split by rows, not by
 //! batches.
 //!
@@ -10,7 +10,7 @@
 //! use std::sync::Arc;
 //! use arrow_array::{Int64Array, RecordBatch};
 //! use arrowsmith_core::sink::{Output, Sink};
-//! use arrowsmith_sink_parquet::{Codec, ParquetOptions, ParquetSink, ParquetStream};
+//! use arrowsmith_sink::parquet::{Codec, ParquetOptions, ParquetSink, ParquetStream};
 //!
 //! let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(vec![1, 2])) as _)])?;
 //! let path = std::env::temp_dir().join(format!("parquet-doctest-{}.parquet", std::process::id()));
@@ -22,8 +22,6 @@
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-#![forbid(unsafe_code)]
 
 mod codec;
 mod sink;

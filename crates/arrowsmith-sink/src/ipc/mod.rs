@@ -2,7 +2,7 @@
 //! Record batches to an Arrow IPC file or stream: a sink, the last step of source → plan → engine →
 //! batch → sink.
 //!
-//! The bytes are written by arrow-ipc; this crate adds what a long conversion needs: the file
+//! The bytes are written by arrow-ipc; this module adds what a long conversion needs: the file
 //! appears only when it is complete, the buffers of the columns are written without a copy, and
 //! dictionaries that differ between batches are merged, because the file format allows only one. It
 //! never reorders, splits or merges batches.
@@ -11,7 +11,7 @@
 //! use std::sync::Arc;
 //! use arrow_array::{Int64Array, RecordBatch};
 //! use arrowsmith_core::sink::{Output, Sink};
-//! use arrowsmith_sink_ipc::{Format, IpcOptions, IpcSink};
+//! use arrowsmith_sink::ipc::{Format, IpcOptions, IpcSink};
 //!
 //! let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(vec![1, 2])) as _)])?;
 //! let path = std::env::temp_dir().join(format!("ipc-doctest-{}.arrow", std::process::id()));
@@ -23,8 +23,6 @@
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-#![forbid(unsafe_code)]
 
 mod dictionary;
 mod sink;

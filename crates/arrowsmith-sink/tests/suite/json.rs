@@ -15,7 +15,7 @@ use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
 use arrowsmith_engine::Engine;
 use arrowsmith_plan::Plan;
-use arrowsmith_sink_json::{JsonOptions, JsonSink};
+use arrowsmith_sink::json::{JsonOptions, JsonSink};
 use serde_json::{Value, json};
 
 fn batch() -> RecordBatch {

@@ -17,7 +17,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
-use arrowsmith_sink_ipc::{BufferCompression, Format, IpcOptions, IpcSink};
+use arrowsmith_sink::ipc::{BufferCompression, Format, IpcOptions, IpcSink};
 
 fn batch(start: i64, rows: i64) -> RecordBatch {
     let numbers = Int64Array::from_iter_values(start..start + rows);

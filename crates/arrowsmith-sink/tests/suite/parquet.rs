@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
-use arrowsmith_sink_parquet::{Codec, ParquetOptions, ParquetSink};
+use arrowsmith_sink::parquet::{Codec, ParquetOptions, ParquetSink};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 

@@ -14,7 +14,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-use crate::Codec;
+use super::Codec;
 
 /// The options of a [`ParquetSink`].
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The integration tests of this crate, one program for all of them, as each would be linked by
-//! itself otherwise: `cargo test -p arrowsmith-sink-json --test suite round_trip::` runs those of a
+//! itself otherwise: `cargo test -p arrowsmith-sink --test suite parquet::` runs those of a
 //! module.
 
 #![allow(
@@ -10,4 +10,6 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod round_trip;
+mod ipc;
+mod json;
+mod parquet;

@@ -13,7 +13,7 @@
 //! use std::sync::Arc;
 //! use arrow_array::{Int64Array, RecordBatch};
 //! use arrowsmith_core::sink::{Output, Sink};
-//! use arrowsmith_sink_json::{JsonOptions, JsonSink};
+//! use arrowsmith_sink::json::{JsonOptions, JsonSink};
 //!
 //! let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(vec![1, 2])) as _)])?;
 //! let path = std::env::temp_dir().join(format!("json-doctest-{}.jsonl", std::process::id()));
@@ -25,8 +25,6 @@
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-#![forbid(unsafe_code)]
 
 mod raw;
 mod sink;

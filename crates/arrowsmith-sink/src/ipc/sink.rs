@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, Schema};
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 
-use crate::dictionary::Unifier;
+use super::dictionary::Unifier;
 
 /// Arrow's two IPC formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
