@@ -16,7 +16,6 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-core/src",
     "crates/arrowsmith-number/src",
     "crates/arrowsmith-simd/src",
-    "crates/arrowsmith-mmap/src",
     "crates/arrowsmith-plan/src",
     "crates/arrowsmith-json/src",
     "crates/arrowsmith-graph/src/wire",
@@ -31,7 +30,6 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-sink-flight/src",
     "crates/arrowsmith-sink-pulsar/src",
     "crates/arrowsmith-message/src",
-    "crates/arrowsmith-store/src",
     "crates/arrowsmith-ingest/src",
     "crates/arrowsmith-flight/src",
 ];

@@ -12,7 +12,7 @@ const LAYERS: &[&str] = &[
     "arrowsmith-number",
     "arrowsmith-message",
     "arrowsmith-simd",
-    "arrowsmith-mmap",
+    "arrowsmith-source",
     "arrowsmith-plan",
     "arrowsmith-workload",
     "arrowsmith-json",
@@ -21,7 +21,6 @@ const LAYERS: &[&str] = &[
     "arrowsmith-graph",
     "arrowsmith-rtlgen",
     "arrowsmith-engine-rtl",
-    "arrowsmith-source",
     "arrowsmith-engine-cpu",
     "arrowsmith-engine-gpu",
     "arrowsmith-engine-reference",
@@ -29,7 +28,6 @@ const LAYERS: &[&str] = &[
     "arrowsmith-sink-flight",
     "arrowsmith-sink-pulsar",
     "arrowsmith-pipeline",
-    "arrowsmith-store",
     "arrowsmith",
     "arrowsmith-ffi",
     "arrowsmith-ingest",
@@ -42,10 +40,11 @@ const LAYERS: &[&str] = &[
     "arrowsmith-testkit",
 ];
 
-/// Crates that may contain `unsafe`; all others forbid it. `arrowsmith-engine-gpu`: only in the
-/// interfaces to the CUDA driver and to the shim, and for arrays in device memory.
+/// Crates that may contain `unsafe`; all others forbid it. `arrowsmith-source`: only in `file`.
+/// `arrowsmith-engine-gpu`: only in the interfaces to the CUDA driver and to the shim, and for
+/// arrays in device memory.
 const UNSAFE: &[&str] =
-    &["arrowsmith-simd", "arrowsmith-mmap", "arrowsmith-ffi", "arrowsmith-engine-gpu"];
+    &["arrowsmith-simd", "arrowsmith-source", "arrowsmith-ffi", "arrowsmith-engine-gpu"];
 
 /// Maximum number of lines in a file.
 const LINES_MAX: usize = 1_000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sources of bytes: files, globs, standard input, memory; plain or compressed.
+//! Sources of bytes: files, globs, standard input, memory, and objects in stores (feature
+//! `store`); plain or compressed.
 //!
 //! The first step of source → plan → engine → batch → sink. An [`Input`] describes what to read;
 //! opening it gives a [`Source`] whose [`Content`] is either whole (mapped or in memory, zero-copy)
@@ -15,18 +16,23 @@
 //! # Ok::<(), arrowsmith_core::Error>(())
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod ahead;
 mod compression;
 mod dataset;
 mod expand;
+#[expect(unsafe_code, reason = "maps of files, and reads into uninitialised memory")]
+mod file;
 mod open;
 mod ranged;
+#[cfg(feature = "store")]
+pub mod store;
 
 pub use compression::Compression;
 pub use dataset::{DataFile, expand_dataset, expand_datasets, partitions_of};
 pub use expand::{expand, expand_all};
+pub use file::{FileMap, FileReader};
 pub use open::{Content, Input, OpenOptions, SharedBytes, Source};
 pub use ranged::Ranged;
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrowsmith_core::{Error, Result};
-use arrowsmith_mmap::FileMap;
 
 use crate::ahead::ReadAhead;
 use crate::compression::{Compression, MAGIC_BYTES};
+use crate::file::FileMap;
 use crate::ranged::{InOrder, Ranged};
 
 /// Bytes in memory, shared by threads: a `Vec<u8>`, a mapped file, a buffer of another language.

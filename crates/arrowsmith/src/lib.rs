@@ -39,12 +39,12 @@ pub use arrowsmith_engine_rtl as rtl;
 pub use arrowsmith_pipeline::Progress;
 pub use arrowsmith_plan as plan;
 pub use arrowsmith_plan::Plan;
+#[cfg(feature = "store")]
+pub use arrowsmith_source::store;
 pub use arrowsmith_source::{
     Compression, DataFile, Input, Ranged, SharedBytes, expand, expand_all, expand_dataset,
     expand_datasets,
 };
-#[cfg(feature = "store")]
-pub use arrowsmith_store as store;
 pub use engines::{ENGINES, EngineOptions, engine};
 
 /// Gives the memory that is kept for later batches back to the system. The memory of a batch

@@ -18,7 +18,7 @@ use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 use arrowsmith::{DataFile, Error, Input, Result, expand_datasets};
-use arrowsmith_mmap::FileMap;
+use arrowsmith_source::FileMap;
 use bytes::Bytes;
 
 use super::identity::{Identity, changed, version};

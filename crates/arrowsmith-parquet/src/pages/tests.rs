@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{Int32Array, RecordBatch, StringArray};
 use arrowsmith_core::{Error, FileErrorKind, Limits};
-use arrowsmith_mmap::FileReader;
+use arrowsmith_source::FileReader;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding as TheirEncoding};
 use parquet::file::properties::{WriterProperties, WriterVersion};

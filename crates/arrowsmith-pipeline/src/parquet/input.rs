@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
-use arrowsmith_mmap::FileReader;
 use arrowsmith_parquet::{File, Tail};
 use arrowsmith_simd::Buf;
+use arrowsmith_source::FileReader;
 use arrowsmith_source::{Compression, Content, Input, OpenOptions, Ranged, SharedBytes};
 use bytes::Bytes;
 

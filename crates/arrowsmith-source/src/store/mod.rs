@@ -2,17 +2,15 @@
 //! Objects in stores as inputs: `s3://`, `gs://`, `az://`, `http://` and all others that the
 //! `object_store` crate supports.
 //!
-//! An object becomes an [`Input`](arrowsmith_source::Input) of which only the ranges that are read
+//! An object becomes an [`Input`](crate::Input) of which only the ranges that are read
 //! are fetched. Credentials and endpoints come from the environment, under the names that the
 //! stores' own tools use (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, …). It knows no format, and caches
 //! nothing.
 //!
 //! ```no_run
-//! let files = arrowsmith_store::expand_url("s3://rides/year=2024/", &["parquet"])?;
+//! let files = arrowsmith_source::store::expand_url("s3://rides/year=2024/", &["parquet"])?;
 //! # Ok::<(), arrowsmith_core::Error>(())
 //! ```
-
-#![forbid(unsafe_code)]
 
 mod object;
 mod tls;

@@ -9,14 +9,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrowsmith_engine_cpu::CpuEngine;
-use arrowsmith_pipeline::parquet::ParquetPipeline;
-use arrowsmith_pipeline::parquet::format::{Predicate, ReadOptions};
-use arrowsmith_source::DataFile;
-use arrowsmith_store::object_store::memory::InMemory;
-use arrowsmith_store::object_store::path::Path;
-use arrowsmith_store::object_store::{ObjectStore, ObjectStoreExt, parse_url_opts};
-use arrowsmith_store::{expand_url, object, objects};
+use arrowsmith::DataFile;
+use arrowsmith::parquet::{Predicate, ReadOptions, ReaderBuilder};
+use arrowsmith::store::object_store::memory::InMemory;
+use arrowsmith::store::object_store::path::Path;
+use arrowsmith::store::object_store::{ObjectStore, ObjectStoreExt, parse_url_opts};
+use arrowsmith::store::{expand_url, install_tls, object, objects};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -43,13 +41,11 @@ fn file(first: i64) -> Vec<u8> {
 
 /// Rows and the sum of `a`, under a condition.
 fn sum(files: Vec<DataFile>, condition: &str) -> (usize, i64) {
-    let batches = ParquetPipeline::builder()
-        .engine(Arc::new(CpuEngine::default()))
-        .files(files)
+    let batches = ReaderBuilder::new()
         .options(ReadOptions::default().with_columns(["a"]))
         .filter(Some(Predicate::parse(condition).unwrap()))
         .threads(2)
-        .start()
+        .open(files)
         .unwrap();
     let mut found = (0, 0);
     for batch in batches {
@@ -177,7 +173,7 @@ fn only_what_is_needed_comes_over_the_network() {
 #[ignore = "takes a bucket to write to, which ARROWSMITH_TEST_S3 names"]
 fn an_s3_server_is_read() {
     let bucket = std::env::var("ARROWSMITH_TEST_S3").unwrap();
-    arrowsmith_store::install_tls();
+    install_tls();
     let url = parse_url_opts(
         &format!("{bucket}/").parse().unwrap(),
         std::env::vars().map(|(name, value)| (name.to_lowercase(), value)),

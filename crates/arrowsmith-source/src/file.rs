@@ -2,8 +2,8 @@
 //! A file as a byte slice, or read by offset into uninitialised memory: the unsafe calls of both,
 //! behind safe interfaces.
 //!
-//! It is the first step of source → plan → engine → batch → sink for uncompressed regular files. It
-//! is a crate of its own so that its users can forbid unsafe code. It never writes.
+//! The first step of source → plan → engine → batch → sink for uncompressed regular files, and the
+//! only module of this crate with `unsafe` code. It never writes.
 //!
 //! Mapping is for callers that read all of a file sequentially and pass parts of it on. Copying or
 //! decoding data in the page cache is faster with reads, which need no page tables and copy from

@@ -6,12 +6,13 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use arrowsmith_core::{Error, Result};
-use arrowsmith_source::{DataFile, Input, Ranged, partitions_of};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::runtime::{Builder, Runtime};
+
+use crate::{DataFile, Input, Ranged, partitions_of};
 
 /// Threads of the runtime that waits for responses; decoding has its own threads.
 const THREADS: usize = 2;
@@ -61,7 +62,7 @@ pub fn object(store: Arc<dyn ObjectStore>, path: &Path, name: &str) -> Result<In
 
 /// All objects below a prefix, at any depth, whose names end in one of `extensions`, sorted by
 /// name. Names that start with `.` or `_` are skipped; folders `name=value` below the prefix give
-/// partition values, as in [`arrowsmith_source::expand_dataset`]. `name` is the name of the prefix
+/// partition values, as in [`crate::expand_dataset`]. `name` is the name of the prefix
 /// in errors.
 ///
 /// # Errors

@@ -5,11 +5,11 @@ use std::io;
 use std::sync::Arc;
 
 use arrowsmith_core::{Error, Result};
-use arrowsmith_source::DataFile;
 use object_store::{ObjectStore, parse_url_opts};
 use url::Url;
 
-use crate::object::{object, objects};
+use super::object::{object, objects};
+use crate::DataFile;
 
 /// Schemes of stores, as users write them.
 const SCHEMES: &[&str] =
@@ -32,7 +32,7 @@ pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
     // A URL with http:// allows plain HTTP; for others ALLOW_HTTP or AWS_ALLOW_HTTP does.
     let plain = (parsed.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
     let options = environment().chain(plain);
-    crate::install_tls();
+    super::install_tls();
     let (store, path) = parse_url_opts(&parsed, options).map_err(refused)?;
     let store: Arc<dyn ObjectStore> = Arc::from(store);
     if url.ends_with('/') {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The integration tests of this crate, one program for all of them, as each would be linked by
-//! itself otherwise: `cargo test -p arrowsmith-store --test suite stores::` runs those of a module.
+//! itself otherwise: `cargo test -p arrowsmith --test suite stores::` runs those of a module.
 
 #![allow(
     clippy::expect_used,

@@ -4,7 +4,7 @@
 use reqwest as _;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 
-/// Makes ring the TLS provider of the process, if it has none. [`crate::expand_url`] calls it
+/// Makes ring the TLS provider of the process, if it has none. [`super::expand_url`] calls it
 /// itself; call it before you create a store with `object_store`.
 pub fn install_tls() {
     if CryptoProvider::get_default().is_none() {
