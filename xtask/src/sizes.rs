@@ -27,9 +27,9 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-engine-reference/src",
     "crates/arrowsmith-pipeline/src",
     "crates/arrowsmith-sink/src",
-    "crates/arrowsmith-sink-flight/src",
-    "crates/arrowsmith-sink-pulsar/src",
-    "crates/arrowsmith-message/src",
+    "crates/arrowsmith-publish-flight/src",
+    "crates/arrowsmith-publish-pulsar/src",
+    "crates/arrowsmith-publish/src",
     "crates/arrowsmith-ingest/src",
     "crates/arrowsmith-flight/src",
 ];

@@ -58,15 +58,18 @@ pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
     (
         "ingest",
         &[
-            ("message", &[]),
-            ("sink-flight", &[]),
-            ("sink-pulsar", &[]),
+            ("publish", &[]),
+            ("publish-flight", &[]),
+            ("publish-pulsar", &[]),
             ("ingest", &[]),
             ("load", &[]),
             ("cli", &["ingest"]),
         ],
     ),
-    ("flight", &[("flight", &[]), ("flight-sql", &[]), ("sink-flight", &[]), ("cli", &["serve"])]),
+    (
+        "flight",
+        &[("flight", &[]), ("flight-sql", &[]), ("publish-flight", &[]), ("cli", &["serve"])],
+    ),
     ("objects", &[("graph", &[])]),
     ("jvm", &[("ffi", &[]), ("jvm", &[])]),
     ("hdl", &[("rtlgen", &[]), ("engine-rtl", &[]), ("cli", &["rtl"])]),
@@ -91,8 +94,16 @@ pub const LEVELS: &[&str] = &["avx2", "portable"];
 
 /// The packages with the longest tests: they are started first, so that they do not run alone at
 /// the end.
-pub const LONGEST: &[&str] =
-    &["engine-rtl", "cli", "jvm", "engine-gpu", "sink-pulsar", "ingest", "engine-cpu", "parquet"];
+pub const LONGEST: &[&str] = &[
+    "engine-rtl",
+    "cli",
+    "jvm",
+    "engine-gpu",
+    "publish-pulsar",
+    "ingest",
+    "engine-cpu",
+    "parquet",
+];
 
 /// The package of a short name.
 pub fn package(short: &str) -> String {

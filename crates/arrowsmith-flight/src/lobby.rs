@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrowsmith_message::{Doors, Visitor};
+use arrowsmith_publish::{Doors, Visitor};
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tonic::Status;

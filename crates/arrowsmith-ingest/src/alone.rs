@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowsmith_core::{Error, PADDING_BYTES, Result};
-use arrowsmith_message::{Doors, Message, StageTimes};
+use arrowsmith_publish::{Doors, Message, StageTimes};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -308,7 +308,7 @@ pub fn publish(stream: &StreamConfig, text: &[u8], count: u64) -> Result<Outcome
     let config = config.ok_or_else(|| Error::Config("there is no sink".to_owned()))?;
     let drafts = drafts(&parts, config, text)?;
     let schema = Arc::clone(&parts.stream.compiled().schema);
-    let failed = |error: arrowsmith_message::PublishError| Error::Config(error.to_string());
+    let failed = |error: arrowsmith_publish::PublishError| Error::Config(error.to_string());
     parts.runtime.block_on(async {
         let mut sink = config.open(&parts.stream.name, schema).await.map_err(failed)?;
         let numbers = Numbers::begin();
@@ -319,7 +319,7 @@ pub fn publish(stream: &StreamConfig, text: &[u8], count: u64) -> Result<Outcome
             while in_flight.len() >= sink.in_flight_max().max(1)
                 && let Some((sent, receipt)) = in_flight.pop_front()
             {
-                let (sent, receipt): (Instant, arrowsmith_message::Receipt) = (sent, receipt);
+                let (sent, receipt): (Instant, arrowsmith_publish::Receipt) = (sent, receipt);
                 receipt.await.map_err(failed)?;
                 times.push(sent.elapsed());
             }

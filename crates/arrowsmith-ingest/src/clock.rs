@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrowsmith_message::BoxFuture;
+use arrowsmith_publish::BoxFuture;
 
 /// A clock that several hold.
 pub(crate) type SharedClock = Arc<dyn Clock>;

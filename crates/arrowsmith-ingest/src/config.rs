@@ -278,7 +278,7 @@ pub enum CompressionConfig {
     Zstd,
 }
 
-impl From<CompressionConfig> for arrowsmith_message::Compression {
+impl From<CompressionConfig> for arrowsmith_publish::Compression {
     fn from(config: CompressionConfig) -> Self {
         match config {
             CompressionConfig::None => Self::None,

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use arrowsmith_core::Result;
-use arrowsmith_message::Doors;
+use arrowsmith_publish::Doors;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 
@@ -144,7 +144,7 @@ pub fn segment(folder: &std::path::Path, messages: u64) -> io::Result<Vec<u8>> {
     for sequence in 1..=messages {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
         let batch = RecordBatch::try_from_iter([("n", numbers)]).map_err(io::Error::other)?;
-        spool.append(&arrowsmith_message::Message {
+        spool.append(&arrowsmith_publish::Message {
             stream: "s".into(),
             schema: batch.schema(),
             batch,
@@ -153,7 +153,7 @@ pub fn segment(folder: &std::path::Path, messages: u64) -> io::Result<Vec<u8>> {
             origins: Vec::new(),
             key: None,
             received_at: std::time::SystemTime::UNIX_EPOCH,
-            times: arrowsmith_message::StageTimes::begin(std::time::Instant::now()),
+            times: arrowsmith_publish::StageTimes::begin(std::time::Instant::now()),
         })?;
     }
     spool.commit(false)?;

@@ -17,7 +17,7 @@ use crate::stream::Compiled;
 pub(crate) struct Sender {
     /// Its name in positions.
     pub(crate) name: Arc<str>,
-    /// Its number, see [`arrowsmith_message::Origin::connection`].
+    /// Its number, see [`arrowsmith_publish::Origin::connection`].
     pub(crate) number: u64,
 }
 

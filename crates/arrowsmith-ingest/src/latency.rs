@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use arrowsmith_message::Message;
+use arrowsmith_publish::Message;
 
 /// The columns.
 const HEADER: &str = "stream,sink,sequence,connection,first,last,rows,bytes,receive_ns,parse_queue_ns,\

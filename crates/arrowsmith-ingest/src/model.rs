@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use arrowsmith_message::{BoxFuture, Message, Publish, PublishError, Receipt};
+use arrowsmith_publish::{BoxFuture, Message, Publish, PublishError, Receipt};
 use tokio::sync::{mpsc, oneshot};
 
 use self::disk::SimulatedDisk;

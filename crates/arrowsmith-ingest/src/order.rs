@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use arrowsmith_message::{Message, StageTimes};
+use arrowsmith_publish::{Message, StageTimes};
 use futures_util::FutureExt;
 use tokio::sync::{mpsc, oneshot};
 

@@ -16,7 +16,7 @@ mod told;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrowsmith_message::Doors;
+use arrowsmith_publish::Doors;
 use tokio::sync::watch;
 
 use crate::config::LimitsConfig;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
-use arrowsmith_message::{Layout, Origin, encode};
+use arrowsmith_publish::{Layout, Origin, encode};
 use bytes::Bytes;
 
 use crate::config::{LayoutConfig, OrderConfig};
@@ -112,7 +112,7 @@ fn keyed(_stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
 
 #[cfg(feature = "pulsar")]
 fn keyed(stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
-    use arrowsmith_sink_pulsar::key::{Keyed, split};
+    use arrowsmith_publish_pulsar::key::{Keyed, split};
 
     let whole = |batch| vec![Part { batch, key: None, runs: runs.clone(), rows: None }];
     let Some(field) = &stream.config.key else { return whole(batch) };

@@ -2,7 +2,7 @@
 //! Which sender each row of a batch comes from, and its sequence number there.
 
 use arrowsmith_core::Report;
-use arrowsmith_message::Origin;
+use arrowsmith_publish::Origin;
 
 /// Rows in runs of one sender and of numbers one after another.
 #[derive(Debug, Default, Clone)]

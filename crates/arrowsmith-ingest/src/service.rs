@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use arrowsmith_core::{Error, Result};
-use arrowsmith_message::Doors;
+use arrowsmith_publish::Doors;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -369,7 +369,7 @@ impl Parts<'_> {
                     numbers.above(open.stored().unwrap_or(0));
                     Some(open)
                 }
-                Err(error @ arrowsmith_message::PublishError::Fatal(_)) => {
+                Err(error @ arrowsmith_publish::PublishError::Fatal(_)) => {
                     return Err(Error::Config(format!("stream.{name}, sink {sink_name}: {error}")));
                 }
                 Err(error) => {

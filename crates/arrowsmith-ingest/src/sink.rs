@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arrow_schema::SchemaRef;
-use arrowsmith_message::{Message, Publish, PublishError, Receipt};
+use arrowsmith_publish::{Message, Publish, PublishError, Receipt};
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 
@@ -243,7 +243,7 @@ impl Sink {
             };
             let started = Instant::now();
             let Some(message) = task.message.clone() else {
-                work.in_flight.push_back((task, arrowsmith_message::done(), started));
+                work.in_flight.push_back((task, arrowsmith_publish::done(), started));
                 continue;
             };
             if let Some(result) =
@@ -310,7 +310,7 @@ impl Sink {
                     && let Err(error) = self.refuse(message, &why)
                 {
                     tracing::error!(stream = &*self.stream.name, %error, "rejects cannot be written");
-                    work.in_flight.push_front((task, arrowsmith_message::done(), started));
+                    work.in_flight.push_front((task, arrowsmith_publish::done(), started));
                     return self.fail(work, None);
                 }
                 if let From::Queue(settle) = &task.from {
@@ -319,7 +319,7 @@ impl Sink {
             }
             Err(error) => {
                 // Back to where it was, before those behind it: what is older has to go first again.
-                work.in_flight.push_front((task, arrowsmith_message::done(), started));
+                work.in_flight.push_front((task, arrowsmith_publish::done(), started));
                 return self.failed(work, &error);
             }
         }

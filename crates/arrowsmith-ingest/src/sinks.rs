@@ -8,7 +8,7 @@ pub mod directory;
 mod stdout;
 
 use arrow_schema::SchemaRef;
-use arrowsmith_message::{Publish, PublishError};
+use arrowsmith_publish::{Publish, PublishError};
 use serde::Deserialize;
 
 use self::directory::{Directory, DirectoryOptions};
@@ -66,13 +66,13 @@ pub enum SinkConfig {
     Stdout(StdoutOptions),
     /// A topic of Apache Pulsar.
     #[cfg(feature = "pulsar")]
-    Pulsar(arrowsmith_sink_pulsar::PulsarOptions),
+    Pulsar(arrowsmith_publish_pulsar::PulsarOptions),
     /// Refused in builds without the feature, by a message that names it.
     #[cfg(not(feature = "pulsar"))]
     Pulsar(Lacking),
     /// Subscribers of an Arrow Flight endpoint.
     #[cfg(feature = "flight")]
-    Flight(arrowsmith_sink_flight::FlightOptions),
+    Flight(arrowsmith_publish_flight::FlightOptions),
     /// Refused in builds without the feature, by a message that names it.
     #[cfg(not(feature = "flight"))]
     Flight(Lacking),
@@ -176,13 +176,15 @@ impl SinkConfig {
             Self::Stdout(options) => Ok(Box::new(Stdout::open(options.clone())?)),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => {
-                arrowsmith_sink_pulsar::PulsarPublish::open(options.clone(), stream, schema).await
+                arrowsmith_publish_pulsar::PulsarPublish::open(options.clone(), stream, schema)
+                    .await
             }
             #[cfg(not(feature = "pulsar"))]
             Self::Pulsar(_) => Err(PublishError::fatal(LACKS_PULSAR)),
             #[cfg(feature = "flight")]
             Self::Flight(options) => {
-                arrowsmith_sink_flight::FlightPublish::open(options.clone(), stream, schema).await
+                arrowsmith_publish_flight::FlightPublish::open(options.clone(), stream, schema)
+                    .await
             }
             #[cfg(not(feature = "flight"))]
             Self::Flight(_) => Err(PublishError::fatal(LACKS_FLIGHT)),

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use arrowsmith_message::Message;
+use arrowsmith_publish::Message;
 
 use self::scan::{Known, scan};
 use crate::disk::{OpenFile, SharedDisk, read_all};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrowsmith_core::{Error, Result};
-use arrowsmith_message::Visitor;
+use arrowsmith_publish::Visitor;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;

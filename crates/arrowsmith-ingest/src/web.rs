@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arrowsmith_message::Visitor;
+use arrowsmith_publish::Visitor;
 use axum::Router;
 use axum::extract::{Extension, Request, State};
 use axum::http::{StatusCode, header};

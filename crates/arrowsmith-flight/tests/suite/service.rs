@@ -402,13 +402,13 @@ async fn actions_metrics_and_health() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_live_stream_is_passed_on() {
-    use arrowsmith_message::{Compression, Layout, Message, Publish, StageTimes, encode};
+    use arrowsmith_publish::{Compression, Layout, Message, Publish, StageTimes, encode};
     let batch = rows(0, 100).project(&[0]).unwrap();
-    let options = arrowsmith_sink_flight::FlightOptions {
+    let options = arrowsmith_publish_flight::FlightOptions {
         listen: ([127, 0, 0, 1], 0).into(),
         ..Default::default()
     };
-    let mut sink = arrowsmith_sink_flight::FlightPublish::start(options, "cars", batch.schema())
+    let mut sink = arrowsmith_publish_flight::FlightPublish::start(options, "cars", batch.schema())
         .await
         .unwrap();
     let upstream = format!("live=grpc://{}/cars", sink.address());

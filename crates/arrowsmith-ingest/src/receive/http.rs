@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowsmith_core::PADDING_BYTES;
-use arrowsmith_message::Visitor;
+use arrowsmith_publish::Visitor;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
-use arrowsmith_message::{Compression, Layout, Message, PublishError, Receipt, encode};
+use arrowsmith_publish::{Compression, Layout, Message, PublishError, Receipt, encode};
 use futures_util::FutureExt;
 
 use super::{From, Panicked, RETRY, Sink, Work};

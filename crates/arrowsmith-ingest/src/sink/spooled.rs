@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrowsmith_message::{Compression, Layout, encode};
+use arrowsmith_publish::{Compression, Layout, encode};
 
 use super::{From, RETRY, Sink, Task, Work};
 use crate::config::{Fsync, LayoutConfig, SpoolWhen};

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrowsmith_message::{BoxFuture, Origin, StageTimes};
+use arrowsmith_publish::{BoxFuture, Origin, StageTimes};
 
 use super::*;
 use crate::config::{Config, SpoolWhen, StreamConfig};

@@ -24,7 +24,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use arrow_schema::ArrowError;
-use arrowsmith_message::{BoxFuture, Message, Publish, PublishError, Receipt, done};
+use arrowsmith_publish::{BoxFuture, Message, Publish, PublishError, Receipt, done};
 use serde::Deserialize;
 
 use self::complete::{Files, recover_all};

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::SchemaRef;
 use arrowsmith_core::sink::Output;
-use arrowsmith_message::{BoxFuture, Message, Publish, PublishError, Receipt, done};
+use arrowsmith_publish::{BoxFuture, Message, Publish, PublishError, Receipt, done};
 use serde::Deserialize;
 
 use crate::config::CompressionConfig;
@@ -75,7 +75,7 @@ impl Stdout {
             }
             empty => {
                 let options = IpcWriteOptions::default();
-                let codec = arrowsmith_message::Compression::from(self.options.compression).codec();
+                let codec = arrowsmith_publish::Compression::from(self.options.compression).codec();
                 let options = options.try_with_compression(codec).map_err(PublishError::fatal)?;
                 let writer =
                     StreamWriter::try_new_with_options(Vec::new(), &message.schema, options);
@@ -153,7 +153,7 @@ mod tests {
     use arrow_array::types::UInt64Type;
     use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
     use arrow_ipc::reader::StreamReader;
-    use arrowsmith_message::StageTimes;
+    use arrowsmith_publish::StageTimes;
 
     use super::*;
 

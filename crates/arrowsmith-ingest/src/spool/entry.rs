@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use arrowsmith_message::{Compression, Layout, Message, Origin, StageTimes, decode, encode};
+use arrowsmith_publish::{Compression, Layout, Message, Origin, StageTimes, decode, encode};
 use serde::{Deserialize, Serialize};
 
 /// Length that an entry can have; more is no entry.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrowsmith_message::{Origin, StageTimes};
+use arrowsmith_publish::{Origin, StageTimes};
 
 use std::fs;
 

@@ -176,7 +176,7 @@ pub(super) fn writer(
     schema: &Schema,
     options: &DirectoryOptions,
 ) -> Result<Writer, ArrowError> {
-    let codec = arrowsmith_message::Compression::from(options.compression).codec();
+    let codec = arrowsmith_publish::Compression::from(options.compression).codec();
     let ipc = IpcWriteOptions::default()
         .try_with_compression(codec)?
         .with_dictionary_handling(DictionaryHandling::Delta);

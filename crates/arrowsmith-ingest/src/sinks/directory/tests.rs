@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
-use arrowsmith_message::StageTimes;
+use arrowsmith_publish::StageTimes;
 use futures_util::FutureExt;
 
 use std::fs::{self, File};
