@@ -38,6 +38,22 @@ pub struct Message {
 }
 
 impl Message {
+    /// A message of a batch that was received just now, without payload, origins and key.
+    #[must_use]
+    pub fn new(stream: impl Into<Arc<str>>, sequence: u64, batch: RecordBatch) -> Self {
+        Self {
+            stream: stream.into(),
+            schema: batch.schema(),
+            batch,
+            payload: Bytes::new(),
+            sequence,
+            origins: Vec::new(),
+            key: None,
+            received_at: SystemTime::now(),
+            times: StageTimes::begin(Instant::now()),
+        }
+    }
+
     /// Rows of the batch.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -112,17 +128,7 @@ mod tests {
     fn origins_are_told_in_order_and_in_bounded_length() {
         let origin = |connection| Origin { connection, first: 5, last: 9, rows: 4 };
         let schema = SchemaRef::new(arrow_schema::Schema::empty());
-        let mut message = Message {
-            stream: "s".into(),
-            batch: RecordBatch::new_empty(Arc::clone(&schema)),
-            schema,
-            payload: Bytes::new(),
-            sequence: 0,
-            origins: vec![],
-            key: None,
-            received_at: SystemTime::UNIX_EPOCH,
-            times: StageTimes::begin(Instant::now()),
-        };
+        let mut message = Message::new("s", 0, RecordBatch::new_empty(schema));
         let mut text = |origins: Vec<Origin>| {
             message.origins = origins;
             message.origins_text()
