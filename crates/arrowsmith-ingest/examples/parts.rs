@@ -11,8 +11,8 @@
 use std::process::ExitCode;
 
 use arrowsmith_core::{Error, Result};
-use arrowsmith_ingest::alone::{self, Outcome};
 use arrowsmith_ingest::config::{Size, StreamConfig};
+use arrowsmith_ingest::parts::{self, Outcome};
 use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
 use serde::Deserialize;
 
@@ -84,13 +84,13 @@ fn run() -> Result<()> {
     };
     let bytes = asked.bytes.0 as u64;
     let outcome = match part.as_str() {
-        "client" => alone::client(&stream, &text, bytes, asked.connections.max(1))?,
-        "convert" => alone::convert(&stream, &text, bytes, asked.threads.max(1))?,
+        "client" => parts::client(&stream, &text, bytes, asked.connections.max(1))?,
+        "convert" => parts::convert(&stream, &text, bytes, asked.threads.max(1))?,
         "queue" => {
             let end = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| at + 1);
-            alone::queue(&stream, &text[..end], asked.messages)?
+            parts::queue(&stream, &text[..end], asked.messages)?
         }
-        "publish" => alone::publish(&stream, &text, asked.messages)?,
+        "publish" => parts::publish(&stream, &text, asked.messages)?,
         other => return Err(wrong(format!("there is no part {other:?}"))),
     };
     show(&part, &asked.workload, &outcome);

@@ -9,14 +9,14 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use arrowsmith_core::Result;
-use arrowsmith_publish::Doors;
+use arrowsmith_publish::{Doors, Message};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 
 use crate::config::{Config, LimitsConfig, Size, StreamConfig};
 use crate::memory::Memory;
-use crate::metrics::Metrics;
 use crate::numbers::Numbers;
+use crate::observe::metrics::Metrics;
 use crate::receive::Common;
 use crate::receive::connection::Receiver;
 use crate::receive::follow::place::{Known, Places};
@@ -144,17 +144,9 @@ pub fn segment(folder: &std::path::Path, messages: u64) -> io::Result<Vec<u8>> {
     for sequence in 1..=messages {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
         let batch = RecordBatch::try_from_iter([("n", numbers)]).map_err(io::Error::other)?;
-        spool.append(&arrowsmith_publish::Message {
-            stream: "s".into(),
-            schema: batch.schema(),
-            batch,
-            payload: bytes::Bytes::new(),
-            sequence,
-            origins: Vec::new(),
-            key: None,
-            received_at: std::time::SystemTime::UNIX_EPOCH,
-            times: arrowsmith_publish::StageTimes::begin(std::time::Instant::now()),
-        })?;
+        // The same bytes in each run.
+        let received_at = std::time::SystemTime::UNIX_EPOCH;
+        spool.append(&Message { received_at, ..Message::new("s", sequence, batch) })?;
     }
     spool.commit(false)?;
     std::fs::read(folder.join("000000000001.spool"))

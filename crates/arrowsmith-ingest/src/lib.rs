@@ -8,43 +8,35 @@
 
 #![forbid(unsafe_code)]
 
-pub mod alone;
 mod clock;
+mod compiled;
 pub mod config;
 mod disk;
 mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod history;
 mod job;
-mod latency;
 mod memory;
-mod metrics;
 #[cfg(test)]
 mod model;
 mod numbers;
-mod order;
-mod otlp;
+mod observe;
 mod panics;
 mod parse;
+#[cfg(any(test, feature = "parts"))]
+#[doc(hidden)]
+pub mod parts;
+mod publish;
 mod receive;
 mod rejects;
 mod resize;
-mod runs;
 mod service;
-mod signals;
-mod sink;
-pub mod sinks;
-mod skipping;
 mod spool;
-mod stages;
-mod status;
 mod stream;
-mod tls;
-mod web;
+mod units;
 mod width;
-mod work;
 
 pub use config::Config;
+pub use publish::sinks;
 pub use service::{Service, StreamSummary, Summary};

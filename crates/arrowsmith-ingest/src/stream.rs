@@ -5,22 +5,18 @@
 //! results are awaited. So parsers work side by side and the order of the jobs is kept.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrowsmith::{Chain, Engine};
-use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Limits, OnError, Result, UnknownKeys};
-use arrowsmith_plan::Plan;
+use arrowsmith_core::{Error, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use crate::config::{Config, LayoutConfig, OnErrorConfig, OrderConfig, StreamConfig};
-use crate::job::Job;
+use crate::compiled::Compiled;
+use crate::config::{Config, Parsing, StreamConfig};
+use crate::job::{Job, Parsed};
 use crate::memory::CHUNK_BYTES;
-use crate::metrics::StreamMetrics;
-use crate::parse::Parsed;
-use crate::sinks::Needs;
-use crate::width::{LINES_MAX, Width};
+use crate::observe::metrics::StreamMetrics;
+use crate::publish::sinks::Needs;
+use crate::width::LINES_MAX;
 
 /// Jobs of a stream that are with parsers or wait, at most.
 pub(crate) const ORDER_MAX: usize = 1024;
@@ -32,78 +28,6 @@ const AHEAD_BYTES_MAX: usize = 4 * CHUNK_BYTES;
 
 /// Granularity of that bound, in bytes: permits of a semaphore are counted in 32 bits.
 const UNIT_BYTES: usize = 1 << 10;
-
-/// Columns that tell the order, with [`OrderConfig::Column`].
-pub(crate) const ORDER_COLUMNS: [&str; 2] = ["_connection", "_sequence"];
-
-/// A schema, made ready.
-pub(crate) struct Compiled {
-    /// Different for each that is made.
-    pub(crate) number: u64,
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) engine: Chain,
-    pub(crate) options: DecodeOptions,
-    /// Schema of the messages: that of the plan, and the columns that tell the order.
-    pub(crate) schema: SchemaRef,
-    /// What its records may become.
-    pub(crate) width: Width,
-}
-
-impl Compiled {
-    pub(crate) fn new(config: &StreamConfig, limits: &crate::config::LimitsConfig) -> Result<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let plan = Arc::new(Plan::new(config.load_schema()?)?);
-        let engine = arrowsmith::engine(&config.engine)?;
-        let mut options = DecodeOptions::default();
-        options.on_error = match (config.on_error, config.engine.as_str()) {
-            // It can only stop at a bad record; the parsers go on behind it.
-            (OnErrorConfig::Reject, "reference") => OnError::Fail,
-            (OnErrorConfig::Reject, _) => OnError::Skip,
-            (OnErrorConfig::Null, _) => OnError::Null,
-        };
-        if config.unknown_keys_are_errors {
-            options.unknown_keys = UnknownKeys::Error;
-        }
-        if config.duplicate_keys_are_errors {
-            options.duplicate_keys = DuplicateKeys::Error;
-        }
-        options.allow_nan = config.allow_nan;
-        options.limits = Limits::default()
-            .with_depth_max(limits.depth)
-            .with_record_bytes_max(limits.record_bytes.0);
-        // What the engine cannot do is to be known now.
-        engine.decoder(&plan, &options)?;
-        let schema = match config.order {
-            OrderConfig::Metadata => Arc::clone(plan.schema()),
-            OrderConfig::Column => with_order(plan.schema())?,
-        };
-        let serialized = config.sinks.iter().any(|sink| sink.needs().payload);
-        if serialized && config.layout == LayoutConfig::BatchOnly && has_dictionaries(&schema) {
-            let message = "layout: a message of a batch alone has no place for dictionaries";
-            return Err(Error::Config(message.to_owned()));
-        }
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let width = Width::of(&schema);
-        Ok(Self { number, plan, engine, options, schema, width })
-    }
-}
-
-/// Whether a schema has dictionaries, at any depth.
-fn has_dictionaries(schema: &Schema) -> bool {
-    let mut fields = schema.flattened_fields().into_iter();
-    fields.any(|field| matches!(field.data_type(), DataType::Dictionary(..)))
-}
-
-fn with_order(schema: &SchemaRef) -> Result<SchemaRef> {
-    let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
-    for name in ORDER_COLUMNS {
-        if schema.column_with_name(name).is_some() {
-            return Err(Error::Config(format!("order: the schema has a field {name} already")));
-        }
-        fields.push(Arc::new(Field::new(name, DataType::UInt64, false)));
-    }
-    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
-}
 
 /// One stream.
 pub(crate) struct Stream {
@@ -312,11 +236,11 @@ impl Lane {
     }
 }
 
-/// Text that one parser takes at once, in bytes, see [`crate::config::Parsing`].
-pub(crate) fn group_bytes(parsing: crate::config::Parsing) -> usize {
+/// Text that one parser takes at once, in bytes, see [`Parsing`].
+pub(crate) fn group_bytes(parsing: Parsing) -> usize {
     match parsing {
-        crate::config::Parsing::Shared => 2 * CHUNK_BYTES,
-        crate::config::Parsing::OneToOne => 0,
-        crate::config::Parsing::AllToOne => usize::MAX,
+        Parsing::Shared => 2 * CHUNK_BYTES,
+        Parsing::OneToOne => 0,
+        Parsing::AllToOne => usize::MAX,
     }
 }

@@ -14,7 +14,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Chance;
+use super::simulated::Chance;
 use crate::disk::{Disk, DiskFile, OpenFile};
 
 /// What is written or lost together, in bytes: small, so that much is torn.

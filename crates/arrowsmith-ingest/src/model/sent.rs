@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::oneshot;
 
-use super::{Chance, Record};
+use super::Record;
+use super::simulated::Chance;
 use crate::job::{Answer, Fate, Job, Sender, Ticket};
 use crate::memory::{Buffer, Memory};
 use crate::stream::Stream;
@@ -67,25 +67,11 @@ impl Sent {
             Poll::Ready(grant) => grant.unwrap(),
             Poll::Pending => unreachable!("there is enough"),
         };
-        let (connection, now) = (self.records.first().map_or(0, |(id, _)| id.0), Instant::now());
-        let job = Job {
-            compiled: stream.compiled(),
-            sender: Arc::new(Sender { name: "model".into(), number: connection }),
-            buffer: Buffer::of(text, grant),
-            offset: 0,
-            line: self.line,
-            lines: self.records.len() as u64,
-            received_at: SystemTime::now(),
-            start: now,
-            receive: Duration::ZERO,
-            queued: now,
-            overlong: None,
-            passed_bytes: 0,
-            arrow: None,
-            whole: self.whole,
-            ticket: Ticket::Request(reply),
-        };
-        (job, answer)
+        let connection = self.records.first().map_or(0, |(id, _)| id.0);
+        let sender = Arc::new(Sender { name: "model".into(), number: connection });
+        let (line, whole, ticket) = (self.line, self.whole, Ticket::Request(reply));
+        let job = Job::new(stream.compiled(), sender, Buffer::of(text, grant));
+        (Job { line, whole, ticket, ..job }, answer)
     }
 
     /// Holds the answer to what was sent; says whether it is kept.

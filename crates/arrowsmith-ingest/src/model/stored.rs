@@ -13,9 +13,10 @@ use arrow_ipc::reader::FileReader;
 
 use super::disk::SimulatedDisk;
 use super::sent::{Fated, name, record};
-use super::{Chance, Record, World, out, spool};
+use super::simulated::Chance;
+use super::{Record, World, out, spool};
 use crate::disk::{Disk, read_all};
-use crate::sinks::directory::FileFormat;
+use crate::publish::sinks::directory::FileFormat;
 use crate::spool::Spool;
 
 impl World {

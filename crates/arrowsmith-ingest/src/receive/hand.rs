@@ -14,9 +14,10 @@ use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
 
 use super::Common;
 use super::lines::{Lines, OVERLONG_KEPT_BYTES};
+use crate::compiled::Compiled;
 use crate::job::{Awaited, Job, Progress, Sender, Ticket};
 use crate::memory::Buffer;
-use crate::stream::{Compiled, Stream};
+use crate::stream::Stream;
 use crate::width::Part;
 
 /// The sender, and how far its lines were handed over.

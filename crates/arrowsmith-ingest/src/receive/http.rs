@@ -4,30 +4,34 @@
 //! A body is taken whole, within its limit, before anything of it is parsed: so it can be refused as
 //! a whole, and a client that dies in the middle has sent nothing.
 
+use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowsmith_core::PADDING_BYTES;
 use arrowsmith_publish::Visitor;
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::post;
 use http_body_util::BodyExt;
 use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio::time::{timeout, timeout_at};
 
-use super::hand;
 use super::refusal::Refusal;
+use super::server::Guest;
+use super::{Common, hand};
+use crate::compiled::Compiled;
 use crate::config::BadRequests;
 use crate::job::{Answer, Fate, Job, Sender, Ticket};
 use crate::memory::{Buffer, Grant};
 use crate::parse::ANSWER_REJECTS_MAX;
 use crate::rejects::Line;
-use crate::stream::{Compiled, Stream};
-use crate::web::{Guest, Web};
+use crate::stream::Stream;
 use crate::width::Part;
 
 /// Longest wait for memory or room in the queue, before the client is told to come again.
@@ -84,19 +88,30 @@ pub(crate) fn bearer(headers: &HeaderMap) -> &[u8] {
     }
 }
 
+/// The streams that take requests, by name, and what their receivers share.
+pub(crate) struct Intake {
+    pub(crate) common: Arc<Common>,
+    pub(crate) streams: HashMap<String, Arc<Stream>>,
+}
+
+/// The route of records.
+pub(crate) fn routes(intake: Intake) -> Router {
+    Router::new().route("/v1/{stream}", post(records)).with_state(Arc::new(intake))
+}
+
 /// Takes a request.
-pub(crate) async fn post(
-    State(web): State<Arc<Web>>,
+async fn records(
+    State(intake): State<Arc<Intake>>,
     Path(name): Path<String>,
     Extension(guest): Extension<Arc<Guest>>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let response = match take(&web, &name, &guest.visitor, &headers, body).await {
+    let response = match take(&intake, &name, &guest.visitor, &headers, body).await {
         Ok(answer) => reply(&answer),
         Err(refusal) => refusal.into_response(),
     };
-    web.common.metrics.requests.with_label_values(&[response.status().as_str()]).inc();
+    intake.common.metrics.requests.with_label_values(&[response.status().as_str()]).inc();
     response
 }
 
@@ -123,13 +138,13 @@ fn reply(answer: &Answer) -> Response {
 }
 
 async fn take(
-    web: &Web,
+    intake: &Intake,
     name: &str,
     visitor: &Visitor,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Answer, Refusal> {
-    let stream = web.streams.get(name).ok_or(Refusal::UnknownStream)?;
+    let stream = intake.streams.get(name).ok_or(Refusal::UnknownStream)?;
     if !stream.config.tokens.is_empty() && !is_known(&stream.config.tokens, bearer(headers)) {
         return Err(Refusal::Token);
     }
@@ -137,7 +152,7 @@ async fn take(
     if !visitor.admit() {
         return Err(Refusal::Crowded);
     }
-    if *web.common.stop.borrow() {
+    if *intake.common.stop.borrow() {
         return Err(Refusal::Stopping);
     }
     let encoding = headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes());
@@ -146,17 +161,17 @@ async fn take(
         return Err(Refusal::Encoding(encoding));
     }
     let (start, received_at) = (Instant::now(), SystemTime::now());
-    let most = web.common.limits.body_bytes.0;
+    let most = intake.common.limits.body_bytes.0;
     let length = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
     if length.is_some_and(|length: usize| length > most) {
         return Err(Refusal::TooLarge(most));
     }
-    let limit = web.common.limits.record_seconds.duration();
-    let collected = timeout(limit, collect(web, body, length, most)).await;
+    let limit = intake.common.limits.record_seconds.duration();
+    let collected = timeout(limit, collect(intake, body, length, most)).await;
     let (mut text, mut grant) = collected.map_err(|_| Refusal::Slow)??;
     if encoding != "identity" {
         // What it becomes is not known before, so the most is asked for.
-        let memory = &web.common.growing;
+        let memory = &intake.common.growing;
         let room = timeout(PRESSURE_MAX, memory.grant(most)).await.ok().flatten();
         let mut room = room.ok_or(Refusal::Pressure)?;
         let plain = tokio::task::spawn_blocking(move || decompress(&encoding, &text, most)).await;
@@ -164,19 +179,19 @@ async fn take(
         room.shrink(text.len());
         grant = room;
     }
-    submit(web, stream, text, grant, start, received_at).await
+    submit(intake, stream, text, grant, start, received_at).await
 }
 
 /// The whole body, within the limit.
 async fn collect(
-    web: &Web,
+    intake: &Intake,
     mut body: Body,
     length: Option<usize>,
     most: usize,
 ) -> Result<(Vec<u8>, Grant), Refusal> {
     // Memory for what is there, not for what is announced: who announces much and sends nothing holds little.
     let first = length.unwrap_or(usize::MAX).min(FIRST_BYTES);
-    let memory = &web.common.growing;
+    let memory = &intake.common.growing;
     let more = async |bytes: usize| {
         let grant = timeout(PRESSURE_MAX, memory.grant(bytes)).await;
         grant.ok().flatten().ok_or(Refusal::Pressure)
@@ -221,20 +236,20 @@ fn decompress(encoding: &str, bytes: &[u8], most: usize) -> Result<Vec<u8>, Refu
 }
 
 async fn submit(
-    web: &Web,
+    intake: &Intake,
     stream: &Arc<Stream>,
     mut text: Vec<u8>,
     growing: Grant,
     start: Instant,
     received_at: SystemTime,
 ) -> Result<Answer, Refusal> {
-    let number = web.common.numbers.next();
+    let number = intake.common.numbers.next();
     let sender = Arc::new(Sender { name: format!("http:{number}").into(), number });
     let compiled = stream.compiled();
     let lines = memchr::memchr_iter(b'\n', &text).count() as u64;
     let whole = stream.config.bad_requests == BadRequests::Refuse;
     let beyond = compiled.width.beyond(&text, lines + 1);
-    let memory = web.common.arrow.bytes_max() as u64;
+    let memory = intake.common.arrow.bytes_max() as u64;
     // All or nothing cannot go in parts; and in parts, a few bytes do not fill a disk.
     let most = if whole { memory / 2 } else { memory.saturating_mul(PARTS_MAX) };
     if beyond > most {
@@ -243,10 +258,10 @@ async fn submit(
     let parts = if whole {
         vec![Part { range: 0..text.len(), lines, beyond }]
     } else {
-        compiled.width.parts(&text, lines, web.common.part_bytes_max())
+        compiled.width.parts(&text, lines, intake.common.part_bytes_max())
     };
     let mut request = Request {
-        web,
+        intake,
         stream,
         compiled,
         sender,
@@ -271,7 +286,7 @@ async fn submit(
 
 /// A request whose parts are handed over.
 struct Request<'a> {
-    web: &'a Web,
+    intake: &'a Intake,
     stream: &'a Arc<Stream>,
     compiled: Arc<Compiled>,
     sender: Arc<Sender>,
@@ -298,7 +313,7 @@ impl Request<'_> {
     }
 
     async fn part(&mut self, text: Vec<u8>, beyond: u64) -> Result<(), Refusal> {
-        let common = &self.web.common;
+        let common = &self.intake.common;
         let (line, offset) = self.place;
         let (mut lines, len) = (memchr::memchr_iter(b'\n', &text).count() as u64, text.len());
         self.place = (line + lines, offset + len as u64);

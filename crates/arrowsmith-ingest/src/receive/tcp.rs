@@ -10,9 +10,8 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::connection::{Closed, Receiver};
-use super::{Common, stopped};
+use super::{Common, stopped, tls};
 use crate::stream::Stream;
-use crate::tls;
 
 /// Longest wait between two tries to dial, and the first.
 const DIAL_WAIT: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];

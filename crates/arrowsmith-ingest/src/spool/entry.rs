@@ -4,9 +4,9 @@
 
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use arrowsmith_publish::{Compression, Layout, Message, Origin, StageTimes, decode, encode};
+use arrowsmith_publish::{Compression, Layout, Message, Origin, decode, encode};
 use serde::{Deserialize, Serialize};
 
 /// Length that an entry can have; more is no entry.
@@ -125,11 +125,6 @@ pub(super) fn read(file: &mut impl Read) -> io::Result<(Message, u64)> {
     let known: Known<'_> = serde_json::from_slice(known)?;
     let batch = decode(batch).map_err(io::Error::other)?.pop().ok_or_else(broken)?;
     let message = Message {
-        stream: known.stream.into(),
-        schema: batch.schema(),
-        batch,
-        payload: bytes::Bytes::new(),
-        sequence: known.sequence,
         origins: known
             .origins
             .into_iter()
@@ -137,7 +132,7 @@ pub(super) fn read(file: &mut impl Read) -> io::Result<(Message, u64)> {
             .collect(),
         key: known.key.map(Arc::from),
         received_at: SystemTime::UNIX_EPOCH + Duration::from_micros(known.received_at_us),
-        times: StageTimes::begin(Instant::now()),
+        ..Message::new(known.stream, known.sequence, batch)
     };
     Ok((message, HEADER_BYTES as u64 + header.len))
 }

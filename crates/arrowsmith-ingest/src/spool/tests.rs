@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests of the spool: order, bound, restart, and ends that were torn at every place.
 
+use std::fs;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrowsmith_publish::{Origin, StageTimes};
-
-use std::fs;
+use arrowsmith_publish::{Message, Origin};
 
 use super::*;
 use crate::disk;
@@ -16,17 +14,8 @@ fn message(sequence: u64) -> Message {
     let first = i64::try_from(sequence).unwrap();
     let column: ArrayRef = Arc::new(Int64Array::from_iter_values(first..first + 10));
     let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
-    Message {
-        stream: "s".into(),
-        schema: batch.schema(),
-        batch,
-        payload: bytes::Bytes::new(),
-        sequence,
-        origins: vec![Origin { connection: 3, first: 1, last: 10, rows: 10 }],
-        key: Some("k".into()),
-        received_at: SystemTime::now(),
-        times: StageTimes::begin(Instant::now()),
-    }
+    let origins = vec![Origin { connection: 3, first: 1, last: 10, rows: 10 }];
+    Message { origins, key: Some("k".into()), ..Message::new("s", sequence, batch) }
 }
 
 fn open(folder: &Path, bytes_max: u64) -> io::Result<Spool> {

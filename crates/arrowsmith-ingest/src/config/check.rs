@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What makes no sense in a configuration, by the name of the setting.
+
+use std::path::PathBuf;
+
+use arrowsmith_core::{Error, Result};
+
+use super::{Config, OrderConfig, StreamConfig};
+use crate::publish::sinks::SinkConfig;
+use crate::width::Width;
+
+impl Config {
+    /// Looks for what makes no sense, without touching anything but the schemas' files.
+    ///
+    /// # Errors
+    /// [`Error::Config`] names the setting.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::Config(what));
+        if self.streams.is_empty() {
+            return wrong(
+                "there is no stream: a table [stream.NAME] with a schema is needed".into(),
+            );
+        }
+        if self.service.memory.0 < MEMORY_MIN {
+            return wrong(format!("service.memory: has to be {MEMORY_MIN} bytes at least"));
+        }
+        if self.limits.record_bytes.0 == 0 || self.limits.connections == 0 {
+            return wrong("limits.record_bytes and limits.connections: have to be above 0".into());
+        }
+        let most = self.service.memory.0 / 2;
+        if self.limits.record_bytes.0 > most || self.limits.body_bytes.0 > most {
+            return wrong(format!(
+                "limits.record_bytes and limits.body_bytes: have to be at most half of service.memory \
+                 ({most} bytes)"
+            ));
+        }
+        if let Some(token) = &self.service.admin_token
+            && !is_token(token)
+        {
+            return wrong(
+                "service.admin_token: is empty, or has space around it: it is no token".into(),
+            );
+        }
+        for (name, stream) in &self.streams {
+            stream.check(name)?;
+            let row = Width::of(&*stream.load_schema()?).row_bytes();
+            if row > most as u64 {
+                return wrong(format!(
+                    "stream.{name}.schema: a row takes {row} bytes of Arrow data, more than half of \
+                     service.memory ({most} bytes)"
+                ));
+            }
+        }
+        let mut rejects: Vec<PathBuf> =
+            self.streams.iter().flat_map(|(n, s)| s.reject_files(n)).collect();
+        rejects.sort();
+        if let Some(pair) = rejects.windows(2).find(|pair| pair[0] == pair[1]) {
+            return wrong(format!("{}: two streams have these rejects", pair[0].display()));
+        }
+        let mut listeners: Vec<&String> = self.streams.values().flat_map(|s| &s.tcp).collect();
+        listeners.extend([&self.service.http, &self.service.admin]);
+        listeners.retain(|address| !address.is_empty() && !address.ends_with(":0"));
+        listeners.sort();
+        if let Some(pair) = listeners.windows(2).find(|pair| pair[0] == pair[1]) {
+            return wrong(format!("{}: two listeners have this address", pair[0]));
+        }
+        Ok(())
+    }
+}
+
+/// Whether somebody can be known by it: an empty one is what everybody knows.
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.trim() == text && !text.contains(char::is_control)
+}
+
+/// Least of `service.memory`, in bytes.
+const MEMORY_MIN: usize = 4 << 20;
+
+impl StreamConfig {
+    /// The files of rejects of a stream of this name, and of its sinks, without their ending.
+    fn reject_files(&self, name: &str) -> Vec<PathBuf> {
+        let of_sink =
+            |(number, sink): (usize, &SinkConfig)| format!("{name}.{}", sink.name(number));
+        let names = self.sinks.iter().enumerate().map(of_sink);
+        names.chain([name.to_owned()]).map(|name| self.rejects.join(name)).collect()
+    }
+
+    fn check(&self, name: &str) -> Result<()> {
+        let wrong =
+            |what: &str, why: String| Err(Error::Config(format!("stream.{name}.{what}: {why}")));
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
+            let why =
+                "a name has letters, digits, '-', '_' and '.' only, and does not begin with '.'";
+            return Err(Error::Config(format!("stream.{name}: {why}")));
+        }
+        if self.schema.is_empty() {
+            return wrong("schema", "is needed".to_owned());
+        }
+        if let Err(error) = self.load_schema() {
+            return wrong("schema", error.to_string());
+        }
+        if self.key.is_some() && self.order == OrderConfig::Column {
+            return wrong("key", "a keyed stream tells its order by metadata".to_owned());
+        }
+        if let Some(number) = self.tokens.iter().position(|token| !is_token(token)) {
+            let why = "is empty, or has space around it or ends of lines in it: it is no token";
+            return wrong("tokens", format!("number {number} {why}"));
+        }
+        let mut places = Vec::new();
+        for sink in &self.sinks {
+            if let Err(why) = sink.check() {
+                return wrong("sink", why);
+            }
+            places.push(sink.place());
+        }
+        places.sort();
+        if let Some(pair) = places.windows(2).find(|pair| pair[0] == pair[1]) {
+            return wrong("sink", format!("two go to {}", pair[0]));
+        }
+        Ok(())
+    }
+}

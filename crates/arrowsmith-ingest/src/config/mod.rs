@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The configuration: what can be set, its defaults, and what makes no sense.
+//!
+//! A TOML file, then the environment, then flags; the later wins ([`layer`]). Names and units are a
+//! contract, described for users in docs/guide/ingest.md.
+
+mod check;
+pub mod layer;
+mod stream;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use arrowsmith_core::{Error, Result};
+use serde::Deserialize;
+
+pub use self::stream::{
+    BadRequests, LayoutConfig, OnErrorConfig, OrderConfig, SpoolConfig, SpoolWhen, StreamConfig,
+};
+use crate::publish::sinks::SinkConfig;
+pub use crate::units::{CompressionConfig, Fsync, Seconds, Size};
+
+/// All of it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// What is one for the process.
+    pub service: ServiceConfig,
+    /// Certificates; with them, TCP and HTTP speak TLS only.
+    pub tls: Option<TlsConfig>,
+    /// Bounds on what senders may ask for.
+    pub limits: LimitsConfig,
+    /// The streams, by name.
+    #[serde(rename = "stream")]
+    pub streams: BTreeMap<String, StreamConfig>,
+}
+
+/// What is one for the process.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServiceConfig {
+    /// Address of HTTP: records, metrics, dashboard. Empty for none. Default `127.0.0.1:8080`.
+    pub http: String,
+    /// Another address for metrics, health and dashboard, without TLS; then `http` takes records
+    /// only.
+    pub admin: String,
+    /// Token that metrics, status and dashboard ask for. `/healthz` and `/readyz` are open always.
+    pub admin_token: Option<String>,
+    /// JSON text that is inside at a time, in bytes. What it becomes in Arrow comes to it: as many
+    /// bytes, and as many again beyond. Default 64 MiB.
+    pub memory: Size,
+    /// Threads that parse, resize and serialize. Default: the cores.
+    pub threads: usize,
+    /// How buffers meet parser threads.
+    pub parsing: Parsing,
+    /// Longest that the end may take. Default 30 s.
+    pub drain_seconds: Seconds,
+    /// A file for the times of each message, as CSV.
+    pub latency_csv: Option<PathBuf>,
+    /// An OpenTelemetry collector to which metrics are sent (OTLP over HTTP), as
+    /// `http://host:4318`.
+    pub otlp: Option<String>,
+}
+
+impl Default for ServiceConfig {
+    fn default() -> Self {
+        Self {
+            http: "127.0.0.1:8080".to_owned(),
+            admin: String::new(),
+            admin_token: None,
+            memory: Size(64 << 20),
+            threads: 0,
+            parsing: Parsing::Shared,
+            drain_seconds: Seconds(30.0),
+            latency_csv: None,
+            otlp: None,
+        }
+    }
+}
+
+/// How buffers meet parser threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parsing {
+    /// A free thread takes the next buffers, small ones together.
+    #[default]
+    Shared,
+    /// A free thread takes the next buffer, and each buffer becomes a batch.
+    OneToOne,
+    /// One thread takes all buffers that are there, and makes one batch of them.
+    AllToOne,
+}
+
+/// Certificates of the listeners.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// Chain of certificates, PEM.
+    pub certificates: PathBuf,
+    /// Private key, PEM.
+    pub key: PathBuf,
+    /// Authorities of clients, PEM; with them every client has to show a certificate.
+    pub client_authorities: Option<PathBuf>,
+}
+
+/// Bounds on what senders may ask for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// Connections at a time that send lines, and as many that speak HTTP. Those that have not said
+    /// yet who they are come to it: they make room for each other. Default 16384.
+    pub connections: usize,
+    /// Longest record, in bytes of JSON. Default 16 MiB.
+    pub record_bytes: Size,
+    /// Deepest nesting. Default 128.
+    pub depth: usize,
+    /// Largest body of a request, in bytes, also when decompressed. Default 32 MiB.
+    pub body_bytes: Size,
+    /// A connection that takes longer to say what it wants is closed: the handshake of TLS, a
+    /// token, the head of its first request. Default 5 s.
+    pub greeting_seconds: Seconds,
+    /// A connection on which nothing comes for so long is closed. Default 300 s.
+    pub idle_seconds: Seconds,
+    /// A record or request that takes longer to come is given up. Default 60 s.
+    pub record_seconds: Seconds,
+    /// Bytes of a connection in a second; 0 for no limit, the default.
+    pub rate_bytes_per_second: Size,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            connections: 16384,
+            record_bytes: Size(16 << 20),
+            depth: 128,
+            body_bytes: Size(32 << 20),
+            greeting_seconds: Seconds(5.0),
+            idle_seconds: Seconds(300.0),
+            record_seconds: Seconds(60.0),
+            rate_bytes_per_second: Size(0),
+        }
+    }
+}
+
+impl Config {
+    /// Reads a file, the environment, and settings `a.b=value`, the later over the earlier.
+    ///
+    /// # Errors
+    /// [`Error::Config`] names the file and place, and what is wrong there.
+    pub fn load(file: Option<&Path>, settings: &[String]) -> Result<Self> {
+        let environment = std::env::vars_os()
+            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+        let table = layer::read(file, environment, settings)?;
+        let config: Self =
+            toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| {
+                let origin = file.map_or("configuration".to_owned(), |f| f.display().to_string());
+                Error::Config(format!("{origin}: {}", error.to_string().trim()))
+            })?;
+        let config = config.completed();
+        config.check()?;
+        Ok(config)
+    }
+
+    /// With the defaults that depend on others filled in.
+    #[must_use]
+    pub fn completed(mut self) -> Self {
+        if self.service.threads == 0 {
+            self.service.threads =
+                std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        }
+        if self.service.parsing == Parsing::AllToOne {
+            self.service.threads = 1;
+        }
+        for (name, stream) in &mut self.streams {
+            if !stream.follow.is_empty() && stream.follow_state.is_none() {
+                stream.follow_state = Some(PathBuf::from(format!("{name}.places")));
+            }
+            if stream.sinks.is_empty() {
+                stream.sinks.push(SinkConfig::directory(name));
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the service shows of itself: metrics, status, history, the times of messages.
+//!
+//! Nothing here decides anything, and nothing waits for it.
+
+pub(crate) mod history;
+pub(crate) mod last_rejects;
+pub(crate) mod latency;
+pub(crate) mod metrics;
+pub(crate) mod otlp;
+pub(crate) mod status;
+pub(crate) mod web;
+mod work;

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parts made files of, also those that a killed process left, so that each message is in one file
+//! whatever happens.
+//!
+//! A part that is a whole Arrow file as it stands becomes `.NAME.whole` by a change of its name; of
+//! any other, a file is made under `.NAME.tmp`, which then becomes `.NAME.whole`. From then on the
+//! part counts no more: it is removed, and last the file is given its name. Whatever step is the last
+//! one, the next start goes on with the one behind it. `.STREAM.done` says up to which number
+//! messages are in files, so that a spool that has some of them too knows.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use arrow_schema::SchemaRef;
+use arrowsmith_sink::ipc::Unifier;
+use arrowsmith_sink::parquet::{ParquetOptions, ParquetStream};
+
+use super::batches::{Batches, plain};
+use super::note::verified;
+use super::part::writer;
+use super::{DirectoryOptions, FileFormat};
+use crate::disk::{OpenFile, SharedDisk, read_all, remove_if_there};
+use crate::units::Fsync;
+
+/// Digits of the number in a name: that of the first message.
+const DIGITS: usize = 20;
+
+/// Which file has everything in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Made {
+    /// The part itself.
+    Part,
+    /// The one that was made of it.
+    Temporary,
+}
+
+/// The files of one stream in a directory.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    pub(super) disk: SharedDisk,
+    pub(super) options: DirectoryOptions,
+    pub(super) stream: String,
+}
+
+impl Files {
+    /// What the files of a part are called whose first message has this number.
+    pub(super) fn name(&self, sequence: u64) -> String {
+        format!("{}-{sequence:0DIGITS$}", self.stream)
+    }
+
+    /// A file under construction.
+    pub(super) fn path(&self, name: &str, kind: &str) -> PathBuf {
+        self.options.path.join(format!(".{name}.{kind}"))
+    }
+
+    /// Whether a part is no file that every reader takes.
+    pub(super) fn is_made_again(&self, dictionaries: &Unifier) -> bool {
+        self.options.format != FileFormat::Arrow || dictionaries.has_any()
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        match self.options.fsync {
+            Fsync::Never => Ok(()),
+            _ => self.disk.sync_folder(&self.options.path),
+        }
+    }
+
+    /// Removes a part in which nothing is, or nothing that is not elsewhere. Its note goes when it
+    /// cannot come back: a part without one is taken for that of an earlier version.
+    pub(super) fn remove_part(&self, name: &str) -> io::Result<()> {
+        remove_if_there(&*self.disk, &self.path(name, "part"))?;
+        self.sync_folder()?;
+        remove_if_there(&*self.disk, &self.path(name, "note"))
+    }
+
+    /// Makes a file of a part, of its first bytes if they are known.
+    pub(super) fn make(&self, name: &str, bytes: Option<u64>, last: u64) -> io::Result<()> {
+        let rows = self.convert(name, bytes)?;
+        if rows == 0 {
+            remove_if_there(&*self.disk, &self.path(name, "tmp"))?;
+            return self.remove_part(name);
+        }
+        self.name_made(name, Made::Temporary, last)
+    }
+
+    /// Gives what is whole the name that readers look for.
+    pub(super) fn name_made(&self, name: &str, made: Made, last: u64) -> io::Result<()> {
+        let whole = self.path(name, "whole");
+        let from = if made == Made::Part { "part" } else { "tmp" };
+        self.note_done(last)?;
+        self.disk.rename(&self.path(name, from), &whole)?;
+        self.finish(name)
+    }
+
+    /// Gives a file its name of which everything is whole.
+    fn finish(&self, name: &str) -> io::Result<()> {
+        let whole = self.path(name, "whole");
+        // The part must not be gone before the whole file is there, nor come back when that has
+        // another name.
+        self.sync_folder()?;
+        self.remove_part(name)?;
+        let extension = self.options.format.extension();
+        let mut to = self.options.path.join(format!("{name}.{extension}"));
+        let mut number = 1;
+        while self.disk.exists(&to) {
+            if self.is_same(&whole, &to)? {
+                // It has been given its name before; this is what was left over.
+                self.disk.remove(&whole)?;
+                return self.sync_folder();
+            }
+            to = self.options.path.join(format!("{name}-{number}.{extension}"));
+            number += 1;
+        }
+        tracing::debug!(to = %to.display(), "a file is whole");
+        self.disk.rename(&whole, &to)?;
+        self.sync_folder()
+    }
+
+    fn is_same(&self, one: &Path, other: &Path) -> io::Result<bool> {
+        let (one, other) = (self.disk.read(one)?, self.disk.read(other)?);
+        if one.size()? != other.size()? {
+            return Ok(false);
+        }
+        let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+        loop {
+            let a = one.fill_buf()?;
+            let b = other.fill_buf()?;
+            let len = a.len().min(b.len());
+            if len == 0 || a[..len] != b[..len] {
+                return Ok(len == 0);
+            }
+            one.consume(len);
+            other.consume(len);
+        }
+    }
+
+    /// Up to which number messages are in files; what is torn says nothing.
+    fn done(&self) -> io::Result<Option<u64>> {
+        let path = self.options.path.join(format!(".{}.done", self.stream));
+        let bytes = match read_all(&*self.disk, &path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes?,
+        };
+        let parse = || {
+            let (number, sum) = str::from_utf8(&bytes).ok()?.strip_suffix('\n')?.split_once(' ')?;
+            let fits = u32::from_str_radix(sum, 16) == Ok(crc32c::crc32c(number.as_bytes()));
+            number.parse().ok().filter(|_| fits)
+        };
+        Ok(parse())
+    }
+
+    fn note_done(&self, last: u64) -> io::Result<()> {
+        if self.done()?.is_some_and(|done| done >= last) {
+            // An earlier try may have failed behind the name.
+            return self.sync_folder();
+        }
+        let temporary = self.path(&self.stream, "done.tmp");
+        remove_if_there(&*self.disk, &temporary)?;
+        let mut file = self.disk.create_new(&temporary)?;
+        let number = last.to_string();
+        let sum = crc32c::crc32c(number.as_bytes());
+        file.write_all(format!("{number} {sum:08x}\n").as_bytes())?;
+        if self.options.fsync != Fsync::Never {
+            file.sync()?;
+        }
+        self.disk.rename(&temporary, &self.options.path.join(format!(".{}.done", self.stream)))?;
+        // Before the part is one no more: it says the same.
+        self.sync_folder()
+    }
+
+    /// Writes `.NAME.tmp`; returns its rows.
+    fn convert(&self, name: &str, bytes: Option<u64>) -> io::Result<u64> {
+        let temporary = self.path(name, "tmp");
+        remove_if_there(&*self.disk, &temporary)?;
+        let Some(batches) = self.batches(name, bytes)? else { return Ok(0) };
+        let schema = batches.schema();
+        let file = self.disk.create_new(&temporary)?;
+        let (rows, file) = match self.options.format {
+            FileFormat::Arrow => self.write_arrow(name, bytes, batches, file)?,
+            FileFormat::Parquet => self.write_parquet(&schema, batches, file)?,
+        };
+        if self.options.fsync != Fsync::Never {
+            file.sync()?;
+        }
+        Ok(rows)
+    }
+
+    fn write_arrow(
+        &self,
+        name: &str,
+        bytes: Option<u64>,
+        batches: Batches,
+        file: OpenFile,
+    ) -> io::Result<(u64, OpenFile)> {
+        let schema = batches.schema();
+        let has_dictionaries = Unifier::new(&schema).has_any();
+        let mut writer = writer(file, &schema, &self.options).map_err(io::Error::other)?;
+        let mut rows = 0;
+        let mut whole = None;
+        if has_dictionaries {
+            // Numbers stay what they are while a dictionary grows: the last one is that of all
+            // batches.
+            for batch in self.batches(name, bytes)?.into_iter().flatten() {
+                whole = Some(batch?);
+            }
+        }
+        for batch in batches {
+            let batch = batch?;
+            rows += batch.num_rows() as u64;
+            match &whole {
+                Some(whole) => {
+                    let batch = arrowsmith_sink::ipc::with_dictionaries_of(&batch, whole);
+                    writer.write(&batch.map_err(io::Error::other)?).map_err(plain)?;
+                }
+                None => writer.write(&batch).map_err(plain)?,
+            }
+        }
+        writer.finish().map_err(plain)?;
+        writer.get_mut().flush()?;
+        let buffered = writer.into_inner().map_err(plain)?;
+        Ok((rows, buffered.into_inner().map_err(io::IntoInnerError::into_error)?.file))
+    }
+
+    fn write_parquet(
+        &self,
+        schema: &SchemaRef,
+        batches: Batches,
+        file: OpenFile,
+    ) -> io::Result<(u64, OpenFile)> {
+        let codec = self.options.codec.parse().map_err(io::Error::other)?;
+        let options = ParquetOptions { codec, ..ParquetOptions::default() };
+        let file = io::BufWriter::with_capacity(1 << 20, file);
+        let mut sink = ParquetStream::new(file, schema, &options).map_err(io::Error::other)?;
+        let mut rows = 0;
+        for batch in batches {
+            let batch = batch?;
+            rows += batch.num_rows() as u64;
+            sink.write(&batch).map_err(io::Error::other)?;
+        }
+        let file = sink.finish().map_err(io::Error::other)?;
+        Ok((rows, file.into_inner().map_err(io::IntoInnerError::into_error)?))
+    }
+}
+
+/// Completes what a killed process left. Returns the highest number of a message that is stored.
+pub(super) fn recover_all(files: &Files) -> io::Result<Option<u64>> {
+    let folder = &files.options.path;
+    let prefix = format!(".{}-", files.stream);
+    let mut names = Vec::new();
+    for file in files.disk.list(folder)? {
+        let Some((number, kind)) = file.strip_prefix(&prefix).and_then(|n| n.split_once('.'))
+        else {
+            continue;
+        };
+        // Another stream may be called as this one and a number.
+        if number.len() == DIGITS && number.bytes().all(|c| c.is_ascii_digit()) {
+            match kind {
+                "part" | "whole" | "note" => names.push(format!("{}-{number}", files.stream)),
+                // What it was made from is still there.
+                "tmp" => files.disk.remove(&folder.join(&file))?,
+                _ => {}
+            }
+        }
+    }
+    names.sort();
+    names.dedup();
+    for name in names {
+        let rows = recover(files, &name)?;
+        tracing::info!(name, rows, "completed a file that was left");
+    }
+    files.done()
+}
+
+/// Makes a file of what is whole in a part. Returns its messages.
+pub(super) fn recover(files: &Files, name: &str) -> io::Result<usize> {
+    let disk = &files.disk;
+    if disk.exists(&files.path(name, "whole")) {
+        files.finish(name)?;
+        return Ok(0);
+    }
+    let (part, note) = (files.path(name, "part"), files.path(name, "note"));
+    if !disk.exists(&part) {
+        remove_if_there(&**disk, &note)?;
+        return Ok(0);
+    }
+    if !disk.exists(&note) {
+        // Of an earlier version of the service. Nobody knows whether it is as it was written, and
+        // Arrow's reader panics at some that are not.
+        let made = catch_unwind(AssertUnwindSafe(|| files.make(name, None, 0)));
+        return match made {
+            Ok(made) => made.map(|()| 0),
+            Err(_) => {
+                tracing::error!(name, "a part cannot be read; kept as .damaged");
+                disk.rename(&part, &files.path(name, "damaged")).map(|()| 0)
+            }
+        };
+    }
+    let lines = verified(disk.read(&note)?, disk.read(&part)?)?;
+    let Some(last) = lines.last() else {
+        files.remove_part(name)?;
+        return Ok(0);
+    };
+    files.make(name, Some(last.end), last.sequence)?;
+    Ok(lines.len())
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The sinks that a stream can have, by the `type` of their configuration.
+//!
+//! Directory and standard output are built in. Pulsar and Flight are crates of their own, behind cargo
+//! features of the same names; this is the one place that knows them all.
+
+pub mod directory;
+mod stdout;
+
+use arrow_schema::SchemaRef;
+use arrowsmith_publish::{Publish, PublishError};
+use serde::Deserialize;
+
+use self::directory::{Directory, DirectoryOptions};
+use self::stdout::{Stdout, StdoutOptions};
+
+/// What the sinks of a stream ask of its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// Whether a sink needs messages to be serialized.
+    pub(crate) payload: bool,
+    /// The smallest of the sinks' greatest messages, in bytes.
+    pub(crate) message_bytes_max: usize,
+}
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self { payload: false, message_bytes_max: usize::MAX }
+    }
+}
+
+impl Needs {
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            payload: self.payload || other.payload,
+            message_bytes_max: self.message_bytes_max.min(other.message_bytes_max),
+        }
+    }
+
+    /// Those of a sink that is open.
+    pub(crate) fn of(sink: &dyn Publish) -> Self {
+        Self { payload: sink.needs_payload(), message_bytes_max: sink.message_bytes_max() }
+    }
+}
+
+#[cfg(not(feature = "pulsar"))]
+const LACKS_PULSAR: &str =
+    "this build has no `pulsar`: build the command with `--features pulsar` (or `full`)";
+
+#[cfg(not(feature = "flight"))]
+const LACKS_FLIGHT: &str =
+    "this build has no `flight`: build the command with `--features flight` (or `full`)";
+
+/// Options of a sink that this build lacks, whatever they are.
+#[cfg(not(all(feature = "pulsar", feature = "flight")))]
+#[derive(Debug, Clone, Deserialize)]
+pub struct Lacking {}
+
+/// A sink and its options.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum SinkConfig {
+    /// Files in a directory.
+    Directory(DirectoryOptions),
+    /// Standard output.
+    Stdout(StdoutOptions),
+    /// A topic of Apache Pulsar.
+    #[cfg(feature = "pulsar")]
+    Pulsar(arrowsmith_publish_pulsar::PulsarOptions),
+    /// Refused in builds without the feature, by a message that names it.
+    #[cfg(not(feature = "pulsar"))]
+    Pulsar(Lacking),
+    /// Subscribers of an Arrow Flight endpoint.
+    #[cfg(feature = "flight")]
+    Flight(arrowsmith_publish_flight::FlightOptions),
+    /// Refused in builds without the feature, by a message that names it.
+    #[cfg(not(feature = "flight"))]
+    Flight(Lacking),
+}
+
+impl SinkConfig {
+    /// Files in a directory of this name.
+    #[must_use]
+    pub fn directory(name: &str) -> Self {
+        Self::Directory(DirectoryOptions::new(name))
+    }
+
+    /// What it is called in metrics and logs, with its place in the stream's list.
+    pub(crate) fn name(&self, number: usize) -> String {
+        let kind = match self {
+            Self::Directory(_) => "directory",
+            Self::Stdout(_) => "stdout",
+            Self::Pulsar(_) => "pulsar",
+            Self::Flight(_) => "flight",
+        };
+        if number == 0 { kind.to_owned() } else { format!("{kind}-{number}") }
+    }
+
+    /// Where it writes; no two of a stream have the same.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::Directory(options) => format!("directory {}", options.path.display()),
+            Self::Stdout(_) => "stdout".to_owned(),
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(options) => format!("topic {}", options.topic),
+            #[cfg(not(feature = "pulsar"))]
+            Self::Pulsar(_) => "pulsar".to_owned(),
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => format!("flight {}", options.listen),
+            #[cfg(not(feature = "flight"))]
+            Self::Flight(_) => "flight".to_owned(),
+        }
+    }
+
+    /// Whether what it acknowledges outlives a loss of power.
+    pub(crate) fn is_durable(&self) -> bool {
+        matches!(self, Self::Directory(options) if options.fsync == crate::units::Fsync::Always)
+    }
+
+    /// What makes no sense in the options.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Directory(options) => {
+                let path = options.path.to_string_lossy();
+                if path.contains("://") {
+                    return Err(format!(
+                        "{path}: a directory is a folder of this machine; no sink writes to a URL"
+                    ));
+                }
+                options.check()
+            }
+            Self::Stdout(_) => Ok(()),
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(options) => options.check().map_err(|error| error.to_string()),
+            #[cfg(not(feature = "pulsar"))]
+            Self::Pulsar(_) => Err(LACKS_PULSAR.to_owned()),
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => options.check().map_err(|error| error.to_string()),
+            #[cfg(not(feature = "flight"))]
+            Self::Flight(_) => Err(LACKS_FLIGHT.to_owned()),
+        }
+    }
+
+    /// What it asks of messages, as far as its options tell: also of those that are made before it can be
+    /// opened.
+    pub(crate) fn needs(&self) -> Needs {
+        match self {
+            Self::Directory(_) | Self::Stdout(_) => Needs::default(),
+            #[cfg(not(feature = "pulsar"))]
+            Self::Pulsar(_) => Needs::default(),
+            #[cfg(not(feature = "flight"))]
+            Self::Flight(_) => Needs::default(),
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(options) => {
+                Needs { payload: true, message_bytes_max: options.payload_bytes_max() }
+            }
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => {
+                Needs { payload: true, message_bytes_max: options.message_bytes_max }
+            }
+        }
+    }
+
+    /// Opens it; may be called again after an error.
+    pub(crate) async fn open(
+        &self,
+        stream: &str,
+        #[cfg_attr(not(any(feature = "pulsar", feature = "flight")), expect(unused_variables))]
+        schema: SchemaRef,
+    ) -> Result<Box<dyn Publish>, PublishError> {
+        match self {
+            Self::Directory(options) => {
+                let disk = crate::disk::system();
+                Ok(Box::new(Directory::open(disk, options.clone(), stream)?))
+            }
+            Self::Stdout(options) => Ok(Box::new(Stdout::open(options.clone())?)),
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(options) => {
+                arrowsmith_publish_pulsar::PulsarPublish::open(options.clone(), stream, schema)
+                    .await
+            }
+            #[cfg(not(feature = "pulsar"))]
+            Self::Pulsar(_) => Err(PublishError::fatal(LACKS_PULSAR)),
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => {
+                arrowsmith_publish_flight::FlightPublish::open(options.clone(), stream, schema)
+                    .await
+            }
+            #[cfg(not(feature = "flight"))]
+            Self::Flight(_) => Err(PublishError::fatal(LACKS_FLIGHT)),
+        }
+    }
+}
