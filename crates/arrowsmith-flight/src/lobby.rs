@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who has connected and has still to say who they are: apart from those who have, in number and in time.
+//! Connections that have not authenticated yet: limited in number and time, apart from those that
+//! have.
 //!
-//! A socket costs a stranger nothing. So a connection is known from its first call that is let in, and until then it
-//! has to begin in time, and where there are too many strangers the oldest goes: [`Doors`] counts them. Here a client
-//! too many is not refused at once, but waits for its turn.
+//! A silent socket costs its client nothing. So a connection is admitted with its first authorized
+//! call; until then it has a time limit, and if there are too many the oldest is evicted: [`Slots`]
+//! counts them. An admitted client above the limit is not refused at once, but waits for its turn.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrowsmith_publish::{Doors, Visitor};
+use arrowsmith_publish::{Slot, Slots};
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tonic::Status;
 
 use crate::options::Options;
 
-/// Strangers at a time, at most.
+/// Maximum number of unauthenticated connections.
 const STRANGERS_MAX: usize = 1024;
 
-/// The places of connections, and how long one may take to become known.
+/// The slots of connections, and the time limit of authentication.
 #[derive(Debug)]
 pub(crate) struct Lobby {
-    doors: Arc<Doors>,
-    /// One permit for each that is known: those wait here who are to be.
+    slots: Arc<Slots>,
+    /// One permit for each admitted connection; others wait here.
     turns: Arc<Semaphore>,
     time: Duration,
 }
@@ -31,34 +32,34 @@ impl Lobby {
     pub(crate) fn new(options: &Options) -> Arc<Self> {
         let known = options.connections_max.clamp(1, Semaphore::MAX_PERMITS);
         Arc::new(Self {
-            doors: Doors::with_strangers(known, (known / 4).min(STRANGERS_MAX)),
+            slots: Slots::with_unauthenticated(known, (known / 4).min(STRANGERS_MAX)),
             turns: Arc::new(Semaphore::new(known)),
             time: options.handshake_timeout,
         })
     }
 
-    /// Lets a connection in. The oldest stranger has to go when there are too many.
+    /// Takes a slot. The oldest unauthenticated connection is evicted if there are too many.
     pub(crate) fn enter(self: &Arc<Self>) -> Guest {
-        Guest { visitor: self.doors.enter(), turn: OnceCell::new(), lobby: Arc::clone(self) }
+        Guest { slot: self.slots.enter(), turn: OnceCell::new(), lobby: Arc::clone(self) }
     }
 
-    /// Sends the oldest stranger away, where the system has no place for another connection.
-    pub(crate) fn make_room(&self) {
-        self.doors.make_room();
+    /// Evicts the oldest unauthenticated connection, when the system cannot open another one.
+    pub(crate) fn evict_oldest(&self) {
+        self.slots.evict_oldest();
     }
 }
 
-/// One connection. Its place is free before its turn is another's.
+/// One connection. Its slot is released before its permit.
 #[derive(Debug)]
 pub(crate) struct Guest {
-    visitor: Visitor,
+    slot: Slot,
     turn: OnceCell<OwnedSemaphorePermit>,
     lobby: Arc<Lobby>,
 }
 
 impl Guest {
-    /// A call was let in: from now on the connection is a client's. Where there are too many it waits for its turn,
-    /// as long as strangers may.
+    /// Admits the connection, after an authorized call. If there are too many it waits for its
+    /// turn, up to the time limit of authentication.
     pub(crate) async fn admit(&self) -> Result<(), Status> {
         let full = || Status::resource_exhausted("too many connections");
         let turn = self.turn.get_or_try_init(|| async {
@@ -66,26 +67,27 @@ impl Guest {
             turn.await.ok().and_then(Result::ok).ok_or_else(full)
         });
         turn.await?;
-        self.visitor.admit().then_some(()).ok_or_else(full)
+        self.slot.admit().then_some(()).ok_or_else(full)
     }
 
-    /// What a stranger has to do in time; none if it did not, or had to make room.
+    /// Runs a step of authentication within the time limit; `None` if it was too slow, or was
+    /// evicted.
     pub(crate) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = timeout(self.lobby.time, work) => done.ok(),
-            () = self.visitor.sent_away() => None,
+            () = self.slot.evicted() => None,
         }
     }
 
-    /// Waits until the time for the first call is over without one, or until it had to make room.
+    /// Waits until the time limit of the first call is over without one, or until it is evicted.
     pub(crate) async fn given_up(&self) {
-        // A call that waits for its turn has as long again.
+        // A call that waits for its turn has the same time again.
         let late = tokio::time::sleep(2 * self.lobby.time);
         tokio::select! {
             () = late => {}
-            () = self.visitor.sent_away() => {}
+            () = self.slot.evicted() => {}
         }
-        if self.visitor.is_known() {
+        if self.slot.is_admitted() {
             std::future::pending::<()>().await;
         }
     }
@@ -115,7 +117,7 @@ mod tests {
         for stays in [&first, &strangers[1]] {
             assert_eq!(stays.in_time(std::future::ready(7)).await, Some(7));
         }
-        lobby.make_room();
+        lobby.evict_oldest();
         strangers[1].given_up().await;
     }
 

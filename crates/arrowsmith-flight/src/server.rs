@@ -43,17 +43,17 @@ use crate::ticket::Signer;
 /// How long a call for the page of metrics may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often a connection without traffic is asked whether it lives, and how long it has to answer.
+/// Interval of HTTP/2 pings on an idle connection, and the time limit of the answer.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
-/// Flow control of what clients send: of a stream, and of a connection.
+/// Flow-control windows of clients, of a stream and of a connection.
 const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 
 /// Largest frame that clients may send.
 const FRAME_BYTES_MAX: u32 = 1 << 20;
 
-/// Calls of one connection at a time, at most.
+/// Maximum number of concurrent calls of one connection.
 const CALLS_MAX: u32 = 1024;
 
 /// A server that runs.
@@ -69,8 +69,8 @@ impl Server {
     /// Listens and serves, from now on.
     ///
     /// # Errors
-    /// [`Error::Io`] for an address that cannot be listened on and for files of certificates that cannot be read;
-    /// [`Error::Config`] for those that are none.
+    /// [`Error::Io`] for an address that cannot be bound and for certificate files that cannot be
+    /// read; [`Error::Config`] for invalid ones.
     pub async fn start(
         catalog: Arc<Catalog>,
         options: Options,
@@ -122,14 +122,14 @@ impl Server {
         self.metrics_address
     }
 
-    /// What was counted.
+    /// The metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
 
-    /// Takes no more calls, waits for those that run, at most for the shutdown timeout, and ends.
+    /// Accepts no more calls, waits for running ones up to the shutdown timeout, and ends.
     pub async fn shutdown(self) {
-        // Whoever listens is the task below.
+        // The receiver is the task below.
         let _ = self.stop.send(true);
         let _ = self.task.await;
     }
@@ -221,7 +221,7 @@ async fn accept(
             Err(error) => {
                 // Too many open files, for one.
                 warn!(%error, "a connection was not accepted");
-                lobby.make_room();
+                lobby.evict_oldest();
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -255,7 +255,7 @@ async fn connect(
     guest: &Guest,
     stopped: watch::Receiver<bool>,
 ) {
-    // What fails here is the peer's business.
+    // An error here concerns the peer only.
     let _ = socket.set_nodelay(true);
     let socket = Gathered::new(socket);
     match tls {
@@ -346,7 +346,7 @@ async fn serve_metrics(
                 .timer(TokioTimer::new())
                 .header_read_timeout(PAGE_TIMEOUT)
                 .serve_connection(TokioIo::new(socket), page);
-            // What fails here is the peer's business.
+            // An error here concerns the peer only.
             let _ = timeout(PAGE_TIMEOUT, served).await;
         });
     }

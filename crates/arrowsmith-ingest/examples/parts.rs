@@ -22,7 +22,7 @@ const TEXT_BYTES: usize = 32 << 20;
 const USAGE: &str = "usage: parts client|convert|queue|publish [--workload NAME] [--bytes SIZE] \
                      [--threads N] [--connections N] [--messages N] [--sink TOML]";
 
-/// What is asked for.
+/// The arguments.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Asked {
@@ -102,7 +102,7 @@ fn show(part: &str, workload: &str, outcome: &Outcome) {
     let Outcome { seconds, bytes, units, times } = outcome;
     let (gigabytes, rate) = (*bytes as f64 / 1e9, *units as f64 / seconds);
     println!(
-        "{part} {workload}: {gigabytes:.3} GB in {seconds:.3} s, {:.3} GB/s, {units} units, {rate:.0} a second",
+        "{part} {workload}: {gigabytes:.3} GB in {seconds:.3} s, {:.3} GB/s, {units} units, {rate:.0} per second",
         gigabytes / seconds
     );
     for (name, all) in times {

@@ -11,7 +11,7 @@ use arrowsmith_publish::BoxFuture;
 /// A clock that several hold.
 pub(crate) type SharedClock = Arc<dyn Clock>;
 
-/// Says what time it is, and waits.
+/// The time, and waiting for it.
 pub(crate) trait Clock: fmt::Debug + Send + Sync {
     fn now(&self) -> Instant;
     fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()>;

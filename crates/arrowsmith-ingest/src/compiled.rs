@@ -12,7 +12,7 @@ use arrowsmith_plan::Plan;
 use crate::config::{LayoutConfig, LimitsConfig, OnErrorConfig, OrderConfig, StreamConfig};
 use crate::width::Width;
 
-/// Columns that tell the order, with [`OrderConfig::Column`].
+/// Columns with the order of records, with [`OrderConfig::Column`].
 pub(crate) const ORDER_COLUMNS: [&str; 2] = ["_connection", "_sequence"];
 
 /// A schema, made ready.
@@ -22,9 +22,9 @@ pub(crate) struct Compiled {
     pub(crate) plan: Arc<Plan>,
     pub(crate) engine: Chain,
     pub(crate) options: DecodeOptions,
-    /// Schema of the messages: that of the plan, and the columns that tell the order.
+    /// Schema of the messages: that of the plan, and the columns with the order of records.
     pub(crate) schema: SchemaRef,
-    /// What its records may become.
+    /// Arrow data that its records may need.
     pub(crate) width: Width,
 }
 
@@ -35,7 +35,7 @@ impl Compiled {
         let engine = arrowsmith::engine(&config.engine)?;
         let mut options = DecodeOptions::default();
         options.on_error = match (config.on_error, config.engine.as_str()) {
-            // It can only stop at a bad record; the parsers go on behind it.
+            // It can only stop at a bad record; the parsers continue after it.
             (OnErrorConfig::Reject, "reference") => OnError::Fail,
             (OnErrorConfig::Reject, _) => OnError::Skip,
             (OnErrorConfig::Null, _) => OnError::Null,
@@ -50,7 +50,7 @@ impl Compiled {
         options.limits = Limits::default()
             .with_depth_max(limits.depth)
             .with_record_bytes_max(limits.record_bytes.0);
-        // What the engine cannot do is to be known now.
+        // So that options that the engine does not support are reported now.
         engine.decoder(&plan, &options)?;
         let schema = match config.order {
             OrderConfig::Metadata => Arc::clone(plan.schema()),

@@ -3,7 +3,7 @@
 //! and forgets.
 //!
 //! What is stored depends on a few calls and on their order; they are named here so that a test can
-//! stand in their place. Nothing here decides what is written.
+//! replace them. Nothing here decides what is written.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ pub(crate) type SharedDisk = Arc<dyn Disk>;
 /// A file that is open.
 pub(crate) type OpenFile = Box<dyn DiskFile>;
 
-/// The calls on names.
+/// Operations on names.
 pub(crate) trait Disk: fmt::Debug + Send + Sync {
     /// Makes a folder, and those above it, so that it outlives a loss of power.
     fn make_folder(&self, folder: &Path) -> io::Result<()>;
@@ -46,12 +46,12 @@ pub(crate) trait Disk: fmt::Debug + Send + Sync {
     }
 }
 
-/// The calls on a file.
+/// Operations on a file.
 pub(crate) trait DiskFile: Read + Write + Seek + Send {
-    /// Has content and length outlive a loss of power. After an error nobody knows what of it does,
-    /// and another call need not tell.
+    /// Has content and length outlive a loss of power. After an error it is unknown what of it
+    /// does, and another call need not report the error.
     fn sync(&self) -> io::Result<()>;
-    /// Takes back what lies behind the first `bytes`.
+    /// Truncates the file to its first `bytes`.
     fn cut(&self, bytes: u64) -> io::Result<()>;
     /// Length in bytes.
     fn size(&self) -> io::Result<u64>;
@@ -99,7 +99,7 @@ impl Disk for System {
         fs::create_dir_all(folder)?;
         for made in missing {
             let above = made.parent().filter(|above| !above.as_os_str().is_empty());
-            // A folder above that may not be read cannot be synced, and was made by somebody else.
+            // A folder above that may not be read cannot be synced, and was made by another user.
             match sync_folder(above.unwrap_or(Path::new("."))) {
                 Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
                 _ => {}

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What systems do in ways of their own with files: what a file is known by, and how its end is taken back.
+//! File operations that differ by system: the identity of a file, and how it is truncated.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// What a file is known by whatever its name becomes: its device and its number there.
+/// Identity of a file under any name: its device and its inode number.
 #[cfg(unix)]
 pub(crate) fn identity(_path: &Path, meta: &Metadata) -> io::Result<String> {
     use std::os::unix::fs::MetadataExt;
     Ok(format!("{}:{}", meta.dev(), meta.ino()))
 }
 
-/// What a file is known by whatever its name becomes: its volume and its index there, which NTFS does not give to a
-/// later file.
+/// Identity of a file under any name: its volume and its file index, which NTFS does not reuse.
 #[cfg(windows)]
 pub(crate) fn identity(path: &Path, _meta: &Metadata) -> io::Result<String> {
     let known = winapi_util::file::information(&File::open(path)?)?;
     Ok(format!("{}:{}", known.volume_serial_number(), known.file_index()))
 }
 
-/// Takes back what lies behind the first `bytes` of a file that is open for appending.
+/// Truncates a file that is open for appending to its first `bytes`.
 #[cfg(unix)]
 pub(crate) fn cut(file: &File, _path: &Path, bytes: u64) -> io::Result<()> {
     file.set_len(bytes)
 }
 
-/// Takes back what lies behind the first `bytes` of a file that is open for appending, which on Windows is no
-/// right to shorten it.
+/// Truncates a file that is open for appending to its first `bytes`. On Windows that access does
+/// not include truncation.
 #[cfg(windows)]
 pub(crate) fn cut(_file: &File, path: &Path, bytes: u64) -> io::Result<()> {
     File::options().write(true).open(path)?.set_len(bytes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the fuzz targets drive: a connection without a network, the HTTP of a service, configurations,
-//! the places of followed files, and a spool that an earlier process left. Not a part of the library's
-//! face.
+//! What the fuzz targets drive: a connection without a network, the HTTP of a service,
+//! configurations, the places of followed files, and a spool that an earlier process left. Not a
+//! part of the public API.
 
 use std::io::{self, Cursor, Read, Write};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use arrowsmith_core::Result;
-use arrowsmith_publish::{Doors, Message};
+use arrowsmith_publish::{Message, Slots};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 
@@ -23,7 +23,7 @@ use crate::receive::follow::place::{Known, Places};
 use crate::service::Service;
 use crate::stream::{Queue, Stream};
 
-/// Most portions of a connection: what is handed over waits, and nobody takes it away.
+/// Maximum number of portions of a connection: what is handed over waits, and no parser takes it.
 pub const PORTIONS_MAX: usize = 250;
 
 /// Memory for text, in bytes; more than any input that a fuzzer makes.
@@ -32,7 +32,7 @@ const MEMORY_BYTES: usize = 1 << 30;
 /// What was handed over at once.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Handed {
-    /// A line that was passed over before the text: its number, offset, and what is said of its length.
+    /// A line before the text that was skipped: its number, offset, and the length in its reject.
     pub overlong: Option<(u64, u64, String)>,
     /// Line of the first byte, from 1.
     pub line: u64,
@@ -50,8 +50,8 @@ pub fn receive(portions: &[Vec<u8>], record_bytes_max: usize) -> Result<Vec<Hand
     received(portions, record_bytes_max, false)
 }
 
-/// The same of a connection that fails at the end, as TLS does that was not ended in order, and tells so
-/// once.
+/// The same of a connection that fails at the end, as TLS does that was not ended in order, and
+/// tells so once.
 fn received(portions: &[Vec<u8>], record_bytes_max: usize, fails: bool) -> Result<Vec<Handed>> {
     let limits = LimitsConfig { record_bytes: Size(record_bytes_max), ..LimitsConfig::default() };
     let config = Config { limits: limits.clone(), ..Config::default() };
@@ -59,7 +59,7 @@ fn received(portions: &[Vec<u8>], record_bytes_max: usize, fails: bool) -> Resul
     let queue = Arc::new(Queue::new(1));
     let stream = StreamConfig { schema: "id: int64".to_owned(), ..StreamConfig::default() };
     let counts = metrics.stream("s");
-    // The results are awaited by nobody; their channel has to live.
+    // No thread awaits the results; their channel has to stay open.
     let (stream, _results) = Stream::new("s", &config, stream, counts, Arc::clone(&queue))?;
     let (_go_on, stop) = watch::channel(false);
     let common = Common {
@@ -69,8 +69,8 @@ fn received(portions: &[Vec<u8>], record_bytes_max: usize, fails: bool) -> Resul
         growing: Memory::new(MEMORY_BYTES, metrics.memory_bytes.clone()),
         metrics,
         numbers: Numbers::begin(),
-        lines_doors: Doors::new(1),
-        http_doors: Doors::new(1),
+        lines_slots: Slots::new(1),
+        http_slots: Slots::new(1),
         stop,
     };
     let receiver = Receiver::new(Arc::new(common), Arc::clone(&stream), "fuzzer", None);
@@ -97,16 +97,16 @@ fn received(portions: &[Vec<u8>], record_bytes_max: usize, fails: bool) -> Resul
     Ok(handed.collect())
 }
 
-/// What a start makes of any bytes as a segment of a spool.
+/// The result of opening a spool with any bytes as its segment.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Recovered {
-    /// Rows that wait, as the look at the start says.
+    /// Rows that wait, by the scan at the start.
     pub rows: u64,
     /// Rows of the messages that were read.
     pub read: u64,
     /// Numbers of the messages.
     pub sequences: Vec<u64>,
-    /// Bytes that are no message.
+    /// Bytes of damage.
     pub damaged: u64,
 }
 
@@ -134,7 +134,7 @@ pub fn recover(folder: &std::path::Path, segment: &[u8], place: &str) -> io::Res
     Ok(Recovered { rows, read, sequences, damaged })
 }
 
-/// The bytes of a segment with so many messages.
+/// The bytes of a segment with this many messages.
 ///
 /// # Errors
 /// Those of the disk.
@@ -180,7 +180,8 @@ fn service() -> Option<&'static Service> {
     SERVICE.get_or_init(start).as_ref()
 }
 
-/// What the service answers to these bytes of a client that ends then; it has to answer others after it.
+/// What the service answers to these bytes of a client that ends then; it still has to answer other
+/// clients.
 ///
 /// # Errors
 /// When the service cannot be reached any more.
@@ -211,7 +212,7 @@ pub fn http(bytes: &[u8]) -> io::Result<Vec<u8>> {
     Err(io::Error::other(format!("it is not well: {}", alive.escape_ascii())))
 }
 
-/// Whether a text is a configuration that makes sense. It opens no file but what the text names as schema.
+/// Whether a text is a valid configuration. It opens no file but what the text names as schema.
 #[must_use]
 pub fn configuration(text: &str) -> bool {
     let config = text.parse::<toml::Table>().ok();
@@ -219,8 +220,8 @@ pub fn configuration(text: &str) -> bool {
     config.is_some_and(|config| config.completed().check().is_ok())
 }
 
-/// Holds the places of a state to a text that each of them may be of: one that is known in it stays so when
-/// the text grows, and what is written down of it is known again. Returns how many are.
+/// Checks the places of a state against a text: a place that is recognized stays so when the text
+/// grows, also after it is stored. Returns how many are recognized.
 ///
 /// # Errors
 /// When a text in memory cannot be read.
@@ -246,7 +247,7 @@ pub fn places(state: &[u8], text: &[u8]) -> io::Result<usize> {
     Ok(found)
 }
 
-/// Gives portions, with a wait after each; takes nothing.
+/// Yields portions, with a wait after each; discards what is written.
 struct Portions<'a> {
     portions: &'a [Vec<u8>],
     at: usize,
@@ -327,7 +328,7 @@ mod tests {
             let text = format!("1\n2\n{last}");
             let mut portions = vec![text.into_bytes()];
             if waits {
-                // The failure is met by a read of its own, and not behind what is there.
+                // The failure is reported by a read of its own, not after the available bytes.
                 portions.push(b"3".to_vec());
             }
             let found = received(&portions, 10_000, true).unwrap();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ingest service: JSON over TCP, HTTP and files → Arrow → sinks, with nothing lost.
 //!
-//! Five stages: **receive** takes bytes and cuts them into buffers of whole lines;
-//! **parse**, **resize** and **serialize** make batches and messages of them on the parser threads;
-//! **publish** brings messages to every sink of the stream, through a spool where that is asked for.
-//! Each stage is bounded, and waiting reaches the sender. It parses nothing itself: engines do.
+//! Five stages: **receive** splits bytes into buffers of whole lines; **parse**, **resize** and
+//! **serialize** make batches and messages of them on the parser threads; **publish** sends
+//! messages to every sink of the stream, through a spool if configured. Each stage is bounded, and
+//! backpressure reaches the sender. The crate parses nothing itself: engines do.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory for text: buffers that are used again, and grants that bound how many bytes are inside.
+//! Memory for text: reused buffers, and grants that limit the number of bytes.
 //!
 //! A sender waits for a grant before it reads; a grant returns when the records of its text are
-//! settled. So what is inside is bounded from the first byte to the receipt, and waiting for it is
-//! what pushes back.
+//! settled. So memory is bounded from the first byte to the receipt, and waiting for it is the
+//! backpressure.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,7 @@ impl Grant {
         i64::try_from(self.bytes_max()).unwrap_or(i64::MAX)
     }
 
-    /// Gives back what is above `bytes`.
+    /// Releases what is above `bytes`.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let before = self.bytes();
         if let Some(permit) = &mut self.permit {
@@ -83,7 +83,7 @@ impl Grant {
     }
 }
 
-/// Text, with room behind it for a decoder's loads.
+/// Text, with padding for a decoder's loads.
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     /// Length of the text; the rest is room.
@@ -115,7 +115,7 @@ impl Buffer {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    /// The text and the room behind it.
+    /// The text and the padding.
     pub(crate) fn padded(&self) -> &[u8] {
         &self.bytes
     }
@@ -135,7 +135,7 @@ impl Buffer {
         most
     }
 
-    /// Takes the text from `at` on away, and gives memory back when little is left.
+    /// Truncates the text to `at` bytes, and returns the rest.
     pub(crate) fn split_off(&mut self, at: usize) -> Vec<u8> {
         let rest = self.text().get(at..).unwrap_or_default().to_vec();
         self.len = self.len.min(at);
@@ -157,7 +157,7 @@ impl Buffer {
         }
     }
 
-    /// An empty one with room for so many bytes.
+    /// An empty buffer with room for this many bytes.
     pub(crate) fn with_room(bytes: usize, grant: Grant) -> Self {
         // Bounded: by the grant.
         Self { bytes: vec![0; bytes + PADDING_BYTES], len: 0, grant, home: None }
@@ -188,7 +188,8 @@ impl Memory {
         })
     }
 
-    /// Waits for the right to hold `bytes`; `None` when the process ends, or for more than there is.
+    /// Waits for the right to hold `bytes`; `None` when the process ends, or for more than there
+    /// is.
     pub(crate) async fn grant(&self, bytes: usize) -> Option<Grant> {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES).max(1)).ok()?;
         if units > self.units {

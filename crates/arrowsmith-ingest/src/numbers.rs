@@ -9,8 +9,8 @@ use std::time::SystemTime;
 pub(crate) struct Numbers(AtomicU64);
 
 impl Numbers {
-    /// Numbers above those of any earlier run, as long as that made fewer than a million a second and
-    /// the clock is not put back.
+    /// Numbers above those of any earlier run, as long as that made fewer than a million a second
+    /// and the clock is not put back.
     pub(crate) fn begin() -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self(AtomicU64::new(u64::try_from(since.as_micros()).unwrap_or(0)))

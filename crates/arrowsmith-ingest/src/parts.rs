@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parts of the service by themselves, for measurements: receiving, converting, the queues, a sink.
 //!
-//! The parts are those of the service, fed and emptied by the least that does it. `examples/parts.rs`
-//! is the program; nothing of the service uses this. It is here and not with the benchmarks because
-//! it drives what is private, and compiled with the feature `parts` only.
+//! The parts are those of the service, with the minimum around them. `examples/parts.rs` is the
+//! program; nothing of the service uses this. It is here and not with the benchmarks because it
+//! drives what is private, and compiled with the feature `parts` only.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use arrowsmith_core::{Error, PADDING_BYTES, Result};
-use arrowsmith_publish::{Doors, StageTimes};
+use arrowsmith_publish::{Slots, StageTimes};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -86,8 +86,8 @@ impl Parts {
     }
 }
 
-/// Takes the results of jobs that nobody parses, in order, until the stream is closed; gives the times
-/// from the hand-over of each to here.
+/// Takes the results of jobs that no parser sees, in order, until the stream is closed; returns the
+/// times from the hand-over of each to here.
 fn empty(
     queue: &Arc<Queue>,
     stream: &Arc<Stream>,
@@ -99,7 +99,7 @@ fn empty(
         while let Some(group) = queue.take(0) {
             for entry in group {
                 queued.push(entry.job.queued);
-                // Nobody waits any more when the stream is closed.
+                // No receiver is left once the stream is closed.
                 drop(entry.reply.send(Parsed::default()));
             }
         }
@@ -132,7 +132,7 @@ fn waits(
 /// throws it away.
 ///
 /// # Errors
-/// For a schema that is none, and when there is no loopback.
+/// For an invalid schema, and when there is no loopback.
 pub fn client(
     stream: &StreamConfig,
     text: &[u8],
@@ -148,8 +148,8 @@ pub fn client(
         metrics: Arc::clone(&parts.metrics),
         numbers: Numbers::begin(),
         arrow: parts.memory(),
-        lines_doors: Doors::new(connections),
-        http_doors: Doors::new(connections),
+        lines_slots: Slots::new(connections),
+        http_slots: Slots::new(connections),
         stop: stopped,
     });
     let listener = parts.runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -181,8 +181,8 @@ pub fn client(
             Err(_) => Err(std::io::Error::other("a sender failed")),
         })
     })?;
-    // It takes what the system still holds before it ends.
-    // Nobody listens when the listener has ended already.
+    // It takes what the system still holds before it ends. No receiver is left when the listener
+    // has ended already.
     let _: std::result::Result<(), _> = stop.send(true);
     drop(parts.runtime.block_on(listening));
     parts.stream.close();
@@ -214,11 +214,11 @@ fn pieces(mut text: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// Parses, cuts and serializes `text` again and again, about `bytes` together, on some threads, each for
-/// itself.
+/// Parses, splits and serializes `text` again and again, about `bytes` together, on some threads,
+/// each for itself.
 ///
 /// # Errors
-/// For a schema that is none.
+/// For an invalid schema.
 pub fn convert(stream: &StreamConfig, text: &[u8], bytes: u64, threads: usize) -> Result<Outcome> {
     let parts = Parts::new(stream, threads)?;
     let mut needs = Needs { payload: true, message_bytes_max: usize::MAX };
@@ -263,10 +263,11 @@ pub fn convert(stream: &StreamConfig, text: &[u8], bytes: u64, threads: usize) -
     Ok(Outcome::new(started, done, stages))
 }
 
-/// Brings buffers of one record through the queues from receivers to parsers and back into their order.
+/// Brings buffers of one record through the queues from receivers to parsers and back into their
+/// order.
 ///
 /// # Errors
-/// For a schema that is none.
+/// For an invalid schema.
 pub fn queue(stream: &StreamConfig, record: &[u8], count: u64) -> Result<Outcome> {
     let parts = Parts::new(stream, 1)?;
     let memory = parts.memory();
@@ -282,11 +283,11 @@ pub fn queue(stream: &StreamConfig, record: &[u8], count: u64) -> Result<Outcome
     Ok(Outcome::new(started, count * record.len() as u64, vec![("hand-over to order", waits)]))
 }
 
-/// Publishes messages made of `text` again and again, `count` together, with as many on their way as
-/// the stream's first sink takes.
+/// Publishes messages made of `text` again and again, `count` together, with as many on their way
+/// as the stream's first sink takes.
 ///
 /// # Errors
-/// For a schema that is none, a stream without a sink, and what the sink says: nothing is tried again.
+/// For an invalid schema, a stream without a sink, and errors of the sink: nothing is retried.
 pub fn publish(stream: &StreamConfig, text: &[u8], count: u64) -> Result<Outcome> {
     let parts = Parts::new(stream, 1)?;
     let config = stream.sinks.first();

@@ -34,7 +34,7 @@ pub(crate) struct Stream {
     pub(crate) name: Arc<str>,
     pub(crate) config: StreamConfig,
     pub(crate) metrics: StreamMetrics,
-    /// What the sinks ask of messages; known when they are open.
+    /// What the sinks require of messages; known when they are open.
     pub(crate) needs: RwLock<Needs>,
     compiled: RwLock<Arc<Compiled>>,
     /// Gone when nothing is taken any more.
@@ -71,12 +71,12 @@ impl Stream {
         Ok((Arc::new(this), results))
     }
 
-    /// The schema of now.
+    /// The current schema.
     pub(crate) fn compiled(&self) -> Arc<Compiled> {
         Arc::clone(&self.compiled.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes another schema for what is received from now on.
+    /// Uses another schema for what is received from now on.
     pub(crate) fn replace(&self, compiled: Compiled) {
         *self.compiled.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
     }
@@ -85,7 +85,7 @@ impl Stream {
     pub(crate) async fn submit(self: &Arc<Self>, job: Job) -> bool {
         let order = self.order.read().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(order) = order else { return false };
-        // More than there can be room for goes alone.
+        // A job larger than the limit goes alone.
         let most = self.queue.threads * AHEAD_BYTES_MAX / UNIT_BYTES;
         let units = u32::try_from((job.buffer.len / UNIT_BYTES).min(most)).unwrap_or(u32::MAX);
         let Ok(room) = Arc::clone(&self.room).acquire_many_owned(units).await else { return false };
@@ -114,7 +114,7 @@ impl Stream {
         self.queue.passed(self);
     }
 
-    /// Takes nothing any more; what is inside goes on.
+    /// Accepts no more jobs; those in the queue are still processed.
     pub(crate) fn close(&self) {
         self.order.write().unwrap_or_else(PoisonError::into_inner).take();
     }

@@ -95,7 +95,7 @@ impl From<CompressionConfig> for arrowsmith_publish::Compression {
     }
 }
 
-/// When the disk is told to write.
+/// When data is synced to disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Fsync {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What text can become in Arrow, before it does: `{}` is two bytes, and a row of every column.
 //!
-//! Strings take no more than their text. All else has a width that the schema tells: that of a row for
-//! each line, and that of an item for each comma or brace where the schema has lists. So the bound
-//! comes of counting characters, and nothing is allocated for it.
+//! Strings take no more than their text. All other types have a width that follows from the schema:
+//! that of a row for each line, and that of an item for each comma or brace where the schema has
+//! lists. So the bound comes of counting characters, and nothing is allocated for it.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Schema};
 /// Lines of one job, at most: each may become a reject, which takes some hundred bytes.
 pub(crate) const LINES_MAX: u64 = 64 << 10;
 
-/// Factor by which a job may grow without anybody counting exactly.
+/// Growth factor of a job below which no exact count is made.
 const CHEAP: u64 = 4;
 
 /// What a hash table takes for a value of a dictionary, beside its text, in bits.
@@ -21,9 +21,9 @@ const DICTIONARY_VALUE_BITS: u64 = 256;
 /// The widths of a schema, in bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Width {
-    /// A row, whatever stands in its record.
+    /// A row, whatever its record contains.
     row: u64,
-    /// The widest item of a list that is no object, and the widest entry of a map.
+    /// The widest list item that is not an object, and the widest entry of a map.
     item: u64,
     /// The widest item of a list of objects.
     object: u64,
@@ -33,9 +33,9 @@ pub(crate) struct Width {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) range: Range<usize>,
-    /// Lines, the last of which may have no end.
+    /// Lines, the last of which may lack a line end.
     pub(crate) lines: u64,
-    /// Bytes that they may become beyond as many as their text has.
+    /// Bytes of Arrow data beyond the size of the text, at most.
     pub(crate) beyond: u64,
 }
 
@@ -55,7 +55,8 @@ impl Width {
         self.row.div_ceil(8)
     }
 
-    /// Bits of a value whatever it is, its validity among them. Notes the width of what it may hold.
+    /// Bits of a value whatever it is, its validity among them. Notes the width of what it may
+    /// hold.
     fn value(&mut self, data_type: &DataType) -> u64 {
         let bits = match data_type {
             DataType::Null => 0,
@@ -79,7 +80,7 @@ impl Width {
                 128
             }
             DataType::Map(entries, _) => {
-                // An entry is no object of its own in the text.
+                // An entry is not an object of its own in the text.
                 let bits = self.value(entries.data_type());
                 self.item = self.item.max(bits);
                 32
@@ -108,10 +109,10 @@ impl Width {
         bits.div_ceil(8)
     }
 
-    /// Bytes that so many lines may become beyond as many as the text has.
+    /// Bytes of Arrow data of this many lines beyond the size of the text, at most.
     pub(crate) fn beyond(&self, text: &[u8], lines: u64) -> u64 {
         let len = text.len() as u64;
-        // Items have two characters at least (`1,`), objects three (`{},`).
+        // Items have at least two characters (`1,`), objects three (`{},`).
         let worst = self.bytes(lines, len / 2 + 1, len / 3 + 1);
         let simple = self.item == 0 && self.object == 0;
         if simple || worst <= len.saturating_mul(CHEAP) {
@@ -127,8 +128,8 @@ impl Width {
         self.bytes(lines, items, objects).saturating_sub(len)
     }
 
-    /// Cuts text of whole lines into parts that become `most` bytes beyond their size, as far as lines
-    /// can be parted: a part of one line may be more. `lines` are the ends of lines in it.
+    /// Splits text of whole lines into parts of at most `most` bytes of Arrow data beyond their
+    /// size; a part of one line may be more. `lines` is the number of line ends in it.
     pub(crate) fn parts(&self, text: &[u8], lines: u64, most: u64) -> Vec<Part> {
         let lines = lines + u64::from(!text.is_empty() && !text.ends_with(b"\n"));
         let beyond = self.beyond(text, lines);
@@ -143,7 +144,7 @@ impl Width {
             }
             let beyond = self.beyond(&text[start..end], 1);
             match parts.last_mut() {
-                // The sum over lines is a bound: none of them gives what it leaves to another.
+                // The sum over lines is a bound: none uses what another leaves.
                 Some(part) if part.lines < LINES_MAX && part.beyond + beyond <= most => {
                     part.range.end = end;
                     part.lines += 1;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The messages of one stream on their way to its subscribers: a bounded queue that all of them read.
+//! The messages of one stream on their way to its subscribers: a bounded queue that all of them
+//! read.
 //!
-//! Each subscriber has a place in the queue. A message is *taken* by a subscriber when its connection
-//! asks for the next one, which it does when there is room to send. What stays in the queue, and when
-//! a message counts as published, is [`Delivery`]'s to say. No network here, and no clock of its own.
+//! Each subscriber has a place in the queue. A message is *taken* by a subscriber when its
+//! connection requests the next one, which it does when there is room to send. [`Delivery`] decides
+//! what stays in the queue, and when a message counts as published. This module does no I/O and
+//! reads no clock.
 //!
 //! ```text
 //!   first                      first + entries.len()
@@ -22,14 +24,14 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::options::Delivery;
 
-/// A schema, and how Flight says it.
+/// A schema, and its Flight data.
 #[derive(Debug)]
 pub(crate) struct FeedSchema {
     pub(crate) schema: SchemaRef,
     pub(crate) frame: FlightData,
 }
 
-/// Where a subscriber begins.
+/// Where a subscriber starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     /// At the oldest message that is held.
@@ -47,7 +49,7 @@ pub(crate) enum Next {
     Message(Vec<FlightData>),
     /// Waits for a change.
     Wait,
-    /// Ends, in peace: the sink was closed, or the next message has another schema.
+    /// Ends without an error: the sink was closed, or the next message has another schema.
     End,
     /// Ends: it has lost this many messages.
     Lost(u64),
@@ -57,7 +59,7 @@ pub(crate) enum Next {
     Stalled,
 }
 
-/// Tells whether a message was stored.
+/// Reports whether a message was stored.
 pub(crate) type Confirmation = oneshot::Receiver<Result<(), PublishError>>;
 
 struct Entry {
@@ -71,20 +73,20 @@ struct Entry {
 }
 
 struct Subscriber {
-    /// Number of the next entry that it gets; those before it are taken when it asks again.
+    /// Number of the next entry that it gets; those before it are taken when it requests the next.
     next: u64,
     schema: Arc<FeedSchema>,
-    /// When it last asked for more.
+    /// When it last requested more.
     asked: Instant,
     /// Whether it waits for a message: it does not stall then.
     waits: bool,
-    /// The number that it asked to go on after, until that was looked at.
+    /// The number that it asked to continue after, until that is checked.
     after: Option<u64>,
 }
 
 struct State {
     entries: VecDeque<Entry>,
-    /// Number of the first entry, counted from the beginning of the feed.
+    /// Number of the first entry, counted from the start of the feed.
     first: u64,
     bytes: usize,
     /// The first message's number that came, and the last one's that is no longer held.
@@ -102,9 +104,9 @@ pub(crate) struct Feed {
     bytes_max: usize,
     subscribers_max: usize,
     state: Mutex<State>,
-    /// A message came, or the end: subscribers look again.
+    /// A message came, or the end: subscribers check again.
     pub(crate) arrival: Notify,
-    /// A message left: the publisher looks again.
+    /// A message left: the publisher checks again.
     pub(crate) room: Notify,
 }
 
@@ -130,7 +132,7 @@ impl Feed {
         Self { delivery, bytes_max, subscribers_max, state: Mutex::new(state), arrival, room }
     }
 
-    /// No code that holds it panics, and if one did, what it left is still a queue.
+    /// No code that holds it panics, and the queue would stay consistent if one did.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -145,8 +147,8 @@ impl Feed {
         self.state().schema = Arc::new(schema);
     }
 
-    /// Takes a message, or gives it back while there is no room. One that is larger than the whole
-    /// queue finds room when that is empty.
+    /// Takes a message, or returns it while there is no room. A message larger than the whole queue
+    /// is taken when the queue is empty.
     pub(crate) fn push(
         &self,
         sequence: u64,
@@ -171,7 +173,7 @@ impl Feed {
         let confirm = match self.delivery {
             Delivery::Wait => Some(confirm),
             Delivery::Drop => {
-                // Whoever does not wait any more does not want to know; so everywhere below.
+                // The receiver may have been dropped; so everywhere below.
                 let _ = confirm.send(Ok(()));
                 None
             }
@@ -185,7 +187,8 @@ impl Feed {
         Ok(confirmation)
     }
 
-    /// A new subscriber, and the schema that its messages will have. `None` when there are too many.
+    /// A new subscriber, and the schema that its messages will have. `None` when there are too
+    /// many.
     pub(crate) fn subscribe(&self, start: Start, now: Instant) -> Option<(u64, Arc<FeedSchema>)> {
         let mut state = self.state();
         if state.subscribers.len() >= self.subscribers_max {
@@ -215,7 +218,7 @@ impl Feed {
         Some((id, schema))
     }
 
-    /// What a subscriber does next. By asking it says that it has taken what it got before.
+    /// What a subscriber does next. By calling this it acknowledges what it got before.
     pub(crate) fn next(&self, id: u64, now: Instant) -> Next {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -225,7 +228,7 @@ impl Feed {
         };
         subscriber.asked = now;
         subscriber.waits = false;
-        // Where nothing has come yet, the first message will tell.
+        // Without any message yet, the first one will tell.
         if let Some(begun) = state.begun
             && let Some(last) = subscriber.after.take()
             && (state.forgotten.is_some_and(|gone| gone > last) || begun > last.saturating_add(1))
@@ -271,8 +274,8 @@ impl Feed {
         self.confirm(state);
     }
 
-    /// Cuts off subscribers that have not asked for so long, though there is something for them.
-    /// Gives how many these were.
+    /// Disconnects subscribers that have not requested data for this long, though there is some for
+    /// them. Returns their number.
     pub(crate) fn cut_stalled(&self, now: Instant, timeout: Duration) -> usize {
         let mut state = self.state();
         let end = state.first + state.entries.len() as u64;
@@ -292,8 +295,8 @@ impl Feed {
             return;
         }
         let state = &mut *guard;
-        // All before the least place are with every subscriber; the last of them is perhaps still
-        // on its way there, which `waits` or a place further on excludes.
+        // Every subscriber has all entries before the minimum place; the last of them may still be
+        // on its way, which `waits` or a later place excludes.
         let taken = state
             .subscribers
             .values()
@@ -317,7 +320,7 @@ impl Feed {
         self.arrival.notify_waiters();
     }
 
-    /// Tells those who wait for messages that nobody took.
+    /// Fails the receipts of messages that no subscriber took.
     pub(crate) fn give_up(&self) {
         let mut state = self.state();
         for entry in &mut state.entries {

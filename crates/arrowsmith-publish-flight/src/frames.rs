@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrow IPC messages as Flight data: header and body are cut out of the payload where they lie.
+//! Arrow IPC messages as Flight data: header and body are slices of the payload.
 
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,7 +12,7 @@ use arrowsmith_publish::{Compression, Layout, Message, PublishError, encode};
 use bytes::Bytes;
 use serde_json::json;
 
-/// What an IPC message begins with, before the size of its header.
+/// The prefix of an IPC message, before the size of its header.
 const CONTINUATION: u32 = u32::MAX;
 
 /// The schema as first Flight data of a stream.
@@ -20,7 +20,7 @@ pub(crate) fn schema(schema: &Schema) -> FlightData {
     SchemaAsIpc::new(schema, &IpcWriteOptions::default()).into()
 }
 
-/// The Flight data of a message, without the schema. Beside the batch stands a JSON object with what
+/// The Flight data of a message, without the schema. Its metadata is a JSON object with what
 /// restores the order: stream, sequence, rows, origins, and the key if there is one.
 pub(crate) fn of(message: &Message) -> Result<Vec<FlightData>, PublishError> {
     let refuse = |reason: String| PublishError::Refused(format!("flight: {reason}").into());
@@ -49,7 +49,8 @@ pub(crate) fn of(message: &Message) -> Result<Vec<FlightData>, PublishError> {
     Ok(frames)
 }
 
-/// When this process began to publish, in milliseconds since 1970: tells its messages from those of an earlier run.
+/// When this process started to publish, in milliseconds since 1970: distinguishes its messages
+/// from those of an earlier run.
 fn run() -> u64 {
     static RUN: LazyLock<u64> = LazyLock::new(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -58,7 +59,7 @@ fn run() -> u64 {
     *RUN
 }
 
-/// The messages of an IPC stream but its schema. `None` when it is none.
+/// The messages of an IPC stream without its schema. `None` for anything else.
 fn split(payload: &Bytes) -> Option<Vec<FlightData>> {
     let mut frames = Vec::with_capacity(1);
     let mut rest = payload.clone();

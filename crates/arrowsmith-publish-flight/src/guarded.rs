@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The connections of the endpoint: how many there may be, and how long one may take to say what it wants.
+//! The connections of the endpoint: their maximum number, and the time limit of their first
+//! request.
 //!
-//! A socket that says nothing, before TLS or in the preface of HTTP/2, never comes to where requests
-//! are looked at, and no timer of theirs runs. So each is a stranger with a deadline until a request
-//! with a token has come, and makes room for those that come after it.
+//! A socket that sends nothing, before TLS or in the preface of HTTP/2, never reaches the handlers
+//! of requests and their timers. So each connection is unauthenticated until a request with a token
+//! has come; until then it has a deadline, and may be closed for a newer one.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use arrowsmith_publish::{Doors, Visitor};
+use arrowsmith_publish::{Slot, Slots};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,45 +20,45 @@ use tokio::time::Sleep;
 use tonic::transport::server::Connected;
 use tracing::warn;
 
-/// A connection and its place.
+/// A connection and its slot.
 pub(crate) struct Guarded {
     socket: TcpStream,
-    visitor: Arc<Visitor>,
+    slot: Arc<Slot>,
     deadline: Pin<Box<Sleep>>,
 }
 
-/// What a request knows of its connection.
+/// The connection of a request.
 #[derive(Clone)]
-pub(crate) struct Guest(Arc<Visitor>);
+pub(crate) struct Guest(Arc<Slot>);
 
 impl Guest {
-    /// Lets the connection stay. `false` when there is no place.
+    /// Admits the connection. `false` if there is no slot.
     pub(crate) fn admit(&self) -> bool {
         self.0.admit()
     }
 }
 
-/// The connections that come.
+/// Incoming connections.
 pub(crate) fn incoming(
     listener: TcpListener,
-    doors: Arc<Doors>,
+    slots: Arc<Slots>,
     greeting: Duration,
 ) -> BoxStream<'static, io::Result<Guarded>> {
     let next = move |listener: TcpListener| {
-        let doors = Arc::clone(&doors);
+        let slots = Arc::clone(&slots);
         async move {
             loop {
                 match listener.accept().await {
                     Ok((socket, _)) => {
                         drop(socket.set_nodelay(true));
-                        let visitor = Arc::new(doors.enter());
+                        let slot = Arc::new(slots.enter());
                         let deadline = Box::pin(tokio::time::sleep(greeting));
-                        return Some((Ok(Guarded { socket, visitor, deadline }), listener));
+                        return Some((Ok(Guarded { socket, slot, deadline }), listener));
                     }
                     Err(error) => {
-                        // Out of descriptors, as a rule: some connection has to end first.
+                        // Usually out of file descriptors: some connection has to end first.
                         warn!(%error, "a connection cannot be taken");
-                        doors.make_room();
+                        slots.evict_oldest();
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
                 }
@@ -71,7 +72,7 @@ impl Connected for Guarded {
     type ConnectInfo = Guest;
 
     fn connect_info(&self) -> Guest {
-        Guest(Arc::clone(&self.visitor))
+        Guest(Arc::clone(&self.slot))
     }
 }
 
@@ -81,9 +82,9 @@ impl AsyncRead for Guarded {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.visitor.is_known()
+        if !self.slot.is_admitted()
             && (self.deadline.as_mut().poll(context).is_ready()
-                || self.visitor.poll_sent_away(context).is_ready())
+                || self.slot.poll_evicted(context).is_ready())
         {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }

@@ -3,8 +3,8 @@
 //! serialize → publish.
 //!
 //! The service embeds it: there is no server to install. Subscribers name a stream and get its
-//! batches as they come; batches go to all of them from the bytes that were serialized once. What is
-//! held for late and slow subscribers is bounded, and kept in memory only.
+//! batches as they come, all from bytes that are serialized once. The buffer for late and slow
+//! subscribers is bounded, and in memory only.
 //!
 //! ```
 //! use std::sync::Arc;

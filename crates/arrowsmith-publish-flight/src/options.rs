@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The options of a Flight sink, as they stand in a configuration file, and their check.
+//! The options of a Flight sink, as in a configuration file, and their check.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,35 +8,36 @@ use std::time::Duration;
 use arrowsmith_publish::PublishError;
 use serde::{Deserialize, Serialize};
 
-/// All options of a Flight sink. Streams with the same address share one server, and have to give
+/// All options of a Flight sink. Streams with the same address share one server, and have to set
 /// the same `tls` and `tokens`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlightOptions {
-    /// Address to listen on. Port 0 takes any that is free.
+    /// Address to listen on. Port 0 selects a free one.
     pub listen: SocketAddr,
     /// What a message needs to count as published.
     pub delivery: Delivery,
-    /// Bytes of messages that are held for subscribers that come later, or are slow.
+    /// Bytes of messages buffered for subscribers that come later, or are slow.
     pub buffer_bytes_max: usize,
-    /// Largest message. Many clients refuse more than 4 MiB unless told otherwise.
+    /// Maximum size of a message. Many clients refuse more than 4 MiB by default.
     pub message_bytes_max: usize,
-    /// Subscribers of this stream at a time.
+    /// Maximum number of subscribers of this stream.
     pub subscribers_max: usize,
-    /// Connections at a time. Those that have not shown a token yet come to it, and make room for each other.
+    /// Maximum number of connections. Unauthenticated ones have slots of their own: the oldest is
+    /// closed for the newest.
     pub connections_max: usize,
-    /// A connection that takes longer to make its first request, with a token where there are some, is cut off.
+    /// Time limit for the first request of a connection, with a token if there are tokens.
     pub greeting_timeout_ms: u64,
-    /// With [`Delivery::Wait`], a subscriber that takes nothing for so long is cut off, so that one
-    /// that hangs does not hold up the others.
+    /// With [`Delivery::Wait`], a subscriber that takes nothing for this long is disconnected, so
+    /// that one that hangs does not block the others.
     pub stall_timeout_ms: u64,
-    /// A silent client is asked for a sign of life after this time.
+    /// A silent client is sent a ping after this time.
     pub keep_alive_ms: u64,
-    /// How long the end of the service waits for subscribers to take what is left.
+    /// How long a shutdown waits for subscribers to take what is left.
     pub drain_timeout_ms: u64,
     /// TLS.
     pub tls: Tls,
-    /// Bearer tokens that may subscribe. Empty: everybody may.
+    /// Bearer tokens that may subscribe. Empty: no token is needed.
     #[serde(skip_serializing)]
     pub tokens: Vec<String>,
 }
@@ -45,12 +46,12 @@ pub struct FlightOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
-    /// Every subscriber that is there has taken it, and at least one was. The buffer fills while there
-    /// is none, and then the service is held up: nothing is lost.
+    /// Every current subscriber has taken it, and there is at least one. While there is none the
+    /// buffer fills, and then the service waits: nothing is lost.
     #[default]
     Wait,
-    /// Nothing: the oldest make room for the newest, and a subscriber that is too slow is told that it
-    /// has lost some.
+    /// Nothing: the oldest messages are dropped for the newest, and a subscriber that is too slow
+    /// gets an error with the number of lost messages.
     Drop,
 }
 

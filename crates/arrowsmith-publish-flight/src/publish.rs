@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`FlightPublish`]: the sink as the ingest service sees it.
+//! [`FlightPublish`]: the publisher of the ingest service.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,12 +24,12 @@ pub struct FlightPublish {
 }
 
 impl FlightPublish {
-    /// Listens, or joins the other streams that listen on the same address. To be called inside of a
-    /// Tokio runtime, which runs the server.
+    /// Listens, or joins the other streams that listen on the same address. Call it inside a Tokio
+    /// runtime, which runs the server.
     ///
     /// # Errors
-    /// [`PublishError::Fatal`] for options that cannot be, and [`PublishError::Retry`] when the
-    /// address is not free.
+    /// [`PublishError::Fatal`] for invalid options, and [`PublishError::Retry`] if the address is
+    /// not free.
     pub async fn open(
         options: FlightOptions,
         stream: &str,
@@ -87,7 +87,7 @@ impl FlightPublish {
         }
         let mut frames = frames::of(message)?;
         loop {
-            // Before the look, so that room that comes after it is not missed.
+            // Before the check, so that room that comes after it is not missed.
             let mut room = Box::pin(self.feed.room.notified());
             room.as_mut().enable();
             match self.feed.push(message.sequence, frames) {
@@ -104,7 +104,7 @@ impl FlightPublish {
     }
 }
 
-/// Cuts off subscribers that hang, as long as there is a feed.
+/// Disconnects subscribers that hang, as long as there is a feed.
 async fn watch(feed: Arc<Feed>, options: FlightOptions, stream: String) {
     let mut tick = tokio::time::interval(options.stall_timeout() / 4);
     loop {
@@ -146,7 +146,7 @@ impl Publish for FlightPublish {
                     room.await;
                 }
             };
-            // What is left is given back when this is dropped.
+            // Receipts of what is left fail when this is dropped.
             let _ = tokio::time::timeout(self.options.drain_timeout(), drained).await;
             Ok(())
         })

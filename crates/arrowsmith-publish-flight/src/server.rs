@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Flight service over the feeds of all streams that listen on one address.
 //!
-//! A ticket is the name of a stream: its subscriber gets what is held and then what comes. `NAME@now`
-//! leaves out what is held, and `NAME@N` begins after message number N, which the metadata of each
-//! batch tell. Reading is all that is offered.
+//! A ticket is the name of a stream: its subscriber gets the buffered messages and then new ones.
+//! `NAME@now` skips the buffered ones, and `NAME@N` starts after message number N, which is in the
+//! metadata of each batch. The endpoint is read-only.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use arrow_flight::{
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaAsIpc, SchemaResult, Ticket,
 };
 use arrow_ipc::writer::IpcWriteOptions;
-use arrowsmith_publish::{Doors, PublishError};
+use arrowsmith_publish::{PublishError, Slots};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -31,20 +31,20 @@ use crate::feed::{Feed, FeedSchema, Next, Start};
 use crate::guarded::{Guest, incoming};
 use crate::options::{FlightOptions, Tls};
 
-/// A server, and what it serves. It ends when the last of its streams lets go of it.
+/// A server, and what it serves. It ends when the last of its streams drops it.
 pub(crate) struct Endpoint {
     pub(crate) address: SocketAddr,
     options: FlightOptions,
     feeds: Arc<Feeds>,
-    /// Dropped, it tells the server to end.
+    /// Dropping it ends the server.
     _running: watch::Sender<()>,
 }
 
 /// The feeds by the names of their streams.
 type Feeds = Mutex<BTreeMap<String, Arc<Feed>>>;
 
-/// The endpoints of this process by the address that they were asked to listen on. A lock across the
-/// wait for a socket, so that two streams do not both open it.
+/// The endpoints of this process by the configured address. A lock across the wait for a socket, so
+/// that two streams do not both open it.
 static ENDPOINTS: tokio::sync::Mutex<Option<HashMap<SocketAddr, Weak<Endpoint>>>> =
     tokio::sync::Mutex::const_new(None);
 
@@ -89,8 +89,8 @@ impl Endpoint {
             server = server.tls_config(tls).map_err(PublishError::fatal)?;
         }
         let (running, mut ended) = watch::channel(());
-        let doors = Doors::new(options.connections_max);
-        let incoming = incoming(listener, doors, options.greeting_timeout());
+        let slots = Slots::new(options.connections_max);
+        let incoming = incoming(listener, slots, options.greeting_timeout());
         let serving = server.add_service(service).serve_with_incoming_shutdown(
             incoming,
             // Nothing is ever sent: it ends when the sender is dropped.
@@ -124,8 +124,8 @@ impl Endpoint {
 
 /// TLS as the files of the options have it; `None` without.
 pub(crate) fn tls(options: &Tls) -> Result<Option<ServerTlsConfig>, PublishError> {
-    // Another crate of the process may bring another provider; tonic cannot choose then, and panics. One that
-    // has been installed already is as good.
+    // Another crate of the process may bring another provider; tonic cannot choose between them,
+    // and panics. A provider that is installed already is fine.
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let (Some(certificate), Some(key)) = (&options.certificate_file, &options.key_file) else {
         return Ok(None);
@@ -142,7 +142,7 @@ pub(crate) fn tls(options: &Tls) -> Result<Option<ServerTlsConfig>, PublishError
     Ok(Some(config))
 }
 
-/// Lets those in who have one of the tokens.
+/// Admits requests with one of the tokens.
 #[derive(Clone)]
 struct Allowed {
     tokens: Arc<[String]>,
@@ -163,7 +163,7 @@ impl tonic::service::Interceptor for Allowed {
     }
 }
 
-/// Lets the connection of a request stay that may be asked.
+/// Admits the connection of an authorized request.
 fn stay(request: Request<()>) -> Result<Request<()>, Status> {
     match request.extensions().get::<Guest>().map(Guest::admit) {
         Some(false) => Err(Status::resource_exhausted("there are too many connections")),
@@ -171,7 +171,7 @@ fn stay(request: Request<()>) -> Result<Request<()>, Status> {
     }
 }
 
-/// Equality in a time that does not tell how much of a token was right.
+/// Constant-time comparison.
 fn equal(ours: &str, theirs: &str) -> bool {
     let differences = ours.bytes().zip(theirs.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     ours.len() == theirs.len() && differences == 0
@@ -197,8 +197,8 @@ impl Service {
         let schema = feed.schema();
         let scheme = if self.tls.certificate_file.is_some() { "grpc+tls" } else { "grpc+tcp" };
         let mut endpoint = FlightEndpoint::new().with_ticket(Ticket::new(stream.to_owned()));
-        // Listening on all addresses, we do not know the one that is good for the client; without a
-        // location it comes back to where it asked.
+        // Listening on all addresses, it is unknown which one the client can reach; without a
+        // location it uses the same connection.
         if !self.address.ip().is_unspecified() {
             endpoint = endpoint.with_location(format!("{scheme}://{}", self.address));
         }
@@ -232,7 +232,7 @@ fn text(bytes: &[u8]) -> Result<String, Status> {
     }
 }
 
-/// The stream that a ticket names, and where to begin.
+/// The stream in a ticket, and where to start.
 pub(crate) fn ticket(bytes: &[u8]) -> Result<(String, Start), Status> {
     let text = text(bytes)?;
     let Some((stream, start)) = text.rsplit_once('@') else { return Ok((text, Start::Oldest)) };
@@ -245,7 +245,7 @@ pub(crate) fn ticket(bytes: &[u8]) -> Result<(String, Start), Status> {
     Ok((stream.to_owned(), start))
 }
 
-/// A subscriber's way through a feed.
+/// A subscriber's stream of a feed.
 struct Subscription {
     feed: Arc<Feed>,
     id: u64,
@@ -270,7 +270,7 @@ impl Subscription {
             if let Some(frame) = self.frames.next() {
                 return Some((Ok(frame), self));
             }
-            // Before the look, so that nothing that comes after it is missed.
+            // Before the check, so that nothing that comes after it is missed.
             let mut arrival = Pin::from(Box::new(feed.arrival.notified()));
             arrival.as_mut().enable();
             match feed.next(self.id, Instant::now()) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One connection to one broker: TCP or TLS, who we are, and requests that are answered one by one.
+//! One connection to one broker: TCP or TLS, authentication, and requests that are answered one by
+//! one.
 //!
-//! Also where a topic lives: how many partitions it has, and which broker serves each. What is done
-//! with a connection afterwards, and what when it breaks, is not known here.
+//! Also topic lookup: the number of partitions, and the broker of each. How a connection is used
+//! afterwards, and how a broken one is handled, is up to the callers.
 
 use std::fs;
 use std::io;
@@ -31,13 +32,13 @@ use crate::error::{PulsarError, Result};
 use crate::options::{Auth, PulsarOptions, Tls};
 use crate::wire::{ANSWER_BYTES_MAX, Answers, command_frame};
 
-/// The protocol spoken: the newest before brokers answer a move of a topic with more than "closed".
+/// The protocol version: the newest in which brokers answer a move of a topic with "closed" alone.
 const PROTOCOL_VERSION: i32 = 19;
 
-/// Redirections of one look-up, at most: more is a circle.
+/// Maximum redirections of one lookup: more is a cycle.
 const REDIRECTIONS_MAX: usize = 20;
 
-/// Largest message of a broker that does not say.
+/// Maximum message size of a broker that does not state it.
 const MESSAGE_BYTES_MAX: usize = 5 << 20;
 
 /// Where a broker is.
@@ -46,7 +47,7 @@ pub(crate) struct Address {
     /// Host, a name or a number; of IPv6 without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// Through a proxy at that place: the broker meant, as host:port.
+    /// Through a proxy at that address: the target broker, as host:port.
     pub(crate) behind_proxy: Option<String>,
 }
 
@@ -59,7 +60,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// The place that `pulsar://host:port` or `pulsar+ssl://host:port` names; the first of several.
+/// The address in `pulsar://host:port` or `pulsar+ssl://host:port`; the first of several.
 pub(crate) fn address(url: &str) -> Result<Address> {
     let fault =
         || PulsarError::Option { option: "url", reason: format!("cannot be read: {url:?}") };
@@ -82,7 +83,7 @@ pub(crate) fn address(url: &str) -> Result<Address> {
     Ok(Address { host: host.to_owned(), port: port.map_err(|_| fault())?, behind_proxy: None })
 }
 
-/// The token as it is now. White space around it, such as a file's last line end, is no part of it.
+/// The current token. White space around it, such as a file's last line end, is removed.
 pub(crate) fn token(auth: &Auth) -> Result<Option<String>> {
     let Some(path) = &auth.token_file else { return Ok(auth.token.clone()) };
     match fs::read_to_string(path) {
@@ -94,7 +95,7 @@ pub(crate) fn token(auth: &Auth) -> Result<Option<String>> {
     }
 }
 
-/// What the files of the options say about TLS, as they are now.
+/// The TLS configuration from the files of the options, as they are now.
 pub(crate) fn tls(options: &Tls) -> Result<Arc<ClientConfig>> {
     fn fault(option: &'static str, path: &Path, error: &dyn std::fmt::Display) -> PulsarError {
         let reason = format!("cannot be used: {}: {error}", path.display());
@@ -136,18 +137,18 @@ pub(crate) fn tls(options: &Tls) -> Result<Arc<ClientConfig>> {
 type Reader = FramedRead<Box<dyn AsyncRead + Send + Unpin>, Answers>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// A connection on which the broker knows who we are.
+/// An authenticated connection.
 pub(crate) struct Connection {
     pub(crate) address: String,
     pub(crate) reader: Reader,
     pub(crate) writer: Writer,
-    /// Largest message that this broker takes.
+    /// Maximum message size of this broker.
     pub(crate) message_bytes_max: usize,
     requests: u64,
 }
 
 impl Connection {
-    /// Connects and introduces us.
+    /// Connects and authenticates.
     pub(crate) async fn open(options: &PulsarOptions, address: &Address) -> Result<Self> {
         let opening = Self::open_patiently(options, address);
         match tokio::time::timeout(options.connect_timeout(), opening).await {
@@ -241,7 +242,7 @@ impl Connection {
         self.writer.flush().await.map_err(|error| PulsarError::io(&self.address, &error))
     }
 
-    /// The next command of the broker that is more than a sign of life. Its "no" is an error.
+    /// The next command of the broker that is not a ping or pong. A refusal is an error.
     pub(crate) async fn answer(&mut self) -> Result<Message> {
         loop {
             let message = match self.reader.next().await {
@@ -298,11 +299,11 @@ pub(crate) fn pong() -> BaseCommand {
     }
 }
 
-/// Name of the way of authentication, and the proof.
+/// Name of the authentication method, and its data.
 fn credentials(options: &PulsarOptions) -> Result<(Option<String>, Option<Vec<u8>>)> {
     Ok(match token(&options.auth)? {
         Some(token) => (Some("token".to_owned()), Some(token.into_bytes())),
-        // The proof is the certificate, which TLS has shown.
+        // The certificate of the TLS connection is the proof.
         None if options.tls.certificate_file.is_some() => {
             (Some("tls".to_owned()), Some(Vec::new()))
         }
@@ -310,7 +311,7 @@ fn credentials(options: &PulsarOptions) -> Result<(Option<String>, Option<Vec<u8
     })
 }
 
-/// The answer to a broker that asks again who we are, as it does before a token expires.
+/// The answer to a broker's authentication challenge, which it sends before a token expires.
 pub(crate) fn auth_response(options: &PulsarOptions) -> Result<BaseCommand> {
     let (auth_method_name, auth_data) = credentials(options)?;
     Ok(BaseCommand {
@@ -362,7 +363,7 @@ pub(crate) async fn partitions(options: &PulsarOptions) -> Result<Vec<String>> {
     })
 }
 
-/// Where the broker is that serves a topic now.
+/// Address of the broker that serves a topic now.
 pub(crate) async fn locate(options: &PulsarOptions, topic: &str) -> Result<Address> {
     let service = address(&options.url)?;
     let mut asked = service.clone();

@@ -17,14 +17,14 @@ use crate::error::{PulsarError, Result};
 use crate::options::{Batch, Compression};
 use crate::wire::{Frame, batch_head, message_frame};
 
-/// Room that a message leaves for its metadata: the broker's frame has this much more than the
-/// largest message. (Pulsar, `Commands.MESSAGE_SIZE_FRAME_PADDING`.)
+/// Room for the metadata of a message: the broker's frame limit exceeds its message limit by this
+/// much. (Pulsar, `Commands.MESSAGE_SIZE_FRAME_PADDING`.)
 pub(crate) const METADATA_BYTES_MAX: usize = 10 << 10;
 
 /// Confirmation of a message by the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
-    /// Where it lies: ledger and entry. `None` when the broker knew the message already.
+    /// Where it is stored: ledger and entry. `None` if the broker had the message already.
     pub place: Option<(u64, u64)>,
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct Item {
     /// Milliseconds since 1970 at which it happened; none for "when it was published".
     pub(crate) event_time: Option<u64>,
     pub(crate) payload: Bytes,
-    /// When it is given back, not confirmed.
+    /// When it is returned unconfirmed.
     pub(crate) deadline: Instant,
     pub(crate) reply: oneshot::Sender<Result<Receipt>>,
 }
 
-/// One who waits for a message: its sequence number, and where to tell.
+/// A waiter for a message: its sequence number, and the channel of the result.
 type Waiter = (u64, oneshot::Sender<Result<Receipt>>);
 
 /// What the broker stores as one.
@@ -55,10 +55,10 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Tells all who wait.
+    /// Notifies all waiters.
     pub(crate) fn settle(self, result: &Result<Receipt>) {
         for (_, reply) in self.waiters {
-            // Whoever does not wait any more does not want to know.
+            // The receiver may have been dropped.
             let _ = reply.send(result.clone());
         }
     }
@@ -68,7 +68,7 @@ impl Entry {
         self.waiters.iter().map(|(sequence, _)| *sequence)
     }
 
-    /// Lets one more wait, if this entry has the message already. Gives the message back if not.
+    /// Adds a waiter if this entry has the message already. Otherwise returns the message.
     pub(crate) fn join(&mut self, item: Item) -> Option<Item> {
         if self.sequences().all(|sequence| sequence != item.sequence) {
             return Some(item);
@@ -99,7 +99,7 @@ impl Packer {
         Self { producer_name, compression, batch, message_bytes_max, open, open_bytes }
     }
 
-    /// When the batch that is being filled has to go, or one of its messages be given back.
+    /// When the open batch has to be sent, or one of its messages returned.
     pub(crate) fn due(&self) -> Option<Instant> {
         let first = self.open.first()?;
         Some(first.deadline)
@@ -110,7 +110,7 @@ impl Packer {
         (self.open.len(), self.open_bytes)
     }
 
-    /// Takes a message; gives entries that are ready. A message that is too large is told so, and
+    /// Takes a message; returns entries that are ready. A message that is too large fails, and
     /// makes none.
     pub(crate) fn push(&mut self, item: Item, ready: &mut Vec<Entry>) {
         if !self.batch.enabled {
@@ -143,7 +143,7 @@ impl Packer {
         self.open.iter().any(|item| item.sequence == sequence)
     }
 
-    /// Gives the messages of the open batch back.
+    /// Returns the messages of the open batch.
     pub(crate) fn give_back(&mut self) -> Vec<Item> {
         self.open_bytes = 0;
         std::mem::take(&mut self.open)
@@ -212,8 +212,8 @@ impl Packer {
         Some(Entry { sequence, frame, bytes, deadline, waiters })
     }
 
-    /// Compresses the payload, and says so in the metadata. Left as it is where that fails or does
-    /// not pay.
+    /// Compresses the payload, and notes that in the metadata. It stays as it is if compression
+    /// fails or does not make it smaller.
     fn compress(&self, metadata: &mut MessageMetadata, payload: &mut Vec<Bytes>) {
         let kind = match self.compression {
             Compression::None => return,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can go wrong between here and the broker, and whether trying again can help.
+//! Errors between this crate and the broker, and whether a retry can help.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub type Result<T> = std::result::Result<T, PulsarError>;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum PulsarError {
-    /// An option that cannot be.
+    /// An invalid option.
     Option {
         /// Its name.
         option: &'static str,
@@ -28,7 +28,7 @@ pub enum PulsarError {
         /// What happened.
         reason: String,
     },
-    /// No connection, or a connection that broke.
+    /// No connection, or a broken one.
     Connection {
         /// Host and port, or the url.
         address: String,
@@ -37,23 +37,23 @@ pub enum PulsarError {
         /// What happened.
         reason: String,
     },
-    /// The broker said no.
+    /// The broker refused.
     Refused {
-        /// Its code; none where it gave one that this client does not know.
+        /// Its error code; `None` for one that this client does not know.
         code: Option<ServerError>,
-        /// Its words.
+        /// Its message.
         message: String,
     },
     /// The broker did not confirm a message in time.
     Timeout {
-        /// How long it was waited.
+        /// The time waited.
         waited: Duration,
     },
-    /// The message is larger than the broker takes.
+    /// The message exceeds the broker's limit.
     TooLarge {
         /// Bytes of the message, payload and metadata.
         bytes: usize,
-        /// Bytes that a message may have.
+        /// Maximum size of a message, in bytes.
         bytes_max: usize,
     },
     /// An earlier message of this producer was not confirmed; that one has to come first. Sent in
@@ -71,14 +71,14 @@ pub enum PulsarError {
         /// What differs.
         difference: String,
     },
-    /// The topic begins with a message that is no schema and says no fingerprint of one.
+    /// The topic starts with a message that is neither a schema nor has the fingerprint of one.
     SchemaMissing {
         /// The topic.
         topic: String,
     },
-    /// Arrow could not do what was asked, such as write a schema or group rows by a field.
+    /// An Arrow operation failed, such as writing a schema or grouping rows by a field.
     Arrow {
-        /// Its words.
+        /// Its message.
         message: String,
     },
     /// The sink was closed.
@@ -86,8 +86,7 @@ pub enum PulsarError {
 }
 
 impl PulsarError {
-    /// Whether trying the same again cannot help until something is changed: an option, a
-    /// permission, a message.
+    /// Whether a retry cannot help until something is changed: an option, a permission, a message.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
@@ -140,7 +139,7 @@ impl PulsarError {
         }
     }
 
-    /// An answer that the protocol does not have here.
+    /// A response that the protocol does not allow here.
     pub(crate) fn unexpected(address: &str, what: &str) -> Self {
         Self::Connection {
             address: address.to_owned(),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages by key: a batch divided by the values of a field, and the partition of a key.
+//! Messages by key: a batch partitioned by the values of a field, and the partition of a key.
 //!
 //! All rows of a key go to one partition in the order in which they came. Rows are copied, so this
-//! costs about what a copy of the batch does; a field with many different values makes small messages.
+//! costs about what a copy of the batch does; a field with many different values makes small
+//! messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;

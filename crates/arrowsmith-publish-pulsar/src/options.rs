@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The options of a Pulsar sink, as they stand in a configuration file, and their check.
+//! The options of a Pulsar sink, as in a configuration file, and their check.
 //!
 //! Durations are in milliseconds and sizes in bytes, as the names say. Nothing here connects.
 
@@ -14,7 +14,7 @@ use crate::error::{PulsarError, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PulsarOptions {
-    /// Where the cluster is: `pulsar://host:6650`, or `pulsar+ssl://host:6651` for TLS.
+    /// Address of the cluster: `pulsar://host:6650`, or `pulsar+ssl://host:6651` for TLS.
     pub url: String,
     /// The topic, with or without `persistent://tenant/namespace/`. Empty: the name of the stream.
     pub topic: String,
@@ -26,14 +26,14 @@ pub struct PulsarOptions {
     /// the sequence number. (Pulsar refuses a second producer of the same name.) Empty:
     /// `arrowsmith-` and the name of the stream.
     pub producer_name: String,
-    /// How the messages are shared out over the partitions of a partitioned topic.
+    /// How messages are distributed over the partitions of a partitioned topic.
     pub routing: Routing,
     /// Messages in flight per producer and partition: sent, and not confirmed yet.
     pub in_flight_messages_max: usize,
     /// Bytes in flight per producer and partition. One message may exceed it alone.
     pub in_flight_bytes_max: usize,
-    /// Largest message, payload and properties together. Never more than the broker allows, which
-    /// is 5 MiB unless its configuration says otherwise.
+    /// Maximum size of a message, payload and properties together. Never more than the broker
+    /// allows, which is 5 MiB unless its configuration says otherwise.
     pub message_bytes_max: usize,
     /// Messages put together to one entry of the broker. Off by default: Arrow messages are large.
     pub batch: Batch,
@@ -42,23 +42,25 @@ pub struct PulsarOptions {
     pub compression: Compression,
     /// Whether the first message of the topic is the schema, and the others come without it.
     pub schema: SchemaMode,
-    /// A message not confirmed after this time is given back to the service, with all behind it.
+    /// A message that is not confirmed after this time is returned to the service, with all
+    /// messages after it.
     pub send_timeout_ms: u64,
-    /// Longest wait for one connection to be made, TLS and authentication included.
+    /// Time limit for connecting, TLS and authentication included.
     pub connect_timeout_ms: u64,
-    /// A silent broker is asked for a sign of life after this time; silent twice, it is given up.
+    /// A silent broker is sent a ping after this time; after twice the time, the connection is
+    /// closed.
     pub keep_alive_ms: u64,
     /// Wait before the second attempt to connect; doubled from then on.
     pub backoff_min_ms: u64,
-    /// Longest wait between two attempts.
+    /// Maximum wait between two attempts.
     pub backoff_max_ms: u64,
     /// TLS, for `pulsar+ssl://`.
     pub tls: Tls,
-    /// Who this is, to the broker.
+    /// Authentication at the broker.
     pub auth: Auth,
 }
 
-/// How messages are shared out over partitions. A message with a key always goes by its key.
+/// How messages are distributed over partitions. A message with a key always goes by its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Routing {
@@ -76,11 +78,11 @@ pub enum Routing {
 pub struct Batch {
     /// Whether messages are batched.
     pub enabled: bool,
-    /// Messages in a batch, at most.
+    /// Maximum number of messages in a batch.
     pub messages_max: usize,
-    /// Payload bytes in a batch, at most.
+    /// Maximum payload of a batch, in bytes.
     pub bytes_max: usize,
-    /// Longest wait of the first message of a batch for others.
+    /// Maximum wait of the first message of a batch for others.
     pub delay_max_ms: u64,
 }
 
@@ -126,8 +128,8 @@ pub struct Tls {
     pub key_file: Option<PathBuf>,
 }
 
-/// Authentication. At most one of the two tokens; a client certificate of [`Tls`] also counts, where
-/// the broker has TLS authentication.
+/// Authentication. At most one of the two tokens; a client certificate of [`Tls`] also counts,
+/// where the broker has TLS authentication.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Auth {
@@ -174,7 +176,8 @@ impl Default for PulsarOptions {
 }
 
 impl PulsarOptions {
-    /// Largest payload that surely fits into a message, unless the broker has a smaller limit.
+    /// Maximum size of a payload that is sure to fit into a message, unless the broker has a
+    /// smaller limit.
     #[must_use]
     pub fn payload_bytes_max(&self) -> usize {
         crate::producer::payload_bytes_max(self.message_bytes_max)
@@ -271,7 +274,7 @@ impl PulsarOptions {
     }
 
     /// Wait before attempt number `attempt`, from 1, with up to a quarter more so that many clients
-    /// do not come back at once.
+    /// do not reconnect at once.
     pub(crate) fn backoff(&self, attempt: u32) -> Duration {
         let doubled = self.backoff_min_ms.saturating_mul(1 << attempt.saturating_sub(1).min(20));
         let wait = doubled.min(self.backoff_max_ms);

@@ -2,7 +2,7 @@
 //! A producer on one topic: a task that owns the connection and every message not confirmed yet.
 //!
 //! The crate `pulsar` has a producer too. It counts sequence ids from 0 in each process, so that a
-//! broker that deduplicates would drop what a restarted service publishes; here the caller says the
+//! broker that deduplicates would drop what a restarted service publishes; here the caller sets the
 //! number of each message. Connecting, sending and waiting happen side by side in one loop:
 //!
 //! ```text
@@ -14,9 +14,9 @@
 //!     a point in time     → close the batch; give up messages; ask for a sign of life; connect
 //! ```
 //!
-//! What is given up is given up from the first message that is late to the last, and then only
-//! taken again in that order: a broker that deduplicates takes an older number that comes after a
-//! newer one for a duplicate, confirms it, and does not store it.
+//! When a message is late, it and all messages after it are returned to the caller, and are only
+//! accepted again in that order: a broker that deduplicates takes an older number after a newer one
+//! for a duplicate, confirms it, and does not store it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::future::pending;
@@ -53,11 +53,11 @@ pub struct ProducerState {
     pub reconnects: AtomicU64,
     /// Messages sent again because a connection broke before they were confirmed.
     pub resent: AtomicU64,
-    /// Messages that the broker knew already.
+    /// Messages that the broker had already.
     pub duplicates: AtomicU64,
     /// Bytes not confirmed yet.
     pub in_flight_bytes: AtomicU64,
-    /// Bytes of the largest message that the broker takes, payload and metadata.
+    /// Maximum message size of the broker, payload and metadata, in bytes.
     pub message_bytes_max: AtomicU64,
     /// Last sequence number that the broker had when it was connected to; -1 for none, or where it
     /// does not deduplicate.
@@ -86,7 +86,7 @@ impl ProducerState {
         u64::try_from(self.last_sequence.load(Ordering::Acquire)).ok()
     }
 
-    /// Waits for the first connection, or for an error that waiting does not cure.
+    /// Waits for the first connection, or for a permanent error.
     pub(crate) async fn ready(&self) -> Result<()> {
         let mut changes = self.ready.subscribe();
         match changes.wait_for(Option::is_some).await {
@@ -96,7 +96,7 @@ impl ProducerState {
     }
 }
 
-/// What a producer is told.
+/// An order to a producer.
 pub(crate) enum Order {
     /// Publish this.
     Send(Item),
@@ -112,7 +112,7 @@ pub(crate) fn spawn(
     name: String,
     state: Arc<ProducerState>,
 ) -> (mpsc::Sender<Order>, tokio::task::JoinHandle<()>) {
-    // One order waits outside of the limits of what is in flight; more would hide them.
+    // One order waits outside of the limits on messages in flight; more would bypass them.
     let (sender, orders) = mpsc::channel(1);
     let packer = Packer::new(
         name.clone(),
@@ -142,15 +142,15 @@ pub(crate) fn spawn(
 
 type Connecting = Pin<Box<dyn Future<Output = Result<(Connection, i64)>> + Send>>;
 
-/// A connection on which the broker takes our messages.
+/// A connection with a registered producer.
 struct Link {
     connection: Connection,
     outbox: Outbox,
-    /// Whether TLS may hold back something that was written.
+    /// Whether TLS may still buffer written data.
     unflushed: bool,
-    /// When something last came.
+    /// When data last came.
     heard: Instant,
-    /// Whether a sign of life was asked for since.
+    /// Whether a ping was sent since.
     asked: bool,
 }
 
@@ -160,14 +160,14 @@ struct Producer {
     name: String,
     state: Arc<ProducerState>,
     packer: Packer,
-    /// When the open batch has to go.
+    /// When the open batch has to be sent.
     batch_due: Option<Instant>,
     /// Sent or to be sent, and not confirmed, in order.
     entries: VecDeque<Entry>,
     entries_bytes: usize,
-    /// Numbers given up, which have to come again in order before any greater one.
+    /// Numbers of returned messages, which have to be sent again in order before any greater one.
     owed: BTreeSet<u64>,
-    /// The greatest number taken.
+    /// The highest number taken.
     greatest: Option<u64>,
     link: Option<Link>,
     connecting: Option<Connecting>,
@@ -177,7 +177,7 @@ struct Producer {
     connect_at: Instant,
 }
 
-/// What happened next.
+/// The next event.
 enum Event {
     Connected(Result<(Connection, i64)>),
     Heard(Option<std::result::Result<Box<Message>, ConnectionError>>),
@@ -218,7 +218,7 @@ impl Producer {
         }
     }
 
-    /// Waits for whatever comes first. Every branch can be dropped half-way without loss.
+    /// Waits for the next event. Every branch is cancel-safe.
     async fn next(&mut self, orders: &mut mpsc::Receiver<Order>, room: bool) -> Event {
         let wake = self.wake_at();
         let (connecting, link) = (&mut self.connecting, &mut self.link);
@@ -280,7 +280,7 @@ impl Producer {
             .unwrap_or_else(|| Instant::now() + Duration::from_secs(3_600))
     }
 
-    /// Silence after which something is done: a question, or giving the connection up.
+    /// Silence after which a ping is sent, or the connection is closed.
     fn keep_alive(&self, link: &Link) -> Duration {
         self.options.keep_alive() * if link.asked { 2 } else { 1 }
     }
@@ -299,8 +299,8 @@ impl Producer {
         if late(self.entries.front().map(|entry| entry.deadline)) || late(self.packer.due()) {
             let waited = self.options.send_timeout();
             self.give_up(&PulsarError::Timeout { waited });
-            // A broker that is connected and does not confirm is not well; another may serve the
-            // topic now.
+            // A connected broker that does not confirm may have failed; another may serve the topic
+            // now.
             if self.link.is_some() {
                 self.lost(&PulsarError::Timeout { waited });
             }
@@ -341,7 +341,7 @@ impl Producer {
             info!(topic = self.topic, producer = self.name, again, "connected to Pulsar again");
         }
         self.connections += 1;
-        // What was packed for a broker that takes larger messages.
+        // Entries for a broker with a larger limit.
         for index in (0..self.entries.len()).rev() {
             let bytes = self.entries.get(index).map_or(0, |entry| entry.bytes);
             if bytes > max
@@ -384,7 +384,7 @@ impl Producer {
         self.connect_at = Instant::now() + self.options.backoff(self.attempts);
     }
 
-    /// The connection is of no use any more.
+    /// The connection is unusable.
     fn lost(&mut self, error: &PulsarError) {
         if let Some(link) = self.link.take() {
             let broker = &link.connection.address;
@@ -394,7 +394,7 @@ impl Producer {
         self.wait_before_connecting();
     }
 
-    /// Gives everything that is not confirmed back, and remembers the numbers.
+    /// Returns everything that is not confirmed, and remembers the numbers.
     fn give_up(&mut self, error: &PulsarError) {
         self.batch_due = None;
         self.entries_bytes = 0;
@@ -418,8 +418,8 @@ impl Producer {
             }
             self.owed.pop_first();
         }
-        // One that is on its way is not sent again: the broker, which does not know yet whether it
-        // stores the first, would have to refuse the second.
+        // A message in flight is not sent again: the broker would refuse the second as long as the
+        // first is not stored.
         let Some(item) = self.join(item) else { return };
         self.greatest = self.greatest.max(Some(item.sequence));
         let mut ready = Vec::new();
@@ -435,7 +435,7 @@ impl Producer {
         }
     }
 
-    /// Gives the message back unless it is in flight, in which case one more waits for it.
+    /// Returns the message unless it is in flight, in which case it gets another waiter.
     fn join(&mut self, item: Item) -> Option<Item> {
         if Some(item.sequence) > self.greatest {
             return Some(item);
@@ -461,7 +461,7 @@ impl Producer {
         self.entries.push_back(entry);
     }
 
-    /// Acts on what the broker says.
+    /// Handles a command of the broker.
     fn heard(&mut self, message: Message) {
         let Some(link) = &mut self.link else { return };
         link.heard = Instant::now();
@@ -494,14 +494,14 @@ impl Producer {
     }
 
     fn confirmed(&mut self, receipt: &CommandSendReceipt) {
-        // The first, but for a message that the broker has already: it says so before those that it
-        // is still writing. None: given up meanwhile.
+        // Usually the first; duplicates are confirmed before messages that are still being written.
+        // `None`: returned meanwhile.
         let found = self.entries.iter().position(|entry| entry.sequence == receipt.sequence_id);
         let Some(entry) = found.and_then(|index| self.entries.remove(index)) else { return };
         self.attempts = 0;
         self.entries_bytes -= entry.bytes;
         let place = receipt.message_id.as_ref().map(|id| (id.ledger_id, id.entry_id));
-        // -1 and -1 say: known already.
+        // -1 and -1 mean a duplicate.
         let place = place.filter(|&(ledger, _)| ledger != u64::MAX);
         if place.is_none() {
             let known = entry.sequences().count() as u64;
@@ -529,7 +529,7 @@ impl Producer {
         }
     }
 
-    /// Tells the broker that the producer goes, so that another of its name may come at once.
+    /// Closes the producer at the broker, so that another of its name may register at once.
     async fn hang_up(&mut self) {
         let Some(Link { mut connection, .. }) = self.link.take() else { return };
         self.state.connected.store(false, Ordering::Release);
@@ -539,12 +539,12 @@ impl Producer {
             close_producer: Some(CommandCloseProducer { producer_id: 0, request_id }),
             ..BaseCommand::default()
         };
-        // It has all messages; a connection that breaks now does the same.
+        // The broker has all messages; a broken connection has the same effect.
         let _ = connection.request(&self.options, &goodbye).await;
     }
 }
 
-/// Connects to the broker of the topic and registers the producer. Gives the last sequence number
+/// Connects to the broker of the topic and registers the producer. Returns the last sequence number
 /// that the broker has of it, or -1.
 pub(crate) async fn connect(
     options: &PulsarOptions,
@@ -575,7 +575,7 @@ pub(crate) async fn connect(
     Ok((connection, success.last_sequence_id.unwrap_or(-1)))
 }
 
-/// The largest payload that fits into a message of this size.
+/// Maximum payload of a message of this size.
 pub(crate) fn payload_bytes_max(message_bytes_max: usize) -> usize {
     message_bytes_max.saturating_sub(METADATA_BYTES_MAX)
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PulsarPublish`]: the sink as the ingest service sees it.
+//! [`PulsarPublish`]: the publisher of the ingest service.
 //!
 //! It turns the service's messages into Pulsar's, order metadata included, and Pulsar's errors into
-//! "again", "never this one" and "never anything". The service spools and tries again.
+//! retry, refused and fatal. The service spools and retries.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -22,7 +22,7 @@ pub const PROPERTY_STREAM: &str = "arrowsmith.stream";
 pub const PROPERTY_SEQUENCE: &str = "arrowsmith.sequence";
 /// Property with the number of rows.
 pub const PROPERTY_ROWS: &str = "arrowsmith.rows";
-/// Property that says which rows come from where, see [`Message::origins_text`].
+/// Property with the origins of the rows, see [`Message::origins_text`].
 pub const PROPERTY_ORIGINS: &str = "arrowsmith.origins";
 
 /// End of an Arrow IPC stream: the mark of a message, and a length of 0.
@@ -32,7 +32,7 @@ const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 pub struct PulsarPublish {
     sink: PulsarSink,
     schema: SchemaRef,
-    /// The schema as the beginning of an IPC stream.
+    /// The schema as the start of an IPC stream.
     schema_message: Bytes,
 }
 
@@ -40,7 +40,7 @@ impl PulsarPublish {
     /// Connects, see [`PulsarSink::open`]. May be called again after [`PublishError::Retry`].
     ///
     /// # Errors
-    /// [`PublishError::Fatal`] for what has to be changed by somebody, else [`PublishError::Retry`].
+    /// [`PublishError::Fatal`] for permanent errors, else [`PublishError::Retry`].
     pub async fn open(
         options: PulsarOptions,
         stream: &str,
@@ -84,7 +84,7 @@ impl PulsarPublish {
         })
     }
 
-    /// The payload with or without its schema, as the topic wants it, whichever it comes with.
+    /// The payload with or without its schema, as the topic requires, whichever form it has.
     fn payload(&self, payload: &Bytes) -> Bytes {
         let has_schema = payload.starts_with(&self.schema_message);
         match self.sink.options().schema {

@@ -2,9 +2,9 @@
 //! The schema as first message of a topic: written where the topic is empty, else compared.
 //!
 //! A payload that holds the schema, followed by payloads that hold one batch each, is an Arrow IPC
-//! stream. Pulsar drops messages that every subscription has acknowledged, so a topic may come to
-//! begin with a batch; each message therefore carries a fingerprint of the schema, and where that
-//! is the same the schema is written once more. Batches are not looked into.
+//! stream. Pulsar drops messages that every subscription has acknowledged, so a topic may start
+//! with a batch; each message therefore carries a fingerprint of the schema, and if that is the
+//! same the schema is written again. Batches are not decoded.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -28,11 +28,11 @@ use crate::error::{PulsarError, Result};
 use crate::options::{Batch, Compression, PulsarOptions};
 use crate::producer::{self, Order, ProducerState};
 
-/// Property that says what a message is.
+/// Property with the kind of a message.
 pub const PROPERTY_KIND: &str = "arrowsmith.kind";
 /// Property with the fingerprint of the schema, 16 hexadecimal digits.
 pub const PROPERTY_SCHEMA: &str = "arrowsmith.schema";
-/// Value of [`PROPERTY_KIND`]: the schema, as the beginning of an Arrow IPC stream.
+/// Value of [`PROPERTY_KIND`]: the schema, as the start of an Arrow IPC stream.
 pub const KIND_SCHEMA: &str = "schema";
 /// Value of [`PROPERTY_KIND`]: an Arrow record batch.
 pub const KIND_BATCH: &str = "batch";
@@ -40,7 +40,7 @@ pub const KIND_BATCH: &str = "batch";
 /// Ledger and entry of "before all messages", and of "no message".
 const NOWHERE: u64 = u64::MAX;
 
-/// The beginning of an Arrow IPC stream: the schema as an encapsulated message.
+/// The start of an Arrow IPC stream: the schema as an encapsulated message.
 pub(crate) fn message(schema: &Schema) -> Result<Bytes> {
     let options = IpcWriteOptions::default();
     let mut tracker = DictionaryTracker::new(false);
@@ -51,8 +51,8 @@ pub(crate) fn message(schema: &Schema) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// The fingerprint of a schema: FNV-1a of its IPC form. It tells schemas apart that differ by
-/// accident; nobody gains by making two that do not.
+/// The fingerprint of a schema: FNV-1a of its IPC form. It detects accidental differences; a
+/// collision on purpose gains nothing.
 pub(crate) fn fingerprint(message: &[u8]) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for &byte in message {
@@ -61,7 +61,7 @@ pub(crate) fn fingerprint(message: &[u8]) -> String {
     format!("{hash:016x}")
 }
 
-/// What a topic begins with.
+/// The first message of a topic.
 enum First {
     Nothing,
     /// Exactly our schema, or one with the fingerprint of ours on a batch.
@@ -70,7 +70,7 @@ enum First {
     },
 }
 
-/// Makes sure that the topic, one partition, begins with this schema.
+/// Ensures that the topic, one partition, starts with this schema.
 pub(crate) async fn ensure(
     options: &Arc<PulsarOptions>,
     topic: &str,
@@ -107,7 +107,7 @@ pub(crate) async fn ensure(
     let _ = orders.send(Order::Send(item)).await;
     let result = receipt.await.unwrap_or(Err(PulsarError::Closed));
     drop(orders);
-    // Until it is closed at the broker, no other of its name can be made.
+    // Until it is closed at the broker, its name is taken.
     let _ = task.await;
     result.map(drop)
 }
@@ -154,7 +154,7 @@ async fn read_first(options: &PulsarOptions, topic: &str) -> Result<Option<Paylo
         r#type: i32::from(Type::Subscribe),
         subscribe: Some(CommandSubscribe {
             topic: topic.to_owned(),
-            // Not durable: it is gone with the connection. The name only has to be nobody's.
+            // Not durable: it ends with the connection. The name only has to be unused.
             subscription: format!("arrowsmith-schema-{}-{}", std::process::id(), now_ms()),
             sub_type: i32::from(SubType::Exclusive),
             consumer_id: 0,
@@ -196,11 +196,11 @@ async fn read_first(options: &PulsarOptions, topic: &str) -> Result<Option<Paylo
             }
         }
     };
-    // The last message may have been deleted, and nothing come.
+    // The last message may have been deleted.
     tokio::time::timeout(options.connect_timeout(), message).await.unwrap_or(Ok(None))
 }
 
-/// What makes `theirs` another schema than `ours`, in words.
+/// A description of the difference between `theirs` and `ours`.
 fn difference(ours: &Schema, theirs: &Schema) -> Option<String> {
     if ours == theirs {
         return None;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PulsarSink`]: the producers of a topic behind one face.
+//! [`PulsarSink`]: the producers of a topic behind one interface.
 //!
 //! It decides which producer and partition a message goes to, and waits for their confirmations.
-//! Serializing, spooling and trying again are not done here.
+//! Serializing, spooling and retries are up to the caller.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,15 +33,15 @@ pub struct Outgoing {
     pub sequence: u64,
     /// Key of its rows, see [`key::split`].
     pub key: Option<String>,
-    /// What consumers see beside the payload.
+    /// Properties of the message, which consumers see.
     pub properties: Vec<(String, String)>,
-    /// When its records came about, in milliseconds since 1970.
+    /// Event time of its records, in milliseconds since 1970.
     pub event_time_ms: Option<u64>,
     /// An Arrow IPC stream, or with [`SchemaMode::First`] one encapsulated batch.
     pub payload: Bytes,
 }
 
-/// Waits for the confirmation of a message. May be dropped: the message is sent all the same.
+/// Waits for the confirmation of a message. May be dropped: the message is still sent.
 #[derive(Debug)]
 pub struct SendFuture(oneshot::Receiver<Result<Receipt>>);
 
@@ -69,13 +69,13 @@ pub struct PulsarSink {
 }
 
 impl PulsarSink {
-    /// Connects all producers to all partitions, and with [`SchemaMode::First`] sees to it that
-    /// the topic begins with the schema.
+    /// Connects all producers to all partitions, and with [`SchemaMode::First`] ensures that the
+    /// topic starts with the schema.
     ///
     /// # Errors
-    /// [`PulsarError::Option`] for options that cannot be, [`PulsarError::SchemaMismatch`] and
-    /// [`PulsarError::SchemaMissing`] for a topic of another kind, else what the broker or the way
-    /// to it says; [`PulsarError::is_permanent`] tells whether trying again makes sense.
+    /// [`PulsarError::Option`] for invalid options, [`PulsarError::SchemaMismatch`] and
+    /// [`PulsarError::SchemaMissing`] for a topic of another kind, else errors of the broker or the
+    /// connection; [`PulsarError::is_permanent`] returns whether a retry is useless.
     pub async fn open(options: PulsarOptions, schema: &SchemaRef) -> Result<Self> {
         options.check()?;
         let options = Arc::new(options.named("arrowsmith"));
@@ -114,11 +114,10 @@ impl PulsarSink {
     ///
     /// # Errors
     /// [`PulsarError::Closed`] after the runtime has ended, [`PulsarError::Option`] for a producer
-    /// that does not exist. All else is told by the returned future:
-    /// [`PulsarError::TooLarge`] for a message that no broker takes, and
-    /// [`PulsarError::Timeout`] or what the broker says, with which all later messages of the
-    /// producer and partition fail too. These are taken again from the first of them, in order;
-    /// any other gets [`PulsarError::OutOfOrder`].
+    /// that does not exist. Other errors come from the returned future: [`PulsarError::TooLarge`]
+    /// for a message above the limit, and [`PulsarError::Timeout`] or an error of the broker, with
+    /// which all later messages of the producer and partition fail, too. These are accepted again
+    /// from the first of them, in order; any other gets [`PulsarError::OutOfOrder`].
     pub async fn send(&self, message: Outgoing) -> Result<SendFuture> {
         let lanes = self.lanes.get(message.producer).ok_or_else(|| PulsarError::Option {
             option: "producers",
@@ -160,7 +159,7 @@ impl PulsarSink {
         Ok(())
     }
 
-    /// Waits until everything is confirmed or given up, and signs off at the broker.
+    /// Waits until everything is confirmed or returned, and closes the producers at the broker.
     pub async fn close(self) {
         let mut tasks = Vec::new();
         for lane in self.lanes.into_iter().flatten() {
@@ -173,7 +172,7 @@ impl PulsarSink {
         }
     }
 
-    /// Largest payload that surely fits into a message.
+    /// Maximum size of a payload that is sure to fit into a message.
     #[must_use]
     pub fn payload_bytes_max(&self) -> usize {
         let least =
@@ -182,9 +181,9 @@ impl PulsarSink {
         payload_bytes_max(least.unwrap_or(self.options.message_bytes_max))
     }
 
-    /// The greatest number that the broker had of a producer when it was connected to; `None` for a
-    /// producer that it did not know, and where it does not deduplicate. New messages have to be
-    /// numbered from above it.
+    /// The highest number that the broker had of a producer when it connected; `None` for a new
+    /// producer, and if the broker does not deduplicate. New messages have to be numbered from
+    /// above it.
     #[must_use]
     pub fn last_sequence(&self, producer: usize) -> Option<u64> {
         self.lanes.get(producer)?.iter().filter_map(|lane| lane.state.last_sequence()).max()
@@ -208,7 +207,7 @@ impl PulsarSink {
     }
 }
 
-/// `number` modulo `count`, 0 where there is none.
+/// `number` modulo `count`, or 0 if `count` is 0.
 fn remainder(number: u64, count: usize) -> usize {
     number.checked_rem(count as u64).and_then(|rest| usize::try_from(rest).ok()).unwrap_or(0)
 }

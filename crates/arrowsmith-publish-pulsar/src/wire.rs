@@ -2,8 +2,8 @@
 //! Frames of Pulsar's binary protocol: commands, and messages whose payload is never copied.
 //!
 //! The message types and the decoder are the crate `pulsar`'s. What is made here is the frame of a
-//! message: that crate copies a payload four times on its way to the socket and sums it up a byte
-//! at a time, and it chooses sequence ids itself. Nothing here knows a connection.
+//! message: that crate copies a payload four times on its way to the socket, computes its checksum
+//! a byte at a time, and chooses sequence ids itself. This module does no I/O.
 //!
 //! A frame is `[total size][command size][command]`, and for a message after that
 //! `[0x0e01][CRC-32C of what follows][metadata size][metadata][payload]`; sizes are 32 bits,
@@ -23,7 +23,7 @@ use tokio_util::codec::Decoder;
 /// Marks that a checksum follows.
 const MAGIC_CRC32C: u16 = 0x0e01;
 
-/// Bytes of an answer, at most: a broker sends names, numbers and reasons.
+/// Maximum size of a response: a broker sends names, numbers and reasons.
 pub(crate) const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// A size that is known to fit: every frame is checked against the limit of the broker, which is
@@ -77,7 +77,7 @@ pub(crate) fn message_frame(
     Frame { pieces }
 }
 
-/// What stands before each message of a batch: the size of its metadata, and the metadata.
+/// The prefix of each message of a batch: the size of its metadata, and the metadata.
 pub(crate) fn batch_head(metadata: &SingleMessageMetadata) -> Bytes {
     let length = metadata.encoded_len();
     // Bounded: by the metadata, which is here.
@@ -93,7 +93,7 @@ pub(crate) struct Frame {
     pieces: Vec<Bytes>,
 }
 
-/// Frames on their way to the socket, written from where they lie.
+/// Frames on their way to the socket, written without a copy.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     pieces: VecDeque<Bytes>,
@@ -148,9 +148,9 @@ impl Buf for Outbox {
     }
 }
 
-/// The decoder of the crate `pulsar`, behind a check of the size that a frame says it has.
+/// The decoder of the crate `pulsar`, after a check of the frame's declared size.
 pub(crate) struct Answers {
-    /// Bytes of a frame, at most.
+    /// Maximum size of a frame, in bytes.
     pub(crate) frame_bytes_max: usize,
 }
 

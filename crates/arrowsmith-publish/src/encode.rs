@@ -14,7 +14,8 @@ pub enum Layout {
     /// An Arrow IPC stream of one batch: any reader reads it by itself.
     #[default]
     SelfContained,
-    /// The encapsulated batch alone; the schema is known otherwise, as by the first message of a topic.
+    /// The encapsulated batch alone; the schema is known otherwise, as by the first message of a
+    /// topic.
     BatchOnly,
 }
 
@@ -42,13 +43,13 @@ impl Compression {
     }
 }
 
-/// Bytes beside the buffers, about.
+/// Approximate size of the metadata, in bytes.
 const HEADER_BYTES: usize = 4096;
 
 /// The batch as an Arrow IPC message.
 ///
 /// # Errors
-/// For types that IPC does not have, and with [`Layout::BatchOnly`] for dictionaries, which need
+/// For types that IPC does not support, and with [`Layout::BatchOnly`] for dictionaries, which need
 /// messages of their own.
 pub fn encode(
     batch: &RecordBatch,
@@ -89,7 +90,7 @@ pub fn encode(
 /// The batches of a self-contained message.
 ///
 /// # Errors
-/// When it is none.
+/// If it is not a self-contained message.
 pub fn decode(payload: &[u8]) -> Result<Vec<RecordBatch>, ArrowError> {
     StreamReader::try_new(payload, None)?.collect()
 }

@@ -21,11 +21,11 @@ pub struct Message {
     pub schema: SchemaRef,
     /// The rows. For a sink that writes batches itself, as files do.
     pub batch: RecordBatch,
-    /// The batch as Arrow IPC, in the layout of the stream's configuration. Empty unless a sink of the
-    /// stream asked for it ([`crate::Publish::needs_payload`]).
+    /// The batch as Arrow IPC, in the layout of the stream's configuration. Empty unless a sink of
+    /// the stream needs it ([`crate::Publish::needs_payload`]).
     pub payload: Bytes,
-    /// Number of the message in its stream: greater than that of any message before it, also of earlier
-    /// runs of the service, and the same when it is published again.
+    /// Number of the message in its stream: greater than that of any message before it, also of
+    /// earlier runs of the service, and the same when it is published again.
     pub sequence: u64,
     /// Where the rows come from, in the order of the rows.
     pub origins: Vec<Origin>,
@@ -33,7 +33,7 @@ pub struct Message {
     pub key: Option<Arc<str>>,
     /// When the first byte of its first record was received.
     pub received_at: SystemTime,
-    /// How long it took to get here.
+    /// Time that it spent in each stage.
     pub times: StageTimes,
 }
 
@@ -60,9 +60,9 @@ impl Message {
         self.batch.num_rows()
     }
 
-    /// Which rows come from where, in their order, for what goes along with a message:
+    /// Which rows come from which sender, in order, for the metadata of a message:
     /// `connection:first-last`, several with commas between. It ends with `…` where it would be
-    /// longer than 4 KiB, because brokers bound it.
+    /// longer than 4 KiB, because brokers limit it.
     #[must_use]
     pub fn origins_text(&self) -> String {
         let mut text = String::new();
@@ -82,11 +82,11 @@ impl Message {
 /// A run of rows of one sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// Number of the connection, request or file, greater than that of any before it, also of earlier
-    /// runs of the service.
+    /// Number of the connection, request or file, greater than that of any before it, also of
+    /// earlier runs of the service.
     pub connection: u64,
-    /// Sequence number of the first row: a record's number in its connection, or more where lines were
-    /// empty; it grows from record to record.
+    /// Sequence number of the first row: a record's number in its connection, or more where lines
+    /// were empty; it grows from record to record.
     pub first: u64,
     /// Sequence number of the last row.
     pub last: u64,
@@ -105,14 +105,14 @@ pub struct StageTimes {
     pub parse_queue: Duration,
     /// Text to Arrow.
     pub parse: Duration,
-    /// Cutting to the greatest size.
+    /// Splitting to the maximum size.
     pub resize: Duration,
     /// Arrow to IPC.
     pub serialize: Duration,
 }
 
 impl StageTimes {
-    /// All zero, beginning now.
+    /// All zero, starting at `start`.
     #[must_use]
     pub fn begin(start: Instant) -> Self {
         let zero = Duration::ZERO;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Publish`]: what a sink of the service has to do.
+//! [`Publish`]: the interface of the service's publishers.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::Message;
 
-/// A future on the heap: one a message, which is nothing beside publishing it.
+/// A boxed future: one allocation per message is small against publishing it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Ready when a message is stored where the sink brings it, or not to be stored.
+/// Ready when a message is stored, or cannot be.
 pub type Receipt = BoxFuture<'static, Result<(), PublishError>>;
 
 /// The receipt of a message that is stored already.
@@ -32,9 +32,9 @@ pub enum PublishError {
         /// Time after which it may be over.
         after: Option<Duration>,
     },
-    /// This message will never be taken, others may: it goes to the rejects.
+    /// This message will never be accepted, others may be: it goes to the rejects.
     Refused(Arc<str>),
-    /// Nothing will be taken any more, for example because a topic has another schema.
+    /// No message will be accepted any more, for example because a topic has another schema.
     Fatal(Arc<str>),
 }
 
@@ -62,11 +62,11 @@ impl fmt::Display for PublishError {
 
 impl std::error::Error for PublishError {}
 
-/// Brings messages somewhere. Each has a thread of its own, from which a Tokio runtime can be
-/// reached: a sink may wait as it likes.
+/// Stores messages. Each publisher has a thread of its own, inside a Tokio runtime, and may block
+/// it.
 pub trait Publish: Send {
-    /// Takes a message. The first wait is for room; what comes back is ready when the message is
-    /// stored. Receipts are looked at in order. After a receipt or call that fails with
+    /// Takes a message. The future waits for room; the receipt that it returns is ready when the
+    /// message is stored. Receipts are awaited in order. After a receipt or call that fails with
     /// [`PublishError::Retry`], the service drops the later receipts and publishes from that
     /// message on again.
     fn publish<'a>(
@@ -74,32 +74,32 @@ pub trait Publish: Send {
         message: &'a Message,
     ) -> BoxFuture<'a, Result<Receipt, PublishError>>;
 
-    /// Hurries what is held back for larger units; called from time to time, and when the service
+    /// Sends what is held back to form larger units; called periodically, and when the service
     /// waits for receipts.
     fn flush(&mut self) -> BoxFuture<'_, Result<(), PublishError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Ends it: all receipts are ready afterwards.
+    /// Closes the publisher: all receipts are ready afterwards.
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), PublishError>>;
 
-    /// Up to which number it has messages of earlier processes, if it knows: those among them that
-    /// are also in the spool are not published again.
+    /// The number up to which messages of earlier processes are stored, if known: those that are
+    /// also in the spool are not published again.
     fn stored(&self) -> Option<u64> {
         None
     }
 
-    /// Whether messages have to have their payload.
+    /// Whether it needs the payload of messages.
     fn needs_payload(&self) -> bool {
         true
     }
 
-    /// Largest payload that it takes, in bytes.
+    /// Maximum size of a payload, in bytes.
     fn message_bytes_max(&self) -> usize {
         usize::MAX
     }
 
-    /// Most messages that are on their way at a time.
+    /// Maximum number of messages in flight.
     fn in_flight_max(&self) -> usize {
         64
     }

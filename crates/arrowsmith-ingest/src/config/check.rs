@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What makes no sense in a configuration, by the name of the setting.
+//! Checks of a configuration; errors name the setting.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::publish::sinks::SinkConfig;
 use crate::width::Width;
 
 impl Config {
-    /// Looks for what makes no sense, without touching anything but the schemas' files.
+    /// Checks the settings; opens only the files of schemas.
     ///
     /// # Errors
     /// [`Error::Config`] names the setting.
@@ -37,9 +37,7 @@ impl Config {
         if let Some(token) = &self.service.admin_token
             && !is_token(token)
         {
-            return wrong(
-                "service.admin_token: is empty, or has space around it: it is no token".into(),
-            );
+            return wrong("service.admin_token: is empty, or has space around it".into());
         }
         for (name, stream) in &self.streams {
             stream.check(name)?;
@@ -68,12 +66,12 @@ impl Config {
     }
 }
 
-/// Whether somebody can be known by it: an empty one is what everybody knows.
+/// Whether a text is usable as a token: an empty one would admit every client.
 fn is_token(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && !text.contains(char::is_control)
 }
 
-/// Least of `service.memory`, in bytes.
+/// Minimum of `service.memory`, in bytes.
 const MEMORY_MIN: usize = 4 << 20;
 
 impl StreamConfig {
@@ -101,10 +99,10 @@ impl StreamConfig {
             return wrong("schema", error.to_string());
         }
         if self.key.is_some() && self.order == OrderConfig::Column {
-            return wrong("key", "a keyed stream tells its order by metadata".to_owned());
+            return wrong("key", "a keyed stream has its order in metadata".to_owned());
         }
         if let Some(number) = self.tokens.iter().position(|token| !is_token(token)) {
-            let why = "is empty, or has space around it or ends of lines in it: it is no token";
+            let why = "is empty, or has space around it or line ends in it";
             return wrong("tokens", format!("number {number} {why}"));
         }
         let mut places = Vec::new();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The layers of a configuration: file, then environment, then flags.
 //!
-//! The environment's names are `ARROWSMITH_INGEST_` and the path of the setting with `__` between its
-//! parts, in any case: `ARROWSMITH_INGEST_STREAM__EVENTS__SCHEMA=trip`. Flags are `path.of.setting=value`.
-//! A value that is TOML is taken as such, anything else as text.
+//! The environment's names are `ARROWSMITH_INGEST_` and the path of the setting with `__` between
+//! its parts, in any case: `ARROWSMITH_INGEST_STREAM__EVENTS__SCHEMA=trip`. Flags are
+//! `path.of.setting=value`. A value that is TOML is taken as such, anything else as text.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn set(table: &mut Table, path: &[String], text: &str) -> std::result::Result<()
 fn element(items: &mut Vec<Value>, path: &[String], text: &str) -> std::result::Result<(), String> {
     let Some((first, rest)) = path.split_first() else { return Err("names nothing".to_owned()) };
     let number =
-        first.parse::<usize>().map_err(|_| format!("{first} is no number of an element"))?;
+        first.parse::<usize>().map_err(|_| format!("{first} is not the number of an element"))?;
     if number > items.len() {
         return Err(format!("there is no element {} before {number}", items.len()));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The configuration: what can be set, its defaults, and what makes no sense.
+//! The configuration: settings, defaults, checks.
 //!
 //! A TOML file, then the environment, then flags; the later wins ([`layer`]). Names and units are a
 //! contract, described for users in docs/guide/ingest.md.
@@ -20,22 +20,22 @@ pub use self::stream::{
 use crate::publish::sinks::SinkConfig;
 pub use crate::units::{CompressionConfig, Fsync, Seconds, Size};
 
-/// All of it.
+/// The whole configuration.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What is one for the process.
+    /// Settings of the process.
     pub service: ServiceConfig,
     /// Certificates; with them, TCP and HTTP speak TLS only.
     pub tls: Option<TlsConfig>,
-    /// Bounds on what senders may ask for.
+    /// Limits on senders.
     pub limits: LimitsConfig,
     /// The streams, by name.
     #[serde(rename = "stream")]
     pub streams: BTreeMap<String, StreamConfig>,
 }
 
-/// What is one for the process.
+/// Settings of the process.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServiceConfig {
@@ -44,16 +44,16 @@ pub struct ServiceConfig {
     /// Another address for metrics, health and dashboard, without TLS; then `http` takes records
     /// only.
     pub admin: String,
-    /// Token that metrics, status and dashboard ask for. `/healthz` and `/readyz` are open always.
+    /// Token that metrics, status and dashboard require. `/healthz` and `/readyz` are always open.
     pub admin_token: Option<String>,
-    /// JSON text that is inside at a time, in bytes. What it becomes in Arrow comes to it: as many
-    /// bytes, and as many again beyond. Default 64 MiB.
+    /// JSON text held in memory at a time, in bytes. Its Arrow data is in addition: up to the same
+    /// number of bytes, and as many again where a schema is wide. Default 64 MiB.
     pub memory: Size,
     /// Threads that parse, resize and serialize. Default: the cores.
     pub threads: usize,
-    /// How buffers meet parser threads.
+    /// How buffers are assigned to parser threads.
     pub parsing: Parsing,
-    /// Longest that the end may take. Default 30 s.
+    /// Maximum duration of a shutdown. Default 30 s.
     pub drain_seconds: Seconds,
     /// A file for the times of each message, as CSV.
     pub latency_csv: Option<PathBuf>,
@@ -78,7 +78,7 @@ impl Default for ServiceConfig {
     }
 }
 
-/// How buffers meet parser threads.
+/// How buffers are assigned to parser threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parsing {
@@ -103,27 +103,28 @@ pub struct TlsConfig {
     pub client_authorities: Option<PathBuf>,
 }
 
-/// Bounds on what senders may ask for.
+/// Limits on senders.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
-    /// Connections at a time that send lines, and as many that speak HTTP. Those that have not said
-    /// yet who they are come to it: they make room for each other. Default 16384.
+    /// Maximum number of connections that send lines, and of those that speak HTTP. Connections
+    /// that have not authenticated yet have slots of their own: the oldest is closed for the
+    /// newest. Default 16384.
     pub connections: usize,
-    /// Longest record, in bytes of JSON. Default 16 MiB.
+    /// Maximum size of a record, in bytes of JSON. Default 16 MiB.
     pub record_bytes: Size,
-    /// Deepest nesting. Default 128.
+    /// Maximum depth of nesting. Default 128.
     pub depth: usize,
     /// Largest body of a request, in bytes, also when decompressed. Default 32 MiB.
     pub body_bytes: Size,
-    /// A connection that takes longer to say what it wants is closed: the handshake of TLS, a
-    /// token, the head of its first request. Default 5 s.
+    /// Time limit of the start of a connection: the TLS handshake, a token, the header of its first
+    /// request. Default 5 s.
     pub greeting_seconds: Seconds,
-    /// A connection on which nothing comes for so long is closed. Default 300 s.
+    /// A connection without data for this long is closed. Default 300 s.
     pub idle_seconds: Seconds,
-    /// A record or request that takes longer to come is given up. Default 60 s.
+    /// Time limit for receiving a record or request. Default 60 s.
     pub record_seconds: Seconds,
-    /// Bytes of a connection in a second; 0 for no limit, the default.
+    /// Maximum bytes per second of a connection; 0, the default, for no limit.
     pub rate_bytes_per_second: Size,
 }
 

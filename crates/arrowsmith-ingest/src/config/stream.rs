@@ -22,30 +22,31 @@ pub struct StreamConfig {
     pub tcp: Vec<String>,
     /// Addresses of sources to connect to, which send lines of JSON; tried again when they go.
     pub dial: Vec<String>,
-    /// Authorities (PEM) by which dialled sources are known: TLS. `webpki` for the public ones.
+    /// Certificate authorities (PEM) for TLS to dialled sources; `webpki` for the public ones.
     pub dial_tls: Option<String>,
-    /// Files and patterns that are read as they grow.
+    /// Files and glob patterns that are read as they grow.
     pub follow: Vec<String>,
-    /// Where the places in followed files are kept. Default: `NAME.places` in the folder that the
-    /// service is started in.
+    /// Where the offsets of followed files are stored. Default: `NAME.places` in the folder that
+    /// the service is started in.
     pub follow_state: Option<PathBuf>,
-    /// Tokens, one of which an HTTP request has to bear, or a TCP connection to send as first line.
+    /// Tokens, one of which an HTTP request has to carry, or a TCP connection to send as its first
+    /// line.
     pub tokens: Vec<String>,
-    /// Whether TCP connections are told how many of their records are settled.
+    /// Whether TCP connections are sent the number of their settled records.
     pub acknowledge: bool,
-    /// What becomes of the good records of a request that has bad ones.
+    /// How the good records of a request with bad ones are handled.
     pub bad_requests: BadRequests,
-    /// What becomes of a value that does not fit.
+    /// How a value that does not match the schema is handled.
     pub on_error: OnErrorConfig,
-    /// Whether a key that the schema does not have makes a record bad.
+    /// Whether a key that is not in the schema makes a record bad.
     pub unknown_keys_are_errors: bool,
-    /// Whether a key that comes twice makes a record bad.
+    /// Whether a duplicate key makes a record bad.
     pub duplicate_keys_are_errors: bool,
     /// Take NaN and Infinity as numbers.
     pub allow_nan: bool,
-    /// How the order of records is told.
+    /// How the order of records is conveyed.
     pub order: OrderConfig,
-    /// Most rows of a message; 0 for no limit.
+    /// Maximum number of rows of a message; 0 for no limit.
     pub message_rows: usize,
     /// Largest message, in bytes; a sink may have a smaller limit.
     pub message_bytes: Size,
@@ -55,7 +56,7 @@ pub struct StreamConfig {
     pub compression: CompressionConfig,
     /// Field by whose values messages are divided. Needs a sink that has keys.
     pub key: Option<String>,
-    /// Folder for records that were left out. Default `rejects`.
+    /// Folder for rejected records. Default `rejects`.
     pub rejects: PathBuf,
     /// Where messages wait while a sink is away.
     pub spool: Option<SpoolConfig>,
@@ -94,7 +95,7 @@ impl Default for StreamConfig {
     }
 }
 
-/// What becomes of the good records of a request that has bad ones.
+/// How the good records of a request with bad ones are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadRequests {
@@ -104,7 +105,7 @@ pub enum BadRequests {
     Keep,
 }
 
-/// What becomes of a value that does not fit.
+/// How a value that does not match the schema is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnErrorConfig {
@@ -114,11 +115,11 @@ pub enum OnErrorConfig {
     Null,
 }
 
-/// How the order of records is told.
+/// How the order of records is conveyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OrderConfig {
-    /// By the origins of a message, which sinks may write as its properties.
+    /// By the origins of a message, which sinks may write as properties.
     Metadata,
     /// By two more columns, `_connection` and `_sequence`.
     Column,
@@ -140,10 +141,10 @@ pub enum LayoutConfig {
 pub struct SpoolConfig {
     /// The folder.
     pub path: PathBuf,
-    /// Most that is kept, in bytes; then senders have to wait. Default 1 GiB.
+    /// Maximum size, in bytes; when it is full, senders have to wait. Default 1 GiB.
     #[serde(default = "spool_bytes")]
     pub bytes: Size,
-    /// When the disk is told to write.
+    /// When data is synced to disk.
     #[serde(default)]
     pub fsync: Fsync,
     /// When messages go there.
@@ -170,7 +171,7 @@ impl StreamConfig {
     /// The schema that is named.
     ///
     /// # Errors
-    /// [`Error::Config`] for none, or what reading it says.
+    /// [`Error::Config`] without a schema, or the error of reading it.
     pub fn load_schema(&self) -> Result<SchemaRef> {
         if !Path::new(&self.schema).exists()
             && let Ok(workload) = self.schema.parse::<arrowsmith_workload::Workload>()

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a request is told of its records.
+//! The answer to a request about its records.
 
 use std::num::NonZeroU64;
 
 use arrowsmith_core::Reject;
 
-/// What became of the records of a request. How many were accepted follows from its fate and is
-/// written down nowhere else: an answer that says "stored" cannot tell of a record that is not.
+/// How the records of a request were handled. The number of accepted records is derived from its
+/// fate and stored nowhere else: an answer that says "stored" cannot include a record that is not.
 #[derive(Debug)]
 pub(crate) struct Answer {
     records: u64,
     fate: Fate,
-    /// Records that are stored with nulls in place of what did not fit.
+    /// Records that are stored with nulls in place of values that do not match the schema.
     nulled: u64,
     /// The first few of those that are not as they were sent.
     pub(crate) rejects: Vec<Reject>,
 }
 
-/// What became of all records of a request together.
+/// How all records of a request together were handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Every one is stored.
     Stored,
-    /// So many are bad and in the rejects, the others are stored.
+    /// This many are bad and in the rejects, the others are stored.
     Partly(NonZeroU64),
-    /// So many are bad, and nothing of the request is kept.
+    /// This many are bad, and nothing of the request is kept.
     Refused(NonZeroU64),
     /// A sink refused them: they are in its rejects.
     NotTaken,
@@ -69,7 +69,7 @@ impl Answer {
         }
     }
 
-    /// Of those that are stored, how many have nulls in place of what did not fit.
+    /// Stored records with nulls in place of values that do not match the schema.
     pub(crate) fn nulled(&self) -> u64 {
         self.nulled
     }
@@ -88,7 +88,7 @@ impl Answer {
         Self { records, fate, nulled, rejects: self.rejects }
     }
 
-    /// Says that a sink did not take what was good.
+    /// Notes that a sink did not take the good records.
     pub(super) fn not_taken(&mut self) {
         if self.accepted() > 0 {
             (self.fate, self.nulled) = (Fate::NotTaken, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A buffer of whole lines on its way to a parser, and who wants to know what became of it.
+//! A buffer of whole lines on its way to a parser, and who waits for its result.
 
 mod answer;
 mod parsed;
@@ -44,11 +44,11 @@ pub(crate) struct Job {
     pub(crate) receive: Duration,
     /// When it was handed over.
     pub(crate) queued: Instant,
-    /// A line that was too long, and passed over, before the text.
+    /// A line before the text that was too long, and was skipped.
     pub(crate) overlong: Option<Box<Reject>>,
     /// Bytes of that line.
     pub(crate) passed_bytes: u64,
-    /// For what the text becomes beyond its own size.
+    /// For Arrow data beyond the size of the text.
     pub(crate) arrow: Option<Grant>,
     /// Whether one bad record makes all of it refused.
     pub(crate) whole: bool,
@@ -56,8 +56,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Text that came whole just now, from its sender's first byte on: nothing passed over, no grant
-    /// for Arrow data, nobody waits for it.
+    /// Text that came whole just now, from its sender's first byte on: no skipped line, no grant
+    /// for Arrow data, no sender that waits.
     pub(crate) fn new(compiled: Arc<Compiled>, sender: Arc<Sender>, buffer: Buffer) -> Self {
         let now = Instant::now();
         Self {
@@ -79,16 +79,16 @@ impl Job {
         }
     }
 
-    /// Bytes of its text, and what that may become beyond them.
+    /// Bytes of its text, and of its Arrow data beyond them.
     pub(crate) fn bytes(&self) -> usize {
         self.buffer.len + self.arrow.as_ref().map_or(0, Grant::bytes_max)
     }
 }
 
-/// Who wants to know when the records of a job are settled.
+/// Who waits until the records of a job are settled.
 #[derive(Debug)]
 pub(crate) enum Ticket {
-    /// Nobody.
+    /// No one: the sender is not acknowledged.
     None,
     /// A connection or a follower of a file.
     Progress(Awaited),
@@ -96,7 +96,7 @@ pub(crate) enum Ticket {
     Request(oneshot::Sender<Answer>),
 }
 
-/// How far a sender's records are settled.
+/// How many of a sender's records are settled.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// Records settled.
@@ -105,7 +105,7 @@ pub(crate) struct Progress {
     pub(crate) bytes: AtomicU64,
     /// Bytes handed over.
     pub(crate) sent_bytes: AtomicU64,
-    /// Whether a buffer was lost: nothing behind it is counted, or its records would seem settled.
+    /// Whether a buffer was lost: nothing after it is counted, or its records would seem settled.
     lost: AtomicBool,
     pub(crate) changed: Notify,
 }
@@ -197,8 +197,8 @@ impl Settle {
         })
     }
 
-    /// A sink refused one of the messages: it is in the rejects and not where it belongs, so that no
-    /// request may be told that its records are stored. The message still has to arrive.
+    /// A sink refused one of the messages: it is in the rejects and not where it belongs, so that
+    /// no request may be answered that its records are stored. The message still has to arrive.
     pub(crate) fn refuse(&self) {
         self.refused.store(true, Ordering::Release);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What parsers hand on: the batches made of some jobs, and what has to happen when they are stored.
+//! Results of the parsers: the batches of some jobs, and what to settle when they are stored.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::Pending;
 
-/// What became of some jobs.
+/// The results of some jobs.
 #[derive(Default)]
 pub(crate) struct Parsed {
     pub(crate) drafts: Vec<Draft>,
@@ -21,7 +21,7 @@ pub(crate) struct Parsed {
     pub(crate) received: Option<Received>,
 }
 
-/// When the first byte of some jobs came, and what took how long since.
+/// When the first byte of some jobs was received, and the time of each stage since.
 #[derive(Clone, Copy)]
 pub(crate) struct Received {
     pub(crate) at: SystemTime,

@@ -42,7 +42,7 @@ struct State {
     /// Calls until the process ends in the midst of one.
     calls_left: Option<u64>,
     crashed: bool,
-    /// One of so many calls fails; 0 for none.
+    /// One of this many calls fails; 0 for none.
     faults: u64,
     syncs_fail: bool,
 }
@@ -174,8 +174,8 @@ impl SimulatedDisk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which calls fail: one of so many, and whether syncs fail more often; and after how many the
-    /// process ends.
+    /// Which calls fail: one of this many, and whether syncs fail more often; and after how many
+    /// the process ends.
     pub(super) fn set(&self, faults: u64, syncs_fail: bool, calls_left: Option<u64>) {
         let mut state = self.state();
         (state.faults, state.syncs_fail, state.calls_left) = (faults, syncs_fail, calls_left);

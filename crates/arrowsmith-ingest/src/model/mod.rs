@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A model of the service: parsing, order, settling, spools, directories and rejects as they are, on a
-//! disk and under a clock of the test's.
+//! A model of the service: parsing, order, settling, spools, directories and rejects as they are,
+//! on a disk and under a clock of the test's.
 //!
 //! Everything that happens comes from a seed: what is sent and when, which call of the disk fails,
-//! when the process or the power ends, who is polled next. After each end the parts are opened
-//! again, and what they hold is compared with what was acknowledged: nothing of that is missing in
-//! any sink, nothing is there twice, nothing that nobody sent or that was refused, and the records of
-//! a connection are in their order. A seed that fails names itself; `ARROWSMITH_MODEL_SEED=N` runs it alone.
+//! when the process or the power ends, which task is polled next. After each end the parts are
+//! opened again, and what they hold is compared with what was acknowledged: nothing of that is
+//! missing in any sink, nothing is there twice, nothing that was never sent or that was refused,
+//! and the records of a connection are in their order. A seed that fails names itself;
+//! `ARROWSMITH_MODEL_SEED=N` runs it alone.
 
 mod disk;
 mod sent;
@@ -51,7 +52,7 @@ struct Settings {
     sinks: usize,
     /// Whether a value that does not fit becomes null.
     nulls: bool,
-    /// Most rows of a message; 0 for no limit.
+    /// Maximum number of rows of a message; 0 for no limit.
     message_rows: usize,
     fsync: Fsync,
     format: FileFormat,
@@ -326,7 +327,7 @@ impl World {
                 return self.lose(power_was_lost);
             }
         }
-        // An end in good order; on a disk that fails it may not take for ever.
+        // An end in good order; on a disk that fails it has to end, too.
         process.results = None;
         let mut steps = 0;
         while !(self.disk.has_crashed() || process.has_ended()) {

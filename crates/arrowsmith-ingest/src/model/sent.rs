@@ -15,7 +15,7 @@ use crate::stream::Stream;
 pub(super) const SCHEMA: &str =
     "connection: uint64 not null, number: uint64 not null, name: dictionary<int8, utf8>";
 
-/// What a record says of another name than its number has.
+/// The text of a record with another name than its number has.
 pub(super) const MISFIT: &str = "5";
 
 /// What has to become of a record that is acknowledged.
@@ -74,7 +74,7 @@ impl Sent {
         (Job { line, whole, ticket, ..job }, answer)
     }
 
-    /// Holds the answer to what was sent; says whether it is kept.
+    /// Checks the answer against what was sent; returns whether the records are kept.
     pub(super) fn answered(&self, answer: &Answer) -> bool {
         let bad = self.records.iter().filter(|(_, fated)| *fated == Fated::Reject).count() as u64;
         assert_eq!(answer.records(), self.records.len() as u64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the model puts in place of the world: chance from a seed, a clock that is moved, a sink that
-//! is away at times.
+//! What the model puts in place of the world: chance from a seed, a clock that is moved, a sink
+//! that is away at times.
 
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -32,7 +32,7 @@ impl Chance {
     }
 }
 
-/// A clock that stands until it is moved.
+/// A clock that only a test moves.
 #[derive(Debug, Clone)]
 pub(super) struct SimulatedClock(pub(super) Arc<Mutex<Instant>>);
 

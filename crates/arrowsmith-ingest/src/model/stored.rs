@@ -69,7 +69,7 @@ impl World {
                 let other = places.insert(record, name.clone());
                 assert!(other.is_none(), "{name}: {record:?} is in {other:?} too");
                 let before = last.insert(record.0, record.1);
-                assert!(before < Some(record.1), "{name}: {record:?} is behind {before:?}");
+                assert!(before < Some(record.1), "{name}: {record:?} comes after {before:?}");
             }
         }
         places.into_keys().collect()
@@ -120,7 +120,7 @@ impl World {
         all
     }
 
-    /// Records in the rejects that are no rows.
+    /// Records in the rejects that are not rows.
     fn rejected(&self) -> BTreeSet<Record> {
         let folder = Path::new("/rejects");
         let mut all = BTreeSet::new();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What each stream took in over the last hour: kept here, so that who opens the dashboard sees what was
-//! before.
+//! Rates of each stream over the last hour, so that a dashboard opened later shows them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +28,7 @@ pub(crate) struct History(Mutex<Points>);
 #[derive(Debug, Default)]
 struct Points {
     last: Option<(Instant, Vec<Count>)>,
-    /// For each step, for each stream: bytes and records in a second.
+    /// For each step and stream: bytes and records per second.
     rates: VecDeque<Vec<(f64, f64)>>,
 }
 

@@ -15,7 +15,8 @@ const REJECTS_MAX: usize = 20;
 /// Characters of a reject's text that are shown.
 const TEXT_CHARACTERS_MAX: usize = 200;
 
-/// What says nothing of a record but where it stood: all that is shown to who may not read it.
+/// Fields with the position of a record and nothing of its content: all that is shown to clients
+/// that may not read records.
 const PLACE: [&str; 6] = ["time_unix_ms", "stream", "record", "line", "offset", "kind"];
 
 /// The last rejects, the newest first.

@@ -24,7 +24,7 @@ impl Latency {
         Ok(Self(Arc::new(Mutex::new(file))))
     }
 
-    /// Notes a message. A file that cannot be written is no reason to stop: a row is missing.
+    /// Notes a message. If the file cannot be written, a row is missing; the service continues.
     pub(crate) fn note(
         &mut self,
         sink: &str,
@@ -60,7 +60,7 @@ impl Latency {
     }
 
     pub(crate) fn flush(&mut self) {
-        // The next row tells of an error.
+        // The next row reports an error.
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).flush());
     }
 }

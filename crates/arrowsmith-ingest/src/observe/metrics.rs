@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is counted, and the text form that Prometheus reads. Nothing here decides anything.
+//! Counters, and their text form for Prometheus.
 
 use std::time::Duration;
 
@@ -48,13 +48,13 @@ pub struct StreamMetrics {
     pub rejected: IntCounter,
     /// Records of requests that were refused as a whole.
     pub refused: IntCounter,
-    /// Records with nulls in place of what did not fit.
+    /// Records with nulls in place of values that do not match the schema.
     pub nulled: IntCounter,
     /// Bytes of Arrow data that parsers made.
     pub arrow_bytes: IntCounter,
     /// Messages made.
     pub messages: IntCounter,
-    /// Connections that were cut off in a line, which is left out.
+    /// Connections that were cut off within a line, which is discarded.
     pub cut_lines: IntCounter,
     /// Open connections.
     pub connections: IntGauge,
@@ -82,7 +82,7 @@ pub struct SinkMetrics {
     pub published_bytes: IntCounter,
     /// Records that the sink refused, in the rejects.
     pub refused: IntCounter,
-    /// Failures after which was tried again.
+    /// Failures that were retried.
     pub retries: IntCounter,
     /// Records that went to the spool.
     pub spooled: IntCounter,
@@ -94,7 +94,7 @@ pub struct SinkMetrics {
     pub spool_records: IntGauge,
     /// Bytes of the spool.
     pub spool_bytes: IntGauge,
-    /// Bytes met in the spool since the start that are no messages any more.
+    /// Bytes of damaged messages found in the spool since the start.
     pub spool_damaged_bytes: IntGauge,
     /// Messages that wait for the sink or are with it.
     pub queue: IntGauge,
@@ -112,10 +112,10 @@ const COUNTERS: [(&str, &str); 9] = [
     ("records_total", "Records met by parsers"),
     ("rejected_records_total", "Records in the rejects"),
     ("refused_records_total", "Records of requests that were refused as a whole"),
-    ("nulled_records_total", "Records with nulls in place of what did not fit"),
+    ("nulled_records_total", "Records with nulls in place of values that do not match the schema"),
     ("arrow_bytes_total", "Bytes of Arrow data made"),
     ("messages_total", "Messages made"),
-    ("cut_lines_total", "Connections that were cut off in a line, which is left out"),
+    ("cut_lines_total", "Connections that were cut off within a line, which is discarded"),
 ];
 const GAUGES: [(&str, &str); 2] = [
     ("stream_connections", "Open connections of the stream"),
@@ -126,7 +126,7 @@ const SINK_COUNTERS: [(&str, &str); 8] = [
     ("published_messages_total", "Messages stored by the sink"),
     ("published_bytes_total", "Bytes stored by the sink"),
     ("sink_refused_records_total", "Records that the sink refused, in the rejects"),
-    ("sink_retries_total", "Failures after which was tried again"),
+    ("sink_retries_total", "Failures that were retried"),
     ("spooled_records_total", "Records that went to the spool"),
     ("unspooled_records_total", "Records that left the spool, published"),
     ("recovered_records_total", "Records found in the spool at the start"),
@@ -136,7 +136,7 @@ const SINK_GAUGES: [(&str, &str); 5] = [
     ("spool_bytes", "Bytes of the spool"),
     ("publish_queue_messages", "Messages that wait for the sink or are with it"),
     ("sink_up", "Whether the sink takes messages"),
-    ("spool_damaged_bytes", "Bytes met in the spool since the start that are no messages any more"),
+    ("spool_damaged_bytes", "Bytes of damaged messages found in the spool since the start"),
 ];
 
 /// Bounds in seconds, in decimal as they are shown: three for each power of ten.
@@ -285,8 +285,8 @@ pub(crate) fn observe(histogram: &Histogram, time: Duration) {
     histogram.observe(time.as_secs_f64());
 }
 
-/// The value below which the share `quantile` of what was observed lies, in seconds, by the bucket that
-/// it falls into; `None` when nothing was observed.
+/// The quantile of the observed values, in seconds, interpolated within its bucket; `None` without
+/// observations.
 pub(crate) fn quantile(histogram: &Histogram, quantile: f64) -> Option<f64> {
     use prometheus::core::Metric;
     let metric = histogram.metric();

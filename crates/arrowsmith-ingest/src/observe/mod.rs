@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the service shows of itself: metrics, status, history, the times of messages.
 //!
-//! Nothing here decides anything, and nothing waits for it.
+//! It changes nothing in the service, and nothing waits for it.
 
 pub(crate) mod history;
 pub(crate) mod last_rejects;

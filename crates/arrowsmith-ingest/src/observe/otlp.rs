@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! OpenTelemetry: the metrics that `/metrics` shows, sent to a collector (OTLP over HTTP, as JSON).
 //!
-//! One object a time, whose shape is fixed by OpenTelemetry's protocol: no SDK is needed for it. A
-//! collector that is away misses points; nothing waits for it.
+//! One object a time, whose shape is fixed by OpenTelemetry's protocol: no SDK is needed. A
+//! collector that is unreachable misses points; nothing waits for it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::receive::{Common, stopped};
 
-/// Time from one export to the next, and the longest that one may take.
+/// Time from one export to the next, and the maximum duration of one.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE` of the protocol.
@@ -52,7 +52,7 @@ pub(crate) async fn export(common: Arc<Common>, collector: String) {
                 Ok(Ok(_)) => None,
             },
         };
-        // Told once, not every ten seconds.
+        // Logged once, not every ten seconds.
         if let (Some(failure), false) = (&failure, away) {
             tracing::warn!(address, failure, "the OpenTelemetry collector misses metrics");
         }
@@ -72,7 +72,8 @@ fn attributes(labels: &[LabelPair]) -> Value {
     labels.iter().map(one).collect()
 }
 
-/// The request of an export. Numbers of 64 bits are strings, as JSON's form of the protocol has them.
+/// The request of an export. Numbers of 64 bits are strings, as JSON's form of the protocol has
+/// them.
 fn payload(families: &[MetricFamily], started: &str, now: &str) -> Value {
     let metrics: Vec<Value> = families.iter().map(|family| metric(family, started, now)).collect();
     let service = json!({ "key": "service.name", "value": { "stringValue": "arrowsmith-ingest" } });

@@ -13,11 +13,11 @@ use super::work::Work;
 use crate::publish::worker::QUEUE_MAX;
 use crate::stream::{ORDER_MAX, Stream};
 
-/// Of which streams the records that were left out are shown, and not only that they were.
+/// The streams whose rejected records are shown with their text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Texts {
     All,
-    /// Those that anybody may send to.
+    /// Those without tokens.
     OpenStreams,
     None,
 }
@@ -34,7 +34,8 @@ pub(crate) struct Board {
     pub(crate) rejects: Arc<LastRejects>,
 }
 
-/// Records of a stream by what became of them, over all its sinks: the one that is furthest behind.
+/// Records of a stream by how they were handled; of its sinks, the one that has stored the fewest
+/// counts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) received: u64,
@@ -48,7 +49,7 @@ impl Board {
         let metrics = &stream.metrics;
         let rejected = metrics.rejected.get() + metrics.refused.get();
         let published = sinks.iter().map(|(_, sink)| {
-            // Messages that an earlier run had left in the spool are none of this run's.
+            // Messages that an earlier run left in the spool do not count for this run.
             sink.published.get().saturating_sub(sink.recovered.get().min(sink.unspooled.get()))
         });
         let refused = sinks.iter().map(|(_, sink)| sink.refused.get()).max().unwrap_or(0);
@@ -162,7 +163,7 @@ impl Board {
             ),
             stage("resize", (rows, arrow), (0, 0), busy(|work| work.resize), &of(3)),
         ];
-        // Where no sink wants messages serialized, there is no such stage.
+        // If no sink needs serialized messages, there is no such stage.
         if of(4).iter().any(|histogram| histogram.get_sample_count() > 0) || self.serializes() {
             stages.push(stage(
                 "serialize",
@@ -187,8 +188,8 @@ fn milliseconds(seconds: Option<f64>) -> Option<f64> {
     seconds.map(|seconds| seconds * 1e3)
 }
 
-/// A stage: records and bytes that went through it, what waits for it and how much may, the seconds that
-/// processors worked for it, where the system tells, and those that went by, waiting among them.
+/// A stage: records and bytes that went through it, the length and limit of its queue, its CPU time
+/// if the system reports it, and its wall-clock time, which includes waiting.
 fn stage(
     name: &str,
     (records, bytes): (u64, u64),
@@ -196,7 +197,7 @@ fn stage(
     busy_s: Option<f64>,
     times: &[&Histogram],
 ) -> Value {
-    // Of several streams, that of the slowest.
+    // Of several streams, the slowest.
     let worst = |share: f64| {
         let all = times.iter().filter_map(|histogram| quantile(histogram, share));
         milliseconds(all.reduce(f64::max))

@@ -32,13 +32,13 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// The state as JSON, with the text of records for those who may read them.
+    /// The state as JSON, with the text of records for clients that may read them.
     pub(crate) fn status(&self, texts: Texts) -> serde_json::Value {
         self.board.status(*self.common.stop.borrow(), texts)
     }
 
-    /// What may be shown of records that were left out: all to who knows the admin's token, else only
-    /// on this machine that of streams that anybody may send to.
+    /// Which rejected records may be shown: all of them with the admin token; without one, on
+    /// loopback only, those of streams without tokens.
     fn texts(&self, guest: &Guest) -> Texts {
         match (&self.admin_token, guest.loopback) {
             (Some(_), _) => Texts::All,
@@ -47,7 +47,7 @@ impl Web {
         }
     }
 
-    /// What is not as it should be; empty when the service is ready.
+    /// Why the service is not ready; empty when it is.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.ready.load(Ordering::Acquire) || *self.common.stop.borrow() {
@@ -95,7 +95,7 @@ pub(crate) fn routes(web: &Arc<Web>) -> Router {
         .with_state(Arc::clone(web))
 }
 
-/// Lets only those in who know the token: as bearer, or `?token=` for browsers.
+/// Admits only requests with the admin token: as bearer, or `?token=` for browsers.
 async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Response {
     if let Some(token) = &web.admin_token {
         let tokens = std::slice::from_ref(token);
@@ -107,7 +107,7 @@ async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Res
             return (StatusCode::UNAUTHORIZED, how, "this needs the admin token\n").into_response();
         }
         if let Some(guest) = request.extensions().get::<Arc<Guest>>()
-            && !guest.visitor.admit()
+            && !guest.slot.admit()
         {
             return Refusal::Crowded.into_response();
         }
@@ -142,7 +142,7 @@ async fn ready(State(web): State<Arc<Web>>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, faults.join("\n") + "\n").into_response()
 }
 
-/// The state once a second, as server-sent events, until the service ends.
+/// The state once per second, as server-sent events, until the service ends.
 async fn events(State(web): State<Arc<Web>>, Extension(guest): Extension<Arc<Guest>>) -> Response {
     let texts = web.texts(&guest);
     let events = futures_util::stream::unfold((web, true), move |(web, first)| async move {

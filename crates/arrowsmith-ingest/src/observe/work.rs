@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long processors worked for each stage: of the threads, as the system counts it, not of clocks
-//! that run on while a thread waits for a sender, a disk or its turn.
+//! CPU time of each stage: of its threads, as the system counts it, without the time in which a
+//! thread waits for a sender, a disk or its turn.
 
 use std::fs;
 use std::path::Path;
 
 use super::metrics::StageSeconds;
 
-/// Seconds of processors by stage; `None` where the system does not tell.
+/// CPU seconds by stage; `None` where the system does not report them.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(crate) struct Work {
     pub(crate) receive: f64,
@@ -18,7 +18,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Of the threads of this process until now. A parser's time is shared out as its clock says.
+    /// Of the threads of this process until now. A parser's time is divided by the measured times
+    /// of its stages.
     pub(crate) fn now(times: StageSeconds) -> Option<Self> {
         Self::of(Path::new("/proc/self/task"), times)
     }
@@ -27,7 +28,7 @@ impl Work {
         let mut this = Self::default();
         let mut parsers = 0.0;
         for task in fs::read_dir(tasks).ok()?.flatten() {
-            // One that has ended meanwhile is passed over.
+            // A thread that has ended meanwhile is skipped.
             let Some((name, seconds)) = thread(&task.path()) else { continue };
             match name.split('-').next() {
                 Some("receive") => this.receive += seconds,
@@ -48,7 +49,7 @@ impl Work {
     }
 }
 
-/// Name of a thread, and the seconds that a processor worked for it.
+/// Name of a thread, and its CPU time in seconds.
 fn thread(folder: &Path) -> Option<(String, f64)> {
     let name = fs::read_to_string(folder.join("comm")).ok()?;
     let stat = fs::read_to_string(folder.join("schedstat")).ok()?;

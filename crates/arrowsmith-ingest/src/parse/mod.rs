@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parser threads: text to batches, cut to size, serialized.
+//! Parser threads: text to batches, split to size, serialized.
 //!
 //! One thread does parse, resize and serialize of a buffer one after another, while its data is in
 //! the core's cache; the times are kept apart. It never blocks on what comes after it. What an
@@ -35,7 +35,7 @@ use crate::resize::runs::Runs;
 use crate::stream::{Entry, Queue, Stream};
 use crate::width::LINES_MAX;
 
-/// Rejects that the answer to a request tells, at most.
+/// Maximum number of rejects in the answer to a request.
 pub(crate) const ANSWER_REJECTS_MAX: usize = 20;
 
 /// Decoders that a thread keeps.
@@ -52,7 +52,7 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
         let mut first = None;
         for Entry { stream, job, reply, .. } in group {
             stream.metrics.parse_queue.dec();
-            // A reply that is dropped says that the results are with those of the job before.
+            // A dropped reply means that the results are with those of the job before.
             first.get_or_insert((stream, reply));
             jobs.push(job);
         }
@@ -60,7 +60,7 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
             // The receiver waits until the end of the stream.
             let parsed = catch_unwind(AssertUnwindSafe(|| parse(&mut decoders, &stream, jobs)));
             let parsed = parsed.unwrap_or_else(|panic| {
-                // A bug beyond the engine: the jobs are gone, and none of them is acknowledged.
+                // A bug outside the engine: the jobs are lost, and none of them is acknowledged.
                 let why = panics::why(panic);
                 tracing::error!(
                     stream = &*stream.name,
@@ -82,7 +82,7 @@ pub(crate) fn parse(decoders: &mut Decoders, stream: &Stream, jobs: Vec<Job>) ->
     let decoded = guarded(decoders, &compiled, |decoders| decode(decoders, &compiled, &jobs));
     let parse = started.elapsed();
     let Ok(decoded) = decoded else {
-        // Which of them it was shows when each is decoded by itself.
+        // Each is decoded by itself, to find the one that fails.
         if let [job] = &jobs[..] {
             let decoded = rescue(decoders, stream, &compiled, job);
             return finish(stream, &compiled, jobs, decoded, started, started.elapsed());
@@ -111,7 +111,7 @@ struct Decoded {
     reports: Vec<Told>,
 }
 
-/// Calls an engine; what goes wrong in it costs its decoder.
+/// Calls an engine; after an error or a panic its decoder is dropped.
 fn guarded<T>(
     decoders: &mut Decoders,
     compiled: &Compiled,
@@ -169,7 +169,7 @@ fn decode(decoders: &mut Decoders, compiled: &Compiled, jobs: &[Job]) -> Result<
     Ok(Decoded { batches: batch.into_iter().collect(), reports })
 }
 
-/// The rows of so many records.
+/// The batch of this many records.
 fn flush(decoder: &mut dyn Decoder, kept: u64) -> Result<Option<RecordBatch>, String> {
     let batch = decoder.flush().map_err(|error| error.to_string())?;
     let rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
@@ -259,7 +259,7 @@ fn finish(
             runs.add(job.sender.number, job.line - 1, &told.report);
         }
     }
-    // Of each job, the rows that fit into no message.
+    // Of each job, the rows that are too large for any message.
     let mut too_large: Vec<Vec<Reject>> = jobs.iter().map(|_| Vec::new()).collect();
     let (mut resizing, mut serializing) = (Duration::ZERO, Duration::ZERO);
     for batch in batches {
@@ -284,7 +284,7 @@ fn finish(
         parsed.add(stream, job, told, too_large);
     }
     parsed.received = received;
-    // What is said to be stored has to be among what goes to the sinks.
+    // What is acknowledged as stored has to be among the messages.
     let rows: u64 = parsed.drafts.iter().map(|draft| draft.batch.num_rows() as u64).sum();
     let accepted: u64 = parsed.pending.iter().map(|job| job.answer.accepted()).sum();
     debug_assert_eq!(rows, accepted, "records that are accepted are in messages");
@@ -296,8 +296,8 @@ fn finish(
 }
 
 impl Parsed {
-    /// Adds what became of a job. With all known that may be wrong with it, here it is decided
-    /// whether it is refused.
+    /// Adds the results of a job. Here, with all its errors known, it is decided whether it is
+    /// refused.
     fn add(&mut self, stream: &Stream, job: Job, told: Told, too_large: Vec<Reject>) {
         let untold = told.nulled_untold();
         let mut rejects: Vec<Reject> = job.overlong.into_iter().map(|reject| *reject).collect();
@@ -308,13 +308,13 @@ impl Parsed {
         let mut answer = Answer::new(records, rejected, job.whole, told.nulled);
         let refused = matches!(answer.fate(), Fate::Refused(_));
         if matches!(job.ticket, Ticket::Request(_)) {
-            // Of a request that is refused, those that are the reason.
+            // Of a refused request, only those that are the reason.
             let shown = rejects.iter().filter(|reject| !(refused && reject.kept_as_null));
             answer.rejects = shown.take(ANSWER_REJECTS_MAX).cloned().collect();
         }
         stream.metrics.records.inc_by(records);
         if refused {
-            // Nothing of it is kept: no row, and no reject that says that a row was.
+            // Nothing of it is kept: no row, and no reject about a nulled value.
             self.drafts.clear();
             stream.metrics.refused.inc_by(records);
         } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rejects that the parsers make themselves: rows that no message holds, lines that no engine decodes.
+//! Rejects that the parsers make themselves: rows that no message holds, lines that no engine
+//! decodes.
 
 use std::sync::Arc;
 

@@ -12,14 +12,15 @@ use crate::job::Job;
 use crate::stream::Stream;
 
 /// Failures of the engine at one job after which the lines that are left are rejects: a few, and
-/// one for so many lines, since a job that is too much for one batch fails until its parts are
-/// small (the keys of `dictionary<int8, …>` number 128 values).
+/// and one more for this many lines, since a job that is too large for one batch fails until its
+/// parts are small (the keys of `dictionary<int8, …>` number 128 values).
 const FAILURES_MAX: u64 = 256;
 const LINES_PER_FAILURE: u64 = 16;
 
-/// A job at which the engine fails, in halves until it does not: so one that is too much in one
-/// batch, as more values than a dictionary has keys, becomes several batches. A line at which it
-/// fails by itself is a reject, and so is all that is left when it has failed very often.
+/// Decodes a job at which the engine fails in halves until it does not: so a job that is too large
+/// for one batch, such as one with more values than a dictionary has keys, becomes several batches.
+/// A line at which it fails by itself is a reject, and so is all that is left when it has failed
+/// very often.
 pub(super) fn rescue(
     decoders: &mut Decoders,
     stream: &Stream,
@@ -65,7 +66,7 @@ pub(super) fn rescue(
     Decoded { batches, reports: vec![told] }
 }
 
-/// The end of a line about in the middle of some; `None` of one.
+/// A line end near the middle of the text; `None` for one line.
 fn half(text: &[u8]) -> Option<usize> {
     let body = text.strip_suffix(b"\n").unwrap_or(text);
     let middle = body.len() / 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A decoder that leaves bad records out, made of one that can only stop at them.
+//! A decoder that skips bad records, made of one that can only stop at them.
 //!
 //! For the reference engine, which is the baseline and not made for bad data: after a bad record it
 //! goes on line by line, and with more lines at a time as long as they are good.
@@ -10,7 +10,7 @@ use arrowsmith_core::{
     Chunk, DataError, Decoder, Error, Framing, Position, Reject, Report, Result,
 };
 
-/// Leaves out what the decoder inside stops at.
+/// Skips the records at which the inner decoder stops.
 pub(crate) struct Skipping(pub(crate) Box<dyn Decoder>);
 
 impl Decoder for Skipping {
@@ -43,7 +43,7 @@ impl Decoder for Skipping {
                 lines = 1;
                 continue;
             }
-            // What is before the bad record is in the batch; its line is left out.
+            // The records before the bad one are in the batch; its line is skipped.
             let offset =
                 usize::try_from(error.position.offset.saturating_sub(chunk.position.offset));
             let bad = if one { at } else { offset.unwrap_or(at).clamp(at, end - 1) };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What became of a job's records, in memory that very many bad ones do not fill.
+//! Results of a job's records, in bounded memory however many are bad.
 
 use arrowsmith_core::Report;
 
 use super::ANSWER_REJECTS_MAX;
 
-/// Rejects of one request that say which values became nulls, at most; the others are counted.
+/// Maximum number of rejects about nulled values of one request; the others are counted.
 const NULLED_MAX: usize = 64 << 10;
 
-/// What became of a job's records: a report, of which not every reject is kept where there are very many.
+/// Results of a job's records: a report, in which not every reject is kept if there are very many.
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) report: Report,
@@ -17,8 +17,8 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Adds what became of more lines. Of a job that is refused whole the first rejects are enough, and
-    /// of values that became nulls there is a bound.
+    /// Adds the results of more lines. Of a job that is refused as a whole only the first rejects
+    /// are kept, and rejects about nulled values are limited.
     pub(super) fn add(&mut self, part: Report, whole: bool) {
         self.report.records += part.records;
         self.report.lines += part.lines;
@@ -34,7 +34,7 @@ impl Told {
         }
     }
 
-    /// Adds what became of the lines that follow.
+    /// Adds the results of the lines that follow.
     pub(super) fn join(&mut self, part: Self, whole: bool) {
         let (left_out, nulled) = (self.left_out + part.left_out, self.nulled + part.nulled);
         self.add(part.report, whole);
@@ -42,7 +42,7 @@ impl Told {
         (self.left_out, self.nulled) = (left_out, nulled);
     }
 
-    /// Records with values that became nulls of which no reject tells.
+    /// Records with nulled values without a reject.
     pub(super) fn nulled_untold(&self) -> u64 {
         let told = self.report.rejects.iter().filter(|reject| reject.kept_as_null).count() as u64;
         self.nulled.saturating_sub(told)

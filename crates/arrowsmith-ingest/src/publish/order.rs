@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread between parsers and sinks of a stream: results in their order, numbered, to every sink.
+//! The thread between parsers and sinks of a stream: results in their order, numbered, to every
+//! sink.
 //!
-//! It waits for the result of each job in the order in which jobs were handed over, writes what was
-//! rejected, and gives messages to the queues of the sinks. A full queue makes it wait, and with it
+//! It waits for the result of each job in the order in which jobs were handed over, writes the
+//! rejects, and puts messages into the queues of the sinks. A full queue blocks it, and with it
 //! everything before it.
 
 use std::panic::AssertUnwindSafe;
@@ -24,7 +25,7 @@ use crate::panics;
 use crate::rejects::{Line, Rejects};
 use crate::stream::Stream;
 
-/// Longest wait between two tries to write rejects.
+/// Maximum wait between two attempts to write rejects.
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// What the thread needs.
@@ -36,7 +37,7 @@ pub(crate) struct Order {
     pub(crate) numbers: Arc<Numbers>,
     pub(crate) last_rejects: Arc<LastRejects>,
     pub(crate) clock: SharedClock,
-    /// Set when the end may not take longer.
+    /// Set when the shutdown may not take longer.
     pub(crate) give_up: Arc<AtomicBool>,
 }
 

@@ -2,9 +2,9 @@
 //! Whole lines of one sender on their way to the parsers: the one place where a connection and a
 //! follower of files make jobs.
 //!
-//! Before a job goes, memory is granted for what it becomes in Arrow beyond its text; lines that
-//! become too much together go in several jobs, and one that does by itself becomes a reject. Grants
-//! for text are never waited for by who holds one for Arrow data, so that nobody waits for himself.
+//! Before a job goes, memory is granted for its Arrow data beyond the size of its text; lines that
+//! need too much together become several jobs, and a line that does by itself becomes a reject. A
+//! holder of a grant for Arrow data never waits for one for text, so that there is no deadlock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,9 +27,9 @@ pub(crate) struct Hand {
     pub(crate) sender: Arc<Sender>,
     pub(crate) progress: Option<Arc<Progress>>,
     pub(crate) lines: Lines,
-    /// A line that was passed over, until a job takes its reject along.
+    /// A line that was skipped, until a job takes its reject along.
     overlong: Option<(Box<Reject>, u64)>,
-    /// Bytes of a line that is being passed over.
+    /// Bytes of the line that is being skipped.
     passing_bytes: u64,
 }
 
@@ -48,12 +48,13 @@ impl Hand {
         Self { common, stream, sender, progress, lines, overlong: None, passing_bytes: 0 }
     }
 
-    /// Whether a reject waits for a job that takes it along.
+    /// Whether a reject waits for a job.
     pub(crate) fn has_overlong(&self) -> bool {
         self.overlong.is_some()
     }
 
-    /// Goes on in a line that is too long, with `end` to its end. Returns the bytes of `text` that belong to it.
+    /// Continues in a line that is too long, with `end` to its end. Returns the bytes of `text`
+    /// that belong to it.
     pub(crate) fn pass_over(&mut self, text: &[u8], end: bool) -> usize {
         let (used, reject) = self.lines.pass_over(text, end, &self.sender);
         self.passing_bytes += used as u64;
@@ -96,7 +97,7 @@ impl Hand {
         Ok(())
     }
 
-    /// Makes a reject of a line that no memory would hold.
+    /// Makes a reject of a line whose Arrow data would exceed the memory.
     fn too_wide(&mut self, text: &[u8], beyond: u64) {
         let most = self.common.arrow.bytes_max();
         let reject = wide(text, &self.sender, (self.lines.line, self.lines.offset), beyond, most);
@@ -150,7 +151,7 @@ impl Hand {
     }
 }
 
-/// The reject of a line, at this line and offset, that would become more than there is memory for.
+/// The reject of a line, at this line number and offset, whose Arrow data would exceed the memory.
 pub(crate) fn wide(
     text: &[u8],
     sender: &Sender,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `POST /v1/{stream}`: a body of lines, answered when its records are settled.
 //!
-//! A body is taken whole, within its limit, before anything of it is parsed: so it can be refused as
-//! a whole, and a client that dies in the middle has sent nothing.
+//! A body is taken whole, within its limit, before anything of it is parsed: so it can be refused
+//! as a whole, and a client that dies in the middle has sent nothing.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowsmith_core::PADDING_BYTES;
-use arrowsmith_publish::Visitor;
+use arrowsmith_publish::Slot;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
@@ -34,16 +34,17 @@ use crate::rejects::Line;
 use crate::stream::Stream;
 use crate::width::Part;
 
-/// Longest wait for memory or room in the queue, before the client is told to come again.
+/// Maximum wait for memory or room in the queue, before the client is asked to retry.
 const PRESSURE_MAX: Duration = Duration::from_secs(2);
 
-/// What a request may become at most that goes in parts, as often as there is memory for it.
+/// Maximum Arrow data of a request that is handled in parts, as a multiple of the memory.
 const PARTS_MAX: u64 = 16;
 
 /// Memory of a body before any of it has come, in bytes.
 const FIRST_BYTES: usize = 64 << 10;
 
-/// Longest wait for what was taken to be settled, before the client is told that it is not known.
+/// Maximum wait for what was taken to be settled, before the client is answered that the result is
+/// unknown.
 const SETTLE_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Serialize)]
@@ -51,7 +52,7 @@ struct Reply<'a> {
     records: u64,
     accepted: u64,
     rejected: u64,
-    /// Of the accepted ones, how many have nulls in place of what did not fit.
+    /// Accepted records with nulls in place of values that do not match the schema.
     #[serde(skip_serializing_if = "is_zero")]
     nulled: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,12 +61,12 @@ struct Reply<'a> {
     rejects: Vec<Line<'a>>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires it")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Whether one of `tokens` is `given`; the time it takes tells nothing of them.
+/// Whether one of `tokens` is `given`, in time that does not depend on their content.
 pub(crate) fn is_known(tokens: &[String], given: &[u8]) -> bool {
     tokens.iter().fold(false, |known, token| {
         let token = token.as_bytes();
@@ -107,7 +108,7 @@ async fn records(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let response = match take(&intake, &name, &guest.visitor, &headers, body).await {
+    let response = match take(&intake, &name, &guest.slot, &headers, body).await {
         Ok(answer) => reply(&answer),
         Err(refusal) => refusal.into_response(),
     };
@@ -140,7 +141,7 @@ fn reply(answer: &Answer) -> Response {
 async fn take(
     intake: &Intake,
     name: &str,
-    visitor: &Visitor,
+    slot: &Slot,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Answer, Refusal> {
@@ -148,8 +149,8 @@ async fn take(
     if !stream.config.tokens.is_empty() && !is_known(&stream.config.tokens, bearer(headers)) {
         return Err(Refusal::Token);
     }
-    // It may send: from now on it does not have to make room for strangers.
-    if !visitor.admit() {
+    // It may send: from now on it is not closed for other connections.
+    if !slot.admit() {
         return Err(Refusal::Crowded);
     }
     if *intake.common.stop.borrow() {
@@ -170,7 +171,7 @@ async fn take(
     let collected = timeout(limit, collect(intake, body, length, most)).await;
     let (mut text, mut grant) = collected.map_err(|_| Refusal::Slow)??;
     if encoding != "identity" {
-        // What it becomes is not known before, so the most is asked for.
+        // The decompressed size is unknown, so the maximum is requested.
         let memory = &intake.common.growing;
         let room = timeout(PRESSURE_MAX, memory.grant(most)).await.ok().flatten();
         let mut room = room.ok_or(Refusal::Pressure)?;
@@ -189,7 +190,7 @@ async fn collect(
     length: Option<usize>,
     most: usize,
 ) -> Result<(Vec<u8>, Grant), Refusal> {
-    // Memory for what is there, not for what is announced: who announces much and sends nothing holds little.
+    // Memory for what has come, not for what is announced, which may never come.
     let first = length.unwrap_or(usize::MAX).min(FIRST_BYTES);
     let memory = &intake.common.growing;
     let more = async |bytes: usize| {
@@ -250,7 +251,7 @@ async fn submit(
     let whole = stream.config.bad_requests == BadRequests::Refuse;
     let beyond = compiled.width.beyond(&text, lines + 1);
     let memory = intake.common.arrow.bytes_max() as u64;
-    // All or nothing cannot go in parts; and in parts, a few bytes do not fill a disk.
+    // All or nothing cannot be split; the limit on parts keeps a few bytes from filling a disk.
     let most = if whole { memory / 2 } else { memory.saturating_mul(PARTS_MAX) };
     if beyond > most {
         return Err(Refusal::TooWide(beyond, most));
@@ -295,12 +296,14 @@ struct Request<'a> {
     /// Line and offset of the next part.
     place: (u64, u64),
     answers: Vec<oneshot::Receiver<Answer>>,
-    /// When what was taken has to be settled; before, the client may be told to come again.
+    /// When the parts that were taken have to be settled; `None` while the client may still be
+    /// asked to retry.
     until: Option<tokio::time::Instant>,
 }
 
 impl Request<'_> {
-    /// Waits, but not forever. Once a part has been taken nobody may say that nothing was.
+    /// Waits with a time limit. Once a part has been taken, the answer can no longer be that
+    /// nothing was.
     async fn wait<T>(&self, what: impl Future<Output = T>) -> Result<T, Refusal> {
         match self.until {
             None => timeout(PRESSURE_MAX, what).await.map_err(|_| Refusal::Pressure),
@@ -359,8 +362,8 @@ impl Request<'_> {
         Ok(())
     }
 
-    /// What became of all parts. An answer that nobody gives any more is that of a service that was ended
-    /// by force: some of it may be stored.
+    /// The answer for all parts. If a part gets none, the service was ended by force: some of it
+    /// may be stored.
     async fn answer(mut self) -> Result<Answer, Refusal> {
         let mut all: Option<Answer> = None;
         for answer in std::mem::take(&mut self.answers) {

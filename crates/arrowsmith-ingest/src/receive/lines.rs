@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes in whatever portions they come → buffers of whole lines. No I/O: the framing that is fuzzed.
+//! Bytes in portions of any size → buffers of whole lines. No I/O: the framing that is fuzzed.
 //!
 //! Text that has no line end yet is kept: small pieces in memory of their own size, so that ten
-//! thousand idle connections cost little. A line that is longer than a record may be is passed over,
-//! and becomes one reject with the beginning of its text.
+//! thousand idle connections cost little. A line longer than the maximum size of a record is
+//! skipped, and becomes one reject with the start of its text.
 
 use arrowsmith_core::{DataError, ErrorKind, Position, Reject};
 
@@ -12,7 +12,7 @@ use crate::job::Sender;
 /// Text of an overlong line that is kept, in bytes.
 pub(crate) const OVERLONG_KEPT_BYTES: usize = 64 << 10;
 
-/// Where the next byte stands, and what is passed over.
+/// Position of the next byte, and the line that is being skipped.
 #[derive(Debug)]
 pub(crate) struct Lines {
     /// Offset of the first byte that is not handed over.
@@ -34,9 +34,9 @@ struct Overlong {
 /// What to do with the text at hand.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// Hand over the first bytes; the rest begins a line.
+    /// Hand over the first bytes; the rest is the start of a line.
     Whole(usize),
-    /// There is no end of a line yet.
+    /// There is no line end yet.
     More,
     /// The line at hand is too long: drop all of it, and call [`Lines::pass_over`].
     TooLong,
@@ -47,7 +47,7 @@ impl Lines {
         Self { offset: 0, line: 1, record_bytes_max, overlong: None }
     }
 
-    /// Where to cut text whose first `known` bytes hold no end of a line.
+    /// Where to split text whose first `known` bytes contain no line end.
     pub(crate) fn cut(&self, text: &[u8], known: usize) -> Cut {
         let fresh = text.get(known..).unwrap_or_default();
         match memchr::memrchr(b'\n', fresh) {
@@ -65,13 +65,13 @@ impl Lines {
         lines
     }
 
-    /// Whether a line is being passed over.
+    /// Whether a line is being skipped.
     pub(crate) fn is_passing(&self) -> bool {
         self.overlong.is_some()
     }
 
-    /// Goes on in a line that is too long. Returns the bytes of `text` that belong to it, and the reject
-    /// when it ends there, or with `end` everywhere.
+    /// Continues in a line that is too long. Returns the bytes of `text` that belong to it, and the
+    /// reject if the line ends there; with `end` it ends in any case.
     pub(crate) fn pass_over(
         &mut self,
         text: &[u8],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Receivers: bytes from connections, requests and files, cut into jobs of whole lines.
+//! Receivers: bytes from connections, requests and files, split into jobs of whole lines.
 //!
-//! Nothing here parses. A receiver waits for memory before it reads, and for room in the queue before
-//! it reads on: that is what pushes back.
+//! Nothing here parses. A receiver waits for memory before it reads, and for room in the queue
+//! before it reads on: that is the backpressure.
 
 pub(crate) mod connection;
 pub(crate) mod follow;
@@ -18,7 +18,7 @@ mod told;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrowsmith_publish::Doors;
+use arrowsmith_publish::Slots;
 use tokio::sync::watch;
 
 use crate::config::LimitsConfig;
@@ -35,11 +35,11 @@ pub(crate) struct Common {
     pub(crate) metrics: Arc<Metrics>,
     /// Numbers of senders.
     pub(crate) numbers: Numbers,
-    /// For what text becomes in Arrow beyond as many bytes as it has.
+    /// For Arrow data beyond the size of the text.
     pub(crate) arrow: Arc<Memory>,
-    /// Connections that send lines, and those that speak HTTP: neither takes the others' places.
-    pub(crate) lines_doors: Arc<Doors>,
-    pub(crate) http_doors: Arc<Doors>,
+    /// Slots of connections that send lines, and of those that speak HTTP.
+    pub(crate) lines_slots: Arc<Slots>,
+    pub(crate) http_slots: Arc<Slots>,
     /// True when no more is to be received.
     pub(crate) stop: watch::Receiver<bool>,
 }
@@ -50,18 +50,18 @@ impl Common {
         self.arrow.bytes_max() as u64 / 8
     }
 
-    /// Waits for the right to make so many bytes of Arrow data; `None` for more than there is.
+    /// Waits for a grant of this many bytes of Arrow data; `None` if that is more than the limit.
     pub(crate) async fn arrow_grant(&self, bytes: u64) -> Option<Grant> {
         self.arrow.grant(usize::try_from(bytes).ok()?).await
     }
 
-    /// How long a connection may take until it has said who it is, and what it wants.
+    /// Time limit of the start of a connection: handshake, token, header of the first request.
     pub(crate) fn greeting(&self) -> Duration {
         self.limits.greeting_seconds.duration().min(self.limits.idle_seconds.duration())
     }
 }
 
-/// Bytes in a second, held by waiting.
+/// Limits bytes per second by waiting.
 pub(crate) struct Rate {
     bytes_per_second: usize,
     started: Instant,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a request is not taken, and how its client is told.
+//! Why a request is refused, and the response that says so.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,15 +12,15 @@ pub(crate) enum Refusal {
     Encoding(String),
     Broken(String),
     TooLarge(usize),
-    /// Its records may become so many bytes of Arrow data, and these are the most.
+    /// The bytes of Arrow data that its records may need, and the maximum.
     TooWide(u64, u64),
-    /// There are as many connections as there may be.
+    /// The maximum number of connections is reached.
     Crowded,
-    /// The client is faster than it may be, or than the sinks are.
+    /// The client sends faster than it may, or than the sinks store.
     Pressure,
     Slow,
     Stopping,
-    /// It was taken, and is not settled in time: it may be published yet.
+    /// It was taken, and is not settled in time: it may still be published.
     Unsettled,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arrowsmith_publish::Visitor;
+use arrowsmith_publish::Slot;
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
@@ -23,19 +23,19 @@ use super::{Common, stopped, tls};
 /// Streams of one HTTP/2 connection at a time.
 const HTTP2_STREAMS_MAX: u32 = 64;
 
-/// What a client may send ahead of what is taken, of a stream and of all streams of its connection.
+/// HTTP/2 flow-control windows of a stream and of a connection, in bytes.
 const HTTP2_STREAM_BYTES: u32 = 256 << 10;
 const HTTP2_CONNECTION_BYTES: u32 = 1 << 20;
 
-/// Longest that open requests may take when the service ends.
+/// Maximum duration of open requests when the service ends.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Who asks, and where: of the connection that a request came on.
+/// The connection of a request.
 pub(crate) struct Guest {
-    pub(crate) visitor: Visitor,
-    /// Whether only this machine reaches the listener.
+    pub(crate) slot: Slot,
+    /// Whether the listener is on loopback.
     pub(crate) loopback: bool,
-    /// Whether anything was asked for yet.
+    /// Whether a request has come yet.
     asked: AtomicBool,
 }
 
@@ -59,23 +59,23 @@ pub(crate) async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be taken");
-                common.http_doors.make_room();
-                common.lines_doors.make_room();
+                common.http_slots.evict_oldest();
+                common.lines_slots.evict_oldest();
                 sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let visitor = common.http_doors.enter();
+        let slot = common.http_slots.enter();
         let (common, tls, routes) = (Arc::clone(&common), tls.clone(), routes.clone());
         tasks.spawn(async move {
             drop(socket.set_nodelay(true));
             common.metrics.connections.inc();
-            let guest = |visitor| Guest { visitor, loopback, asked: AtomicBool::new(false) };
+            let guest = |slot| Guest { slot, loopback, asked: AtomicBool::new(false) };
             match tls {
-                None => connection(&common, socket, routes, guest(visitor)).await,
+                None => connection(&common, socket, routes, guest(slot)).await,
                 Some(tls) => {
-                    if let Some(socket) = tls::accept(&common, &tls, socket, &visitor).await {
-                        connection(&common, socket, routes, guest(visitor)).await;
+                    if let Some(socket) = tls::accept(&common, &tls, socket, &slot).await {
+                        connection(&common, socket, routes, guest(slot)).await;
                     }
                 }
             }
@@ -110,7 +110,7 @@ where
     });
     let served = builder.serve_connection(TokioIo::new(socket), service);
     tokio::pin!(served);
-    // No timer of the protocols runs before their first bytes have come.
+    // The timers of the protocols start with the first bytes.
     let silent = async {
         sleep(common.greeting()).await;
         if guest.asked.load(Ordering::Acquire) {
@@ -122,7 +122,7 @@ where
         served = served.as_mut() => Some(served),
         () = stopped(common.stop.clone()) => None,
         () = silent => return closed("idle"),
-        () = guest.visitor.sent_away() => return closed("limit"),
+        () = guest.slot.evicted() => return closed("limit"),
     };
     let ended = match served_or_stopped {
         Some(ended) => ended,

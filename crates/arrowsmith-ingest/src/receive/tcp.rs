@@ -13,7 +13,7 @@ use super::connection::{Closed, Receiver};
 use super::{Common, stopped, tls};
 use crate::stream::Stream;
 
-/// Longest wait between two tries to dial, and the first.
+/// First and maximum wait between two attempts to connect.
 const DIAL_WAIT: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];
 
 /// Takes connections until the service ends.
@@ -36,28 +36,27 @@ pub(crate) async fn listen(
             Err(error) => {
                 // Out of descriptors, as a rule: some connection has to end first.
                 tracing::warn!(%error, "a connection cannot be taken");
-                common.http_doors.make_room();
-                common.lines_doors.make_room();
+                common.http_slots.evict_oldest();
+                common.lines_slots.evict_oldest();
                 sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let visitor = common.lines_doors.enter();
+        let slot = common.lines_slots.enter();
         let (common, stream, tls) = (Arc::clone(&common), Arc::clone(&stream), tls.clone());
         tasks.spawn(async move {
             let name = format!("tcp:{peer}");
             drop(socket.set_nodelay(true));
             let _open = Open::new(&common, &stream);
-            let receiver = |visitor| {
-                Receiver::new(Arc::clone(&common), Arc::clone(&stream), &name, Some(visitor))
-            };
+            let receiver =
+                |slot| Receiver::new(Arc::clone(&common), Arc::clone(&stream), &name, Some(slot));
             match tls {
                 None => {
-                    receiver(visitor).run(socket).await;
+                    receiver(slot).run(socket).await;
                 }
                 Some(tls) => {
-                    if let Some(socket) = tls::accept(&common, &tls, socket, &visitor).await {
-                        receiver(visitor).run(socket).await;
+                    if let Some(socket) = tls::accept(&common, &tls, socket, &slot).await {
+                        receiver(slot).run(socket).await;
                     }
                 }
             }
@@ -94,7 +93,8 @@ async fn dial_once(
     stream: &Arc<Stream>,
     address: &str,
 ) -> io::Result<Closed> {
-    // The end is waited for until there is a connection; then its receiver takes what is there, and ends.
+    // The end is waited for until there is a connection; then its receiver takes what is there, and
+    // ends.
     let connect = async {
         tokio::select! {
             socket = timeout(tls::HANDSHAKE_MAX, TcpStream::connect(address)) => Ok(Some(socket??)),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrowsmith_core::{Error, Result};
-use arrowsmith_publish::Visitor;
+use arrowsmith_publish::Slot;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
@@ -20,7 +20,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, server};
 use super::{Common, stopped};
 use crate::config::TlsConfig;
 
-/// Longest that a handshake may take.
+/// Maximum duration of a handshake.
 pub(crate) const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 
 fn wrong(path: &Path, error: impl std::fmt::Display) -> Error {
@@ -42,7 +42,7 @@ fn authorities(path: &Path) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// What takes TLS connections that speak one of `protocols`.
+/// The acceptor of TLS connections with one of `protocols`.
 ///
 /// # Errors
 /// [`Error::Config`] names the file that does not hold what it should.
@@ -67,7 +67,8 @@ pub(crate) fn acceptor(config: &TlsConfig, protocols: &[&[u8]]) -> Result<TlsAcc
     Ok(TlsAcceptor::from(Arc::new(server)))
 }
 
-/// What reaches sources whose certificates are from `name`: a PEM file, or `webpki`.
+/// The connector to sources with certificates of the authorities in `name`: a PEM file, or
+/// `webpki`.
 pub(crate) fn connector(name: &str) -> Result<TlsConnector> {
     let roots = match name {
         "webpki" => webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect(),
@@ -82,17 +83,17 @@ pub(crate) fn connector(name: &str) -> Result<TlsConnector> {
     Ok(TlsConnector::from(Arc::new(client)))
 }
 
-/// Makes a connection that came secure, in the time that a greeting may take and before others need its
-/// place; `None` where that failed, which is counted.
+/// Completes the TLS handshake of an incoming connection, within the time limit and unless its slot
+/// is needed; `None` if that failed, which is counted.
 pub(crate) async fn accept(
     common: &Common,
     acceptor: &TlsAcceptor,
     socket: TcpStream,
-    visitor: &Visitor,
+    slot: &Slot,
 ) -> Option<server::TlsStream<TcpStream>> {
     let accepted = tokio::select! {
         accepted = timeout(common.greeting().min(HANDSHAKE_MAX), acceptor.accept(socket)) => accepted,
-        () = visitor.sent_away() => {
+        () = slot.evicted() => {
             common.metrics.closed.with_label_values(&["limit"]).inc();
             return None;
         }
@@ -107,7 +108,7 @@ pub(crate) async fn accept(
     }
 }
 
-/// Makes a connection to `address` secure.
+/// Completes the TLS handshake of a connection to `address`.
 pub(crate) async fn connect(
     name: &str,
     address: &str,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a connection is told: how many of its records are settled, in lines that are never torn.
+//! Acknowledgements of a connection: the number of its settled records, in lines that are never
+//! torn.
 
 use std::sync::atomic::Ordering;
 
@@ -7,7 +8,8 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::job::Progress;
 
-/// The numbers that a sender is told, a line each: one that was begun is ended before the next.
+/// The numbers that a sender is sent, one per line: a line that was started is completed before the
+/// next.
 #[derive(Default)]
 pub(super) struct Told {
     line: Vec<u8>,
@@ -18,8 +20,8 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Writes what is left of the line. What was written is noted at once, so that this may be dropped
-    /// at any time and begun again.
+    /// Writes what is left of the line. What was written is noted at once, so that this may be
+    /// dropped at any time and begun again.
     async fn write<T: AsyncWrite + Unpin>(&mut self, output: &mut T) {
         while !self.failed && self.at < self.line.len() {
             match output.write(&self.line[self.at..]).await {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records that were left out, as lines of JSON: whole, with reason and place.
+//! Rejected records, as lines of JSON: whole, with reason and position.
 //!
-//! The form is that of `arrowsmith convert --rejects`. A file is begun anew at a size, and when the
-//! disk failed to sync it; none is ever removed. What cannot be written is kept and tried again:
-//! nothing is settled before. Half of a line, which a killed process leaves, belongs to records
-//! that were not settled: it is cut off at the next start.
+//! The form is that of `arrowsmith convert --rejects`. A new file is started at a size, and when
+//! the disk failed to sync the old one; none is ever removed. What cannot be written is kept and
+//! retried: nothing is settled before. Half of a line, which a killed process leaves, belongs to
+//! records that were not settled: it is cut off at the next start.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -65,11 +65,11 @@ pub(crate) struct Rejects {
     disk: SharedDisk,
     folder: PathBuf,
     stream: String,
-    /// Whether the disk has to have a line before it counts.
+    /// Whether a line has to be synced to disk before it counts.
     durable: bool,
     file: Option<OpenFile>,
     bytes: u64,
-    /// What is behind the lines could not be cut off yet.
+    /// A torn line at the end could not be truncated yet.
     torn: bool,
 }
 
@@ -99,8 +99,7 @@ impl Rejects {
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         if self.torn {
-            // So that no half of a line, and none that is written again, stays before those that
-            // follow.
+            // So that no torn line, and none that is written again, stays before those that follow.
             file.cut(self.bytes)?;
             if self.durable {
                 file.sync()?;
@@ -129,7 +128,7 @@ impl Rejects {
         self.disk.make_folder(&self.folder)?;
         let path = self.path();
         if self.durable && !self.disk.exists(&path) {
-            // One that had the name has to have its other name before a new one takes it.
+            // A file that was renamed has to keep its new name before another takes the old one.
             self.disk.sync_folder(&self.folder)?;
         }
         let mut file = self.disk.append(&path)?;
@@ -167,7 +166,7 @@ impl Rejects {
         if self.durable { self.disk.sync_folder(&self.folder) } else { Ok(()) }
     }
 
-    /// Tells the disk to write.
+    /// Syncs the file.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.as_ref().map_or(Ok(()), |file| file.sync())
     }

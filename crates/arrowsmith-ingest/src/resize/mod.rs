@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Resize and serialize: a batch to messages none of which is larger than the sinks take.
+//! Resize and serialize: a batch to messages within the size limits of the sinks.
 //!
-//! Slices share the batch's memory. Sizes are estimated first, so that hardly anything is serialized
-//! twice; the size that counts is that of the serialized message.
+//! Slices share the batch's memory. Sizes are estimated first, so that little is serialized twice;
+//! the limit is checked against the serialized message.
 
 pub(crate) mod runs;
 
@@ -20,14 +20,14 @@ use crate::job::Draft;
 use crate::publish::sinks::Needs;
 use crate::stream::Stream;
 
-/// A row that fits into no message.
+/// A row that is too large for any message.
 pub(crate) struct TooLarge {
     pub(crate) origin: Origin,
     pub(crate) bytes: usize,
     pub(crate) bytes_max: usize,
 }
 
-/// What became of a batch.
+/// The messages of a batch.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) drafts: Vec<Draft>,
@@ -39,7 +39,7 @@ pub(crate) struct Outcome {
 /// Bytes of a message beside its buffers, about, and for each of the buffers.
 const HEADER_BYTES: usize = 1024;
 
-/// Cuts and serializes.
+/// Splits and serializes.
 pub(crate) fn resize(
     stream: &Stream,
     compiled: &Compiled,
@@ -81,7 +81,7 @@ struct Part {
 }
 
 impl Part {
-    /// Origins of some rows; where they are no longer in the order in which they came, of the batch.
+    /// Origins of some rows; of the whole batch if the rows have been reordered.
     fn origins(&self, start: usize, rows: usize) -> Vec<Origin> {
         match &self.rows {
             None => self.runs.origins(start, rows),
@@ -137,8 +137,8 @@ fn with_order(compiled: &Compiled, batch: &RecordBatch, runs: &Runs) -> RecordBa
     let mut columns = batch.columns().to_vec();
     columns.push(Arc::new(UInt64Array::from(connections)) as ArrayRef);
     columns.push(Arc::new(UInt64Array::from(numbers)) as ArrayRef);
-    // The rows of the runs are those of the batch, or the decoder's count of rows would have been wrong,
-    // which is checked before.
+    // The rows of the runs are those of the batch, or the decoder's count of rows would have been
+    // wrong, which is checked before.
     RecordBatch::try_new(Arc::clone(&compiled.schema), columns).unwrap_or_else(|error| {
         tracing::error!(%error, "columns of order");
         batch.clone()

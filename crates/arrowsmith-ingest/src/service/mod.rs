@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Service`]: all stages put together, started, reloaded, drained.
 //!
-//! Receivers are tasks of a Tokio runtime; parsers, the order of a stream, and each sink have threads of
-//! their own. How they end is in [`Stages`].
+//! Receivers are tasks of a Tokio runtime; parsers, the order of a stream, and each sink have
+//! threads of their own. How they end is in [`Stages`].
 
 mod build;
 mod signals;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use arrowsmith_core::{Error, Result};
-use arrowsmith_publish::Doors;
+use arrowsmith_publish::Slots;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
@@ -49,14 +49,14 @@ pub struct Service {
     started: Instant,
 }
 
-/// What became of everything.
+/// The counts of all streams at the end.
 #[derive(Debug, Clone, Default, Serialize, PartialEq, Eq)]
 pub struct Summary {
     /// The streams, by name.
     pub streams: BTreeMap<String, StreamSummary>,
 }
 
-/// What became of the records of a stream: `received = published + rejected + spooled + unpublished`.
+/// Counts of the records of a stream: `received = published + rejected + spooled + unpublished`.
 #[derive(Debug, Clone, Copy, Default, Serialize, PartialEq, Eq)]
 pub struct StreamSummary {
     /// Records met.
@@ -67,8 +67,8 @@ pub struct StreamSummary {
     pub rejected: u64,
     /// Records in the spool of a sink, for the next start.
     pub spooled: u64,
-    /// Records that are nowhere: a sink was away to the end, and there is no spool. None of them was
-    /// acknowledged.
+    /// Records that are stored nowhere: a sink was unreachable to the end, and there is no spool.
+    /// None of them was acknowledged.
     pub unpublished: u64,
 }
 
@@ -84,8 +84,8 @@ impl Service {
     /// Opens everything and begins to receive.
     ///
     /// # Errors
-    /// [`Error::Config`] for settings that make no sense, [`Error::Io`] for an address or folder that
-    /// cannot be used. A sink that is away is no error: it is tried again.
+    /// [`Error::Config`] for invalid settings, [`Error::Io`] for an address or folder that cannot
+    /// be used. A sink that is unreachable is not an error: it is retried.
     pub fn start(config: Config) -> Result<Self> {
         let config = config.completed();
         config.check()?;
@@ -99,8 +99,8 @@ impl Service {
             metrics: Arc::clone(&metrics),
             numbers: Numbers::begin(),
             arrow: Memory::new(memory, metrics.arrow_memory_bytes.clone()),
-            lines_doors: Doors::new(config.limits.connections),
-            http_doors: Doors::new(config.limits.connections),
+            lines_slots: Slots::new(config.limits.connections),
+            http_slots: Slots::new(config.limits.connections),
             stop: stages.stopped(),
         });
         let latency = match &config.service.latency_csv {
@@ -215,17 +215,17 @@ impl Service {
         &self.addresses
     }
 
-    /// What `/v1/status.json` shows to who knows the admin's token.
+    /// What `/v1/status.json` shows with the admin token.
     #[must_use]
     pub fn status(&self) -> serde_json::Value {
         self.web.status(Texts::All)
     }
 
-    /// Takes the schemas of another configuration for what is received from now on. All else that
-    /// differs needs another start, and is named in the log.
+    /// Uses the schemas of another configuration for what is received from now on. Other changes
+    /// need a restart, and are named in the log.
     ///
     /// # Errors
-    /// [`Error::Config`] when it makes no sense; then everything stays as it is.
+    /// [`Error::Config`] if it is invalid; then everything stays as it is.
     pub fn reload(&mut self, config: Config) -> Result<()> {
         let config = config.completed();
         config.check()?;
@@ -263,8 +263,9 @@ impl Service {
         Ok(())
     }
 
-    /// Runs until SIGTERM or SIGINT (on Windows: Ctrl-C, Ctrl-Break, the end of the console or of the machine),
-    /// and drains. SIGHUP reloads what `read` gives. A second signal ends the draining.
+    /// Runs until SIGTERM or SIGINT (on Windows: Ctrl-C, Ctrl-Break, the end of the console or of
+    /// the machine), and drains. SIGHUP reloads what `read` returns. A second signal ends the
+    /// draining.
     ///
     /// # Errors
     /// When signals cannot be had.
@@ -287,7 +288,7 @@ impl Service {
         Ok(self.drain())
     }
 
-    /// Stops receiving, lets everything that is inside come out, and ends.
+    /// Stops receiving, drains all stages, and ends.
     #[must_use]
     pub fn drain(mut self) -> Summary {
         let limit = self.config.service.drain_seconds.duration();
@@ -318,7 +319,7 @@ impl Service {
 fn listen(address: &str) -> Result<(TcpListener, SocketAddr)> {
     let failed = |error: std::io::Error| Error::io(address, error);
     let found = std::net::ToSocketAddrs::to_socket_addrs(address).map_err(failed)?.next();
-    let found = found.ok_or_else(|| Error::Config(format!("{address}: is no address")))?;
+    let found = found.ok_or_else(|| Error::Config(format!("{address}: not an address")))?;
     let socket = match found {
         SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4(),
         SocketAddr::V6(_) => tokio::net::TcpSocket::new_v6(),

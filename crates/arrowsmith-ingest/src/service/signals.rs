@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What tells a running service to end, or to read its configuration again.
+//! Signals that tell a running service to end, or to reload its configuration.
 
 use std::io;
 
-/// What was told.
+/// What a signal means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     End,
@@ -40,8 +40,8 @@ impl Signals {
     }
 }
 
-/// Ctrl-C and Ctrl-Break, a console that is closed, a machine that is shut down. Windows has nothing that stands
-/// for SIGHUP: a service there is started again to take another configuration.
+/// Ctrl-C and Ctrl-Break, a console that is closed, a machine that is shut down. Windows has no
+/// equivalent of SIGHUP: a service there is restarted to load another configuration.
 #[cfg(windows)]
 pub(crate) struct Signals {
     c: tokio::signal::windows::CtrlC,

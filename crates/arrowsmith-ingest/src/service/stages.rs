@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Stages`]: what runs in a service, and how it ends: receivers first, then each stage when the one before it has.
+//! [`Stages`]: what runs in a service, and how it ends: receivers first, then each stage when the
+//! one before it has.
 //!
 //! What is put together, and listened on, is the service's.
 
@@ -17,7 +18,7 @@ use crate::publish::order::Order;
 use crate::publish::worker::{End, Sink};
 use crate::stream::{Queue, Stream};
 
-/// How long tasks have that are not waited for, such as connections that do not end.
+/// Time that tasks have to end that are not awaited, such as connections.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(1);
 
 /// The tasks and threads of a service. Dropping them ends them without draining.
@@ -26,7 +27,7 @@ pub(crate) struct Stages {
     runtime: Option<Runtime>,
     stop: watch::Sender<bool>,
     pub(crate) queue: Arc<Queue>,
-    /// Set when the end may not take longer.
+    /// Set when the shutdown may not take longer.
     pub(crate) give_up: Arc<AtomicBool>,
     streams: Vec<Arc<Stream>>,
     receivers: Vec<tokio::task::JoinHandle<()>>,
@@ -84,7 +85,7 @@ impl Stages {
         }
     }
 
-    /// Begins a parser that takes so much text at once, in bytes.
+    /// Starts a parser that takes up to this much text at once, in bytes.
     pub(crate) fn parse(&mut self, bytes_max: usize) -> Result<()> {
         let queue = Arc::clone(&self.queue);
         let name = format!("parse-{}", self.parsers.len());
@@ -108,11 +109,10 @@ impl Stages {
         Ok(())
     }
 
-    /// Stops receiving, lets everything that is inside come out in so much time, and ends. Once it has,
-    /// it does nothing.
+    /// Stops receiving, drains within this time, and ends. Does nothing if it has ended already.
     pub(crate) fn end(&mut self, limit: Duration) {
         let Some(runtime) = self.runtime.take() else { return };
-        // Nobody listens when all receivers have ended already.
+        // No receiver is left when all have ended already.
         let _ = self.stop.send(true);
         let give_up = Arc::clone(&self.give_up);
         let watchdog = spawn("watchdog".to_owned(), move || {

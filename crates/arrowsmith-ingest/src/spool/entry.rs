@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use arrowsmith_publish::{Compression, Layout, Message, Origin, decode, encode};
 use serde::{Deserialize, Serialize};
 
-/// Length that an entry can have; more is no entry.
+/// Maximum length of an entry.
 const ENTRY_BYTES_MAX: u64 = 4 << 30;
 
 /// Mark, length, checksum, rows: little endian.
@@ -107,8 +107,8 @@ pub(super) fn write(message: &Message) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads an entry; returns its length too. The payload is empty. What it says of its length holds
-/// at most for what is there.
+/// Reads an entry; returns its length too. The payload is empty. No more memory than the file has
+/// bytes is allocated, whatever length the header states.
 pub(super) fn read(file: &mut impl Read) -> io::Result<(Message, u64)> {
     let broken = || io::Error::new(io::ErrorKind::InvalidData, "an entry of the spool is damaged");
     let mut header = [0; HEADER_BYTES];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A queue of messages on disk, bounded and checksummed: what waits while a sink is away.
 //!
-//! Segments `NUMBER.spool` hold entries one after another; the file `place` says up to where all is
-//! published. Messages are appended and then committed, all of them or none: what is not committed
-//! is in no segment any more. A disk that fails to sync has dropped what it was to write, and need
-//! not say so again; so the segment is not written to any more, and what was not synced in it is
-//! written to another one. An entry may then stand in two segments; it is known by its number and
-//! counts once. An entry that a killed process left torn at the end of a segment was never settled.
-//! Messages whose receipt was not noted before the end are published again, under their old
-//! numbers.
+//! Segments `NUMBER.spool` hold entries one after another; the file `place` holds the place up to
+//! which all is published. Messages are appended and then committed, all of them or none: what is
+//! not committed is in no segment any more. A disk that fails to sync has dropped what it was to
+//! write, and need not report that again; so the segment is not written to any more, and what was
+//! not synced in it is written to another one. An entry may then be in two segments; it is
+//! recognized by its number and counts once. An entry that a killed process left torn at the end of
+//! a segment was never settled. Messages whose receipt was not noted before the end are published
+//! again, under their old numbers.
 
 mod entry;
 mod place;
@@ -34,9 +34,9 @@ struct Segment {
     number: u64,
     /// Where its last entry ends.
     len: u64,
-    /// What is passed over, in order.
+    /// What is skipped, in order.
     gaps: Vec<(u64, u64)>,
-    /// Whether something in it is kept for a person.
+    /// Whether it contains damage, and is kept for inspection.
     damaged: bool,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Spool {
     segments: VecDeque<Segment>,
     /// Of the last segment, if more may be written to it.
     writer: Option<OpenFile>,
-    /// Of the next segment: no name is tried twice.
+    /// Number of the next segment: no name is tried twice.
     next_number: u64,
     /// Lengths of the last segment that are committed and synced.
     committed: u64,
@@ -71,7 +71,7 @@ pub(crate) struct Spool {
     moved: Vec<(Place, u64)>,
     /// Rows from `done` on.
     rows: u64,
-    /// Bytes that were met and are no entry.
+    /// Bytes of damage.
     damaged_bytes: u64,
     /// Highest number of an entry at the start.
     last_sequence: u64,
@@ -117,7 +117,8 @@ impl Spool {
         };
         this.recover(&numbers)?;
         if this.is_empty() {
-            // Nobody will read what has been published, or is no entry: it would only take room.
+            // What has been published or is damaged will not be read again: it would only take up
+            // room.
             this.finish_all()?;
         }
         Ok(this)
@@ -190,7 +191,7 @@ impl Spool {
         self.bytes() >= self.bytes_max
     }
 
-    /// Bytes met since the start that are no entry: damage, not torn ends.
+    /// Bytes of damage found since the start; torn ends do not count.
     pub(crate) fn damaged_bytes(&self) -> u64 {
         self.damaged_bytes
     }

@@ -9,7 +9,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// What the file of the place says; the sum tells one that was torn, and older ones have none.
+    /// Parses the file of the place; the checksum detects a torn one. Files of earlier versions
+    /// have none.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.strip_suffix('\n')?.split(' ');
         let (segment, offset) = (words.next()?, words.next()?);

@@ -9,7 +9,7 @@ use super::{Place, Spool, entry, scan};
 use crate::disk::remove_if_there;
 
 impl Spool {
-    /// The next message, and the place behind it, for [`Spool::finish`].
+    /// The next message, and the place after it, for [`Spool::finish`].
     pub(crate) fn next(&mut self) -> io::Result<Option<(Message, Place)>> {
         loop {
             let Some(at) =
@@ -58,7 +58,7 @@ impl Spool {
         entry::read(file)
     }
 
-    /// Passes over what is no entry any more, up to the next one.
+    /// Skips a damaged entry, up to the next one.
     fn pass_over(&mut self, at: usize, len: u64) -> io::Result<()> {
         self.reader = None;
         let Some(segment) = self.segments.get_mut(at) else { return Ok(()) };
@@ -110,7 +110,7 @@ impl Spool {
         Ok(())
     }
 
-    /// What was passed over at the end counts as read.
+    /// Damage at the end counts as read.
     pub(crate) fn finish_all(&mut self) -> io::Result<()> {
         if self.rows > self.open_rows {
             let rows = self.rows - self.open_rows;
@@ -130,7 +130,7 @@ impl Spool {
     }
 }
 
-/// Whether an error says that an entry is none, rather than that the disk does not answer.
+/// Whether an error means that an entry is damaged, not that the disk failed.
 fn is_damage(error: &io::Error) -> bool {
     matches!(
         error.kind(),

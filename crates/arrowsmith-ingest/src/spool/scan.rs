@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is whole in a segment: its entries, and what lies between them that is none.
+//! Scans a segment: its entries, and the damage between them.
 //!
 //! A torn end is what a killed process leaves, and nothing of it was settled. Damage before whole
-//! entries is another matter: it is passed over up to the next entry whose checksum fits, counted,
-//! and kept for a person.
+//! entries is another matter: it is skipped up to the next entry with a valid checksum, counted,
+//! and kept for inspection.
 
 use std::collections::HashSet;
 use std::io::{self, BufReader, Read, Seek};
@@ -11,17 +11,17 @@ use std::io::{self, BufReader, Read, Seek};
 use super::entry::{HEADER_BYTES, Header, MARK_BYTES, Sum};
 use crate::disk::OpenFile;
 
-/// Text of an entry in which its number stands.
+/// Bytes of an entry that contain its number.
 const NUMBER_BYTES_MAX: usize = 4 << 10;
 
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Bytes summed up in search of an entry, at most, for each byte of a segment: damage that is made
-/// to look like entries everywhere costs no more.
+/// Maximum bytes hashed in search of an entry, for each byte of a segment: a bound for damage that
+/// looks like entries everywhere.
 const SEARCH_COST_MAX: u64 = 8;
 
-/// Entries of earlier segments that are remembered, at most, to know them again.
+/// Maximum number of entries of earlier segments that are remembered, to detect duplicates.
 const KNOWN_MAX: usize = 1 << 20;
 
 /// What is in a segment.
@@ -29,20 +29,19 @@ const KNOWN_MAX: usize = 1 << 20;
 pub(super) struct Scan {
     /// Where its last entry ends.
     pub(super) len: u64,
-    /// Rows of the entries that end behind the place that was asked for.
+    /// Rows of the entries that end after the given place.
     pub(super) rows: u64,
-    /// What is passed over between entries: damage, and entries that an earlier segment has too.
+    /// What is skipped between entries: damage, and entries that an earlier segment has, too.
     pub(super) gaps: Vec<(u64, u64)>,
-    /// Bytes of damage among them, and behind the last entry where that does not look like a torn
-    /// end.
+    /// Bytes of damage among them, and after the last entry if that does not look like a torn end.
     pub(super) damaged: u64,
-    /// The start of the entry that the place lies in, or the place.
+    /// The start of the entry that contains the place, or the place.
     pub(super) from: u64,
     /// Highest number of an entry.
     pub(super) last: u64,
 }
 
-/// Numbers of entries that were met, so that one that was written again is known.
+/// Numbers of the entries so far, so that one that was written again is recognized.
 #[derive(Debug, Default)]
 pub(super) struct Known(HashSet<u64>);
 
@@ -117,7 +116,7 @@ fn next(file: &mut BufReader<OpenFile>, at: u64, bytes: u64) -> io::Result<Optio
     Ok(None)
 }
 
-/// Where the next mark of an entry stands.
+/// Where the next mark of an entry is.
 fn mark(file: &mut BufReader<OpenFile>, from: u64, bytes: u64) -> io::Result<Option<u64>> {
     let mut at = from;
     let mut block = vec![0; BLOCK_BYTES];
@@ -184,7 +183,7 @@ fn number(content: &[u8]) -> Option<u64> {
     str::from_utf8(&content[start..start + digits]).ok()?.parse().ok()
 }
 
-/// Whether what lies behind the last entry is one that was not written to its end.
+/// Whether the bytes after the last entry are one that was not written to its end.
 fn is_torn(file: &mut BufReader<OpenFile>, at: u64, bytes: u64) -> io::Result<bool> {
     if bytes - at < HEADER_BYTES as u64 {
         return Ok(true);
@@ -196,7 +195,7 @@ fn is_torn(file: &mut BufReader<OpenFile>, at: u64, bytes: u64) -> io::Result<bo
     Ok(end.is_some_and(|end| end > bytes))
 }
 
-/// Where the next entry behind `start` begins, or `len`.
+/// Where the next entry after `start` begins, or `len`.
 pub(super) fn after(file: OpenFile, start: u64, len: u64) -> io::Result<u64> {
     let bytes = file.size()?.min(len);
     let mut file = BufReader::with_capacity(1 << 20, file);

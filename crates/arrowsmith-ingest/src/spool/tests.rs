@@ -118,7 +118,7 @@ fn a_torn_end_is_cut_off() {
     flipped[at] ^= 1;
     fs::write(&path, &flipped).unwrap();
     let mut spool = open(folder.path(), 1 << 20).unwrap();
-    assert_eq!(spool.rows(), 20, "what is behind an entry whose checksum does not fit is there");
+    assert_eq!(spool.rows(), 20, "what follows an entry with a wrong checksum is there");
     assert_eq!(spool.damaged_bytes(), ends[1] - ends[0]);
     assert_eq!(drain(&mut spool), [0, 2]);
 }

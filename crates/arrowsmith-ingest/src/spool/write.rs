@@ -8,11 +8,11 @@ use arrowsmith_publish::Message;
 use super::{Place, Segment, Spool, entry};
 use crate::disk::OpenFile;
 
-/// Names that are tried for a segment.
+/// Maximum number of names that are tried for a segment.
 const NAME_TRIES_MAX: u32 = 1000;
 
 impl Spool {
-    /// Adds a message behind those before it. It counts when it is committed.
+    /// Appends a message. It counts when it is committed.
     pub(crate) fn append(&mut self, message: &Message) -> io::Result<()> {
         let bytes = entry::write(message)?;
         self.begin_if_full()?;
@@ -32,8 +32,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Makes what was appended count; with `durable` the disk has it afterwards. After an error
-    /// nothing of it is in the spool, and it has to be appended again.
+    /// Commits what was appended; with `durable` it is synced to disk. After an error nothing of it
+    /// is in the spool, and it has to be appended again.
     pub(crate) fn commit(&mut self, durable: bool) -> io::Result<()> {
         let Some(last) = self.segments.back_mut() else { return Ok(()) };
         if durable && last.len > self.synced {
@@ -48,7 +48,7 @@ impl Spool {
                     .and_then(|file| file.sync()),
             };
             if let Err(error) = synced {
-                // Nobody knows which of the pages are on the disk: they are written again, to
+                // It is unknown which of the pages are on the disk: they are written again, to
                 // another file.
                 if let Some(file) = self.writer.take() {
                     drop(file.cut(self.committed));

@@ -64,7 +64,7 @@ fn a_message_is_confirmed_when_all_subscribers_have_taken_it_and_one_was_there()
     let feed = feed(Delivery::Wait, 3);
     let mut first = push(&feed, 1).unwrap();
     let mut second = push(&feed, 2).unwrap();
-    assert!(!confirmed(&mut first), "nobody is there");
+    assert!(!confirmed(&mut first), "there is no subscriber");
     let (a, _) = feed.subscribe(Start::Oldest, Instant::now()).unwrap();
     let (b, _) = feed.subscribe(Start::Oldest, Instant::now()).unwrap();
     assert!(feed.subscribe(Start::Oldest, Instant::now()).is_none(), "two at most");
@@ -72,7 +72,7 @@ fn a_message_is_confirmed_when_all_subscribers_have_taken_it_and_one_was_there()
     assert_eq!(next(&feed, b).unwrap(), 1);
     assert!(!confirmed(&mut first), "perhaps still on its way");
     assert_eq!(next(&feed, a).unwrap(), 2);
-    assert!(!confirmed(&mut first), "b has not asked for more");
+    assert!(!confirmed(&mut first), "b has not requested more");
     assert_eq!(next(&feed, b).unwrap(), 2);
     assert!(confirmed(&mut first) && !confirmed(&mut second));
     assert!(matches!(next(&feed, a), Err(Next::Wait)));
@@ -82,7 +82,7 @@ fn a_message_is_confirmed_when_all_subscribers_have_taken_it_and_one_was_there()
 }
 
 #[test]
-fn what_nobody_took_waits_for_the_next_subscriber_and_holds_the_publisher_up() {
+fn what_no_subscriber_took_waits_for_the_next_and_blocks_the_publisher() {
     let feed = feed(Delivery::Wait, 2);
     let (a, _) = feed.subscribe(Start::Oldest, Instant::now()).unwrap();
     let mut first = push(&feed, 1).unwrap();

@@ -86,7 +86,7 @@ async fn subscribers_get_everything_in_order_and_then_it_counts_as_published() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn silent_sockets_are_cut_off_and_keep_nobody_out() {
+async fn silent_sockets_are_closed_and_lock_no_client_out() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let limits = FlightOptions {
         connections_max: 2,
@@ -100,7 +100,7 @@ async fn silent_sockets_are_cut_off_and_keep_nobody_out() {
     for number in 0..200 {
         let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
         if number % 2 == 0 {
-            // The beginning of the preface, which never ends.
+            // The start of the preface, which never ends.
             socket.write_all(b"PRI * HTTP/2").await.unwrap();
         }
         silent.push(socket);
@@ -117,7 +117,7 @@ async fn silent_sockets_are_cut_off_and_keep_nobody_out() {
         let end = socket.read_to_end(&mut rest);
         drop(tokio::time::timeout(Duration::from_secs(20), end).await.expect("is cut off"));
     }
-    // Who is known stays, beyond the time that a greeting may take.
+    // An authenticated connection stays, beyond the time limit of the first request.
     let receipt = sink.publish(&message(1, 1)).await.unwrap();
     assert_eq!(numbers(&subscriber.next().await.unwrap().unwrap()), [1_000]);
     receipt.await.unwrap();
@@ -150,7 +150,7 @@ async fn without_subscribers_the_buffer_fills_and_then_the_service_waits() {
     for receipt in receipts {
         receipt.await.unwrap();
     }
-    // What nobody takes is given back at the end.
+    // Receipts of what no subscriber takes fail at the end.
     drop(subscriber);
     while sink.subscribers() > 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -160,7 +160,7 @@ async fn without_subscribers_the_buffer_fills_and_then_the_service_waits() {
     assert!(matches!(receipt.await, Err(PublishError::Retry { .. })));
 }
 
-/// What ends a subscriber's stream, after it has slept over it.
+/// The error that ends a subscriber's stream, after a pause.
 async fn end(mut stream: FlightRecordBatchStream) -> String {
     while let Some(next) = stream.next().await {
         if let Err(error) = next {
@@ -355,7 +355,7 @@ async fn streams_share_an_address_and_leave_it_when_they_end() {
     let mut client = client(free).await;
     let gone = client.do_get(Ticket::new("cars")).await.err().unwrap();
     assert!(gone.to_string().contains("no stream"), "{gone}");
-    // An address of somebody else may be free later.
+    // An address in use may be free later.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let other = FlightOptions { listen: taken.local_addr().unwrap(), ..options.clone() };
     assert!(matches!(open("cars", &other).await, Err(PublishError::Retry { .. })));

@@ -16,8 +16,8 @@ fn broker() -> Option<Broker> {
     start("test-sink", 16_650, false)
 }
 
-/// Sends batches of ten rows with these sequence numbers, row ids following from the number, and
-/// gives the confirmations.
+/// Sends batches of ten rows with these sequence numbers, with row ids derived from the number, and
+/// returns the confirmations.
 async fn send_all(
     sink: &PulsarSink,
     mode: SchemaMode,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happens when the broker is killed, hangs, is away, or is no broker; and who may not publish.
+//! A broker that is killed, hangs, is unreachable, or is not a broker; and clients that may not
+//! publish.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -74,7 +75,7 @@ async fn killed_and_restarted_in_mid_stream(broker: &Arc<Broker>, batched: bool)
     assert_eq!(broker.read_back(&topic, count).ids(), (0..count as u64).collect::<Vec<_>>());
 }
 
-/// A stopped process keeps its connections open and says nothing.
+/// A stopped process keeps its connections open and sends nothing.
 async fn a_broker_that_hangs_holds_the_sender_up_and_no_memory(broker: &Arc<Broker>) {
     let mut options = settings(broker, "hangs");
     options.in_flight_bytes_max = 1 << 20;
@@ -91,7 +92,7 @@ async fn a_broker_that_hangs_holds_the_sender_up_and_no_memory(broker: &Arc<Brok
         let bytes = sink.states().next().unwrap().in_flight_bytes.load(Ordering::Relaxed);
         assert!(bytes <= (1 << 20) + large.len() as u64, "{bytes}");
     }
-    // There was room only because the first ones were given up, which takes the time allowed.
+    // There was room only because the first ones timed out.
     assert!(begin.elapsed() >= Duration::from_millis(2_500), "{:?}", begin.elapsed());
     for receipt in waiting {
         match receipt.await {
@@ -104,7 +105,7 @@ async fn a_broker_that_hangs_holds_the_sender_up_and_no_memory(broker: &Arc<Brok
     sink.close().await;
 }
 
-/// With the broker away for longer than the time allowed, and another away in between.
+/// With the broker unreachable for longer than the time limit, and another outage in between.
 async fn what_is_given_up_is_taken_again_in_order_only(broker: &Arc<Broker>) {
     let mut options = settings(broker, "given-up");
     options.send_timeout_ms = 1_000;

@@ -11,7 +11,8 @@ use arrowsmith_publish_pulsar::{Outgoing, PulsarOptions, SchemaMode};
 use arrowsmith_testkit::pulsar::Broker;
 use bytes::Bytes;
 
-/// A broker, as [`Broker::start`] gives it; what the sink logs is shown for a test that fails, with RUST_LOG=info.
+/// A broker, as [`Broker::start`] gives it; what the sink logs is shown for a test that fails, with
+/// RUST_LOG=info.
 pub fn start(name: &'static str, port: u16, secure: bool) -> Option<Broker> {
     let filter = tracing_subscriber::EnvFilter::from_default_env();
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The sinks that a stream can have, by the `type` of their configuration.
 //!
-//! Directory and standard output are built in. Pulsar and Flight are crates of their own, behind cargo
-//! features of the same names; this is the one place that knows them all.
+//! Directory and standard output are built in. Pulsar and Flight are crates of their own, and cargo
+//! features of the same names; this is the only module that knows all of them.
 
 pub mod directory;
 mod stdout;
@@ -14,12 +14,12 @@ use serde::Deserialize;
 use self::directory::{Directory, DirectoryOptions};
 use self::stdout::{Stdout, StdoutOptions};
 
-/// What the sinks of a stream ask of its messages.
+/// What the sinks of a stream require of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Needs {
     /// Whether a sink needs messages to be serialized.
     pub(crate) payload: bool,
-    /// The smallest of the sinks' greatest messages, in bytes.
+    /// Minimum over the sinks of their maximum message size, in bytes.
     pub(crate) message_bytes_max: usize,
 }
 
@@ -141,8 +141,8 @@ impl SinkConfig {
         }
     }
 
-    /// What it asks of messages, as far as its options tell: also of those that are made before it can be
-    /// opened.
+    /// What it requires of messages, as far as its options determine that: also of messages that
+    /// are made before it can be opened.
     pub(crate) fn needs(&self) -> Needs {
         match self {
             Self::Directory(_) | Self::Stdout(_) => Needs::default(),

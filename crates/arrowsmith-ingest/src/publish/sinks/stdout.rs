@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Standard output as a sink: one Arrow IPC stream, for a pipe.
 //!
-//! A message is made in memory and then written: where a write fails in its middle, as on a disk that
-//! is full, the next try goes on there, so that no half of a message is in the stream, and none twice.
+//! A message is made in memory and then written: where a write fails in its middle, as on a disk
+//! that is full, the next try goes on there, so that no half of a message is in the stream, and
+//! none twice.
 
 use std::io::{self, Write};
 
@@ -90,7 +91,8 @@ impl Stdout {
         Ok(std::mem::take(writer.get_mut()))
     }
 
-    /// Writes all that is not written yet, in a thread where whoever reads the pipe may make it wait.
+    /// Writes all that is not written yet, in a thread where whoever reads the pipe may make it
+    /// wait.
     async fn write(&mut self) -> Result<(), PublishError> {
         let mut pipe = self.pipe.take().ok_or_else(stuck)?;
         let writing = tokio::task::spawn_blocking(move || {

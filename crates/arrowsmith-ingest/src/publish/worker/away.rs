@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A sink that fails: what it refuses goes to the rejects, anything else waits until it is back.
 //!
-//! A sink that panics fails, too: its thread goes on with another one, which knows what is stored. A
-//! message at which it panics again and again is refused, so that those behind it come through.
+//! A sink that panics is replaced by a new one, which knows what is stored. A message at which it
+//! panics repeatedly is refused, so that those after it are published.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,11 +21,11 @@ use crate::publish::sinks::Needs;
 /// How often a sink may panic at one message.
 const PANICS_MAX: u32 = 3;
 
-/// How often somebody looks whether the end may take longer, and how long a call has when it may not.
+/// How often `give_up` is checked, and the time that a call has once it is set.
 const LOOK: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What became of a call of a sink.
+/// The result of a call of a sink.
 pub(super) enum Called<T> {
     Done(T),
     Panicked(String),
@@ -62,7 +62,7 @@ pub(super) async fn received(receipt: &mut Receipt) -> Result<(), PublishError> 
 }
 
 impl Panicked {
-    /// What becomes of a message, if it is the one, without another try.
+    /// The result for the message that caused the panic, if it is not to be published again.
     pub(super) fn fate(
         &self,
         message: &Message,
@@ -89,7 +89,7 @@ impl Sink {
         work.panicked = Some(Panicked { sequence, times, why, stored: work.stored });
     }
 
-    /// Takes another sink in place of one that panicked: nobody knows what is left of that.
+    /// Replaces a sink that panicked, whose state is unknown.
     pub(super) fn replace(&mut self, work: &mut Work, why: &str) {
         let goes_on = self.finish_in_flight(work);
         let sink = self.open.take();
@@ -141,7 +141,7 @@ impl Sink {
         self.fail(work, after);
     }
 
-    /// Lets the sink alone for a while; what was in flight waits again, in order.
+    /// Pauses the sink; what was in flight waits again, in order.
     pub(super) fn fail(&mut self, work: &mut Work, after: Option<Duration>) {
         self.metrics.retries.inc();
         for (task, ..) in work.in_flight.drain(..).rev() {

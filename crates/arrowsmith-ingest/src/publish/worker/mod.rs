@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread of a sink: publishes messages in order, tries again, and spools.
 //!
-//! What was taken is in one of three places: `waiting` to be published, `in_flight` without a receipt,
-//! or in the spool. When the sink fails, what was in flight waits again, in its order. With a spool,
-//! what comes while the sink is away, or while older messages are in the spool, goes there and is
-//! settled; without one it stays in the queue, and everything before waits.
+//! What was taken is in one of three places: `waiting` to be published, `in_flight` without a
+//! receipt, or in the spool. When the sink fails, what was in flight waits again, in its order.
+//! With a spool, what comes while the sink is away, or while older messages are in the spool, goes
+//! there and is settled; without one it stays in the queue, and everything before waits.
 
 mod away;
 mod settle;
@@ -34,16 +34,16 @@ use crate::stream::Stream;
 /// Messages in the queue before a sink.
 pub(crate) const QUEUE_MAX: usize = 4;
 
-/// Wait after the first failure, and the longest.
+/// Wait after the first failure, and the maximum.
 const RETRY: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
 
-/// How often sinks are asked to flush, and the spool to sync.
+/// How often sinks are flushed and the spool is synced.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Messages that are put into the spool before the disk is asked to write them.
+/// Maximum number of messages in one commit of the spool.
 const SPOOL_TOGETHER_MAX: usize = 64;
 
-/// A message and who waits for it; without a message, a mark that keeps the order.
+/// A message and who waits for it; without a message, it keeps the order of settling.
 pub(crate) struct Parcel {
     pub(crate) message: Option<Arc<Message>>,
     pub(crate) settle: Arc<Settle>,
@@ -79,7 +79,7 @@ pub(crate) struct Sink {
     pub(crate) rejects: Rejects,
     pub(crate) latency: Option<Latency>,
     pub(crate) clock: SharedClock,
-    /// Set when the end may not take longer.
+    /// Set when the shutdown may not take longer.
     pub(crate) give_up: Arc<AtomicBool>,
     pub(crate) queue: mpsc::Receiver<Parcel>,
     pub(crate) open: Option<Box<dyn Publish>>,
@@ -90,12 +90,12 @@ pub(crate) struct Sink {
 struct Work {
     waiting: VecDeque<Task>,
     in_flight: VecDeque<(Task, Receipt, Instant)>,
-    /// Until when the sink is let alone, and for how long the next time.
+    /// The end of the pause after a failure, and the length of the next pause.
     away: Option<Instant>,
     wait: Duration,
     ended: bool,
     ticked: Instant,
-    /// Until when the spool is let alone, after an error of its disk.
+    /// No use of the spool before this time, after an error of its disk.
     spool_from: Instant,
     /// Up to which number the sink had messages when it was opened.
     stored: Option<u64>,

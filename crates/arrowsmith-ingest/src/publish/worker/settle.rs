@@ -11,8 +11,8 @@ use super::{From, RETRY, Sink, Task, Work};
 use crate::observe::metrics::observe;
 
 impl Sink {
-    /// Takes the receipts that are ready, before what is in flight is given up. `false` when one of them
-    /// has made the sink fail already.
+    /// Takes the receipts that are ready, before what is in flight is given up. `false` when one of
+    /// them has made the sink fail already.
     pub(super) fn finish_in_flight(&mut self, work: &mut Work) -> bool {
         while work.away.is_none()
             && let Some((_, receipt, _)) = work.in_flight.front_mut()
@@ -25,7 +25,7 @@ impl Sink {
         work.away.is_none()
     }
 
-    /// What a receipt says.
+    /// Handles the result of a receipt.
     pub(super) fn settle(
         &mut self,
         work: &mut Work,
@@ -54,7 +54,7 @@ impl Sink {
                 }
             }
             Err(error) => {
-                // Back to where it was, before those behind it: what is older has to go first again.
+                // Back to where it was, before those after it: older messages go first again.
                 work.in_flight.push_front((task, arrowsmith_publish::done(), started));
                 return self.failed(work, &error);
             }
@@ -66,7 +66,8 @@ impl Sink {
                 if let Some((_, spool)) = &mut self.spool
                     && let Err(error) = spool.finish(place, rows)
                 {
-                    // Some messages may be published twice after the next start, by a sink that does not know them.
+                    // Some messages may be published twice after the next start, by a sink that
+                    // does not know them.
                     tracing::error!(stream = &*self.stream.name, %error, "the spool's place is not noted");
                 }
             }

@@ -42,7 +42,7 @@ impl Sink {
             if failure.is_some() { kept.push_back(task) } else { taken.push_back(task) }
         }
         if let Err(error) = spool.commit(config.fsync == Fsync::Always) {
-            // None of them is in the spool: they wait, and nobody is told that they are stored.
+            // None of them is in the spool: they wait, and are not acknowledged.
             failure = Some(error);
         } else {
             for task in taken.drain(..) {

@@ -125,7 +125,7 @@ impl Made {
         run(self.sink)
     }
 
-    /// Ends the queue when so many rows are published.
+    /// Closes the queue when this many rows are published.
     fn run_until(self, rows: u64) {
         let sink = std::thread::spawn(move || run(self.sink));
         let until = Instant::now() + Duration::from_secs(20);
@@ -189,15 +189,16 @@ fn what_is_published_again_keeps_its_order() {
 
 #[test]
 fn with_a_spool_nothing_is_lost_that_was_in_flight() {
-    // With a spool, what is left when the queue has ended may stay there for the next start: the store
-    // has the first ones without a gap.
+    // With a spool, what is left when the queue has ended may stay there for the next start: the
+    // store has the first ones without a gap.
     for failing in [&[1][..], &[7], &[3, 20]] {
         let stored = publish(failing, true);
         assert!(stored.iter().copied().eq(1..=stored.len() as u64), "{failing:?}: {stored:?}");
     }
 }
 
-/// A directory that panics at a message, before or after it is stored; or whose last call never returns.
+/// A directory that panics at a message, before or after it is stored; or whose last call never
+/// returns.
 struct Broken {
     inner: Directory,
     at: u64,
@@ -262,7 +263,7 @@ fn a_message_at_which_every_sink_panics_is_refused_in_the_end() {
     assert!(known(1, None, None).is_none());
     assert!(known(1, Some(6), Some(6)).is_none());
     assert!(matches!(known(1, Some(6), Some(7)), Some(Ok(()))));
-    // Numbers that begin anew say nothing.
+    // Numbers that start again prove nothing.
     assert!(known(1, Some(9), Some(9)).is_none());
     assert!(matches!(known(3, Some(6), Some(6)), Some(Err(PublishError::Refused(_)))));
     let other = Panicked { sequence: 8, times: 3, why: String::new(), stored: None };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines that take long: what has come of one is collected apart, within a bound that all
-//! connections share, until its end has come or it is longer than a record may be.
+//! Long lines: each is collected separately, within a limit that all connections share, until its
+//! end has come or it exceeds the maximum size of a record.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,7 +12,8 @@ use super::super::lines::Cut;
 use super::{Closed, Receiver, SMALL_BYTES};
 use crate::memory::{Buffer, Grant};
 
-/// Longest wait for memory for a long line: with all of it held by lines that do not end, one has to go.
+/// Maximum wait for memory for a long line: if all of it is held by lines that do not end, one is
+/// dropped.
 const GROW_WAIT: Duration = Duration::from_secs(10);
 
 impl Receiver {
@@ -22,11 +23,11 @@ impl Receiver {
         since: (Instant, SystemTime),
     ) -> Result<(), Closed> {
         if self.hand.has_overlong() {
-            // The line before was too long as well, and its reject waits for text that follows.
+            // The line before was too long, too, and its reject waits for a job.
             self.send_long(Vec::new(), Some(since)).await?;
         }
         self.carry_since = Some(since);
-        // It has no end of a line, or it would have been cut.
+        // It has no line end, or it would have been split there.
         self.hand.pass_over(text, false);
         Ok(())
     }
@@ -45,7 +46,7 @@ impl Receiver {
         grant.ok().flatten().ok_or(Closed::Memory)
     }
 
-    /// Reads more of a long line behind what is there.
+    /// Reads more of a long line.
     pub(super) async fn read_long<T: AsyncRead + Unpin>(
         &mut self,
         input: &mut T,
@@ -100,15 +101,21 @@ impl Receiver {
         Ok(self.hand.over(Buffer::of(text, grant), since).await?)
     }
 
-    /// Hands over what is left where the sender ended in order: the last line needs no end. What is cut
-    /// off anywhere else is not known to be whole, so it is no record: `12` may be the begin of `12345`.
+    /// Hands over the rest if the sender ended in order: the last line needs no line end. After any
+    /// other end the rest may be incomplete, so it is not a record: `12` may be the start of
+    /// `12345`.
     pub(super) async fn last(&mut self, closed: Closed) {
         let mut text = std::mem::take(&mut self.carry);
         if closed == Closed::End {
             self.pass_over(&mut &b""[..], true);
         } else if !text.is_empty() || self.hand.lines.is_passing() {
             let (sender, why) = (&*self.hand.sender.name, closed.name());
-            tracing::warn!(sender, why, bytes = text.len(), "cut off in a line, which is left out");
+            tracing::warn!(
+                sender,
+                why,
+                bytes = text.len(),
+                "cut off within a line, which is discarded"
+            );
             self.stream.metrics.cut_lines.inc();
             text.clear();
         }

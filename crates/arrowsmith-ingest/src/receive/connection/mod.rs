@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One connection that sends lines, of any transport.
 //!
-//! Without a line begun it holds a small buffer; when bytes come, it waits for a large one, fills it with
-//! all that is there, and hands over what is whole. A line that takes long is collected apart,
-//! within a bound that all connections share.
+//! Between lines it holds a small buffer; when bytes come, it waits for a large one, fills it with
+//! all available bytes, and hands over the whole lines. A long line is collected separately, within
+//! a limit that all connections share.
 
 mod long;
 
@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 
-use arrowsmith_publish::Visitor;
+use arrowsmith_publish::Slot;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::timeout;
 
@@ -25,11 +25,11 @@ use crate::job::{Progress, Sender};
 use crate::memory::{Buffer, Grant};
 use crate::stream::Stream;
 
-/// Bytes of a line begun that need no grant.
+/// Bytes of an incomplete line that need no grant.
 const SMALL_BYTES: usize = 4 << 10;
 
-/// What the system holds of a connection when the end is asked for is taken: as long as bytes come within
-/// this time of each other, and no more of them than the system holds.
+/// When the service ends, the bytes in the system's buffers are still received: as long as they
+/// come within this time of each other, up to the size of those buffers.
 const LINGER: Duration = Duration::from_millis(50);
 const LAST_BYTES_MAX: usize = 16 << 20;
 
@@ -48,11 +48,11 @@ pub(crate) enum Closed {
     Memory,
     /// The first line was not the token.
     Token,
-    /// There are as many connections as there may be.
+    /// The maximum number of connections is reached.
     Limit,
     /// The service ends.
     Stop,
-    /// A buffer of it was lost, so that no number would be true any more.
+    /// A buffer of it was lost, so that no acknowledgement would be true any more.
     Lost,
 }
 
@@ -84,18 +84,19 @@ pub(crate) struct Receiver {
     common: Arc<Common>,
     stream: Arc<Stream>,
     hand: Hand,
-    /// The place of the connection, if others could not have it: it is a stranger until its token is read.
-    visitor: Option<Arc<Visitor>>,
-    /// The beginning of a line.
+    /// The slot of the connection, if it needs one: unauthenticated until its token is read.
+    slot: Option<Arc<Slot>>,
+    /// The start of a line.
     carry: Vec<u8>,
     /// For a carry above [`SMALL_BYTES`].
     carry_grant: Option<Grant>,
     /// When the first byte of the carry came.
     carry_since: Option<(Instant, SystemTime)>,
-    /// How long the sender has been waited for since the line began: not the time that we made it wait.
+    /// Time spent waiting for the sender since the line started, without the time that the sender
+    /// had to wait.
     waited: Duration,
     rate: Rate,
-    /// Whether reading failed: the system tells that once, and an end the next time.
+    /// Whether reading failed: the system reports that once, and an end the next time.
     failed: bool,
 }
 
@@ -104,7 +105,7 @@ impl Receiver {
         common: Arc<Common>,
         stream: Arc<Stream>,
         name: &str,
-        visitor: Option<Visitor>,
+        slot: Option<Slot>,
     ) -> Self {
         let sender = Sender { name: name.into(), number: common.numbers.next() };
         let progress = stream.config.acknowledge.then(Arc::<Progress>::default);
@@ -112,7 +113,7 @@ impl Receiver {
         Self {
             hand: Hand::new(Arc::clone(&common), Arc::clone(&stream), sender, progress, lines),
             rate: Rate::new(common.limits.rate_bytes_per_second.0),
-            visitor: visitor.map(Arc::new),
+            slot: slot.map(Arc::new),
             carry: Vec::new(),
             carry_grant: None,
             carry_since: None,
@@ -131,7 +132,7 @@ impl Receiver {
         let closed = match &self.hand.progress {
             None => {
                 let closed = self.read(&mut transport).await;
-                // With TLS, only this tells an end in order from one that somebody cut off.
+                // With TLS, only this distinguishes an orderly end from a truncation.
                 drop(timeout(LINGER, transport.shutdown()).await);
                 closed
             }
@@ -144,13 +145,14 @@ impl Receiver {
                     let telling = tell(&progress, &mut output, &mut told);
                     tokio::select! {
                         closed = self.read(&mut input) => (closed, limit),
-                        // Nobody reads what is told; what was sent is taken all the same.
+                        // The client does not read acknowledgements; what it sent is received all
+                        // the same.
                         never = telling => match never {},
-                        // The sender goes on behind the last number that it was told.
+                        // The sender continues after the last number that it was sent.
                         () = progress.lost() => (Closed::Lost, limit),
                     }
                 };
-                // What was handed over is settled in a while; then the last number is told.
+                // What was handed over is settled soon; then the last number is sent.
                 let all = async {
                     loop {
                         let changed = progress.changed.notified();
@@ -187,9 +189,9 @@ impl Receiver {
     async fn receive<T: AsyncRead + Unpin>(&mut self, input: &mut T) -> Closed {
         let stop = stopped(self.common.stop.clone());
         tokio::pin!(stop);
-        let visitor = self.visitor.clone();
+        let slot = self.slot.clone();
         let mut small = [0; SMALL_BYTES];
-        // After the end has been asked for: bytes that may still be taken.
+        // After the end was requested: bytes that may still be received.
         let mut left: Option<usize> = None;
         loop {
             if self.failed {
@@ -210,7 +212,7 @@ impl Receiver {
                     left = Some(LAST_BYTES_MAX);
                     continue;
                 }
-                () = sent_away(visitor.as_deref()) => return Closed::Limit,
+                () = evicted(slot.as_deref()) => return Closed::Limit,
                 result = timeout(limit, read) => match result {
                     Ok(Ok(0)) => return Closed::End,
                     Ok(Ok(count)) => count,
@@ -220,8 +222,8 @@ impl Receiver {
                     Err(_) => return Closed::Slow,
                 },
             };
-            // Who sends something, behind a token where one is needed, is none of those that stand silent.
-            if visitor.as_ref().is_some_and(|visitor| !visitor.admit()) {
+            // A connection that sends data, after its token if one is needed, is not silent.
+            if slot.as_ref().is_some_and(|slot| !slot.admit()) {
                 return Closed::Limit;
             }
             let now = (Instant::now(), SystemTime::now());
@@ -245,7 +247,7 @@ impl Receiver {
         }
     }
 
-    /// How long the next byte may take.
+    /// Time limit for the next byte.
     fn wait(&self) -> Duration {
         let limits = &self.common.limits;
         if self.carry.is_empty() && !self.hand.lines.is_passing() {
@@ -254,7 +256,7 @@ impl Receiver {
         limits.record_seconds.duration().saturating_sub(self.waited)
     }
 
-    /// Takes the first bytes, and all that is there with them, in a large buffer.
+    /// Receives the first bytes, and all that are available with them, into a large buffer.
     async fn take<T: AsyncRead + Unpin>(
         &mut self,
         mut first: &[u8],
@@ -291,7 +293,7 @@ impl Receiver {
                 self.grant_carry().await?;
             }
             Cut::TooLong => {
-                // Its memory is given back before any is waited for.
+                // Its memory is released before more is requested.
                 let text = buffer.text().to_vec();
                 drop(buffer);
                 self.too_long(&text, since).await?;
@@ -300,7 +302,7 @@ impl Receiver {
         Ok(bytes)
     }
 
-    /// Passes over what is left of an overlong line.
+    /// Skips the rest of an overlong line.
     fn pass_over(&mut self, text: &mut &[u8], end: bool) {
         while self.hand.lines.is_passing() && (!text.is_empty() || end) {
             let used = self.hand.pass_over(text, end);
@@ -327,7 +329,7 @@ impl Receiver {
         let most = self.stream.config.tokens.iter().map(String::len).max().unwrap_or(0) + 2;
         let mut line = Vec::new();
         let read = async {
-            // Byte by byte, so that nothing behind it is taken; it is short.
+            // Byte by byte, so that nothing after it is consumed; it is short.
             while line.len() < most {
                 let byte = input.read_u8().await.map_err(|_| Closed::Token)?;
                 if byte == b'\n' {
@@ -341,7 +343,7 @@ impl Receiver {
         tokio::select! {
             biased;
             read = timeout(limit, read) => read.map_err(|_| Closed::Slow)??,
-            () = sent_away(self.visitor.as_deref()) => return Err(Closed::Limit),
+            () = evicted(self.slot.as_deref()) => return Err(Closed::Limit),
             () = stopped(self.common.stop.clone()) => return Err(Closed::Stop),
         }
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
@@ -349,16 +351,16 @@ impl Receiver {
     }
 }
 
-/// Ends when the place of a silent connection is needed for another.
-async fn sent_away(visitor: Option<&Visitor>) {
-    match visitor {
-        Some(visitor) => visitor.sent_away().await,
+/// Ends when the slot of a silent connection is needed for another.
+async fn evicted(slot: Option<&Slot>) {
+    match slot {
+        Some(slot) => slot.evicted().await,
         None => std::future::pending().await,
     }
 }
 
-/// Fills the buffer with what is there, without waiting. Also tells whether reading failed: an end comes
-/// again with the next read, a failure need not.
+/// Fills the buffer with the available bytes, without waiting. Also returns whether reading failed:
+/// an end is reported again by the next read, a failure need not be.
 async fn fill<T: AsyncRead + Unpin>(input: &mut T, buffer: &mut Buffer) -> (usize, bool) {
     let before = buffer.len;
     let failed = std::future::poll_fn(|context: &mut Context<'_>| {

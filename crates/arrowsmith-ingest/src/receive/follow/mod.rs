@@ -2,9 +2,9 @@
 //! Files that are read as they grow.
 //!
 //! The place up to where records are settled is kept in a file, so that a restart goes on there: a
-//! record may come twice after `kill -9`, and never gets lost. A file is known by its number in the
-//! file system, so that one that was renamed (rotated) is read to its end and not read again, and by
-//! what was read of it ([`place`]), so that another one with its number is.
+//! record may be read twice after `kill -9`, and is never lost. A file is identified by its inode
+//! number, so that one that was renamed (rotated) is read to its end and not read again, and by its
+//! content ([`place`]), so that another file that reuses the number is read.
 
 pub(crate) mod place;
 
@@ -31,11 +31,11 @@ use crate::memory::{Buffer, CHUNK_BYTES};
 use crate::panics;
 use crate::stream::Stream;
 
-/// How often files are looked at.
+/// How often files are checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long a file that has no name any more, or one that nobody asked for, is read on: who writes it
-/// may be told late to begin another.
+/// How long a file is still read after it was renamed or removed: its writer may switch to the new
+/// file late.
 const GONE: Duration = Duration::from_secs(30);
 
 /// A file that is followed.
@@ -44,12 +44,12 @@ struct Followed {
     file: File,
     hand: Hand,
     known: Known,
-    /// The place up to where all is settled, and those behind it by the bytes handed over before them.
+    /// The place up to where all is settled, and later ones by the bytes handed over before them.
     settled: Place,
     ahead: VecDeque<(u64, Place)>,
     /// Length and time of the last change when all of it had been read.
     read_to: Option<(u64, Option<SystemTime>)>,
-    /// Since when it has another name or none, without having grown.
+    /// Since when it is renamed or removed, without having grown.
     gone: Option<Instant>,
 }
 
@@ -79,7 +79,7 @@ impl Followed {
         }
     }
 
-    /// Begins anew with a file whose text is another.
+    /// Starts again with a file whose content has changed.
     fn restart(&mut self) -> io::Result<()> {
         tracing::warn!(path = %self.path.display(), "the file has another text; reading from its start");
         let (common, stream) = (Arc::clone(&self.hand.common), Arc::clone(&self.hand.stream));
@@ -148,7 +148,7 @@ impl Followed {
                 }
                 buffer.len += count;
             }
-            // It may have been written anew while it was read.
+            // It may have been rewritten while it was read.
             if !self.known.is_in(&mut self.file)? {
                 self.restart()?;
                 return Ok(1);
@@ -157,7 +157,7 @@ impl Followed {
                 break (buffer, Cut::TooLong);
             }
             match self.hand.lines.cut(buffer.text(), 0) {
-                // Its memory is given back before more is waited for: nobody waits for another that waits.
+                // Its memory is released before more is requested, so that no two readers deadlock.
                 Cut::More if buffer.room().is_empty() => {
                     room = (room * 2).min(self.hand.common.limits.record_bytes.0 + 1);
                 }
@@ -200,7 +200,7 @@ impl Followed {
         Some(Buffer::with_room(room, grant))
     }
 
-    /// Whether it has another name or none since long, and all of it is settled.
+    /// Whether it was renamed or removed long ago, and all of it is settled.
     fn is_over(&mut self, key: &str) -> bool {
         let is_there = fs::metadata(&self.path)
             .and_then(|meta| identity(&self.path, &meta))

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far a file was read, and what it is known again by.
+//! How far a file was read, and how the file is recognized.
 //!
-//! A number in the file system is given to another file when the first one is gone, and a file may be
-//! written anew from its start. So a place also keeps when the file was made, and what its first bytes
-//! and those before the place were: where any of that is other, it is another text, and is read from
-//! its start.
+//! An inode number is reused when its file is gone, and a file may be rewritten from its start. So
+//! a place also keeps when the file was created, and hashes of its first bytes and of those before
+//! the place: if any of these differ, the file has other content and is read from its start.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -14,7 +13,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes at the start, and before the place, that a file is known by.
+/// Bytes at the start, and before the place, by which a file is recognized.
 const WINDOW_BYTES: u64 = 1 << 10;
 
 /// The places of files, by their numbers in the file system.
@@ -29,7 +28,7 @@ pub(crate) struct Place {
     pub(crate) line: u64,
     /// The name that it had last.
     pub(crate) path: Option<PathBuf>,
-    /// When it was made, in nanoseconds since 1970, where the file system tells.
+    /// When it was created, in nanoseconds since 1970, if the file system reports it.
     created_ns: Option<u64>,
     head: Option<Mark>,
     tail: Option<Mark>,
@@ -44,7 +43,7 @@ struct Mark {
 
 impl Mark {
     fn of(text: &[u8]) -> Self {
-        // FNV-1a: of files that nobody makes alike on purpose, and the same in every version.
+        // FNV-1a: collisions need not be prevented, and it is the same in every version.
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         let hash = text.iter().fold(0xcbf2_9ce4_8422_2325, step);
         Self { bytes: text.len() as u64, hash }
@@ -67,7 +66,7 @@ fn read_at(file: &mut (impl Read + Seek), offset: u64, bytes: u64) -> io::Result
 }
 
 impl Known {
-    /// What is known of a file by its place; `None` when the place is that of another text.
+    /// Recognizes a file by its place; `None` if the content is another.
     pub(crate) fn by(place: &Place, file: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
         let window = place.offset.min(WINDOW_BYTES);
         let end = file.seek(SeekFrom::End(0))?;
@@ -76,7 +75,7 @@ impl Known {
         }
         let head = read_at(file, 0, window)?;
         let tail = read_at(file, place.offset - window, window)?;
-        // Those of an earlier version tell nothing of it.
+        // Places of an earlier version have no marks.
         let is = |mark: Option<Mark>, text: &[u8]| mark.is_none_or(|mark| mark == Mark::of(text));
         let whole = tail.len() as u64 == window;
         let same = whole && is(place.head, &head) && is(place.tail, &tail);
@@ -101,7 +100,7 @@ impl Known {
         self.offset += text.len() as u64;
     }
 
-    /// The place behind what was read.
+    /// The place after what was read.
     pub(crate) fn place(&self, line: u64, path: &Path, meta: &Metadata) -> Place {
         Place {
             offset: self.offset,
@@ -120,7 +119,7 @@ fn created_ns(meta: &Metadata) -> Option<u64> {
 }
 
 impl Place {
-    /// Whether it may be that of a file with this time of birth.
+    /// Whether it may be that of a file with this creation time.
     pub(crate) fn may_be_of(&self, meta: &Metadata) -> bool {
         let born = (self.created_ns, created_ns(meta));
         self.offset <= meta.len() && !matches!(born, (Some(then), Some(now)) if then != now)
@@ -131,8 +130,8 @@ impl Place {
         self.line.clamp(1, self.offset.saturating_add(1))
     }
 
-    /// Whether its file is gone for good: there is another one in its place, or none in the folder. A
-    /// folder that is away may come back.
+    /// Whether its file is gone for good: another one has its name, or there is none in the folder.
+    /// A folder that is missing may come back.
     pub(crate) fn is_gone(&self, key: &str) -> bool {
         let Some(path) = &self.path else { return true };
         match fs::metadata(path) {

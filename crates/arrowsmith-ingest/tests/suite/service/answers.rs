@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What senders are told beside what is stored, for every way of sending and every setting that
-//! decides about bad records: 200 means that each record is stored, 400 with `refuse` that none is.
+//! Answers to senders against what is stored, for every protocol and every setting that decides
+//! about bad records: 200 means that each record is stored, 400 with `refuse` that none is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,16 +15,16 @@ use serde_json::Value;
 
 use super::{batches, post, start, tcp, wait_for};
 
-/// Messages of so many bytes at most.
+/// Maximum size of a message, in bytes.
 const MESSAGE_BYTES: usize = 20_000;
 
 /// A line, as it is and as it fits the schema `n: int8, m: int64 not null, s: utf8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Good,
-    /// A value does not fit where null is allowed.
+    /// A value that does not match a nullable field.
     Misfit,
-    /// A value does not fit where null is not allowed.
+    /// A value that does not match a non-nullable field.
     Fatal,
     Garbage,
     /// No message holds the row.
@@ -143,7 +143,7 @@ fn by_http(service: &Service, nulls: bool, refuse: bool, account: &mut Account) 
         let mut bad = records - stored.len() as u64;
         let large = lines.iter().filter(|line| **line == Large).count() as u64;
         if refuse && bad > large {
-            // Nobody makes messages of a request that is refused before.
+            // No messages are made of a request that is refused before.
             bad -= large;
         }
         let nulled = lines.iter().filter(|line| nulls && **line == Misfit).count();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A sink that is away: senders wait, or the spool takes over; a restart goes on with what is in it.
+//! A sink that is away: senders wait, or the spool takes over; a restart goes on with what is in
+//! it.
 
 use std::cell::Cell;
 use std::fs;
@@ -24,7 +25,7 @@ fn block(folder: &std::path::Path) -> std::path::PathBuf {
     out
 }
 
-/// Sends lines until it is told to end: more than all buffers of any system's sockets hold.
+/// Sends lines until it is stopped: more than the socket buffers of any system hold.
 struct Sender {
     sent: Arc<AtomicI64>,
     end: Arc<AtomicBool>,
@@ -59,7 +60,7 @@ impl Sender {
         });
     }
 
-    /// Ends it, and gives how many lines it has sent.
+    /// Ends it, and returns how many lines it has sent.
     fn end(self) -> i64 {
         self.end.store(true, Ordering::Release);
         self.thread.join().unwrap().unwrap();
@@ -67,7 +68,7 @@ impl Sender {
     }
 }
 
-/// Lets the sink come back, and looks for everything in it.
+/// Lets the sink come back, and checks that everything is in it.
 fn come_back(service: Service, sender: Sender, out: &std::path::Path) {
     fs::remove_file(out).unwrap();
     let sent = sender.end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records that are cut off in the middle: what came of them is no value.
+//! Records that are cut off in the middle: the received part is not a value.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -19,7 +19,7 @@ fn half(service: &Service) -> TcpStream {
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     socket.write_all(b"1\n2\n").unwrap();
     wait_for("two", || service.status()["streams"][0]["received_bytes"] == before + 4);
-    // What is told is there, and is not read.
+    // Acknowledgements are sent, and are not read.
     socket.peek(&mut [0]).unwrap();
     socket.write_all(b"12").unwrap();
     socket

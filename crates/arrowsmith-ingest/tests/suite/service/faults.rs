@@ -56,7 +56,7 @@ fn slow_and_idle_connections_are_closed() {
     let _ = slow.read_to_end(&mut nothing);
     let _ = idle.read_to_end(&mut nothing);
     let stream = service.drain().streams["s"];
-    // The line that was begun and not ended is no record: nobody knows what it would have become.
+    // The line that was begun and not ended is not a record: its value is unknown.
     assert_eq!((stream.received, stream.rejected), (0, 0));
 }
 

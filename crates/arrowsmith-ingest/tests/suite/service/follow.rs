@@ -61,7 +61,7 @@ fn rewrite(path: &Path, text: &[u8]) {
 }
 
 #[test]
-fn text_that_is_written_anew_is_read_however_long_it_is() {
+fn rewritten_text_is_read_however_long_it_is() {
     let folder = Folder::new();
     fs::write(folder.path("a.log"), lines(0..100)).unwrap();
     let service = folder.start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The service in this process, with real sockets and files: what goes in comes out, in order, and is
-//! accounted for.
+//! The service in this process, with real sockets and files: what goes in comes out, in order, and
+//! is accounted for.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -17,9 +17,9 @@ use arrowsmith_ingest::{Config, Service};
 mod answers;
 mod away;
 mod cut;
-mod doors;
 mod faults;
 mod follow;
+mod slots;
 mod types;
 mod widths;
 

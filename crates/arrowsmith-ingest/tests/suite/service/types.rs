@@ -99,7 +99,7 @@ fn name(number: usize) -> String {
     format!("t{number}")
 }
 
-/// What a request says; `bad` puts a record among them that does not fit.
+/// What a request says; `bad` adds a record that does not match the schema.
 fn text(values: &[&str], bad: &str, request: usize) -> String {
     let mut all: Vec<String> =
         values.iter().map(|value| value.replace('#', &request.to_string())).collect();

@@ -14,8 +14,8 @@ use crate::disk::OpenFile;
 const MAGIC: &[u8; 6] = b"ARROW1";
 
 impl Files {
-    /// The batches of a part up to so many bytes, or up to what its end may be torn in; `None` when
-    /// there is not even a schema.
+    /// The batches of the first `bytes` of a part, or of all of it, whose end may be torn; `None`
+    /// if there is not even a schema.
     pub(super) fn batches(&self, name: &str, bytes: Option<u64>) -> io::Result<Option<Batches>> {
         let path = self.path(name, "part");
         let end = match bytes {
@@ -52,8 +52,8 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         match self.reader.next()? {
             Ok(batch) => Some(Ok(batch)),
-            // The first that is torn was never acknowledged, nor was anything behind it. What the
-            // disk does not give is another matter.
+            // The first torn one was never acknowledged, nor was anything after it. An error of the
+            // disk is reported.
             Err(ArrowError::IoError(_, source)) if source.raw_os_error().is_some() => {
                 Some(Err(source))
             }
@@ -63,7 +63,7 @@ impl Iterator for Batches {
     }
 }
 
-/// The system's error behind Arrow's.
+/// The system's error within an Arrow error.
 pub(super) fn plain(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, source) => source,

@@ -2,11 +2,11 @@
 //! Parts made files of, also those that a killed process left, so that each message is in one file
 //! whatever happens.
 //!
-//! A part that is a whole Arrow file as it stands becomes `.NAME.whole` by a change of its name; of
-//! any other, a file is made under `.NAME.tmp`, which then becomes `.NAME.whole`. From then on the
-//! part counts no more: it is removed, and last the file is given its name. Whatever step is the last
-//! one, the next start goes on with the one behind it. `.STREAM.done` says up to which number
-//! messages are in files, so that a spool that has some of them too knows.
+//! A part that is a complete Arrow file already is renamed to `.NAME.whole`; of any other, a file
+//! is made under `.NAME.tmp`, which then becomes `.NAME.whole`. From then on the part counts no
+//! more: it is removed, and last the file is given its name. Whatever step is the last one, the
+//! next start continues with the step after it. `.STREAM.done` contains the number up to which
+//! messages are in files, so that a spool does not publish them again.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -84,7 +84,7 @@ impl Files {
         self.name_made(name, Made::Temporary, last)
     }
 
-    /// Gives what is whole the name that readers look for.
+    /// Renames a complete file to the name that readers look for.
     pub(super) fn name_made(&self, name: &str, made: Made, last: u64) -> io::Result<()> {
         let whole = self.path(name, "whole");
         let from = if made == Made::Part { "part" } else { "tmp" };
@@ -93,7 +93,7 @@ impl Files {
         self.finish(name)
     }
 
-    /// Gives a file its name of which everything is whole.
+    /// Renames a complete file.
     fn finish(&self, name: &str) -> io::Result<()> {
         let whole = self.path(name, "whole");
         // The part must not be gone before the whole file is there, nor come back when that has
@@ -135,7 +135,7 @@ impl Files {
         }
     }
 
-    /// Up to which number messages are in files; what is torn says nothing.
+    /// The number up to which messages are in files; `None` if its file is torn.
     fn done(&self) -> io::Result<Option<u64>> {
         let path = self.options.path.join(format!(".{}.done", self.stream));
         let bytes = match read_all(&*self.disk, &path) {
@@ -152,7 +152,7 @@ impl Files {
 
     fn note_done(&self, last: u64) -> io::Result<()> {
         if self.done()?.is_some_and(|done| done >= last) {
-            // An earlier try may have failed behind the name.
+            // An earlier attempt may have failed after the rename.
             return self.sync_folder();
         }
         let temporary = self.path(&self.stream, "done.tmp");
@@ -165,7 +165,7 @@ impl Files {
             file.sync()?;
         }
         self.disk.rename(&temporary, &self.options.path.join(format!(".{}.done", self.stream)))?;
-        // Before the part is one no more: it says the same.
+        // Before the part is removed, which contains the same messages.
         self.sync_folder()
     }
 
@@ -285,7 +285,7 @@ pub(super) fn recover(files: &Files, name: &str) -> io::Result<usize> {
         return Ok(0);
     }
     if !disk.exists(&note) {
-        // Of an earlier version of the service. Nobody knows whether it is as it was written, and
+        // Of an earlier version of the service. It is unknown whether it is as it was written, and
         // Arrow's reader panics at some that are not.
         let made = catch_unwind(AssertUnwindSafe(|| files.make(name, None, 0)));
         return match made {

@@ -2,10 +2,10 @@
 //! A directory of Arrow or Parquet files, rolled by size and time: the sink that needs no server.
 //!
 //! Messages go to a file `.NAME.part` in Arrow's IPC format as they come, so that they outlive the
-//! process from then on; what of it is whole stands in `.NAME.note`, with checksums. When it is
-//! large or old enough it is completed, made Parquet if that is asked for, and given its name in
-//! one step. A part that a killed process left is completed at the next start: what was torn in it
-//! was never acknowledged.
+//! process from then on; what of it is whole is noted in `.NAME.note`, with checksums. When it is
+//! large or old enough it is completed, converted to Parquet if configured, and renamed in one
+//! step. A part that a killed process left is completed at the next start: what was torn in it was
+//! never acknowledged.
 //!
 //! Dictionaries grow from batch to batch in a part. The file has each of them whole, before its
 //! first batch, because not every reader of Arrow files takes dictionaries in pieces; where keys
@@ -55,8 +55,8 @@ pub struct DirectoryOptions {
     /// Codec of Parquet files: none, snappy, lz4, zstd:3, … Default zstd.
     #[serde(default = "codec")]
     pub codec: String,
-    /// When the disk is told to write: `always` with every message, `second` when a file is
-    /// completed (the default), `never`.
+    /// When data is synced to disk: `always` with every message, `second` when a file is completed
+    /// (the default), `never`.
     #[serde(default = "fsync")]
     pub fsync: Fsync,
 }
@@ -126,9 +126,9 @@ pub(crate) struct Directory {
     options: DirectoryOptions,
     files: Files,
     part: Option<Part>,
-    /// A part that failed, and whose end could not be taken back yet.
+    /// A part that failed, and that could not be truncated yet.
     failed: Option<Part>,
-    /// Takes parts that are full, so that nobody waits while the disk writes them.
+    /// Completes full parts, so that no message waits while the disk writes them.
     completer: Option<Completer>,
     /// Parts that could not be completed, for want of room on the disk.
     left: Arc<Mutex<Vec<String>>>,
@@ -167,7 +167,7 @@ impl Directory {
         let was_empty = self.part.is_none();
         match self.write_to_part(message) {
             Err(WriteError::Full) if !was_empty => {
-                // Its dictionaries have no number for another value; those of another file do.
+                // Its dictionaries have no keys left; those of a new file do.
                 self.roll();
                 self.write_to_part(message)
             }
@@ -345,7 +345,7 @@ impl Drop for Completer {
     }
 }
 
-/// Trying again may help against everything that a disk says.
+/// Any error of a disk may be temporary.
 fn retry(path: &Path, error: &io::Error) -> PublishError {
     PublishError::retry(format!("{}: {error}", path.display()))
 }

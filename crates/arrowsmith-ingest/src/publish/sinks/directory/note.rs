@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What of a part is whole: for each message its number, where it ends, and a checksum.
+//! The note of a part: for each whole message its number, where it ends, and a checksum.
 //!
 //! A line of a note is written when its message is, so that after the end of the process, or of the
 //! power, a message counts exactly if it could be settled: not when the disk has some of its pages
@@ -9,7 +9,8 @@ use std::io::{self, BufReader, Read};
 
 use crate::disk::OpenFile;
 
-/// Length of a line: end, number, sum of the bytes up to the end, sum of the line; little endian.
+/// Length of a line: end, number, checksum of the bytes up to the end, checksum of the line; little
+/// endian.
 pub(super) const LINE_BYTES: usize = 24;
 
 /// A message in a part.
@@ -46,7 +47,7 @@ impl Line {
     }
 }
 
-/// The lines of a note up to the first that is torn or whose message is not there as it says.
+/// The lines of a note up to the first that is torn, or whose message is not in the part as noted.
 pub(super) fn verified(note: OpenFile, part: OpenFile) -> io::Result<Vec<Line>> {
     let bytes = part.size()?;
     let mut note = BufReader::new(note);

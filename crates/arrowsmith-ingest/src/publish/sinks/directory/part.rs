@@ -21,11 +21,11 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// Why a batch is not in a part.
 #[derive(Debug)]
 pub(super) enum WriteError {
-    /// What the disk says.
+    /// An error of the disk.
     Io(io::Error),
-    /// What the format does not have; or what the disk says, by way of Arrow.
+    /// A type that the format does not have; or an error of the disk, reported by Arrow.
     Arrow(ArrowError),
-    /// Keys of a dictionary number no more values.
+    /// The keys of a dictionary are used up.
     Full,
 }
 
@@ -136,7 +136,7 @@ impl Part {
         self.writer.get_ref().get_ref().bytes
     }
 
-    /// Writes the end and gives the file its name.
+    /// Writes the footer and renames the file.
     pub(super) fn complete(mut self) -> io::Result<()> {
         let files = self.files.clone();
         if files.is_made_again(&self.unifier) {
@@ -150,8 +150,8 @@ impl Part {
         files.name_made(&self.name, Made::Part, self.last)
     }
 
-    /// Takes back what is not whole, after an error; the name of the part if something is left of
-    /// it.
+    /// Removes what is not whole, after an error; returns the name of the part if something is left
+    /// of it.
     pub(super) fn take_back(&mut self) -> io::Result<Option<String>> {
         let file = self.writer.get_mut().get_mut();
         // The buffer holds the rest of a batch that failed: it must not follow when it is dropped.

@@ -134,7 +134,8 @@ fn what_a_kill_at_a_roll_leaves_is_not_stored_twice() {
         let made = files(folder.path());
         assert_eq!(made.len(), 1);
         let bytes = fs::read(folder.path().join(&made[0])).unwrap();
-        // The part and its note are there again beside the file; or the part as versions without notes left it.
+        // The part and its note are there again beside the file; or the part as versions without
+        // notes left it.
         for names in [&left[..], &left[1..]] {
             for (name, bytes) in names {
                 fs::write(folder.path().join(name), bytes).unwrap();
@@ -142,7 +143,8 @@ fn what_a_kill_at_a_roll_leaves_is_not_stored_twice() {
             assert_eq!(open(&options).stored(), Some(5));
             assert_eq!(files(folder.path()), made, "{names:?}");
         }
-        // Killed in between: the file is whole and has not got its name, and the part is still there.
+        // Killed in between: the file is whole and has not got its name, and the part is still
+        // there.
         fs::remove_file(folder.path().join(&made[0])).unwrap();
         for (name, bytes) in &left {
             fs::write(folder.path().join(name), bytes).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sockets that stand silent, and what is shown to whom.
+//! Silent sockets, and what is shown to which client.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -25,7 +25,7 @@ fn is_closed(socket: &mut TcpStream) -> bool {
 }
 
 #[test]
-fn silent_sockets_are_sent_away_and_keep_nobody_out() {
+fn silent_sockets_are_evicted_and_lock_no_client_out() {
     let folder = tempfile::tempdir().unwrap();
     let settings =
         ["limits.connections=3", "limits.greeting_seconds=0.5", "stream.s.tokens=[\"secret\"]"];
@@ -57,7 +57,7 @@ fn silent_sockets_are_sent_away_and_keep_nobody_out() {
 }
 
 #[test]
-fn who_asks_without_a_token_keeps_nobody_out_either() {
+fn requests_without_a_token_lock_no_client_out_either() {
     let folder = tempfile::tempdir().unwrap();
     let settings = ["limits.connections=2", "stream.s.tokens=[\"secret\"]"];
     let service = start(folder.path(), &settings);
@@ -103,7 +103,7 @@ fn a_head_that_announces_much_holds_no_memory() {
     assert!(service.drain().is_complete());
 }
 
-/// The state as anybody sees it who asks with these headers.
+/// The state as a client with these headers sees it.
 fn status(settings: &[&str], headers: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let all = [&["stream.s.bad_requests=keep"], settings].concat();
