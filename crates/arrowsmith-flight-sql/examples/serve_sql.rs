@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The smallest server with SQL: `serve_sql LISTEN [NAME=]PATH… [--writable] [--users FILE] [--tls CERT KEY]`, for tests
-//! that need no more of the command. `arrowsmith serve` has all the options.
+//! The smallest server with SQL: `serve_sql LISTEN [NAME=]PATH… [--writable] [--users FILE] [--tls
+//! CERT KEY]`, for tests that need no more of the command. `arrowsmith serve` has all the options.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Long chains of AND and of OR, made shallow: whoever walks over a chain of a thousand and asks at every link what lies
-//! below does half a million steps, over a tree of ten levels ten thousand.
+//! Long chains of AND and of OR, balanced: code that inspects the subtree at every link takes half
+//! a million steps for a chain of a thousand, and ten thousand for a tree of ten levels.
 //!
 //! The parts stay in their order, and AND and OR are associative, with nulls too.
 
@@ -21,11 +21,11 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 /// Shorter chains are left as they are written.
 const PARTS_MIN: usize = 16;
 
-/// Conditions joined by AND whose ranges DataFusion may work out, at most: it compares each expression in them with all
-/// others, to the end of both.
+/// Maximum number of conditions joined by AND for which DataFusion may compute ranges: it compares
+/// each of their expressions with all others in full.
 const RANGES_MAX: usize = 64;
 
-/// The same plan with shallow chains, before anything has looked at it.
+/// The same plan with balanced chains, before any rule has run.
 pub(crate) fn shallow(plan: LogicalPlan) -> Result<LogicalPlan> {
     plan.transform_up_with_subqueries(balanced).map(|plan| plan.data)
 }
@@ -60,7 +60,7 @@ impl OptimizerRule for BalanceChains {
     }
 }
 
-/// The same condition as one that nobody looks into.
+/// The same condition, opaque to the optimizer.
 fn hidden(expr: Expr) -> Expr {
     let hide = Arc::new(ScalarUDF::new_from_impl(Hide(Signature::any(1, Volatility::Immutable))));
     Expr::ScalarFunction(ScalarFunction::new_udf(hide, vec![expr]))

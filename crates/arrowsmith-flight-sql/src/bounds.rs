@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How large and how deep a statement may be: its text before it is parsed, its plan before anything else looks at it.
+//! Limits on the size and depth of a statement: its text before it is parsed, its plan before any
+//! rule runs.
 //!
-//! The parser builds chains (`a + b + c`, `union all`, `x is null is null`) by a loop, and everybody after it walks
-//! over them by recursion, to the end when they are dropped. So the links of all chains are counted on the tokens;
-//! what nests in other ways (parentheses, subqueries, unary signs) is bounded by the parser itself. A plan is bounded
-//! by what it would be if nothing in it were shared, which is what optimizers make of it.
+//! The parser builds chains (`a + b + c`, `union all`, `x is null is null`) by a loop, and all
+//! later code walks over them by recursion, up to the drop. So the links of all chains are counted
+//! on the tokens; what nests in other ways (parentheses, subqueries, unary signs) is bounded by the
+//! parser itself. A plan is limited by its size without shared parts, which is what optimizers make
+//! of it.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -22,39 +24,38 @@ use tonic::Status;
 
 use crate::deadline;
 
-/// Text of a statement, in bytes, at most.
+/// Maximum size of a statement's text, in bytes.
 const STATEMENT_BYTES_MAX: usize = 1 << 20;
 
-/// Tokens of a statement, at most: an IN list of a hundred thousand numbers.
+/// Maximum number of tokens: an IN list of a hundred thousand numbers.
 const TOKENS_MAX: usize = 250_000;
 
-/// Operators, and words that do what operators do, in a statement, at most.
+/// Maximum number of operators, and of keywords that act as operators, in a statement.
 const LINKS_MAX: usize = 4_000;
 
-/// Expressions and plans inside of one another, at most.
+/// Maximum depth of expressions and plans.
 const DEPTH_MAX: u32 = 1_200;
 
-/// Expressions, each as often as there are others around it, at most: a chain of 2,000 that no chain of AND or OR is.
-/// For each, rules ask for the types of all that is in it.
+/// Maximum sum of the depths of all expressions: a chain of 2,000 operators other than AND and OR.
+/// For each expression, rules compute the types of its whole subtree.
 const PATHS_MAX: u64 = 4_000_000;
 
-/// Names of columns, each as often as there are expressions around it, times the columns among which it is looked up,
-/// at most.
+/// Maximum sum over column names of depth times the number of columns in scope.
 const LOOKUPS_MAX: u64 = 50_000_000;
 
-/// Plans inside of one another, at most: joins, unions, subqueries, tables of `with`.
+/// Maximum depth of plans: joins, unions, subqueries, tables of `with`.
 const PLANS_DEEP_MAX: u32 = 150;
 
-/// Expressions and plans of a plan in which nothing is shared, at most.
+/// Maximum number of expressions and plans in a plan without shared parts.
 const NODES_MAX: u64 = 500_000;
 
 /// Bytes of a value in a statement that count as one more part of it.
 const PART_BYTES: u64 = 128;
 
-/// Parts of all expressions of a plan together, if every name were replaced by what it names, at most.
+/// Maximum size of all expressions of a plan together, with every name replaced by its expression.
 const WRITTEN_MAX: u64 = 2 * NODES_MAX;
 
-/// Columns of all plans of a plan together, at most.
+/// Maximum number of columns of all plans of a plan together.
 const COLUMNS_MAX: u64 = 1_000_000;
 
 pub(crate) fn refuse(what: String) -> Status {
@@ -69,7 +70,7 @@ pub(crate) fn text(sql: &str) -> Result<(), Status> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize();
     let tokens = tokens.map_err(|error| refuse(error.to_string()))?;
     let (mut count, mut links) = (0_usize, 0_usize);
-    // A sign behind one of these belongs to a number, as in lists of them.
+    // A sign after one of these belongs to a number, as in lists of them.
     let mut signs = true;
     for token in &tokens {
         if matches!(token, Token::Whitespace(_)) {
@@ -91,7 +92,8 @@ pub(crate) fn text(sql: &str) -> Result<(), Status> {
     Ok(())
 }
 
-/// Whether a token can make an expression or a query one deeper. What is not known to be flat can.
+/// Whether a token can make an expression or a query one deeper. Tokens that are not known to be
+/// flat can.
 fn is_link(token: &Token) -> bool {
     match token {
         Token::EOF
@@ -133,10 +135,11 @@ fn is_link(token: &Token) -> bool {
     }
 }
 
-/// Tables that a table of `with` stands for, at most, if each is written out wherever it is named.
+/// Maximum number of tables that a table of `with` expands to.
 const TABLES_MAX: u64 = 1_000;
 
-/// Refuses tables of `with` that name those before them again and again: the planner writes them out.
+/// Refuses tables of `with` that name those before them again and again: the planner writes them
+/// out.
 pub(crate) fn tables(statement: &Statement) -> Result<(), Status> {
     let found = match statement {
         Statement::Statement(inner) => inner.visit(&mut Written::default()),
@@ -151,7 +154,7 @@ pub(crate) fn tables(statement: &Statement) -> Result<(), Status> {
     }
 }
 
-/// By name: the tables that one stands for. Of several with one name the largest counts.
+/// By name: the number of tables that it expands to. Of several with one name the largest counts.
 #[derive(Default)]
 struct Written(HashMap<String, u64>);
 
@@ -179,7 +182,7 @@ impl Visitor for Written {
     }
 }
 
-/// What a part of a plan amounts to.
+/// The size of a part of a plan.
 #[derive(Debug, Clone, Default)]
 struct Size {
     nodes: u64,
@@ -190,11 +193,12 @@ struct Size {
     paths: u64,
     /// Names of columns in an expression.
     names: u64,
-    /// Names, each as often as there are expressions around it, times the columns among which it is looked up.
+    /// Names, each as often as there are expressions around it, times the columns among which it is
+    /// looked up.
     lookups: u64,
-    /// Parts of all expressions, if every name were replaced by what it names.
+    /// Size of all expressions, with every name replaced by its expression.
     written: u64,
-    /// By column: the size of the expression that it stands for, if every name were replaced by what it names.
+    /// By column: the size of its expression, with every name replaced.
     meanings: Vec<u64>,
 }
 
@@ -215,14 +219,14 @@ pub(crate) fn plan(plan: &LogicalPlan) -> Result<()> {
     Measure::default().plan(plan).map(drop)
 }
 
-/// What the expressions of a plan refer to.
+/// The columns that the expressions of a plan refer to.
 struct Scope<'a> {
     meaning: &'a dyn Fn(&Expr) -> u64,
     /// The columns of its inputs.
     among: u64,
 }
 
-/// Sizes by address: plans that are shared are looked at once.
+/// Sizes by address: shared plans are visited once.
 #[derive(Default)]
 struct Measure(HashMap<usize, Size>);
 
@@ -274,7 +278,7 @@ impl Measure {
                 };
                 (0..width).map(widest).collect()
             }
-            // A window function's own columns come behind those of its input.
+            // A window function's own columns come after those of its input.
             _ => inputs.iter().flat_map(|(_, its)| its.iter().copied()).collect(),
         };
         size.meanings.resize(width, 1);
@@ -362,8 +366,8 @@ fn value_bytes(value: &ScalarValue) -> u64 {
     }
 }
 
-/// Bytes of the values that a plan holds: those in its text, those that folding made, and those of its parameters, as
-/// often as these are named.
+/// Bytes of the values that a plan holds: those in its text, those that folding made, and those of
+/// its parameters, as often as these are named.
 pub(crate) fn literals(plan: &LogicalPlan, parameters: &[ScalarValue]) -> Result<u64> {
     let sizes: Vec<u64> = parameters.iter().map(value_bytes).collect();
     let mut bytes = 0_u64;

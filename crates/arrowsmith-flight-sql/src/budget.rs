@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The memory of one query: what its operators reserve and what its functions make, together under one limit, inside
-//! of the pool of all queries.
+//! The memory of one query: what its operators reserve and what its functions allocate, under one
+//! limit, within the pool of all queries.
 //!
-//! DataFusion's operators ask its memory pool before they grow; its scalar functions ask nobody. The guard around
-//! those (`growth`) asks here, and arrays that are large keep their reservation for as long as they live.
+//! DataFusion's operators reserve memory in its pool before they grow; its scalar functions do not.
+//! The guard around those (`growth`) reserves it here, and large arrays keep their reservation
+//! until they are dropped.
 
 use std::any::Any;
 use std::fmt;
@@ -22,7 +23,7 @@ use datafusion::execution::memory_pool::{
 /// Smaller arrays come and go with their batch, and are not worth the bookkeeping.
 const HELD_BYTES_MIN: usize = 1 << 20;
 
-/// What a query without a budget of its own may take: an expression that is folded outside of any query.
+/// Limit of an expression that is folded outside any query.
 const FOLDED_BYTES_MAX: usize = 64 << 20;
 
 /// A part of a pool that many queries share: no more than `limit` of it.
@@ -93,7 +94,7 @@ fn exhausted(who: &str, bytes: usize, used: usize, limit: usize) -> DataFusionEr
     ))
 }
 
-/// Where functions ask. It travels with the configuration, which is what they are handed.
+/// The budget of functions. It is part of the configuration, which is passed to them.
 #[derive(Clone)]
 pub(crate) struct Budget(Arc<dyn MemoryPool>);
 
@@ -110,7 +111,7 @@ impl Budget {
         })
     }
 
-    /// Sets memory aside for what a function is about to make.
+    /// Reserves memory for the result of a function.
     pub(crate) fn reserve(&self, who: &str, bytes: u64) -> Result<MemoryReservation> {
         let reservation = MemoryConsumer::new(who).register(&self.0);
         reservation.try_grow(usize::try_from(bytes).unwrap_or(usize::MAX))?;
@@ -168,7 +169,7 @@ pub(crate) fn hold(array: ArrayRef, reservation: MemoryReservation) -> Result<Ar
     if bytes < HELD_BYTES_MIN {
         return Ok(array);
     }
-    // An estimate from above becomes what it is.
+    // Replaces the upper bound by the actual size.
     reservation.try_resize(bytes)?;
     let data = array.to_data();
     let mut buffers = data.buffers().to_vec();

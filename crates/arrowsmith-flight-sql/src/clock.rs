@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The time that queries have, and the places of those that are planned.
 //!
-//! Planning is work that never waits: it has threads of its own, as many as there are places. Whoever is late is told
-//! so at once; the thread goes on until it comes to a rule that asks (`deadline`), and only then is its place free.
+//! Planning never blocks: it has threads of its own, one per slot. A request that times out is
+//! answered at once; the thread continues to the next rule that checks (`deadline`), and only then
+//! is its slot free.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,10 +13,10 @@ use tonic::Status;
 
 use crate::deadline::Deadline;
 
-/// How long a statement may be planned, at most; running it has more.
+/// Time limit for planning a statement; running it has another.
 const PLANNING_TIME: Duration = Duration::from_secs(60);
 
-/// Text of the statements that are planned or wait for it, in KiB, at most.
+/// Maximum size of all statements that are planned or wait for it, in KiB.
 const WAITING_KIB_MAX: usize = 64 << 10;
 
 pub(crate) fn unplanned() -> Status {
@@ -51,8 +52,9 @@ impl Clock {
         })
     }
 
-    /// Work on a plan, on a thread that waits for nobody. Where it is late, or its caller gone, it ends with the next
-    /// rule that it comes to; until then it keeps its place, so that there are never more threads than places.
+    /// Runs planning on a thread of its own. After the time limit, or when the request is dropped,
+    /// it ends at the next rule; until then it keeps its slot, so that there are never more threads
+    /// than slots.
     pub(crate) async fn planned<T: Send + 'static>(
         &mut self,
         planners: &Planners,
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
     use crate::deadline::check;
 
-    /// Work without an end, as it looks at the time.
+    /// Endless work that checks the time.
     async fn endless() -> Result<(), Status> {
         while check().is_ok() {
             std::thread::yield_now();

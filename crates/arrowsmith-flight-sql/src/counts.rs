@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How many parts of each kind a statement may have, counted before it is planned.
 //!
-//! Planning takes its time for most parts once, as for the values of an IN list; for some it takes the square of their
-//! number (columns against columns, tables against tables) or all their combinations (CUBE), in steps that nothing can
-//! stop. So each kind has a limit of its own, far above what people and tools write: the longest step takes seconds.
+//! The time of planning is linear in most parts, such as the values of an IN list; for some it is
+//! quadratic (columns against columns, tables against tables) or exponential (CUBE), in steps that
+//! cannot be interrupted. So each kind has a limit of its own, far above what people and tools
+//! write: the longest step takes seconds.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -19,39 +20,40 @@ use tonic::Status;
 
 use crate::bounds::refuse;
 
-/// Columns that a SELECT names, and columns of VALUES, at most.
+/// Maximum number of columns of a SELECT, and of VALUES.
 const COLUMNS_MAX: usize = 2_000;
 
-/// Columns of all of them together, at most.
+/// Maximum number of columns of all of them together.
 const COLUMNS_ALL_MAX: usize = 10_000;
 
-/// Expressions of a GROUP BY, at most.
+/// Maximum number of expressions of a GROUP BY.
 const GROUPS_MAX: usize = 500;
 
-/// Sets that GROUPING SETS, CUBE and ROLLUP come to, at most.
+/// Maximum number of sets of GROUPING SETS, CUBE and ROLLUP.
 const SETS_MAX: usize = 4_096;
 
-/// Expressions of an ORDER BY, at most.
+/// Maximum number of expressions of an ORDER BY.
 const KEYS_MAX: usize = 100;
 
-/// Calls with OVER in a statement, at most; expressions of PARTITION BY and ORDER BY of one of them, and of all.
+/// Maximum number of window calls (OVER) in a statement; of expressions of PARTITION BY and ORDER
+/// BY of one of them, and of all.
 const WINDOWS_MAX: usize = 100;
 const WINDOW_KEYS_MAX: usize = 50;
 const WINDOW_KEYS_ALL_MAX: usize = 500;
 
-/// Arguments of a function, at most.
+/// Maximum number of arguments of a function.
 const ARGUMENTS_MAX: usize = 2_000;
 
-/// Tables of a FROM, at most.
+/// Maximum number of tables of a FROM.
 const TABLES_MAX: usize = 64;
 
-/// Queries in a statement, at most: subqueries, tables of WITH, itself.
+/// Maximum number of queries in a statement: subqueries, tables of WITH, itself.
 const QUERIES_MAX: usize = 500;
 
-/// Columns of all tables that a statement names, at most, if it names more than one.
+/// Maximum number of columns of all tables in a statement, if there is more than one.
 const WIDTH_MAX: usize = 20_000;
 
-/// Expressions inside of one another, at most, those not counted that AND and OR join: their chains are made shallow.
+/// Maximum depth of expressions, without those joined by AND and OR, whose chains are balanced.
 const DEPTH_MAX: usize = 1_200;
 
 /// Refuses a statement with too many parts of a kind.
@@ -70,7 +72,7 @@ pub(crate) fn statement(statement: &Statement, catalog: &Catalog) -> Result<(), 
     }
 }
 
-/// What there is too much of, how much, and how much there may be.
+/// The exceeded limit: its subject, the count, and the maximum.
 type TooMany = (&'static str, usize, usize);
 
 fn limit(what: &'static str, count: usize, most: usize) -> ControlFlow<TooMany> {
@@ -113,7 +115,8 @@ impl<'a> Counts<'a> {
         limit("columns of all queries", self.columns, COLUMNS_ALL_MAX)
     }
 
-    /// A table of WITH has, as far as anybody knows before it is planned, as many columns as the widest table.
+    /// Before it is planned, a table of WITH is assumed to have as many columns as the widest
+    /// table.
     fn width_of(&mut self, name: &str) -> usize {
         if let Some(width) = self.widths.get(name) {
             return *width;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When the work on a plan has to end: DataFusion's rules ask before each step, ours as they go.
+//! The deadline of planning: DataFusion's rules check it before each step, our own rules within.
 //!
-//! Planning runs on a thread that nobody can stop from outside. So the thread knows until when it may work, and
-//! whether anybody still waits for what it makes; every rule, at every node where rules are applied one by one, looks
-//! at that first. What cannot ask, the making of the first plan and each single step, is bounded by `counts`.
+//! Planning runs on a thread that cannot be stopped from outside. So the thread has a deadline, and
+//! knows whether its result is still awaited; every rule, at every node where rules are applied one
+//! by one, checks that first. What cannot check it, the making of the first plan and each single
+//! step, is bounded by `counts`.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) struct Deadline {
     given_up: Arc<AtomicBool>,
 }
 
-/// Whoever waits for a plan: dropped, nobody does.
+/// The waiter for a plan; dropping it cancels planning.
 pub(crate) struct Waiting(Arc<AtomicBool>);
 
 impl Drop for Waiting {
@@ -52,7 +53,7 @@ impl Drop for Running {
 }
 
 impl Deadline {
-    /// One at that time, if any, or when what is returned with it is dropped.
+    /// A deadline at that time, if any, or when the returned waiter is dropped.
     pub(crate) fn new(ends: Option<Instant>) -> (Self, Waiting) {
         let given_up = Arc::new(AtomicBool::new(false));
         (Self { ends, given_up: Arc::clone(&given_up) }, Waiting(given_up))
@@ -79,7 +80,7 @@ pub(crate) fn check() -> Result<()> {
     })
 }
 
-/// A rule that looks at the time first.
+/// A rule that checks the deadline first.
 #[derive(Debug)]
 pub(crate) struct Timed<R: ?Sized>(Arc<R>);
 
@@ -132,7 +133,7 @@ impl PhysicalOptimizerRule for Timed<dyn PhysicalOptimizerRule + Send + Sync> {
     }
 }
 
-/// Looks at the time at every operator that is planned.
+/// Checks the deadline at every operator that is planned.
 #[derive(Debug)]
 pub(crate) struct TimedOperators;
 
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_ends_when_it_is_late_or_nobody_waits() {
+    fn work_ends_when_it_is_late_or_cancelled() {
         assert!(check().is_ok());
         let (late, _waiting) = Deadline::new(Some(Instant::now()));
         assert!(late.run(check).is_err());

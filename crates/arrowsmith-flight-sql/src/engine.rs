@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Statements, planned and run by DataFusion on a runtime of its own, so that a long query keeps no connection waiting.
+//! Statements, planned and run by DataFusion on a runtime of its own, so that a long query keeps no
+//! connection waiting.
 //!
-//! Plans are trees, and everybody who has to do with one walks it by recursion: also who drops it. So a plan never
-//! leaves the runtime's threads, whose stacks are large enough for what `bounds` lets through.
+//! Plans are trees, and all code walks them by recursion, including their drop. So a plan never
+//! leaves the runtime's threads, whose stacks are large enough for what `bounds` admits.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -43,20 +44,20 @@ use crate::tables::Tables;
 use crate::text::{numbered, status};
 use crate::{CATALOG, SCHEMA, SqlOptions, bounds, counts};
 
-/// Batches of a result that nobody has taken, at most.
+/// Maximum number of batches of a result in the queue.
 const AHEAD_BATCHES: usize = 2;
 
-/// The stack of a thread that has to do with plans. The system gives what is used of it.
+/// Stack size of threads that handle plans. Only what is used of it takes memory.
 const STACK_BYTES: usize = 64 << 20;
 
 /// Rows of a batch; of one that may be repeated by a join or made of lists.
 const BATCH_ROWS: usize = 8192;
 const JOINED_ROWS: usize = 1024;
 
-/// Bytes that a statement's own values may come to when they stand in every row of a batch.
+/// Maximum size of a statement's own values, repeated in every row of a batch.
 const REPEATED_BYTES: u64 = 64 << 20;
 
-/// Bytes of the values that a plan holds, at most.
+/// Maximum size of the values in a plan, in bytes.
 const LITERAL_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans and runs statements.
@@ -68,7 +69,8 @@ pub(crate) struct QueryEngine {
     query_bytes_max: usize,
     query_time: Option<Duration>,
     planners: Planners,
-    /// Taken out when the engine is dropped: a runtime must not end by a drop inside of another one.
+    /// Taken out when the engine is dropped: a runtime must not end by a drop inside of another
+    /// one.
     runtime: Option<Runtime>,
     /// Reads datasets, on stacks of the common size: a query has many such threads.
     readers: Option<Runtime>,
@@ -82,10 +84,10 @@ impl Drop for QueryEngine {
     }
 }
 
-/// Parameters as drivers give them.
+/// Parameters as drivers send them.
 pub(crate) type Parameters = Vec<ScalarValue>;
 
-/// What there is to know about a statement without running it.
+/// The description of a statement, without running it.
 pub(crate) struct Described {
     /// The columns of its result.
     pub(crate) schema: SchemaRef,
@@ -120,7 +122,7 @@ impl QueryEngine {
             .with_config(config)
             .with_runtime_env(Arc::clone(&environment))
             .with_default_features()
-            // Functions that are handed functions: what they make of a list nobody can bound.
+            // Higher-order functions: the size of their results cannot be bounded.
             .with_higher_order_functions(Vec::new())
             .with_analyzer_rules(deadline::analyzer_rules(
                 Arc::new(ExactInstants),
@@ -161,7 +163,8 @@ impl QueryEngine {
         self.runtime.as_ref().ok_or_else(|| Status::unavailable("ending"))
     }
 
-    /// A session of its own for one query: with its share of the memory, and functions that ask for it.
+    /// A session of its own for one query: with its share of the memory, and functions that reserve
+    /// it.
     fn session(&self) -> Result<SessionState, Status> {
         let pool = QueryPool::new(Arc::clone(&self.pool), self.query_bytes_max);
         let pool: Arc<dyn MemoryPool> = Arc::new(pool);
@@ -186,7 +189,7 @@ impl QueryEngine {
         })
     }
 
-    /// Looks at a statement.
+    /// Analyses a statement.
     pub(crate) async fn describe(&self, sql: &str) -> Result<Described, Status> {
         let _waits = self.planners.waits(sql)?;
         bounds::text(sql)?;
@@ -235,7 +238,7 @@ impl QueryEngine {
         let (sender, mut receiver) = mpsc::channel::<Result<RecordBatch, Error>>(AHEAD_BATCHES);
         let task = self.runtime()?.spawn(async move {
             let run = AssertUnwindSafe(task.run(sql, parameters, tell, &sender)).catch_unwind();
-            // An end that nobody meant must not look like the end of the rows.
+            // An unexpected end must not look like the end of the rows.
             let failed = match run.await {
                 Ok(result) => result.err(),
                 Err(_) => Some(Status::internal("sql: the query failed")),
@@ -334,14 +337,15 @@ async fn read(state: SessionState, catalog: &Catalog, sql: &str) -> Result<Read,
     counts::statement(&statement, catalog)?;
     let plan = state.statement_to_plan(statement).await.and_then(shallow);
     let plan = plan.map_err(|error| status(&error))?;
-    // No CREATE EXTERNAL TABLE, no COPY TO, no SET: nothing that opens a file or changes the session.
+    // No CREATE EXTERNAL TABLE, no COPY TO, no SET: nothing that opens a file or changes the
+    // session.
     let only =
         SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     bounds::plan(&plan).and_then(|()| only.verify_plan(&plan)).map_err(|error| status(&error))?;
     Ok(Read { state, plan })
 }
 
-/// Refuses what writes in words of ours, before anybody looks whether it fits.
+/// Refuses statements that write, with a message of our own, before they are analysed further.
 fn reads(statement: &Statement) -> Result<(), Status> {
     let Statement::Statement(inner) = statement else {
         return match statement {
@@ -391,7 +395,7 @@ async fn executable(
     bounds::plan(&plan).map_err(refuse)?;
     let literals = bounds::literals(&plan, &[]).map_err(refuse)?;
     affordable(literals)?;
-    // A value of the statement may come to stand in every row of a batch.
+    // A value of the statement may be repeated in every row of a batch.
     let rows = usize::try_from(REPEATED_BYTES / literals.max(1)).unwrap_or(BATCH_ROWS);
     let most = if bounds::repeats(&plan).map_err(refuse)? { JOINED_ROWS } else { BATCH_ROWS };
     let config = read.state.config().clone().with_batch_size(rows.clamp(1, most));
@@ -423,7 +427,7 @@ fn parameters(plan: &LogicalPlan) -> Result<Schema, Status> {
         numbers.push((number, name, data_type));
     }
     numbers.sort_by_key(|(number, ..)| *number);
-    // What is compared with nothing has any type; text can be cast to most.
+    // A parameter that is compared with nothing has no known type; text can be cast to most.
     let field = |(_, name, data_type): (usize, String, Option<DataType>)| {
         Field::new(name, data_type.unwrap_or(DataType::Utf8), true)
     };

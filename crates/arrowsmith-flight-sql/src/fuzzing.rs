@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the fuzz target of statements needs: they are planned on the thread that asks, whose memory is counted.
+//! For the fuzz target of statements: they are planned on the calling thread, whose memory is
+//! counted.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ impl Planner {
     /// Over the datasets of a catalog.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// If the system cannot create threads.
     pub fn new(catalog: Arc<Catalog>) -> arrowsmith::Result<Self> {
         let options = SqlOptions { threads: 1, ..SqlOptions::default() };
         QueryEngine::new(catalog, &options).map(Self)
@@ -25,7 +26,7 @@ impl Planner {
     /// The number of a statement's columns; its parameters are null.
     ///
     /// # Errors
-    /// What is wrong with it, as a client is told.
+    /// The error, as clients see it.
     pub fn plan(&self, sql: &str) -> Result<usize, Status> {
         self.0.plan_here(sql)
     }

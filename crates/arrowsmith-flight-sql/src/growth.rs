@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many bytes a scalar function makes of its arguments, at most: known before it runs.
+//! Upper bound of the size of a scalar function's result, computed before it runs.
 //!
-//! Every bound is from above, and saturates: a number that nobody could have made is as good as any other that is
-//! too large. A function that is not named here makes no more than some multiple of what it is given.
+//! Every bound is an upper bound, and saturates. A function that is not named here returns at most
+//! a constant multiple of its arguments.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -12,13 +12,13 @@ use datafusion::arrow::compute::cast;
 use datafusion::common::Result;
 use datafusion::logical_expr::ColumnarValue;
 
-/// Bytes of what stands around a value: offsets, views, lengths.
+/// Overhead of a value: offsets, views, lengths.
 const ROW_BYTES: u64 = 32;
 
-/// A character's bytes, at most; also by how much a change of case can grow a text, and more.
+/// Maximum bytes of a character; also an upper bound of the growth of a text by a change of case.
 const CHAR_BYTES: u64 = 4;
 
-/// Bytes of a number, a date or a flag as text, about the longest.
+/// Approximate maximum size of a number, a date or a boolean as text.
 const TEXT_BYTES: u64 = 48;
 
 /// The bytes of a value in a row, counted as text is: without offsets.
@@ -56,7 +56,7 @@ impl Lengths {
     }
 }
 
-/// Bytes of each text; none for what is no text.
+/// Bytes of each text; `None` for other types.
 fn lengths(array: &ArrayRef) -> Option<Vec<u64>> {
     let differences = |offsets: &[i64]| {
         offsets
@@ -83,7 +83,8 @@ fn lengths(array: &ArrayRef) -> Option<Vec<u64>> {
     })
 }
 
-/// Bytes of all values of an array, those that views and dictionaries say more than once counted each time.
+/// Bytes of all values of an array; values that views and dictionaries repeat are counted each
+/// time.
 pub(crate) fn payload(array: &ArrayRef) -> u64 {
     if let Some(lengths) = lengths(array) {
         return lengths.iter().fold(0, |sum: u64, length| sum.saturating_add(*length));
@@ -217,8 +218,8 @@ impl Call<'_> {
         })
     }
 
-    /// Steps of ranges: numbers; for times the shortest that an interval can be, in units of a day for dates and of
-    /// nanoseconds otherwise.
+    /// Steps of ranges: numbers; for times the shortest that an interval can be, in units of a day
+    /// for dates and of nanoseconds otherwise.
     fn steps(&self, arg: usize) -> Vec<i128> {
         let Some(value) = self.args.get(arg) else { return Vec::new() };
         if !matches!(value.data_type(), DataType::Interval(_)) {
@@ -242,7 +243,7 @@ impl Call<'_> {
     }
 }
 
-/// Bytes that a function makes, at most.
+/// Upper bound of the bytes of a function's result.
 pub(crate) fn bytes(name: &str, call: &Call<'_>) -> Result<u64> {
     let rows = call.rows.max(1) as u64;
     let plain = || call.all().saturating_mul(CHAR_BYTES).saturating_add(rows * ROW_BYTES);
@@ -317,7 +318,7 @@ pub(crate) fn bytes(name: &str, call: &Call<'_>) -> Result<u64> {
     })
 }
 
-/// Steps of a function whose time is not that of reading its arguments once, at most.
+/// Upper bound of the steps of a function whose time is not linear in its arguments.
 pub(crate) fn steps(name: &str, call: &Call<'_>) -> u64 {
     match name {
         "levenshtein" => {

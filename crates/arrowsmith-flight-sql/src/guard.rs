@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every function that makes text, bytes or lists, with a guard around it that asks for memory before it runs.
+//! A guard around every function that makes text, bytes or lists: it reserves memory before the
+//! function runs.
 //!
-//! A function allocates what its arguments say, and an allocation that fails ends the process: nothing can catch it.
-//! So each call's result is bounded beforehand (`growth`) and set aside in the query's budget (`budget`). The guard is
-//! put on after types are settled and before anything is folded, so that planning obeys it as running does, also for
-//! functions that no name brought in: `||`, `[…]`, `x[1]`.
+//! A function allocates what its arguments demand, and a failed allocation ends the process: it
+//! cannot be caught. So the size of each result is bounded beforehand (`growth`) and reserved in
+//! the query's budget (`budget`). The guard is added after type coercion and before constant
+//! folding, so that it holds for planning and execution, also for functions that no name brought
+//! in: `||`, `[…]`, `x[1]`.
 
 use std::sync::Arc;
 
@@ -29,19 +31,21 @@ use crate::budget::{Budget, hold};
 use crate::deadline;
 use crate::growth::{self, Call};
 
-/// A single value that a function makes, in bytes, at most: it may come to stand in every row.
+/// Maximum size of a single value that a function makes, in bytes: it may be repeated in every row.
 const VALUE_BYTES_MAX: usize = 1 << 20;
 
-/// What a function makes in one call, in bytes, at most: 32-bit offsets reach no further than twice this.
+/// Maximum size of the result of one call, in bytes: half of what 32-bit offsets can address.
 const CALL_BYTES_MAX: u64 = 1 << 30;
 
-/// Steps of one call of a function that takes more than one for each byte, at most: a second or so.
+/// Maximum number of steps of one call of a function that takes more than one for each byte: about
+/// a second.
 const CALL_STEPS_MAX: u64 = 1 << 30;
 
-/// Width of a value of a fixed-size type, in bytes or elements, at most.
+/// Maximum width of a value of a fixed-size type, in bytes or elements.
 const WIDTH_MAX: i32 = 64 << 10;
 
-/// Functions that the optimizer knows by their types, or makes others of, none of which makes anything.
+/// Functions that the optimizer knows by their types, or makes others of, none of which makes
+/// anything.
 const PLAIN: [&str; 15] = [
     "arrow_cast",
     "arrow_try_cast",
@@ -99,7 +103,7 @@ fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 check_width(made)?;
             }
             let Expr::ScalarFunction(call) = expr else { return Ok(Transformed::no(expr)) };
-            // What is as wide as a number cannot grow; its arguments are guarded themselves.
+            // A result of fixed width cannot grow; its arguments are guarded themselves.
             let narrow = made.is_some_and(|made| made.is_primitive() || made == DataType::Boolean);
             let plain = PLAIN.contains(&call.func.name());
             if plain || (narrow && call.func.name() != "levenshtein") {
@@ -124,7 +128,8 @@ fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     }
 }
 
-/// `a || b` as a call; a chain of them is one call with many parts, or its depth would be asked for at every link.
+/// `a || b` as a call; a chain of them is one call with many parts, or its depth would be computed
+/// at every link.
 fn joined(left: Expr, right: Expr, schema: &DFSchema) -> Result<Expr> {
     let (mut parts, made) = parts(left, schema)?;
     let (others, other) = self::parts(right, schema)?;
@@ -258,7 +263,7 @@ impl ScalarUDFImpl for Join {
             Ok(cast(&side, &self.to)?)
         });
         let sides = sides.collect::<Result<Vec<ArrayRef>>>()?;
-        // Neighbours first: what is joined is copied as often as the logarithm of their number.
+        // Neighbours first: each part is copied a logarithmic number of times.
         let mut sides = sides;
         while sides.len() > 1 {
             let pairs = sides.chunks(2).map(|pair| match pair {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `information_schema`: what is served, as tables. No settings: they are the server's, and nobody can change them.
+//! `information_schema`: what is served, as tables. No settings: they are the server's, and clients
+//! cannot change them.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Comparisons of a timestamp with an instant that is finer than its unit, made exact.
 //!
-//! DataFusion brings both to one unit, and cuts what does not fit: in a column of milliseconds it finds 00:00:00.002 for
-//! `t = timestamp '… 00:00:00.0025'`. Conditions outside of SQL find nothing, and so do statements: before types are
-//! settled the instant is cut here, and the comparison with it.
+//! DataFusion converts both to one unit, and truncates: in a column of milliseconds it finds
+//! 00:00:00.002 for `t = timestamp '… 00:00:00.0025'`. Conditions outside of SQL find nothing, and
+//! so do statements: before type coercion the instant is rounded here, and the comparison adapted.
 
 use arrow_schema::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
@@ -64,7 +64,7 @@ fn is_utc(zone: Option<&str>) -> bool {
     matches!(zone, None | Some("UTC" | "Z" | "+00:00" | "Etc/UTC"))
 }
 
-/// Nanoseconds of an instant that is written out; none for what is not.
+/// Nanoseconds of an instant literal; `None` for other expressions.
 fn nanos(expr: &Expr, zone: Option<&str>) -> Option<i128> {
     let finest = DataType::Timestamp(TimeUnit::Nanosecond, zone.map(Into::into));
     let value = match expr {
@@ -94,7 +94,8 @@ fn nanos(expr: &Expr, zone: Option<&str>) -> Option<i128> {
     same.then(|| i128::from(value) * unit_nanos(unit))
 }
 
-/// The last instant of the unit of a timestamp before one that lies between two of them; none for one that does not.
+/// The last multiple of a timestamp's unit before an instant that is not a multiple; `None` for one
+/// that is.
 fn before(time: &Expr, instant: &Expr, schema: &DFSchema) -> Option<Expr> {
     if !matches!(instant, Expr::Literal(..) | Expr::Cast(_)) {
         return None;
@@ -117,7 +118,7 @@ fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
 }
 
-/// What is true of every time, or of none; null is neither.
+/// A condition that is true, or false, for every time; null for null.
 fn always(time: &Expr, cut: Expr, is: bool) -> Expr {
     let upto = binary(time.clone(), Operator::LtEq, cut.clone());
     let after = binary(time.clone(), Operator::Gt, cut);
@@ -151,7 +152,7 @@ fn between(between: &Between, schema: &DFSchema) -> Option<Expr> {
 }
 
 fn within(list: &InList, schema: &DFSchema) -> Option<Expr> {
-    // Lists are long, and most are no times.
+    // Lists are long, and most do not contain times.
     if !matches!(list.expr.get_type(schema), Ok(DataType::Timestamp(..))) {
         return None;
     }

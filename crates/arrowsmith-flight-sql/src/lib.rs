@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flight SQL over the datasets of `arrowsmith-flight`, through DataFusion: what JDBC and ADBC drivers talk to.
+//! Flight SQL over the datasets of `arrowsmith-flight`, through DataFusion: for JDBC and ADBC
+//! drivers.
 //!
-//! - `tables`: datasets as DataFusion's tables; projections, conditions and limits go down to our readers (`pushdown`).
+//! - `tables`: datasets as DataFusion's tables; projections, conditions and limits are pushed down
+//!   to the readers (`pushdown`).
 //! - `engine`: statements are planned and run, on threads of their own, and only if they read.
-//! - `bounds`, `counts`: how large and how deep a statement may be; `balance`: chains made shallow; `clock`, `deadline`:
-//!   when planning ends; `growth`, `guard`, `budget`: what a query may take.
+//! - `bounds`, `counts`: limits on the size and depth of a statement; `balance`: balanced chains;
+//!   `clock`, `deadline`: time limits of planning; `growth`, `guard`, `budget`: memory of a query.
 //! - `instants`: comparisons of times, exact.
-//! - `metadata`: the commands with which drivers look around.
+//! - `metadata`: the metadata commands of drivers.
 //! - `prepared`: statements with parameters, kept for their clients, a bounded number of them.
 //! - `service`: the commands of the protocol.
 //!
-//! It opens nothing itself: tables are the catalog's datasets and nothing else, and statements that would write, or
-//! read a file by its name, are refused.
+//! It opens nothing itself: tables are the catalog's datasets and nothing else, and statements that
+//! would write, or read a file by its name, are refused.
 
 #![forbid(unsafe_code)]
 

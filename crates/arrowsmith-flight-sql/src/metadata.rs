@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The commands with which drivers look around: catalogs, schemas, tables, types, keys, and what this SQL can do.
+//! The metadata commands of drivers: catalogs, schemas, tables, types, keys, and the capabilities
+//! of this SQL.
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ fn internal(error: impl std::fmt::Display) -> Status {
     Status::internal(error.to_string())
 }
 
-/// What does not change.
+/// Constant answers.
 pub(crate) struct Metadata {
     info: SqlInfoData,
     types: XdbcTypeInfoData,
@@ -37,7 +38,7 @@ impl Metadata {
         Ok(Self { info: info().map_err(map)?, types: types().map_err(map)? })
     }
 
-    /// The answer to a command; `None` for one that asks for something else.
+    /// The answer to a command; `None` for other commands.
     pub(crate) fn answer(
         &self,
         catalog: &Catalog,
@@ -161,13 +162,13 @@ fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
     builder.build()
 }
 
-/// Words of this SQL that are not of SQL:2003, as JDBC asks for them.
+/// Keywords of this SQL that are not in SQL:2003, for JDBC.
 const KEYWORDS: [&str; 12] = [
     "ANTI", "DESCRIBE", "EXCLUDE", "EXPLAIN", "ILIKE", "LIMIT", "OFFSET", "QUALIFY", "SEMI",
     "SHOW", "TRY_CAST", "UNNEST",
 ];
 
-/// What a function works on.
+/// The types that a function works on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Numeric,
@@ -176,7 +177,7 @@ enum Kind {
     Other,
 }
 
-/// The functions that statements can call, by what they work on.
+/// The functions that statements can call, by type.
 fn functions(wanted: Kind) -> Vec<String> {
     use datafusion::execution::SessionStateDefaults;
     use datafusion::functions::{datetime, math, regex, string, unicode};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Operators that make more of their inputs than these were, kept in bounds: joins repeat rows, lists become rows, and
-//! windows look at everything at once. DataFusion's memory pool is not asked about these; here it is, or batches are cut.
+//! Limits on operators whose output is larger than their input: joins repeat rows, lists become
+//! rows, and windows buffer everything. DataFusion does not reserve memory for these; here it is
+//! reserved, or batches are split.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,10 +21,10 @@ use futures_util::StreamExt;
 
 use crate::growth::{leaves, payload};
 
-/// Bytes of what comes of a batch, about, at most.
+/// Approximate maximum size of the output of a batch.
 const REPEATED_BYTES: u64 = 256 << 20;
 
-/// What is watched.
+/// The guarded operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Watch {
     /// Rows that a join repeats.
@@ -47,8 +48,8 @@ pub(crate) fn paced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPla
         };
         let watched = |input: &Arc<dyn ExecutionPlan>| Paced::over(Arc::clone(input), below);
         let inputs = plan.children().into_iter().map(watched).collect();
-        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        let plan = plan.replace_children(inputs, anew)?;
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        let plan = plan.replace_children(inputs, options)?;
         Ok(Transformed::yes(if above { Paced::over(plan, Watch::Long) } else { plan }))
     })
     .map(|plan| plan.data)
@@ -186,7 +187,7 @@ fn elements(column: &ArrayRef, row: usize) -> u64 {
     }
 }
 
-/// Cuts a batch so that the rows that its lists become are not too many for their width.
+/// Splits a batch so that the rows of its lists stay within the limit.
 fn lists(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
     let all = batch.columns().iter().map(payload).fold(0, u64::saturating_add);
     let longest = batch.columns().iter().map(leaves).max().unwrap_or(1);

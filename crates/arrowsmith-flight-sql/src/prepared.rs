@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prepared statements: their text and what was bound, kept until their client closes them, or until there are too many.
+//! Prepared statements: their text and what was bound, kept until their client closes them, or
+//! until there are too many.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,13 +15,13 @@ use tonic::Status;
 
 use crate::engine::Parameters;
 
-/// Statements, at most: the oldest goes.
+/// Maximum number of statements: the oldest is dropped.
 const STATEMENTS_MAX: usize = 10_000;
 
-/// Bytes of all statements and of what was bound to them, at most: the oldest go.
+/// Maximum size of all statements and their bound values, in bytes: the oldest are dropped.
 const ALL_BYTES_MAX: usize = 256 << 20;
 
-/// Rows that are bound, at most, and their bytes.
+/// Maximum number of bound rows, and their bytes.
 const ROWS_MAX: usize = 10_000;
 const BYTES_MAX: usize = 16 << 20;
 
@@ -58,7 +59,8 @@ impl Statement {
     }
 }
 
-/// The statements of all clients. A handle is a number and sixteen random bytes: nobody guesses another's.
+/// The statements of all clients. A handle is a number and sixteen random bytes, which cannot be
+/// guessed.
 #[derive(Default)]
 pub(crate) struct Prepared(Mutex<State>);
 
@@ -122,7 +124,7 @@ fn find<'a>(state: &'a mut State, handle: &[u8]) -> Result<&'a mut Statement, St
     let unknown = || Status::not_found("this prepared statement is not known: it was closed");
     let number = number(handle).ok_or_else(unknown)?;
     let (secret, statement) = state.statements.get_mut(&number).ok_or_else(unknown)?;
-    // Compared as a whole: the bytes are random, and the number tells nothing.
+    // Compared as a whole: the bytes are random, and the number is not secret.
     if handle.get(8..) != Some(&secret[..]) {
         return Err(unknown());
     }
@@ -134,7 +136,7 @@ pub(crate) async fn parameters(
     messages: BoxStream<'static, Result<FlightData, Status>>,
 ) -> Result<Vec<Parameters>, Status> {
     let messages = messages.map_err(|status| FlightError::Tonic(Box::new(status))).boxed();
-    // A few values: no driver compresses them, and nobody has to trust what they would come to.
+    // A few values: no driver compresses them, and so no declared size has to be trusted.
     let bounds = Bounds { decoded_bytes_max: BYTES_MAX as u64, compression: false };
     let mut batches = batches(messages, bounds);
     let (mut rows, mut bytes) = (Vec::new(), 0_usize);

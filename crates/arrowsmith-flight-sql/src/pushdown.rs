@@ -9,7 +9,7 @@ use arrowsmith::parquet::{Comparison, Literal, Predicate};
 use datafusion::logical_expr::{Expr, Operator};
 use datafusion::scalar::ScalarValue;
 
-/// Conditions inside of one another, at most.
+/// Maximum depth of conditions.
 const DEPTH_MAX: usize = 32;
 
 /// The same condition for our readers; `None` for one that they do not know.
@@ -80,15 +80,16 @@ fn compare(left: &Expr, op: Operator, right: &Expr, schema: &Schema) -> Option<P
     Some(Predicate::compare(name, turned, literal(left, &data_type)?))
 }
 
-/// A column of the table whose name is no path, and its type.
+/// A column of the table whose name is not a path, and its type.
 fn column(expr: &Expr, schema: &Schema) -> Option<(String, DataType)> {
     let Expr::Column(column) = expr else { return None };
     let field = schema.field_with_name(&column.name).ok()?;
     (!column.name.contains('.')).then(|| (column.name.clone(), field.data_type().clone()))
 }
 
-/// A literal of the column's own type: DataFusion has brought both to one type before. Floating-point values are
-/// left to DataFusion, whose order of NaN and of zeros is not that of every statistic in a file.
+/// A literal of the column's own type: DataFusion has brought both to one type before.
+/// Floating-point values are left to DataFusion, whose order of NaN and of zeros is not that of
+/// every statistic in a file.
 fn literal(expr: &Expr, data_type: &DataType) -> Option<Literal> {
     let Expr::Literal(value, _) = expr else { return None };
     if value.is_null() || value.data_type() != *data_type {

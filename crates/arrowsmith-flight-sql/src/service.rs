@@ -36,13 +36,14 @@ const CLOSE: &str = "ClosePreparedStatement";
 pub struct SqlOptions {
     /// Threads that run queries. Default: one for each core.
     pub threads: usize,
-    /// Memory of all queries together, in bytes. What sorts and joins more than that goes to temporary files. Default
-    /// 1 GiB.
+    /// Memory of all queries together, in bytes. Larger sorts and joins spill to temporary files.
+    /// Default 1 GiB.
     pub memory_bytes_max: usize,
-    /// Memory of one query, in bytes: of its sorts and joins and of what its functions make. Default 512 MiB.
+    /// Memory of one query, in bytes: of its sorts and joins and of the results of its functions.
+    /// Default 512 MiB.
     pub query_bytes_max: usize,
-    /// How long a query may work, the time not counted for which it waits for its reader; `None` for no end. Default
-    /// five minutes.
+    /// How long a query may work, the time not counted for which it waits for its reader; `None`
+    /// for no end. Default five minutes.
     pub query_time: Option<Duration>,
 }
 
@@ -91,7 +92,7 @@ impl FlightSql {
     /// Over the datasets of a catalog.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// If the system cannot create threads.
     pub fn new(catalog: Arc<Catalog>, options: &SqlOptions) -> arrowsmith::Result<Self> {
         Ok(Self {
             engine: QueryEngine::new(catalog, options)?,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Datasets as DataFusion's tables: each scan reads the state that the dataset has when the query is planned.
+//! Datasets as DataFusion's tables: each scan reads the state that the dataset has when the query
+//! is planned.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,10 +26,10 @@ use tonic::Code;
 use crate::information::Information;
 use crate::{INFORMATION, SCHEMA, pushdown};
 
-/// Batches of a partition that are read ahead, at most.
+/// Maximum number of batches of a partition that are read ahead.
 const AHEAD_BATCHES: usize = 2;
 
-/// Arrow bytes of a batch, about: what stays near a core.
+/// Approximate size of a batch, in bytes: it fits a core's cache.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// The catalog, as DataFusion sees it.
@@ -53,7 +54,7 @@ impl CatalogProvider for Tables {
     }
 }
 
-/// Names and schemas of what can be asked: live streams have no end, and no place here.
+/// Names and schemas of the tables; live streams never end, and are not among them.
 pub(crate) fn tables(catalog: &Catalog) -> impl Iterator<Item = (&str, Arc<Snapshot>)> {
     let all = catalog.iter().map(|(name, dataset)| (name, dataset.current()));
     all.filter(|(_, snapshot)| !snapshot.schema.fields().is_empty())
@@ -192,7 +193,7 @@ impl PartitionStream for Scan {
         let cancel = Arc::new(AtomicBool::new(false));
         let ender = Ender(Arc::clone(&cancel));
         let read = Read { cancel, ..self.read.clone() };
-        // What operators make of a batch is bounded by its rows.
+        // The output of operators is bounded by the rows of a batch.
         let rows = context.session_config().batch_size().max(1);
         let (readers, dataset) = (self.readers.clone(), self.dataset.clone());
         builder.spawn(async move {
@@ -201,7 +202,7 @@ impl PartitionStream for Scan {
                 let external = |error: arrowsmith::Error| {
                     let changed = status_of("sql", &error).code() == Code::FailedPrecondition;
                     if let Some(dataset) = dataset.as_ref().filter(|_| changed) {
-                        // Whoever asks again gets the new state; what is wrong with that is said then.
+                        // The next request gets the new state, and its errors.
                         let _ = dataset.refresh();
                     }
                     DataFusionError::External(Box::new(error))
@@ -223,7 +224,7 @@ impl PartitionStream for Scan {
     }
 }
 
-/// Ends a reader when nobody wants its rows any more.
+/// Ends a reader when its rows are not needed any more.
 struct Ender(Arc<AtomicBool>);
 
 impl Drop for Ender {

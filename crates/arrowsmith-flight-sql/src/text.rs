@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The text of statements and of errors: question marks as DataFusion reads them, faults as a person does.
+//! The text of statements and of errors: question marks as DataFusion reads them, faults as a
+//! person does.
 
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
 use tonic::Status;
 
-/// A statement with `$1`, `$2` for its question marks: JDBC writes these, DataFusion reads those. Texts, quoted names
-/// and comments stay as they are.
+/// A statement with `$1`, `$2` for its question marks: JDBC writes these, DataFusion reads those.
+/// Texts, quoted names and comments stay as they are.
 pub(crate) fn numbered(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len());
     let mut count = 0;
@@ -24,7 +25,8 @@ pub(crate) fn numbered(sql: &str) -> String {
                 rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
-            // After a dot it is a column, such as many JSON records have, and no function of the server's.
+            // After a dot it is a column, such as many JSON records have, and no function of the
+            // server's.
             'u' | 'U' if out.ends_with('.') => {
                 let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
                 let word = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
@@ -43,10 +45,11 @@ pub(crate) fn numbered(sql: &str) -> String {
     out
 }
 
-/// What an error says, in bytes, at most: it travels in a header, of which clients take a few KiB.
+/// Maximum size of an error's text, in bytes: it is sent in a header, of which clients take a few
+/// KiB.
 const REASON_BYTES_MAX: usize = 2_000;
 
-/// An error of DataFusion's as its caller is told.
+/// A DataFusion error as clients see it.
 pub(crate) fn status(error: &DataFusionError) -> Status {
     let whole = told(error);
     let reason = whole.message();

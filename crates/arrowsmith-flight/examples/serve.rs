@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The smallest server: `serve LISTEN [NAME=]PATH... [--preload]`. `arrowsmith serve` has all the options.
+//! The smallest server: `serve LISTEN [NAME=]PATH... [--preload]`. `arrowsmith serve` has all the
+//! options.
 
 use arrowsmith_flight::dataset::FileAccess;
 use arrowsmith_flight::{Catalog, Options, Server, Spec};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may call: bearer tokens, and users with passwords who get one by a handshake. Certificates are TLS's business.
+//! Authentication of calls: bearer tokens, and users with passwords who get one by a handshake. TLS
+//! checks certificates.
 
 use std::fmt;
 
@@ -26,7 +27,7 @@ pub struct Access {
     pub users: Vec<(String, String)>,
 }
 
-/// Without what is secret.
+/// Without secrets.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Access {{ tokens: {}, users: {} }}", self.tokens.len(), self.users.len())
@@ -34,10 +35,10 @@ impl fmt::Debug for Access {
 }
 
 impl Access {
-    /// Reads `user:password` lines; empty ones and those that begin with `#` are left out.
+    /// Reads `user:password` lines; empty lines and comments (`#`) are skipped.
     ///
     /// # Errors
-    /// The number of a line that is none.
+    /// The number of an invalid line.
     pub fn users_of(text: &str) -> Result<Vec<(String, String)>, usize> {
         let lines = text.lines().enumerate();
         let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
@@ -67,7 +68,7 @@ impl Guard {
         Self { access, signer }
     }
 
-    /// Whether a call with these headers may go on.
+    /// Whether a call with these headers is authorized.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Status> {
         if self.access.is_open() {
             return Ok(());
@@ -103,7 +104,7 @@ impl Guard {
             .decode(token)
             .map_err(|_| Status::unauthenticated("this token is not known here"))?;
         let user = self.signer.open(Purpose::Bearer, &sealed)?;
-        // A user who is no longer there has no right either.
+        // A user who was removed is not authorized either.
         match self.access.users.iter().any(|(name, _)| name.as_bytes() == user) {
             true => Ok(()),
             false => Err(Status::unauthenticated("this user is not known any more")),
@@ -120,7 +121,7 @@ impl Guard {
 
     /// A token for this user.
     fn password(&self, user: &str, password: &str) -> Result<String, Status> {
-        // All are compared, so that time does not tell which names there are.
+        // All are compared, so that timing does not reveal which names exist.
         let known = self.access.users.iter().fold(false, |known, (name, word)| {
             let same = equal(name.as_bytes(), user.as_bytes());
             known | (same & equal(word.as_bytes(), password.as_bytes()))
@@ -131,7 +132,8 @@ impl Guard {
         Ok(BASE64_STANDARD.encode(self.signer.seal(Purpose::Bearer, user.as_bytes())))
     }
 
-    /// The token that a handshake gives: for `authorization: Basic …`, or for a message with user and password.
+    /// The token that a handshake returns: for `authorization: Basic …`, or for a message with user
+    /// and password.
     pub(crate) fn handshake(
         &self,
         headers: &HeaderMap,
@@ -156,7 +158,7 @@ impl Guard {
     }
 }
 
-/// Equality in a time that does not tell how much of it was right, nor where lengths differ.
+/// Constant-time comparison, also for different lengths.
 fn equal(ours: &[u8], theirs: &[u8]) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, b"comparison");
     let tag = hmac::sign(&key, theirs);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HTTP bodies: what tonic makes, or messages in segments that go to the socket from where they lie.
+//! HTTP bodies: those of tonic, or messages in segments that are written to the socket without a
+//! copy.
 //!
-//! A DATA frame of HTTP/2 takes one [`Segments`], however many pieces it has; the system gathers them.
+//! A DATA frame of HTTP/2 takes one [`Segments`], however many pieces it has; the system gathers
+//! them.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The datasets by their names. A name is looked up and never joined to a path: what is not here is not served.
+//! The datasets by name. A name is looked up and never joined to a path: only datasets of the
+//! catalog are served.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::live::Upstream;
 /// States of a dataset that are kept for the tickets that were given out for them.
 const SNAPSHOTS_MAX: usize = 8;
 
-/// Longest name of a dataset, in bytes.
+/// Maximum length of a dataset's name, in bytes.
 const NAME_BYTES_MAX: usize = 128;
 
 /// Where a dataset comes from.
@@ -31,7 +32,7 @@ pub enum Origin {
     Live(Upstream),
 }
 
-/// A dataset as it is asked for.
+/// A dataset as requested.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// Its name.
@@ -50,7 +51,7 @@ impl Spec {
     /// Reads `PATH`, `NAME=PATH` or `NAME=grpc://host:port/stream`.
     ///
     /// # Errors
-    /// [`Error::Config`] for names that cannot be, and paths whose format nobody can tell.
+    /// [`Error::Config`] for invalid names, and paths of unknown format.
     pub fn parse(argument: &str, format: Option<Format>) -> Result<Self> {
         let refuse = |reason: String| Error::Config(format!("{argument}: {reason}"));
         // A path may hold a `=` itself, as the folders of partitions do.
@@ -75,10 +76,10 @@ impl Spec {
             return Err(Error::io(path, std::io::ErrorKind::NotFound.into()));
         }
         let format = format.or_else(|| guess(&path)).ok_or_else(|| {
-            refuse("nobody can tell its format: say --format parquet, arrow or json".to_owned())
+            refuse("its format is unknown: set --format to parquet, arrow or json".to_owned())
         })?;
         let name = name.or_else(|| name_of(&path)).ok_or_else(|| {
-            refuse("nobody can tell its name: say NAME=PATH, of letters, digits, _ . -".to_owned())
+            refuse("its name is not valid: use NAME=PATH, with letters, digits, _ . -".to_owned())
         })?;
         Self::new(name, Origin::Files { paths: vec![path], format })
     }
@@ -86,7 +87,7 @@ impl Spec {
     /// A dataset that clients only read.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name that cannot be.
+    /// [`Error::Config`] for an invalid name.
     pub fn new(name: impl Into<String>, origin: Origin) -> Result<Self> {
         let name = name.into();
         if !is_name(&name) {
@@ -113,7 +114,7 @@ impl Spec {
             Origin::Files { paths, format } => {
                 let opened = Snapshot::open(paths, *format, self.schema.as_ref(), self.access);
                 match opened {
-                    // A folder that nobody has written to.
+                    // A folder without files yet.
                     Err(Error::Io { source, .. })
                         if source.kind() == std::io::ErrorKind::NotFound
                             && self.folder().is_some() =>
@@ -133,7 +134,7 @@ impl Spec {
     }
 }
 
-/// Whether it can be a dataset's name. It stands in answers and metrics, never in a path.
+/// Whether it is a valid dataset name. Names appear in responses and metrics, never in a path.
 fn is_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     !name.is_empty()
@@ -155,7 +156,7 @@ fn name_of(path: &Path) -> Option<String> {
     is_name(&name).then_some(name)
 }
 
-/// The format that names tell: the path's, or that of the first file below it.
+/// The format by file name: the path's, or that of the first file below it.
 fn guess(path: &Path) -> Option<Format> {
     if path.is_dir() {
         return [Format::Parquet, Format::Ipc, Format::Json]
@@ -181,7 +182,7 @@ impl Dataset {
         Ok(Self { spec, snapshots, appending: tokio::sync::Mutex::new(()) })
     }
 
-    /// What it was made of.
+    /// The specification that it was made of.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -199,10 +200,10 @@ impl Dataset {
         snapshots.iter().find(|snapshot| snapshot.version == version).cloned()
     }
 
-    /// Looks at the files again. Whether there was something new.
+    /// Checks the files again. Returns whether they have changed.
     ///
     /// # Errors
-    /// Whatever opening them gives; the state stays as it was then.
+    /// Errors of opening them; the state then stays as it was.
     pub fn refresh(&self) -> Result<bool> {
         let fresh = Arc::new(self.spec.open()?);
         let mut snapshots = self.snapshots.write().unwrap_or_else(PoisonError::into_inner);
@@ -225,7 +226,7 @@ impl Catalog {
     /// Opens every dataset.
     ///
     /// # Errors
-    /// The first that cannot be opened, and names that come twice.
+    /// The first that cannot be opened, and duplicate names.
     pub fn open(specs: impl IntoIterator<Item = Spec>) -> Result<Self> {
         let mut datasets = BTreeMap::new();
         for spec in specs {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A client for this server and any other that speaks Flight: lists, describes, reads several endpoints at once, puts.
+//! A client for this server and any other that speaks Flight: lists, describes, reads several
+//! endpoints at once, puts.
 //!
 //! ```no_run
 //! use arrowsmith_flight::client::{Client, ClientOptions};
@@ -41,14 +42,15 @@ use tonic::{Request, Status};
 use crate::ipc::{Bounds, batches, caught};
 use crate::query::Query;
 
-/// Flow control: what may be on its way to us.
+/// Flow control: bytes that a server may send ahead.
 const STREAM_WINDOW_BYTES: u32 = 16 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 64 << 20;
 
-/// Batches of an endpoint that are read ahead of those before it, at most.
+/// Maximum number of batches of an endpoint that are read before those of earlier endpoints are
+/// consumed.
 const AHEAD_BATCHES: usize = 4;
 
-/// Bytes of a message, at most: what a server says is set aside before it comes.
+/// Maximum size of a message: that much is allocated before it comes.
 const MESSAGE_BYTES_MAX: usize = 512 << 20;
 
 /// How a client connects.
@@ -56,11 +58,11 @@ const MESSAGE_BYTES_MAX: usize = 512 << 20;
 pub struct ClientOptions {
     /// A bearer token.
     pub token: Option<String>,
-    /// User and password, for which the server gives a token.
+    /// User and password, which a handshake exchanges for a token.
     pub user: Option<(String, String)>,
     /// The authority of the server's certificate, a PEM file; the public ones without it.
     pub ca_file: Option<PathBuf>,
-    /// Our certificate and its key, PEM files, for servers that ask for one.
+    /// Client certificate and its key, PEM files, for servers that require one.
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
@@ -74,7 +76,7 @@ pub struct Client {
 /// Record batches as they come.
 pub type Batches = BoxStream<'static, Result<RecordBatch, Status>>;
 
-/// The status in an error of Flight's, or one that says what is wrong with the data.
+/// The status in a Flight error, or one that describes the error in the data.
 fn status_of(error: FlightError) -> Status {
     match error {
         FlightError::Tonic(status) => *status,
@@ -85,7 +87,7 @@ fn status_of(error: FlightError) -> Status {
 /// The schema that a flight's info holds.
 ///
 /// # Errors
-/// `data_loss` for what is none.
+/// `data_loss` for invalid data.
 pub fn schema_of(info: &FlightInfo) -> Result<Schema, Status> {
     caught(|| info.clone().try_decode_schema())
         .map_err(|error| Status::data_loss(error.to_string()))
@@ -95,8 +97,8 @@ impl Client {
     /// Connects to `grpc://host:port`, `grpc+tcp://…` or `grpc+tls://…`.
     ///
     /// # Errors
-    /// `invalid_argument` for what is no such address and files that cannot be read; `unavailable` for a server that
-    /// does not answer; `unauthenticated` for one that does not know us.
+    /// `invalid_argument` for an invalid address and files that cannot be read; `unavailable` for a
+    /// server that does not answer; `unauthenticated` for rejected credentials.
     pub async fn connect(url: &str, options: &ClientOptions) -> Result<Self, Status> {
         let (scheme, rest) = url
             .split_once("://")
@@ -171,7 +173,7 @@ impl Client {
     /// All flights.
     ///
     /// # Errors
-    /// What the server says.
+    /// Errors of the server.
     pub async fn list(&self) -> Result<Vec<FlightInfo>, Status> {
         let answer = self.inner.clone().list_flights(self.request(Criteria::default())).await?;
         answer.into_inner().try_collect().await
@@ -180,7 +182,7 @@ impl Client {
     /// Schema, sizes and endpoints of a query.
     ///
     /// # Errors
-    /// What the server says.
+    /// Errors of the server.
     pub async fn info(&self, query: &Query) -> Result<FlightInfo, Status> {
         let descriptor = match query.is_all() {
             // As every server understands it.
@@ -193,7 +195,7 @@ impl Client {
     /// The schema of a query.
     ///
     /// # Errors
-    /// What the server says.
+    /// Errors of the server.
     pub async fn schema(&self, query: &Query) -> Result<Schema, Status> {
         let descriptor = FlightDescriptor::new_cmd(query.command());
         let answer: SchemaResult =
@@ -201,10 +203,10 @@ impl Client {
         caught(|| Schema::try_from(&answer)).map_err(|error| Status::data_loss(error.to_string()))
     }
 
-    /// The batches of one ticket. Messages that say what cannot be are an error, whoever the server is.
+    /// The batches of one ticket. Inconsistent messages are an error, whatever server sent them.
     ///
     /// # Errors
-    /// What the server says; what comes later comes with the batches.
+    /// Errors of the server; later ones come with the batches.
     pub async fn get(&self, ticket: Ticket) -> Result<Batches, Status> {
         let answer = self.inner.clone().do_get(self.request(ticket)).await?.into_inner();
         let data = answer.map_err(|status| FlightError::Tonic(Box::new(status))).boxed();
@@ -214,7 +216,7 @@ impl Client {
     /// The batches of all endpoints in their order, up to `parallel` of them being read at a time.
     ///
     /// # Errors
-    /// What comes later comes with the batches.
+    /// Later errors come with the batches.
     pub async fn read(&self, info: FlightInfo, parallel: usize) -> Result<Batches, Status> {
         let tickets = info.endpoint.into_iter().filter_map(|endpoint| endpoint.ticket);
         let mut waiting: VecDeque<Ticket> = tickets.collect();
@@ -255,7 +257,8 @@ impl Client {
                 }
             };
             loop {
-                // A live stream may have nothing for a reader who is gone already.
+                // A live stream may never have another message, which would reveal that the reader
+                // is gone.
                 let batch = tokio::select! {
                     batch = batches.next() => batch,
                     () = sender.closed() => return,
@@ -270,10 +273,10 @@ impl Client {
         receiver
     }
 
-    /// Appends batches to a dataset; what the server says about it.
+    /// Appends batches to a dataset; returns the server's response.
     ///
     /// # Errors
-    /// What the server says.
+    /// Errors of the server.
     pub async fn put(
         &self,
         dataset: &str,
@@ -284,7 +287,8 @@ impl Client {
             .with_schema(schema)
             .with_flight_descriptor(Some(FlightDescriptor::new_path(vec![dataset.to_owned()])))
             .build(batches.map(Ok));
-        // What cannot be encoded ends the put without its end, so that the server keeps nothing of it.
+        // A batch that cannot be encoded ends the put without an end of stream, so that the server
+        // keeps nothing of it.
         let (sender, mut receiver) = mpsc::channel(AHEAD_BATCHES);
         let encode = async move {
             let mut data = std::pin::pin!(data);
@@ -307,14 +311,14 @@ impl Client {
     /// Runs an action; its results.
     ///
     /// # Errors
-    /// What the server says.
+    /// Errors of the server.
     pub async fn action(&self, name: &str, body: impl Into<Bytes>) -> Result<Vec<Bytes>, Status> {
         let action = Action::new(name, body);
         let answer = self.inner.clone().do_action(self.request(action)).await?.into_inner();
         answer.map_ok(|result| result.body).try_collect().await
     }
 
-    /// The calls below, for what this client has no name for.
+    /// The calls below, for methods that this client does not wrap.
     pub fn inner(&self) -> FlightServiceClient<Channel> {
         self.inner.clone()
     }
@@ -325,8 +329,8 @@ fn tls_config(options: &ClientOptions) -> Result<ClientTlsConfig, Status> {
         std::fs::read(path)
             .map_err(|error| Status::invalid_argument(format!("{}: {error}", path.display())))
     };
-    // Another crate of the process may bring another provider; tonic cannot choose then. One that has been
-    // installed already is as good.
+    // Another crate of the process may bring another provider; tonic cannot choose then. One that
+    // has been installed already is as good.
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let mut config = ClientTlsConfig::new();
     config = match &options.ca_file {

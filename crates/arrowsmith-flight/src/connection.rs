@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One connection: who calls, what is called, and the way of batches (DoGet, DoExchange) to the socket, past tonic's codec.
+//! One connection: authentication, dispatch, and the path of batches (DoGet, DoExchange) to the
+//! socket, without tonic's codec.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -29,7 +30,7 @@ use crate::ticket::TICKET_BYTES_MAX;
 const DO_GET: &str = "/arrow.flight.protocol.FlightService/DoGet";
 const DO_EXCHANGE: &str = "/arrow.flight.protocol.FlightService/DoExchange";
 const HANDSHAKE: &str = "/arrow.flight.protocol.FlightService/Handshake";
-/// Whoever may connect may ask whether the server lives.
+/// Health checks need no authentication.
 const HEALTH: &str = "/grpc.health.v1.Health/";
 
 /// gRPC's prefix: a flag, and the length.

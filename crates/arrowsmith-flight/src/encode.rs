@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Record batches to Flight messages without copying what is in them.
+//! Record batches to Flight messages, without copying their buffers.
 //!
-//! A message on the wire is gRPC's prefix (5 bytes), then the fields of `FlightData` in protobuf: `data_header` (the
-//! IPC message), `app_metadata`, `data_body` (the buffers, one after another, padded). arrow-ipc gives the buffers
-//! as they lie in the batch; here they become the segments of one body, and only the small ones are copied together.
+//! A message on the wire is gRPC's prefix (5 bytes), then the fields of `FlightData` in protobuf:
+//! `data_header` (the IPC message), `app_metadata`, `data_body` (the buffers, one after another,
+//! padded). arrow-ipc returns the buffers of the batch uncopied; here they become the segments of
+//! one body, and only small ones are copied together.
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -17,7 +18,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 /// Segments smaller than this are copied together: handing over a reference costs as much.
 const COPY_BYTES: usize = 2 << 10;
 
-/// What an IPC message begins with: continuation marker and length.
+/// The prefix of an IPC message: continuation marker and length.
 const PREFIX_BYTES: usize = 8;
 
 /// Tags of `FlightData`'s fields, length-delimited: `data_header`, `app_metadata`, `data_body`.
@@ -45,7 +46,7 @@ impl Message {
         Self { header, body: vec![body], body_bytes, metadata: Bytes::new() }
     }
 
-    /// Of what another endpoint sent.
+    /// Of a message of another endpoint.
     pub(crate) fn relayed(data: FlightData) -> Self {
         let mut message = Self::stored(data.data_header, data.data_body);
         message.metadata = data.app_metadata;
@@ -73,7 +74,7 @@ impl Message {
             .with_app_metadata(self.metadata)
     }
 
-    /// The bytes on the wire, in segments; `None` for more than gRPC can say.
+    /// The bytes on the wire, in segments; `None` above gRPC's limit of a length.
     pub(crate) fn into_segments(self) -> Option<Vec<Bytes>> {
         let mut head = BytesMut::with_capacity(
             GRPC_PREFIX_BYTES + self.header.len() + self.metadata.len() + 32,
@@ -157,10 +158,10 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Batches whose buffers are larger than `bytes_max` are cut into several.
+    /// Batches whose buffers are larger than `bytes_max` are split.
     ///
     /// # Errors
-    /// A schema that IPC cannot say.
+    /// A schema that IPC does not support.
     pub fn new(
         schema: &arrow_schema::SchemaRef,
         compression: Compression,
@@ -178,14 +179,16 @@ impl Encoder {
         if !self.first {
             return Ok(Vec::new());
         }
-        // An empty batch makes the encoder say its schema, and dictionaries, which it takes for sent from then on.
+        // An empty batch makes the encoder emit its schema and dictionaries, which it considers
+        // sent from then on.
         let empty = RecordBatch::new_empty(self.schema.clone());
         let mut messages = self.encode(&empty)?;
         messages.pop();
         Ok(messages)
     }
 
-    /// The messages of a batch: the schema if it has not been sent, dictionaries that are new, the rows.
+    /// The messages of a batch: the schema if it has not been sent, dictionaries that are new, the
+    /// rows.
     ///
     /// # Errors
     /// A batch that does not have the schema.
@@ -197,7 +200,7 @@ impl Encoder {
             .map(|column| column.to_data().get_slice_memory_size().unwrap_or(0))
             .sum();
         let pieces = bytes.div_ceil(self.bytes_max.max(1)).max(1);
-        // Whole bytes of bit maps, so that slices are cut without shifting.
+        // Whole bytes of bitmaps, so that slices need no shifting.
         let step = (rows.div_ceil(pieces).max(1) + 63) & !63;
         let mut messages = Vec::new();
         let mut at = 0;
@@ -221,7 +224,7 @@ impl Encoder {
 /// The schema alone, as a message.
 ///
 /// # Errors
-/// A schema that IPC cannot say.
+/// A schema that IPC does not support.
 pub fn schema_message(schema: &Schema) -> Result<Message, ArrowError> {
     let mut encoder =
         Encoder::new(&std::sync::Arc::new(schema.clone()), Compression::None, usize::MAX)?;
@@ -243,7 +246,7 @@ fn messages(buffers: Vec<Buffer>) -> Option<Vec<Message>> {
     let mut buffers = buffers.into_iter();
     let mut messages = Vec::with_capacity(1);
     while let Some(prefix) = buffers.next() {
-        // A column without values has buffers without bytes, also behind the last that has some.
+        // A column without values has buffers without bytes, also after the last that has some.
         if prefix.is_empty() {
             continue;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Our errors as gRPC statuses. No status tells a path of the server's files: the log has the whole text.
+//! Errors as gRPC statuses. No status contains a path of the server's files; the log has the whole
+//! text.
 
 use std::io;
 
@@ -17,12 +18,13 @@ pub(crate) fn unwound(error: JoinError, what: &str) -> Status {
     }
 }
 
-/// A status on its way through what knows errors of readers only; [`status_of`] takes it out again.
+/// A status inside an error of a reader; [`status_of`] takes it out again.
 pub fn carried(status: Status) -> Error {
     Error::Io { path: None, source: io::Error::other(status) }
 }
 
-/// What a client is told about a fault in what it asked for: all of it, since its own words are all that is in it.
+/// The status of an invalid request: its full text, since that contains only the client's own
+/// words.
 pub(crate) fn mistake(error: &Error) -> Status {
     match error {
         Error::Config(message) => Status::invalid_argument(message.clone()),
@@ -31,10 +33,10 @@ pub(crate) fn mistake(error: &Error) -> Status {
     }
 }
 
-/// What a client is told about an error of a reader. `dataset` is the name that the client used.
+/// The status of an error of a reader. `dataset` is the name that the client used.
 ///
-/// A request has been looked at before (`mistake`); so what a reader says of options, schemas and files is about the
-/// server's, and stays in the log.
+/// The request has been checked before (`mistake`); so a reader's errors about options, schemas and
+/// files concern the server's, and stay in the log.
 pub fn status_of(dataset: &str, error: &Error) -> Status {
     match error {
         Error::Cancelled => Status::cancelled("cancelled"),

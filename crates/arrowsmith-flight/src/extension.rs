@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Room for a protocol on top of Flight: commands that are messages of their own, as Flight SQL's are.
+//! Room for a protocol on top of Flight: commands that are messages of their own, as Flight SQL's
+//! are.
 
 use arrow_flight::{ActionType, FlightData, FlightDescriptor, FlightInfo, PutResult};
 use arrow_schema::SchemaRef;
@@ -11,7 +12,7 @@ use tonic::Status;
 use crate::dataset::Batches;
 use crate::service::Shared;
 
-/// What a ticket gives.
+/// The result of a ticket.
 pub struct Answer {
     /// The schema of the batches.
     pub schema: SchemaRef,
@@ -21,7 +22,8 @@ pub struct Answer {
     pub ready: bool,
 }
 
-/// Answers commands that the service itself does not know. `None` says: not mine either.
+/// Answers commands that the service itself does not know. `None` means that the extension does not
+/// know it either.
 #[tonic::async_trait]
 pub trait Extension: Send + Sync + 'static {
     /// Schema and tickets of a command.
@@ -35,7 +37,7 @@ pub trait Extension: Send + Sync + 'static {
     /// The batches of a ticket.
     async fn get(&self, shared: &Shared, command: &Any) -> Result<Option<Answer>, Status>;
 
-    /// Takes what comes with a command.
+    /// Takes the data that comes with a command.
     async fn put(
         &self,
         shared: &Shared,

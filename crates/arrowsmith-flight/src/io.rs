@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A socket that is written to seldom and much at a time.
 //!
-//! HTTP/2 wants a frame header before every 16 KiB unless the peer allows more, and the library below flushes after
-//! every frame: a system call each. Here frames are gathered until there are [`GATHER_BYTES`] of them, or until the
-//! connection's task is done with what it had to send: a flush only asks for the task to be polled again, and the read
-//! that every poll begins with writes what is left. Large writes pass through without a copy.
+//! HTTP/2 wants a frame header before every 16 KiB unless the peer allows more, and the library
+//! below flushes after every frame: a system call each. Here frames are gathered until there are
+//! [`GATHER_BYTES`] of them, or until the connection's task has nothing left to send: a flush only
+//! schedules another poll of the task, and the read at the start of every poll writes what is left.
+//! Large writes pass through without a copy.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -23,7 +24,7 @@ pub(crate) struct Gathered<S> {
     inner: S,
     buffer: Vec<u8>,
     written: usize,
-    /// Whether the task was asked to come again.
+    /// Whether another poll was scheduled.
     asked: bool,
 }
 
@@ -36,7 +37,7 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
         self.buffer.get(self.written..).unwrap_or_default()
     }
 
-    /// Writes what was gathered.
+    /// Writes the gathered frames.
     fn drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.written < self.buffer.len() {
             let rest = self.buffer.get(self.written..).unwrap_or_default();
@@ -52,7 +53,7 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
     }
 }
 
-/// What an HTTP/2 connection begins with.
+/// The preface of an HTTP/2 connection.
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Gathered<S> {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrow IPC messages from outside: looked through before the decoder allocates what they declare.
+//! Arrow IPC messages from outside: validated before the decoder allocates what they declare.
 //!
-//! A message says how long its buffers are and how long they will be once they are decompressed; Arrow's decoder
-//! believes it. A declared length that no stored bytes could come to makes an allocation fail, which ends the process.
-//! So every number of a header is held against the bytes that are there ([`check`]). What the decoder does not expect
-//! all the same, and answers with a panic, ends the stream and nothing else ([`batches`]).
+//! A message declares the lengths of its buffers, stored and decompressed, and Arrow's decoder
+//! trusts them. A declared length beyond what the stored bytes could contain makes an allocation
+//! fail, which ends the process. So every number of a header is checked against the bytes of the
+//! message ([`check`]). If the decoder panics all the same, only the stream ends ([`batches`]).
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -19,32 +19,33 @@ use arrow_schema::DataType;
 use arrowsmith_core::memory::Refused;
 use futures_util::stream::{BoxStream, StreamExt};
 
-/// Fields of a schema, at most, those inside of others counted too.
+/// Maximum number of fields of a schema, nested ones included.
 const FIELDS_MAX: usize = 100_000;
 
-/// Fields inside of one another, at most.
+/// Maximum depth of nested fields.
 const DEPTH_MAX: usize = 64;
 
-/// Width of a value of a fixed-size type, in bytes or elements, at most.
+/// Maximum width of a value of a fixed-size type, in bytes or elements.
 const WIDTH_MAX: u64 = 1 << 20;
 
-/// Rows that take no bytes, as those of a column of nulls do, at most.
+/// Maximum number of rows that take no bytes, such as those of a column of nulls.
 const FREE_ROWS: u64 = 1 << 20;
 
-/// Bytes that one byte can come to: of LZ4, and of Zstandard, whose blocks of one repeated byte are the densest.
+/// Bytes that one byte can come to: of LZ4, and of Zstandard, whose blocks of one repeated byte are
+/// the densest.
 const LZ4_RATIO: u64 = 255;
 const ZSTD_RATIO: u64 = 32 << 10;
 
-/// What a small compressed buffer may come to beyond that: a frame has an inside of its own.
+/// Allowance for small compressed buffers, whose frames have a minimum size.
 const SLACK_BYTES: u64 = 128 << 10;
 
 /// The decompressed length before a compressed buffer.
 const LENGTH_BYTES: usize = 8;
 
-/// What messages may come to.
+/// Limits of messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Bytes of the buffers of one message once they are decompressed, at most.
+    /// Maximum size of the decompressed buffers of one message, in bytes.
     pub decoded_bytes_max: u64,
     /// Whether buffers may be compressed.
     pub compression: bool,
@@ -56,7 +57,7 @@ impl Default for Bounds {
     }
 }
 
-/// Bytes or elements of one value, where the type alone says how many: 1 for most.
+/// Bytes or elements of one value of a fixed-size type; 1 for other types.
 pub fn width(data_type: &DataType) -> u64 {
     match data_type {
         DataType::FixedSizeBinary(bytes) => u64::try_from(*bytes).unwrap_or(u64::MAX),
@@ -81,10 +82,10 @@ pub fn width(data_type: &DataType) -> u64 {
     }
 }
 
-/// Refuses a message whose header says what its bytes cannot be.
+/// Refuses a message whose header is inconsistent with its bytes.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The inconsistency.
 pub fn check(header: &[u8], body: &[u8], bounds: &Bounds) -> Result<(), String> {
     let message = root_as_message(header).map_err(|error| format!("no message: {error}"))?;
     match message.header_type() {
@@ -167,7 +168,7 @@ fn check_batch(
     if stored > body.len() as u64 {
         return Err("its buffers are more than its body".to_owned());
     }
-    // What is stored as it is has its memory already.
+    // Uncompressed buffers need no more memory.
     let decoded_max = bounds.decoded_bytes_max.max(body.len() as u64);
     if decoded > decoded_max {
         return Err(format!("its buffers come to {decoded} bytes, of {decoded_max} at most"));
@@ -193,7 +194,7 @@ fn check_batch(
     Ok(())
 }
 
-/// Bytes that a compressed buffer comes to, at most; an error where it declares what it cannot.
+/// Maximum decompressed size of a buffer; an error if it declares an impossible size.
 fn decompressed(codec: CompressionType, bytes: &[u8]) -> Result<u64, String> {
     let (declared, inside) =
         bytes.split_at_checked(LENGTH_BYTES).ok_or("a compressed buffer without its length")?;
@@ -215,14 +216,15 @@ fn decompressed(codec: CompressionType, bytes: &[u8]) -> Result<u64, String> {
     Ok(declared.max(most))
 }
 
-/// Bytes that LZ4 frames come to, at most, by their blocks: the decoder goes on past what was declared.
+/// Maximum decompressed size of LZ4 frames, by their blocks: the decoder continues past the
+/// declared size.
 fn lz4_most(mut bytes: &[u8]) -> u64 {
     const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
     let mut most = 0_u64;
     while let Some(after) = bytes.strip_prefix(&MAGIC) {
         let Some((block_max, blocks, flags)) = lz4_header(after) else { break };
         bytes = blocks;
-        // A block's size; its highest bit says that it is stored as it is.
+        // A block's size; its highest bit marks an uncompressed block.
         while let Some((size, rest)) = bytes.split_first_chunk() {
             let size = u32::from_le_bytes(*size);
             let length = u64::from(size & 0x7fff_ffff);
@@ -240,11 +242,11 @@ fn lz4_most(mut bytes: &[u8]) -> u64 {
             bytes = end.and_then(|end| bytes.get(end..)).unwrap_or_default();
         }
     }
-    // What is no frame is refused by the decoder; counted, so that nothing rests on that.
+    // The decoder refuses anything else; it is counted here, so as not to depend on that.
     most.saturating_add((bytes.len() as u64).saturating_mul(LZ4_RATIO))
 }
 
-/// A frame's largest block, what comes behind its header, and its flags.
+/// A frame's maximum block size, the bytes after its header, and its flags.
 fn lz4_header(bytes: &[u8]) -> Option<(u64, &[u8], u8)> {
     let (&flags, rest) = bytes.split_first()?;
     let (&descriptor, _) = rest.split_first()?;
@@ -260,7 +262,7 @@ fn lz4_header(bytes: &[u8]) -> Option<(u64, &[u8], u8)> {
     Some((block_max, bytes.get(3 + size + dictionary..)?, flags))
 }
 
-/// The batches in messages that were looked through; nothing follows an error.
+/// The batches in validated messages; nothing follows an error.
 pub fn batches(
     messages: BoxStream<'static, Result<FlightData, FlightError>>,
     bounds: Bounds,
@@ -278,7 +280,7 @@ pub fn batches(
     caught
         .map(move |batch| {
             let batch = batch.unwrap_or_else(|panic| Err(FlightError::DecodeError(said(panic))))?;
-            // Views and dictionaries say a value many times that came once; whoever writes it does not.
+            // Views and dictionaries share values, which a writer may repeat for each row.
             let (bytes, most) = (written_bytes(&batch), bounds.decoded_bytes_max);
             if bytes > most {
                 let reason = format!("a batch comes to {bytes} bytes, of {most} at most");
@@ -294,7 +296,7 @@ pub fn batches(
         .boxed()
 }
 
-/// Bytes of a batch when every row has its own values, as most files have them: from above.
+/// Upper bound of the bytes of a batch if every row has its own values, as in most file formats.
 fn written_bytes(batch: &RecordBatch) -> u64 {
     let columns = batch.columns().iter().map(expanded);
     columns.fold(0, u64::saturating_add)
@@ -349,7 +351,7 @@ fn lengths<O: OffsetSizeTrait>(offsets: &[O]) -> Vec<u64> {
     offsets.windows(2).map(one).collect()
 }
 
-/// What unwound says of a message.
+/// The error of a panic at a message.
 fn said(panic: Box<dyn Any + Send>) -> String {
     Refused::caught(panic).map_or_else(|_| unsound(), |refused| refused.to_string())
 }
@@ -358,7 +360,7 @@ fn unsound() -> String {
     "a message that is not sound".to_owned()
 }
 
-/// Runs what panics over bytes from outside, where the library below has no error for them.
+/// Runs code that panics on invalid input, where the library below has no error for it.
 pub(crate) fn caught<T>(
     work: impl FnOnce() -> Result<T, arrow_schema::ArrowError>,
 ) -> Result<T, arrow_schema::ArrowError> {

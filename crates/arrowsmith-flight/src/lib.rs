@@ -7,9 +7,10 @@
 //! ```
 //!
 //! - `catalog`, `dataset`: what is served; names never become paths.
-//! - `query`, `ticket`: what is asked for, and its sealed form.
+//! - `query`, `ticket`: queries, and their sealed form.
 //! - `service`: what each call means; `extension`: room for Flight SQL.
-//! - `produce`, `queue`: streams in bounded memory; `encode`, `body`, `io`: their bytes to the socket.
+//! - `produce`, `queue`: streams in bounded memory; `encode`, `body`, `io`: their bytes to the
+//!   socket.
 //! - `auth`, `connection`, `metrics`, `reflect`: the rest of a service.
 //! - `client`: the other end.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A stream that another Flight endpoint publishes, such as `arrowsmith ingest`, served under a name here: its messages
-//! are passed on as they come, decoded by nobody.
+//! A stream that another Flight endpoint publishes, such as `arrowsmith ingest`, served under a
+//! name here: its messages are forwarded as they come, without decoding.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::encode::Message;
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Bytes of a message, at most: what the other side says is set aside before it comes.
+/// Maximum size of a message: that much is allocated before it comes.
 const MESSAGE_BYTES_MAX: usize = 512 << 20;
 
 /// Where a live stream comes from: `grpc://host:port/stream`.
@@ -27,7 +27,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Reads `grpc://host:port/stream`; `None` for what is no such address.
+    /// Parses `grpc://host:port/stream`; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("grpc://").or_else(|| text.strip_prefix("grpc+tcp://"))?;
         let (authority, stream) = rest.split_once('/')?;

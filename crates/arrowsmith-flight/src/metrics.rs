@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the service counts, in Prometheus' form.
+//! Counters of the service, in the text form of Prometheus.
 
 use prometheus::{Encoder, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TextEncoder};
 
@@ -18,7 +18,7 @@ pub struct Metrics {
     pub(crate) streams: IntGauge,
     /// Connections now.
     pub(crate) connections: IntGauge,
-    /// Streams that were cut off because their reader took nothing.
+    /// Streams that were ended because their reader took nothing.
     pub(crate) stalled: IntCounter,
     /// Calls that were refused for want of a right to them.
     pub(crate) refused: IntCounter,

@@ -15,7 +15,7 @@ pub struct Tls {
     pub certificate_file: Option<PathBuf>,
     /// Its key, a PEM file.
     pub key_file: Option<PathBuf>,
-    /// The authority of the certificates that clients have to show, a PEM file; none are asked for without it.
+    /// The authority of client certificates, a PEM file; without it none are required.
     pub client_ca_file: Option<PathBuf>,
 }
 
@@ -27,42 +27,46 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Address of the page of metrics; none without it.
     pub metrics_listen: Option<SocketAddr>,
-    /// What endpoints tell clients to connect to, such as `grpc+tls://data.example.org:443`; without it clients come
-    /// back to where they asked.
+    /// The location in endpoints, such as `grpc+tls://data.example.org:443`; without it clients use
+    /// the same connection.
     pub location: Option<String>,
     /// Certificates.
     pub tls: Tls,
     /// Whom to let in.
     pub access: Access,
-    /// The key of tickets, where several servers share one; otherwise a random one that ends with the process.
+    /// The key of tickets, where several servers share one; otherwise a random one that ends with
+    /// the process.
     pub ticket_key: Option<Vec<u8>>,
     /// How long tickets are good. Default an hour.
     pub ticket_lifetime: Duration,
     /// How long tokens are good that a handshake gave. Default 12 hours.
     pub token_lifetime: Duration,
-    /// Endpoints of a flight, at most; 0, the default, is one for each core and at least two.
+    /// Maximum number of endpoints of a flight; 0, the default, is one for each core and at least
+    /// two.
     pub endpoints_max: usize,
-    /// Bytes of a message that is sent, about. Default 4 MiB less what headers need, which every client takes.
+    /// Approximate size of sent messages, in bytes. Default 4 MiB less the size of headers, which
+    /// every client takes.
     pub message_bytes: usize,
     /// Compression of buffers on the wire.
     pub compression: Compression,
-    /// Bytes of a message that is received, at most. Default 64 MiB.
+    /// Maximum size of a received message, in bytes. Default 64 MiB.
     pub request_bytes_max: usize,
-    /// Bytes of one DoPut, at most. Default 4 GiB.
+    /// Maximum size of one DoPut, in bytes. Default 4 GiB.
     pub put_bytes_max: u64,
-    /// Bytes of a Parquet file that DoExchange takes, at most. Default 256 MiB.
+    /// Maximum size of a Parquet file that DoExchange takes, in bytes. Default 256 MiB.
     pub exchange_bytes_max: usize,
-    /// Memory for streams that are decoded, in bytes; more streams wait for their turn. Default 1 GiB.
+    /// Memory for streams that are decoded, in bytes; more streams wait for their turn. Default 1
+    /// GiB.
     pub memory_bytes_max: u64,
-    /// Messages that wait for a slow reader, at most, of each stream. Default 3.
+    /// Maximum number of messages of a stream that wait for a slow reader. Default 3.
     pub queue_messages_max: usize,
-    /// Streams that are read at the same time, at most. Default 4096.
+    /// Maximum number of concurrent streams. Default 4096.
     pub streams_max: usize,
-    /// Connections that were let in, at most. Those that have still to say who they are have a number of their own.
+    /// Maximum number of admitted connections. Unauthenticated ones have a limit of their own.
     /// Default 10000.
     pub connections_max: usize,
-    /// How long a new connection may take for each of: TLS and the start of HTTP/2, and its first call that is let in.
-    /// Default 10 seconds.
+    /// How long a new connection may take for each of: TLS and the start of HTTP/2, and its first
+    /// call that is let in. Default 10 seconds.
     pub handshake_timeout: Duration,
     /// How long a reader may take nothing, and a stream may wait for its turn. Default a minute.
     pub stall_timeout: Duration,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Streams of messages: decoded ahead of the reader, a few messages and no more, by threads that nobody waits in.
+//! Streams of messages: decoded ahead of the reader, a few messages at most, by threads that never
+//! block on it.
 //!
-//! A stream is a task with a bounded queue. It decodes the next batch only when there is room for what comes of it, on
-//! a thread of the blocking pool that it gives back at once; a reader that is slow holds its queue and its decoder's
-//! pages, and no thread. Before a stream decodes at all it sets memory aside for that ([`Governor`]); where there is
-//! none, it waits for its turn, as long as its caller likes. A reader that takes nothing for the stall timeout is cut off.
+//! A stream is a task with a bounded queue. It decodes the next batch only when there is room for
+//! its messages, on a thread of the blocking pool that it releases at once; a slow reader holds its
+//! queue and its decoder's pages, and no thread. Before a stream decodes it reserves memory
+//! ([`Governor`]); if there is none, it waits for its turn, as long as its client does. A reader
+//! that takes nothing for the stall timeout is disconnected.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +28,7 @@ use crate::queue;
 /// Memory is set aside in pieces of this size, in bytes.
 const GRAIN_BYTES: u64 = 64 << 10;
 
-/// What bounds all streams together.
+/// The limits of all streams together.
 pub(crate) struct Governor {
     memory: Arc<Semaphore>,
     memory_grains: u32,
@@ -70,7 +72,7 @@ impl Governor {
         }
     }
 
-    /// Lets a stream in that takes so much memory, when it is its turn.
+    /// Admits a stream that needs this much memory, when it is its turn.
     pub(crate) async fn admit(&self, bytes: u64) -> Result<Admission, Status> {
         let stream = Arc::clone(&self.streams)
             .try_acquire_owned()
@@ -80,7 +82,8 @@ impl Governor {
         let memory = if grains == 0 {
             None
         } else {
-            // As long as it takes: those before it end, or are cut off. A caller who gives up drops this.
+            // Without a time limit: those before it end, or are disconnected. A client that gives
+            // up drops this.
             let turn = Arc::clone(&self.memory).acquire_many_owned(grains).await;
             Some(turn.map_err(|_| Status::unavailable("the server ends"))?)
         };
@@ -102,10 +105,10 @@ impl Governor {
     }
 }
 
-/// What a stream is made of.
+/// The parts of a stream.
 pub(crate) enum Source {
-    /// Batches: that are there already (`ready`), that have to be decoded, or whose bytes are still to come from a
-    /// client (`waits`), for whom no decoder is kept.
+    /// Batches: that are there already (`ready`), that have to be decoded, or whose bytes are still
+    /// to come from a client (`waits`), for whom no decoder is kept.
     Batches { batches: Batches, ready: bool, waits: bool },
     /// Stored messages.
     Messages(ipc::Messages),
@@ -167,7 +170,7 @@ impl Production {
                 }
                 let mut work = Work { batches, encoder: self.encoder };
                 loop {
-                    // Room first: nothing is decoded that nobody has asked for.
+                    // Room first: nothing is decoded before it is requested.
                     governor.room(sender).await?;
                     let step = if ready {
                         work.step()

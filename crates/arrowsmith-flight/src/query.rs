@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a client asks of a dataset: columns, a condition, a number of rows. As descriptors say it, and checked.
+//! Queries of a dataset: columns, a condition, a number of rows; parsed from descriptors, and
+//! checked.
 //!
 //! A descriptor is a path of one part, the dataset's name, or a command: a JSON object such as
-//! `{"dataset": "taxi", "columns": ["fare"], "filter": "fare > 10", "limit": 100}`. Names are never paths: what is
-//! not in the catalog is not there.
+//! `{"dataset": "taxi", "columns": ["fare"], "filter": "fare > 10", "limit": 100}`. Names are never
+//! paths: only the catalog is searched.
 
 use arrow_flight::FlightDescriptor;
 use arrow_flight::flight_descriptor::DescriptorType;
@@ -11,13 +12,13 @@ use arrowsmith::parquet::Predicate;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
 
-/// Bytes of a descriptor's command, at most.
+/// Maximum size of a descriptor's command, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 64 << 10;
 
-/// Columns that a query names, at most.
+/// Maximum number of columns in a query.
 pub const COLUMNS_MAX: usize = 10_000;
 
-/// What is asked of a dataset.
+/// A query of a dataset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Query {
@@ -40,7 +41,7 @@ impl Query {
         Self { dataset: dataset.into(), ..Self::default() }
     }
 
-    /// What a descriptor asks for.
+    /// Parses a descriptor.
     ///
     /// # Errors
     /// `invalid_argument` for one that is neither a name nor a command as above.
@@ -58,7 +59,7 @@ impl Query {
     /// A command: a JSON object, or the name alone.
     ///
     /// # Errors
-    /// `invalid_argument` says what is wrong with it.
+    /// `invalid_argument` with the error.
     pub fn parse(command: &[u8]) -> Result<Self, Status> {
         let refuse = |reason: String| Status::invalid_argument(format!("command: {reason}"));
         if command.len() > COMMAND_BYTES_MAX {
@@ -83,7 +84,7 @@ impl Query {
     /// The condition.
     ///
     /// # Errors
-    /// `invalid_argument` for text that is none.
+    /// `invalid_argument` for invalid text.
     pub fn predicate(&self) -> Result<Option<Predicate>, Status> {
         let parse = |text: &String| {
             Predicate::parse(text).map_err(|error| Status::invalid_argument(error.to_string()))
@@ -96,9 +97,9 @@ impl Query {
         self.columns.is_none() && self.filter.is_none() && self.limit.is_none()
     }
 
-    /// The command that says the same.
+    /// The query as a command.
     pub fn command(&self) -> Vec<u8> {
-        // Strings and numbers alone: nothing that JSON cannot say.
+        // Only strings and numbers, which JSON can always represent.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }

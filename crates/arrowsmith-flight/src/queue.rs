@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bounded queue between the task that makes messages and the connection that sends them, which the task can empty:
-//! a reader that has stalled must not keep memory.
+//! A bounded queue between the task that makes messages and the connection that sends them, which
+//! the task can empty: a reader that has stalled must not keep memory.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ struct State<T> {
     items: VecDeque<T>,
     /// No more will come.
     ended: bool,
-    /// Nobody takes any more.
+    /// The reader is gone.
     gone: bool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Sender<T>(Arc<Shared<T>>);
 /// The end where things come out.
 pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
-/// A queue of at most so many things.
+/// A queue with a maximum length.
 pub(crate) fn queue<T>(items_max: usize) -> (Sender<T>, Receiver<T>) {
     let state = State { items: VecDeque::new(), ended: false, gone: false };
     let shared = Arc::new(Shared {
@@ -47,7 +47,7 @@ pub(crate) fn queue<T>(items_max: usize) -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// Waits for room; `false` when nobody takes any more.
+    /// Waits for room; `false` when the reader is gone.
     pub(crate) async fn room(&self) -> bool {
         loop {
             // Before the look, so that nothing that comes after it is missed.
@@ -71,7 +71,7 @@ impl<T> Sender<T> {
         self.0.arrival.notify_one();
     }
 
-    /// Takes out what nobody has taken.
+    /// Removes what was not taken.
     pub(crate) fn clear(&self) {
         self.0.lock().items.clear();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the gRPC reflection service tells of Flight, so that `grpcurl` and the like can list and call it without
-//! having its files. It describes the protocol (Arrow's `Flight.proto`: names, numbers, types), and does not speak it.
+//! The description of Flight for the gRPC reflection service, so that `grpcurl` and the like can
+//! list and call it without having its files. It describes the protocol (Arrow's `Flight.proto`:
+//! names, numbers, types), and does not implement it.
 
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{
@@ -12,7 +13,8 @@ const PACKAGE: &str = "arrow.flight.protocol";
 const TIMESTAMP: &str = ".google.protobuf.Timestamp";
 const TIMESTAMP_FILE: &str = "google/protobuf/timestamp.proto";
 
-/// A field: number, name, type. A message's or an enumeration's name begins with a capital; `*` means repeated.
+/// A field: number, name, type. A message's or an enumeration's name begins with a capital; `*`
+/// means repeated.
 type Field = (i32, &'static str, &'static str);
 
 const MESSAGES: &[(&str, &[Field])] = &[
@@ -88,7 +90,7 @@ const CANCEL_STATUS: &[&str] = &[
 ];
 const DESCRIPTOR_TYPE: &[&str] = &["UNKNOWN", "PATH", "CMD"];
 
-/// The calls: name, what comes in, what goes out; `*` means a stream.
+/// The methods: name, request, response; `*` means a stream.
 const METHODS: &[(&str, &str, &str)] = &[
     ("Handshake", "*HandshakeRequest", "*HandshakeResponse"),
     ("ListFlights", "Criteria", "*FlightInfo"),
@@ -102,7 +104,7 @@ const METHODS: &[(&str, &str, &str)] = &[
     ("ListActions", "Empty", "*ActionType"),
 ];
 
-/// Flight, and what it is made of.
+/// Flight, and the files that it imports.
 pub(crate) fn descriptors() -> FileDescriptorSet {
     let mut messages: Vec<_> =
         MESSAGES.iter().map(|(name, fields)| message(name, fields)).collect();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions, columns and limits over batches that are in Arrow already: mapped files, memory, JSON.
+//! Conditions, columns and limits over batches that are in Arrow already: mapped files, memory,
+//! JSON.
 //!
-//! The Parquet reader applies conditions itself, before it decodes. Here the same test ([`Filter`]) is put to batches
-//! that come from elsewhere, so that a condition means the same whatever the format. No I/O.
+//! The Parquet reader applies conditions itself, before it decodes. Here the same test ([`Filter`])
+//! is put to batches that come from elsewhere, so that a condition means the same whatever the
+//! format. No I/O.
 
 use std::sync::Arc;
 
@@ -40,7 +42,7 @@ pub(crate) struct Selected<I> {
 }
 
 impl<I> Selected<I> {
-    /// `from` is the schema of `batches`, `schema` that of what comes out.
+    /// `from` is the schema of `batches`, `schema` that of the result.
     pub(crate) fn new(
         batches: I,
         from: &Schema,
@@ -112,7 +114,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Limited<I> {
 /// A condition on batches of a schema.
 ///
 /// # Errors
-/// A column that is not there, and a value that its type cannot be compared with.
+/// A missing column, and a value that cannot be compared with its type.
 pub(crate) fn condition(predicate: &Predicate, schema: &Schema) -> Result<Filter> {
     let fields = schema.fields().iter().map(column).collect();
     Filter::new(predicate, &ReadPlan { schema: Arc::new(schema.clone()), fields })
@@ -142,7 +144,7 @@ fn column(field: &FieldRef) -> Column {
     }
 }
 
-/// Of a leaf, conditions look at the type.
+/// Conditions on a leaf depend on its type.
 fn leaf(field: &FieldRef) -> Column {
     Column::Leaf(Leaf {
         field: Arc::clone(field),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Flight service: what each call means for the datasets of a catalog. Flight SQL and whatever else comes as a
-//! command of its own is an [`Extension`]'s.
+//! The Flight service: what each call means for the datasets of a catalog. Flight SQL and other
+//! protocols with commands of their own are [`Extension`]s.
 
 pub(crate) mod actions;
 pub(crate) mod exchange;
@@ -65,7 +65,7 @@ impl Shared {
         let endpoint = FlightEndpoint::new()
             .with_ticket(ticket)
             .with_expiration_time(self.signer.expires().into());
-        // Without a location a client comes back to where it asked.
+        // Without a location a client uses the same connection.
         match &self.options.location {
             Some(location) => endpoint.with_location(location),
             None => endpoint,
@@ -75,7 +75,7 @@ impl Shared {
     /// The answer about one endpoint of a ticket of an extension.
     ///
     /// # Errors
-    /// A schema that IPC cannot say.
+    /// A schema that IPC does not support.
     pub fn info_of(
         &self,
         schema: &Schema,
@@ -253,8 +253,8 @@ impl Shared {
     }
 }
 
-/// Looks at the files of a dataset again where a reader found others, so that whoever asks for its flight again gets one
-/// that can be read.
+/// Checks the files of a dataset again after a reader found that they have changed, so that the
+/// next request for its flight gets a readable one.
 fn refresh(dataset: &Arc<Dataset>, status: &Status) {
     if status.code() != tonic::Code::FailedPrecondition {
         return;
@@ -277,13 +277,14 @@ fn refreshing(messages: Replies<Message>, dataset: Arc<Dataset>) -> Replies<Mess
         .boxed()
 }
 
-/// A command in a ticket or descriptor that is a message of its own; its name says whose.
+/// A protobuf command in a ticket or descriptor, with its type name.
 pub(crate) fn command_of(bytes: &[u8]) -> Option<Any> {
     let any = Any::decode(bytes).ok()?;
     any.type_url.starts_with("type.googleapis.com/").then_some(any)
 }
 
-/// As tonic sends messages. Calls over the network do not come here: [`crate::connection`] sends the segments themselves.
+/// As tonic sends messages. Calls over the network do not come here: [`crate::connection`] sends
+/// the segments themselves.
 fn in_one_piece(messages: Replies<Message>) -> Response<Replies<FlightData>> {
     Response::new(messages.map(|message| message.map(Message::into_flight_data)).boxed())
 }
@@ -318,7 +319,7 @@ impl FlightService for Service {
     ) -> Reply<Self::HandshakeStream> {
         let headers = request.metadata().clone().into_headers();
         let mut messages = request.into_inner();
-        // A client with a header need not say anything more.
+        // A client with a header need not send anything else.
         let payload = match headers.contains_key(http::header::AUTHORIZATION) {
             true => None,
             false => messages.message().await?.map(|message| message.payload),

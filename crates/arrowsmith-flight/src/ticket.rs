@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tickets: what a client hands back to get its data, sealed so that nobody but this server can have made it.
+//! Tickets: what a client sends to get its data, sealed so that only this server can have made it.
 //!
 //! ```text
 //!   "AT1"  purpose (1)  expires (8, seconds since 1970, big-endian)  payload …  HMAC-SHA-256 (32)
 //! ```
-//! The seal covers everything before it. A ticket names datasets and columns, never a path, so that one that
-//! could be forged would still open nothing that is not served; the seal keeps conditions, snapshots and bearer
-//! tokens as they were handed out. It is not encrypted.
+//! The seal covers everything before it. A ticket names datasets and columns, never a path, so that
+//! one that could be forged would still open nothing that is not served; the seal keeps conditions,
+//! snapshots and bearer tokens as they were handed out. It is not encrypted.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,10 +22,10 @@ const MAGIC: &[u8; 3] = b"AT1";
 const HEAD_BYTES: usize = 3 + 1 + 8;
 const SEAL_BYTES: usize = 32;
 
-/// Bytes of a ticket, at most.
+/// Maximum size of a ticket, in bytes.
 pub const TICKET_BYTES_MAX: usize = 128 << 10;
 
-/// What a seal is for. One purpose's tickets do not pass for another's.
+/// The purpose of a seal. Tickets of one purpose are invalid for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Reading a part of a dataset.
@@ -34,7 +34,7 @@ pub enum Purpose {
     Statement,
     /// A prepared statement.
     Prepared,
-    /// Somebody who has said a password.
+    /// A user authenticated by password.
     Bearer,
 }
 
@@ -49,10 +49,10 @@ impl Purpose {
     }
 }
 
-/// One part of what a query gives.
+/// One part of the result of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadTicket {
-    /// What is read.
+    /// The query.
     pub query: Query,
     /// Which state of the dataset it is read from.
     pub snapshot: u64,
@@ -70,10 +70,10 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// With a key of its own, which nobody else has and which ends with the process.
+    /// With a random key of its own, valid until the process ends.
     ///
     /// # Errors
-    /// When the system gives no random bytes.
+    /// If the system has no random bytes.
     pub fn random(lifetime: Duration) -> std::io::Result<Self> {
         let mut key = [0; 32];
         SystemRandom::new()
@@ -82,12 +82,12 @@ impl Signer {
         Ok(Self::new(&key, lifetime))
     }
 
-    /// With a key that several servers may share, so that each opens what another sealed.
+    /// With a key that several servers may share, so that each accepts tickets of the others.
     pub fn new(key: &[u8], lifetime: Duration) -> Self {
         Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), lifetime }
     }
 
-    /// When what is sealed now stops being good.
+    /// When a ticket sealed now expires.
     pub fn expires(&self) -> SystemTime {
         SystemTime::now() + self.lifetime
     }
@@ -109,11 +109,11 @@ impl Signer {
         out.into()
     }
 
-    /// What was sealed.
+    /// The sealed content.
     ///
     /// # Errors
-    /// `invalid_argument` for what this server has not sealed, `failed_precondition` for what is out of date;
-    /// `unauthenticated` in both cases for bearers.
+    /// `invalid_argument` for a ticket that this server has not sealed, `failed_precondition` for
+    /// an expired one; `unauthenticated` in both cases for bearers.
     pub fn open<'a>(&self, purpose: Purpose, sealed: &'a [u8]) -> Result<&'a [u8], Status> {
         let refuse = |reason: &str, late: bool| match purpose {
             Purpose::Bearer => Status::unauthenticated(format!("token: {reason}")),
@@ -143,7 +143,7 @@ impl Signer {
 
     /// Seals a part of a query.
     pub fn read(&self, ticket: &ReadTicket) -> Bytes {
-        // Strings and numbers alone: nothing that JSON cannot say.
+        // Only strings and numbers, which JSON can always represent.
         self.seal(Purpose::Read, &serde_json::to_vec(ticket).unwrap_or_default())
     }
 

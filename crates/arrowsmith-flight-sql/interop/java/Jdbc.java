@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The official JDBC driver: metadata, a query, a prepared statement; prints rows, the sum of ids, null zones.
+// The official JDBC driver: metadata, a query, a prepared statement; prints rows, the sum of ids,
+// null zones.
 
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Statements that are deep, large, or make much of little: each is answered or refused, and the server goes on.
+//! Statements that are deep, large, or whose results explode: each is answered or refused, and the
+//! server continues.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tonic_prost::prost::Message as _;
 
 use crate::common::Sql;
 
-/// A statement in which something stands in itself so often.
+/// A statement with this many levels of nesting.
 fn deep(form: &str, n: usize) -> String {
     let chain = |first: &str, link: &str| format!("select {first}{}", link.repeat(n));
     let nest = |open: &str, inner: &str, close: &str| {
@@ -356,7 +357,7 @@ async fn a_value_that_is_named_often_is_counted_as_often() {
         let error = sql.bound(&often(times), row(&"y".repeat(1 << 20))).await.unwrap_err();
         assert!(error.contains("values of"), "{times}: {error}");
     }
-    // The same by names, which the optimizer replaces by what they name.
+    // The same by names, which the optimizer replaces by their expressions.
     let long = "y".repeat(500_000);
     let names = ", x".repeat(1_000);
     for statement in [

@@ -16,7 +16,7 @@ use futures_util::TryStreamExt;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
-/// Rows with what JSON has: lists, structures, text, numbers.
+/// Rows with the types of JSON: lists, structures, text, numbers.
 const ROWS: &str = r#"{"a":1,"s":"one","tags":["x","y"],"user":{"id":7,"name":"ada"}}
 {"a":2,"s":"two","tags":[],"user":{"id":8,"name":"bob"}}
 {"a":3,"s":null,"tags":["z"],"user":null}
@@ -61,7 +61,7 @@ impl Sql {
         FlightSqlServiceClient::new_from_inner(inner.max_encoding_message_size(usize::MAX))
     }
 
-    /// What a statement gives.
+    /// The result of a statement.
     pub async fn query(&self, sql: &str) -> Result<Vec<RecordBatch>, String> {
         let mut client = self.client();
         let info = client.execute(sql.to_owned(), None).await.map_err(|e| e.to_string())?;
@@ -70,7 +70,7 @@ impl Sql {
         batches.try_collect().await.map_err(|e| e.to_string())
     }
 
-    /// How many rows a statement gives, and the names of its columns in the stream.
+    /// The number of rows of a statement's result, and the names of its columns in the stream.
     pub async fn columns(&self, sql: &str) -> (usize, Vec<String>) {
         let mut client = self.client();
         let info = client.execute(sql.to_owned(), None).await.unwrap();
@@ -83,7 +83,7 @@ impl Sql {
         (rows, schema.fields().iter().map(|field| field.name().clone()).collect())
     }
 
-    /// What a statement gives with one row of parameters.
+    /// The result of a statement with one row of parameters.
     pub async fn bound(&self, sql: &str, row: RecordBatch) -> Result<Vec<RecordBatch>, String> {
         let mut client = self.client();
         let prepared = client.prepare(sql.to_owned(), None).await;

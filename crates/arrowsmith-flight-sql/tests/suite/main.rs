@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The integration tests of this crate, one program for all of them: statements through a server, as drivers send them.
+//! The integration tests of this crate, one program for all of them: statements through a server,
+//! as drivers send them.
 
 #![allow(
     clippy::expect_used,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What statements give, and what is said about those that are none.
+//! Results of statements, and errors of invalid ones.
 
 use crate::common::Sql;
 
@@ -136,7 +136,7 @@ async fn instants_finer_than_their_column_are_compared_exactly() {
         ("t is distinct from timestamp HALF", "1\n2\n3"),
         ("nullif(t, t) = timestamp HALF", ""),
         ("nullif(t, t) <> timestamp HALF", ""),
-        // Whoever asks for the cut has it.
+        // A requested truncation is done.
         ("t = arrow_cast(HALF, 'Timestamp(Millisecond, None)')", "2"),
     ] {
         for zone in ["None", "Some(\"UTC\")"] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which file it was that a snapshot was made of, so that a file that has taken its name is not read in its place.
+//! Which file it was that a snapshot was made of, so that a file that has taken its name is not
+//! read in its place.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use tonic::Status;
 
 use crate::error::carried;
 
-/// What tells a file from another one, and from itself after a change.
+/// Identity of a file, which differs between files and after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
     bytes: u64,
@@ -19,7 +20,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Of what the system says.
+    /// From the system's metadata.
     pub(super) fn of(metadata: &Metadata) -> Self {
         Self { bytes: metadata.len(), modified: metadata.modified().ok(), place: place(metadata) }
     }
@@ -63,7 +64,7 @@ fn place(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// What a reader is told whose snapshot is gone.
+/// The error of a reader whose snapshot is gone.
 pub(super) fn changed() -> Error {
     carried(Status::failed_precondition("the dataset has changed: ask for its flight again"))
 }
@@ -83,8 +84,8 @@ impl Watched {
         if same { Ok(()) } else { Err(changed()) }
     }
 
-    /// When everything was read. One file alone was opened at the start and may have lost its name since; several
-    /// were opened one after the other.
+    /// When everything was read. One file alone was opened at the start and may have lost its name
+    /// since; several were opened one after the other.
     pub(super) fn after(&self) -> Result<()> {
         let other = match self.0.as_slice() {
             [(path, identity)] => identity.is_changed_at(path),
@@ -119,7 +120,7 @@ mod tests {
         let watched = Watched::new([(path.clone(), first)]);
         watched.before().unwrap();
         watched.after().unwrap();
-        // Another file of the same size takes its name: what was opened is still the first.
+        // Another file of the same size takes its name: the open file is still the first.
         fs::write(folder.path().join("b"), "two").unwrap();
         fs::rename(folder.path().join("b"), &path).unwrap();
         assert_ne!(Identity::at(&path).unwrap(), first);
@@ -129,7 +130,7 @@ mod tests {
         assert_ne!(version([(&path, &first)]), version([(&path, &second)]));
         let both = Watched::new([(path.clone(), second), (path.clone(), first)]);
         both.after().unwrap_err();
-        // One that is cut in place is not what it was.
+        // A file that is truncated in place has changed.
         let watched = Watched::new([(path.clone(), second)]);
         fs::write(&path, "t").unwrap();
         watched.after().unwrap_err();

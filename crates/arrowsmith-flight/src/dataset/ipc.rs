@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrow IPC files as a dataset: read block by block, or mapped and served from where they lie.
+//! Arrow IPC files as a dataset: read block by block, or mapped and served without a copy.
 //!
-//! A read of everything sends the stored messages as they are (`Messages`); any other one decodes batches. Blocks and
-//! metadata come from a file and are checked before they are used. A file that is read may be cut or replaced at any
-//! time: that is an error of the streams that read it. One that is mapped must not change.
+//! A read of everything sends the stored messages as they are (`Messages`); any other one decodes
+//! batches. Blocks and metadata come from a file and are checked before they are used. A file that
+//! is read may be truncated or replaced at any time: that is an error of the streams that read it.
+//! One that is mapped must not change.
 
 use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
@@ -38,7 +39,7 @@ struct Place {
     rows: usize,
 }
 
-/// A file, as its footer says.
+/// A file, by its footer.
 #[derive(Debug)]
 struct Stored {
     path: PathBuf,
@@ -142,8 +143,8 @@ impl Files {
         }))
     }
 
-    /// The stored messages of a part, if they can be sent as they are: no body is larger than `bytes_max`, and
-    /// dictionaries mean the same in all files.
+    /// The stored messages of a part, if they can be sent as they are: no body is larger than
+    /// `bytes_max`, and dictionaries mean the same in all files.
     pub(super) fn messages(&self, part: usize, parts: usize, bytes_max: usize) -> Option<Messages> {
         let places = self.places(part, parts);
         let schema = self.files.first()?.schema.clone();
@@ -161,7 +162,7 @@ impl Files {
     }
 }
 
-/// What is sent of the files: dictionaries first, then batches.
+/// The messages that are sent: dictionaries first, then batches.
 fn plan(places: Vec<(Arc<Stored>, Range<usize>)>) -> Vec<(Arc<Stored>, Block)> {
     let mut queue = Vec::new();
     for (file, range) in places {
@@ -206,14 +207,14 @@ impl Iterator for Messages {
     }
 }
 
-/// The bytes of one file, while they are asked for.
+/// The bytes of one file, while it is read.
 enum Held {
     Map(Bytes),
     File(File),
 }
 
 impl Held {
-    /// So many bytes from `offset`; never more than the file had when it was opened.
+    /// This many bytes from `offset`; never more than the file had when it was opened.
     fn bytes(&mut self, offset: u64, count: u64, all: u64) -> std::io::Result<Bytes> {
         let end = offset.checked_add(count).filter(|end| *end <= all);
         let missing = || std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
@@ -226,7 +227,8 @@ impl Held {
             }
             Self::File(file) => {
                 let mut bytes = Vec::new();
-                // A length comes from the file: memory that is not there is an error and no end of the process.
+                // A length comes from the file: memory that is not there is an error and no end of
+                // the process.
                 bytes
                     .try_reserve_exact(usize::try_from(count).map_err(|_| missing())?)
                     .map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
@@ -275,7 +277,7 @@ impl Open {
         bytes.map_err(|error| Error::io(&stored.path, error))
     }
 
-    /// Whatever is wrong with a block of a file that has changed: that it has is what there is to say.
+    /// For any error in a block of a file that has changed, the change is reported.
     fn blame<T>(&mut self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.close().err().unwrap_or(error))
     }
@@ -383,14 +385,14 @@ fn outside() -> Error {
     Error::Config("a block lies outside of its file".to_owned())
 }
 
-/// Where a block lies: its message and body together.
+/// The range of a block: its message and body together.
 fn extent(block: &Block) -> Option<(u64, u64)> {
     let metadata = u64::try_from(block.metaDataLength()).ok()?;
     let length = metadata.checked_add(u64::try_from(block.bodyLength()).ok()?)?;
     (metadata >= PREFIX_BYTES as u64).then_some((u64::try_from(block.offset()).ok()?, length))
 }
 
-/// A block's message without its prefix, and its body, if the first says of the second what can be.
+/// A block's message without its prefix, and its body, if they are consistent.
 fn sound(bytes: &Bytes, block: &Block) -> Result<(Bytes, Bytes)> {
     let metadata = usize::try_from(block.metaDataLength()).map_err(|_| outside())?;
     if metadata > bytes.len() {
@@ -405,7 +407,8 @@ fn sound(bytes: &Bytes, block: &Block) -> Result<(Bytes, Bytes)> {
 /// How far from the start the stream inside of a file can begin.
 const STREAM_AT_MAX: u64 = 72;
 
-/// Where the stream inside of a file begins: behind the magic, at a multiple of eight, of 64 in some writers' files.
+/// Where the stream inside a file starts: after the magic number, at a multiple of 8, or of 64 with
+/// some writers.
 fn stream_at(start: &Bytes) -> u64 {
     let marked = |at: &u64| {
         let at = usize::try_from(*at).unwrap_or(usize::MAX);
@@ -414,7 +417,7 @@ fn stream_at(start: &Bytes) -> u64 {
     (8..=64).step_by(8).find(marked).unwrap_or(8)
 }
 
-/// Where the message behind a prefix begins and ends.
+/// The range of the message after a prefix.
 fn message_range(prefix: &[u8]) -> Option<Range<usize>> {
     let (marker, length) = prefix.get(..PREFIX_BYTES)?.split_at_checked(4)?;
     // Files from before Arrow 0.15 have the length alone.
@@ -428,7 +431,7 @@ fn message_bytes(prefix: &[u8]) -> Option<u64> {
     message_range(prefix).map(|range| range.end as u64)
 }
 
-/// The message behind a prefix.
+/// The message after a prefix.
 fn message(bytes: &Bytes) -> Option<Bytes> {
     let range = message_range(bytes)?;
     (range.end <= bytes.len()).then(|| bytes.slice(range))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Datasets: what is served under one name, in one state ([`Snapshot`]), and how a part of it is read.
+//! Datasets: what is served under one name, in one state ([`Snapshot`]), and how a part of it is
+//! read.
 //!
-//! A snapshot never changes: files that come or go make a new one. No network here, and no threads but those of
-//! the readers below.
+//! A snapshot never changes: files that come or go make a new one. No network here, and no threads
+//! but those of the readers below.
 
 mod identity;
 pub mod ipc;
@@ -66,17 +67,18 @@ impl Format {
 /// How the bytes of files are come by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FileAccess {
-    /// They are read when they are asked for.
+    /// They are read on request.
     #[default]
     Read,
-    /// Arrow IPC files are mapped and served from where they lie. Such a file must never be changed or cut in place,
-    /// only replaced by another of its name: the system ends a process that touches what is no longer there.
+    /// Arrow IPC files are mapped and served without a copy. Such a file must never be changed or
+    /// truncated in place, only replaced by another of its name: the system ends a process that
+    /// accesses missing pages (SIGBUS).
     Map,
     /// All is read into memory at the start.
     Preload,
 }
 
-/// What is read of a snapshot.
+/// What to read of a snapshot.
 #[derive(Debug, Clone)]
 pub struct Read {
     /// Top-level columns, in this order; all without it.
@@ -91,7 +93,7 @@ pub struct Read {
     pub parts: usize,
     /// Arrow bytes of a batch, about.
     pub batch_bytes: usize,
-    /// Decoder threads, at least one: the caller's own.
+    /// Decoder threads; at least one, which is the calling thread.
     pub threads: usize,
     /// Stops everything once it is true.
     pub cancel: Arc<AtomicBool>,
@@ -132,7 +134,7 @@ pub(crate) enum Content {
 /// One state of a dataset.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// Tells states of a dataset from one another.
+    /// Distinguishes states of a dataset.
     pub version: u64,
     /// The columns.
     pub schema: SchemaRef,
@@ -147,7 +149,7 @@ impl Snapshot {
     /// The state of these files now.
     ///
     /// # Errors
-    /// Whatever listing the files and reading their metadata gives.
+    /// Errors of listing the files and reading their metadata.
     pub fn open(
         paths: &[PathBuf],
         format: Format,
@@ -182,7 +184,7 @@ impl Snapshot {
         Ok(Self { rows: Some(rows), bytes: Some(bytes), content: Content::Memory(batches), ..self })
     }
 
-    /// The schema of what is read with these columns.
+    /// The schema of a read with these columns.
     ///
     /// # Errors
     /// [`Error::Config`] names a column that is not there, or twice.
@@ -202,10 +204,11 @@ impl Snapshot {
         Ok(Arc::new(self.schema.project(&places)?))
     }
 
-    /// Whether a request can be asked of it.
+    /// Whether a request is valid for it.
     ///
     /// # Errors
-    /// [`Error::Config`] for columns that are not there or named twice, and for conditions that do not fit them.
+    /// [`Error::Config`] for missing or duplicate columns, and for conditions that do not match
+    /// them.
     pub fn check(&self, columns: Option<&[String]>, filter: Option<&Predicate>) -> Result<()> {
         self.schema_of(columns)?;
         match filter {
@@ -214,7 +217,8 @@ impl Snapshot {
         }
     }
 
-    /// Bytes of the largest piece of a file that is read at a time, where it is read as it is stored.
+    /// Bytes of the largest piece of a file that is read at a time, where it is read as it is
+    /// stored.
     pub(crate) fn block_bytes(&self) -> u64 {
         match &self.content {
             Content::Ipc(files) => files.block_bytes(),
@@ -222,7 +226,7 @@ impl Snapshot {
         }
     }
 
-    /// How many parts are worth reading in parallel, at most `wanted`.
+    /// The number of parts worth reading in parallel, at most `wanted`.
     pub fn parts(&self, wanted: usize) -> usize {
         let units = match &self.content {
             Content::Parquet(files) => files.units(),
@@ -258,8 +262,8 @@ impl Snapshot {
     /// Reads a part.
     ///
     /// # Errors
-    /// Columns or a condition that do not fit the schema, and what opening files gives. What is wrong
-    /// further on comes with the batches.
+    /// Columns or a condition that do not match the schema, and errors of opening files. Later
+    /// errors come with the batches.
     pub fn read(&self, read: &Read) -> Result<Batches> {
         let schema = self.schema_of(read.columns.as_deref())?;
         if read.limit == Some(0) {
@@ -270,7 +274,7 @@ impl Snapshot {
             Content::Live(_) => {
                 return Err(Error::Config("a live stream has no end to read to".to_owned()));
             }
-            // Decodes the condition's columns first, and of the others only what it leaves.
+            // Decodes the condition's columns first, and of the others only the selected rows.
             Content::Parquet(files) => {
                 let batches = files.read(read)?;
                 let batches = batches.map(move |batch| conform(batch?, &schema));

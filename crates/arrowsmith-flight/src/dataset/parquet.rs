@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet files as a dataset: their footers are read once, their values by our own reader when they are asked for.
+//! Parquet files as a dataset: their footers are read once, their values on request, by
+//! Arrowsmith's own reader.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -13,10 +14,10 @@ use arrowsmith::{DataFile, Error, Input, Limits, Result, expand_datasets};
 use super::identity::{Identity, Watched, version};
 use super::{Batches, Content, Read, Snapshot, split};
 
-/// Rows of a batch, at least and at most.
+/// Minimum and maximum rows of a batch.
 const BATCH_ROWS: Range<usize> = 1 << 10..128 << 10;
 
-/// A page, decompressed, is at most about so large.
+/// Approximate maximum size of a decompressed page.
 const PAGE_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -31,7 +32,7 @@ struct FileEntry {
 #[derive(Debug)]
 pub(crate) struct Files {
     files: Vec<FileEntry>,
-    /// Types of the columns that folders' names give.
+    /// Types of the partition columns in folder names.
     partition_types: Vec<FieldRef>,
     /// Columns that are in the files.
     columns: Vec<Size>,
@@ -49,7 +50,7 @@ struct Size {
     page_bytes: u64,
 }
 
-/// What one reader reads: whole files, or row groups of one.
+/// The share of one reader: whole files, or row groups of one.
 #[derive(Debug, PartialEq)]
 enum Run {
     Files(Range<usize>),
@@ -86,7 +87,8 @@ impl Files {
         }
         let mut files = Self { files, partition_types: Vec::new(), columns: sizes, alike };
         let all = 0..files.files.len();
-        // The partition columns' types depend on all values: this reader sees them all and decodes nothing.
+        // The partition columns' types depend on all values: this reader sees them all and decodes
+        // nothing.
         let schema = files.builder().limit(Some(0)).threads(1).open(files.data(all)?)?.schema();
         let partitioned = files.files.first().map_or(0, |file| file.partitions.len());
         let first = schema.fields().len().saturating_sub(partitioned);
@@ -142,7 +144,7 @@ impl Files {
         let runs = self.runs(read.part, read.parts);
         let readers = runs.iter().map(|run| self.reader(run, read, batch_rows));
         let mut readers = readers.collect::<Result<Vec<_>>>()?.into_iter();
-        // The first one is opened here, so that what is wrong with the request is said at once.
+        // The first one is opened here, so that an invalid request is reported at once.
         let mut open = readers.next().map(Opener::open).transpose()?;
         let mut done = false;
         Ok(Box::new(std::iter::from_fn(move || {
@@ -203,7 +205,7 @@ impl Files {
         Watched::new(files.iter().map(|file| (file.path.clone(), file.identity)))
     }
 
-    /// What the readers of a part read.
+    /// The shares of the readers of a part.
     fn runs(&self, part: usize, parts: usize) -> Vec<Run> {
         if parts <= 1 {
             return vec![Run::Files(0..self.files.len())];
@@ -243,7 +245,7 @@ struct Opener {
 
 impl Opener {
     fn open(self) -> Result<(ParquetReader, Watched)> {
-        // A file that has come in between is told by what it holds, or by this.
+        // A file that replaced it meanwhile is detected by its content, or by this.
         let reader = self.builder.open(self.files);
         self.watched.before()?;
         Ok((reader?, self.watched))
@@ -262,7 +264,7 @@ fn column_sizes(file: &File) -> Vec<Size> {
         let chunks = chunks.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
         let (largest, stored) = chunks
             .fold((0, 0_u64), |(max, sum), bytes| (bytes.max(max), sum.saturating_add(bytes)));
-        // Encoded values are smaller than Arrow's; eight bytes are the least that most types take.
+        // Encoded values are smaller than Arrow's; most types take at least eight bytes.
         let row_bytes = (stored / rows).max(8);
         // A page, and the dictionary, which is no larger.
         let page_bytes = 2 * largest.min(PAGE_BYTES);

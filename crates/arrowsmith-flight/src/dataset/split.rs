@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cuts a list of units into parts of about the same weight, without changing their order.
+//! Splits a list of units into parts of about the same weight, without changing their order.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(crate) fn split(
 ) -> Range<usize> {
     let total: u128 = weights.clone().map(|weight| weight as u128).sum();
     let parts = parts.max(1) as u128;
-    // A unit belongs to the part in which its middle lies; without weights, units count alike.
+    // A unit belongs to the part that contains its middle; without weights, units count alike.
     let count = weights.clone().count() as u128;
     let (mut before, mut first, mut end) = (0_u128, None, 0);
     for (index, weight) in weights.enumerate() {

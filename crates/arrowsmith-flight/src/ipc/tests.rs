@@ -86,7 +86,7 @@ fn a_declared_length_is_held_against_the_bytes() {
 
 #[test]
 fn frames_are_bounded_by_their_blocks() {
-    // A frame of blocks of 4 MiB: header, then blocks that say their size.
+    // A frame of blocks of 4 MiB: header, then blocks with their sizes.
     let mut frame = vec![0x04, 0x22, 0x4d, 0x18, 0x40, 0x70, 0];
     for _ in 0..10 {
         frame.extend_from_slice(&20_000_u32.to_le_bytes());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Actions: what can be done that is neither reading nor writing. Bodies are JSON.
+//! Actions: operations other than reading and writing. Bodies are JSON.
 
 use std::sync::Arc;
 

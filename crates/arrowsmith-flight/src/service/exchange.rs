@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! DoExchange: JSON text or the bytes of a Parquet file in, Arrow out. Conversion as a service; nothing is kept.
+//! DoExchange: JSON text or the bytes of a Parquet file in, Arrow out. Conversion as a service;
+//! nothing is kept.
 //!
-//! The descriptor's command says what comes: `{"from": "json", "schema": "a: int64", "columns": […], "filter": "a > 1",
-//! "limit": 10}`. The bytes come as the metadata of the messages, in pieces of any size.
+//! The descriptor's command describes the input: `{"from": "json", "schema": "a: int64", "columns":
+//! […], "filter": "a > 1", "limit": 10}`. The bytes come as the metadata of the messages, in pieces
+//! of any size.
 
 use std::io::{self, Read as _};
 use std::sync::Arc;
@@ -28,10 +30,10 @@ use crate::produce::{Production, Source, messages};
 use crate::query::COMMAND_BYTES_MAX;
 use crate::select::{Limited, Selected};
 
-/// What a conversion may hold beside its input and output, in bytes: it waits until the server has as much.
+/// Memory of a conversion beside its input and output, in bytes, which it waits for.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// Pieces of text on their way to the reader, at most.
+/// Maximum number of pieces of text in the queue to the reader.
 const QUEUE_PIECES: usize = 4;
 
 #[derive(Deserialize)]
@@ -61,7 +63,8 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// A client that sends nothing for so long is an error of the reader's. It has to be made inside of a runtime.
+    /// A client that sends nothing for so long is an error of the reader's. It has to be made
+    /// inside of a runtime.
     pub(crate) fn new(stall: Duration) -> (mpsc::Sender<Piece>, Self) {
         let (sender, pieces) = mpsc::channel(QUEUE_PIECES);
         (sender, Self { pieces, open: Bytes::new(), stall, runtime: Handle::current() })
@@ -87,7 +90,7 @@ impl io::Read for Text {
     }
 }
 
-/// Converts what comes.
+/// Converts the input.
 pub(crate) async fn exchange(
     shared: Arc<Shared>,
     mut input: Streaming<FlightData>,
@@ -139,7 +142,7 @@ pub(crate) async fn exchange(
     Ok(messages(&shared.governor, admission, production))
 }
 
-/// What is wrong with what the caller sent.
+/// The error in the client's data.
 pub(crate) fn invalid(error: &arrowsmith::Error) -> Status {
     match error {
         arrowsmith::Error::Io { source, .. } => match source.kind() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! DoPut: batches, or NDJSON text, appended to a dataset's folder as one new file that appears whole or not at all.
+//! DoPut: batches, or NDJSON text, appended to a dataset's folder as one new file that appears
+//! whole or not at all.
 //!
-//! The descriptor is the dataset's name, or `{"dataset": NAME, "put": "json"}`; then the text comes as the metadata of
-//! the messages, in pieces of any size. The file's name is the server's choice.
+//! The descriptor is the dataset's name, or `{"dataset": NAME, "put": "json"}`; then the text comes
+//! as the metadata of the messages, in pieces of any size. The file's name is the server's choice.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ use crate::error::{status_of, unwound};
 use crate::ipc::Bounds;
 use crate::query::COMMAND_BYTES_MAX;
 
-/// Batches on their way to the writer, at most.
+/// Maximum number of batches in the queue to the writer.
 const QUEUE_BATCHES: usize = 2;
 
 #[derive(Deserialize)]
@@ -47,7 +48,7 @@ struct Command {
     put: Form,
 }
 
-/// In what form rows come.
+/// The format of incoming rows.
 #[derive(Deserialize, Default, PartialEq, Eq, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
 enum Form {
@@ -73,7 +74,7 @@ impl Command {
     }
 }
 
-/// Takes a put; answers with what was written.
+/// Takes a put; responds with what was written.
 pub(crate) async fn put(
     shared: Arc<Shared>,
     descriptor: &FlightDescriptor,
@@ -84,7 +85,7 @@ pub(crate) async fn put(
     let name = command.dataset;
     let dataset = Arc::clone(shared.dataset(&name)?);
     let target = Target::of(&dataset)?;
-    // What a writer holds: a row group that grows, and batches on their way.
+    // Memory of a writer: a growing row group, and queued batches.
     let admission = shared.governor.admit(64 << 20).await?;
     let bytes_max = shared.options.put_bytes_max;
     let mut bytes = 0_u64;
@@ -117,7 +118,7 @@ pub(crate) async fn put(
                     if !message.app_metadata.is_empty()
                         && sender.send(Ok(message.app_metadata)).await.is_err()
                     {
-                        // The reader has met an error, which it tells itself.
+                        // The reader reports its own error.
                         break;
                     }
                 }
@@ -137,7 +138,7 @@ pub(crate) async fn put(
     }?;
     drop(admission);
     let Written { rows, pending } = written;
-    // Nothing has a name yet: a client who has died meanwhile has put nothing.
+    // No file has its name yet: a client that has died meanwhile has put nothing.
     let lock = Arc::clone(&dataset);
     let _appending = lock.appending.lock().await;
     let (bytes, changed) = tokio::task::spawn_blocking(move || {
@@ -156,7 +157,7 @@ pub(crate) async fn put(
     Ok(PutResult { app_metadata: text.into() })
 }
 
-/// Rows that do not fit are the caller's fault, and he may know why.
+/// Rows that do not match are the client's error, which is reported in full.
 fn bad_rows(name: &str, error: Error) -> Status {
     match &error {
         Error::Data(data) => {
@@ -201,7 +202,7 @@ impl Target {
         Ok(Self { folder, format: *format, schema })
     }
 
-    /// The columns of what comes, if they are those of the dataset.
+    /// The columns of the input, if they are those of the dataset.
     fn check(&self, schema: &SchemaRef) -> Result<SchemaRef, Status> {
         let Some(expected) = &self.schema else { return Ok(Arc::clone(schema)) };
         let shape = |schema: &Schema| {
@@ -231,7 +232,7 @@ impl Target {
         })
     }
 
-    /// A name that nobody has chosen and that sorts behind older ones.
+    /// A unique name that sorts after older ones.
     fn name(&self) -> Result<String> {
         let mut random = [0; 8];
         SystemRandom::new()
@@ -322,5 +323,5 @@ fn json_rows(target: Target, text: Text, batch_bytes: usize) -> Result<Written> 
     Ok(written)
 }
 
-/// What text is made of.
+/// The parts of a text reader.
 pub(crate) type Piece = std::io::Result<Bytes>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong: bad tickets and names, strangers, readers that are slow, many or dead, a server that ends.
+//! Errors: bad tickets and names, unauthenticated clients, readers that are slow, many or dead, a
+//! server that ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ struct Data {
     path: PathBuf,
 }
 
-/// A dataset `trips` of so many files of 1000 rows.
+/// A dataset `trips` of this many files of 1000 rows.
 fn data(files: i64) -> Data {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trips");
@@ -39,7 +40,7 @@ async fn server(data: &Data, options: Options) -> Server {
     serve(vec![spec(&data.path)], options).await
 }
 
-/// Waits until it holds; a test must not hang for ever.
+/// Waits until it holds; a test must not hang.
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..2000 {
         if holds() {
@@ -123,7 +124,7 @@ async fn a_broken_file_is_said_to_be_one_and_the_server_goes_on() {
     let middle = bytes.len() / 3;
     bytes[4..middle].fill(0xff);
     fs::write(&path, bytes).unwrap();
-    // At first that it is not what it was; to whoever asks again, what is wrong with it.
+    // At first that it has changed; for the next request, its error.
     let error = loop {
         match read(&client, &Query::all("trips")).await.unwrap_err() {
             error if error.code() == Code::FailedPrecondition => {
@@ -290,7 +291,7 @@ async fn slow_readers_hold_little_and_stalled_ones_are_cut_off() {
     let client = client(&server).await;
     let info = client.info(&Query::all("trips")).await.unwrap();
     let ticket = info.endpoint[0].ticket.clone().unwrap();
-    // Small windows, so that what is on its way is soon all that fits.
+    // Small windows, so that they are soon full.
     let url = format!("http://{}", server.address());
     let channel = tonic::transport::Endpoint::from_shared(url).unwrap();
     let channel = channel.initial_stream_window_size(64 << 10).connect().await.unwrap();
@@ -396,7 +397,7 @@ async fn a_server_that_ends_lets_streams_end_and_takes_no_more() {
     batches.next().await.unwrap().unwrap();
     let ending = tokio::spawn(server.shutdown());
     until("it listens no more", || std::net::TcpStream::connect(address).is_err()).await;
-    // The stream that runs goes on; its other endpoints are new calls, which are refused in time.
+    // The running stream continues; its other endpoints are new calls, which are refused in time.
     let rest: Result<Vec<RecordBatch>, _> = batches.try_collect().await;
     assert!(rest.is_err() || rest.unwrap().iter().map(RecordBatch::num_rows).sum::<usize>() > 0);
     drop(client);

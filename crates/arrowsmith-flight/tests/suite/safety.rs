@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What strangers and changing files must not be able to do: lock others out, end the server, give rows of two states as
-//! one, tell where files lie; and that a condition means the same for every format.
+//! Unauthenticated clients and changing files must not lock others out, end the server, mix rows of
+//! two states, or reveal paths; and a condition means the same for every format.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;
@@ -30,7 +30,7 @@ fn numbers(first: i64, count: i64) -> RecordBatch {
 fn closed(mut socket: &TcpStream) -> bool {
     let mut rest = Vec::new();
     socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    // What the server said before is its settings; a reset is an end too.
+    // The server sent its settings before; a reset is an end, too.
     match socket.read_to_end(&mut rest) {
         Ok(_) => true,
         Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
@@ -38,7 +38,7 @@ fn closed(mut socket: &TcpStream) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn silent_sockets_lock_nobody_out_and_are_closed() {
+async fn silent_sockets_lock_no_client_out_and_are_closed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
     parquet(&path, &[numbers(0, 10)]);
@@ -154,7 +154,7 @@ async fn endpoints_of_one_flight_see_one_state() {
         let last = tickets.last().unwrap().clone();
         let status = rows_of(&client, last).await.unwrap_err();
         assert_eq!(status.code(), Code::FailedPrecondition, "{name}: {status}");
-        // Whoever asks again gets the new state, without anybody having to say `refresh`.
+        // The next request gets the new state, without a `refresh`.
         let mut found = None;
         for _ in 0..1000 {
             if let Ok(batch) = read(&client, &Query::all("t")).await {
@@ -251,7 +251,7 @@ async fn no_status_tells_where_files_lie() {
     let client = client(&server).await;
     let info = client.info(&Query::all("data")).await.unwrap();
     let mut said = Vec::new();
-    // Another file with other columns, one that is none, one that is gone.
+    // A file with other columns, an invalid one, a missing one.
     let other: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
     ipc(&data.join("1.arrow"), &[RecordBatch::try_from_iter([("y", other)]).unwrap()]);
     said.push(client.action("refresh", "").await.unwrap_err());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the service promises, through its own client: every format gives the same rows, however they are asked for;
-//! rows that are put are there whole or not at all; conversion, actions, health, metrics.
+//! The service through its own client: every format returns the same rows, however they are
+//! requested; a put stores all rows or none; conversion, actions, health, metrics.
 
 use std::fs;
 use std::sync::Arc;
@@ -33,13 +33,14 @@ fn batches() -> Vec<RecordBatch> {
         *sum += count;
         Some(*sum - count)
     });
-    // Slices of one batch, so that they share a dictionary, as the batches of an Arrow file have to.
+    // Slices of one batch, so that they share a dictionary, as the batches of an Arrow file have
+    // to.
     let all = rows(0, PARTS.iter().sum());
     let size = |count: i64| usize::try_from(count).unwrap();
     firsts.zip(PARTS).map(|(first, count)| all.slice(size(first), size(count))).collect()
 }
 
-/// With the dictionary as plain text, as formats without dictionaries give it.
+/// With the dictionary as plain text, as formats without dictionaries return it.
 fn plain(batch: &RecordBatch) -> RecordBatch {
     let columns = batch.columns().iter().map(|column| match column.data_type() {
         DataType::Dictionary(..) => cast(column, &DataType::Utf8).unwrap(),
@@ -238,7 +239,7 @@ async fn what_is_put_is_there_whole_or_not_at_all() {
         assert_eq!(said["rows"], 90, "{format}");
         let found = read(&client, &Query::all("trips")).await.unwrap();
         equal(&found, &plain(&rows(0, 100)).project(&[0, 1, 2]).unwrap());
-        // A ticket of before gives what was there then.
+        // An earlier ticket returns the rows of its time.
         let old: Vec<RecordBatch> =
             client.read(before, 1).await.unwrap().try_collect().await.unwrap();
         assert_eq!(old.iter().map(RecordBatch::num_rows).sum::<usize>(), 10);
@@ -254,7 +255,7 @@ async fn what_is_put_is_there_whole_or_not_at_all() {
         let _: Vec<_> = answer.into_inner().try_collect().await.unwrap();
         assert_eq!(read(&client, &Query::all("trips")).await.unwrap().num_rows(), 102, "{format}");
 
-        // Other columns, and text that is none: nothing is left behind.
+        // Other columns, and invalid text: nothing is stored.
         let other = rows(0, 5).project(&[0]).unwrap();
         let refused = client.put("trips", other.schema(), stream::iter([other])).await;
         assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
@@ -323,7 +324,7 @@ async fn bytes_are_converted() {
     server.shutdown().await;
 }
 
-/// The services are listed, and what Flight is made of can be had.
+/// The services are listed, and the files of Flight are available.
 async fn reflected(channel: tonic::transport::Channel) {
     use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
     use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
@@ -437,7 +438,7 @@ async fn a_live_stream_is_passed_on() {
     };
     tokio::select! {
         first = batches.next() => assert_eq!(first.unwrap().unwrap(), batch),
-        () = publish => panic!("nobody came"),
+        () = publish => panic!("no batch came"),
     }
     drop(batches);
     let query = Query { limit: Some(3), ..Query::all("live") };
