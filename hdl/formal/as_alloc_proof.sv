@@ -2,6 +2,9 @@
 // Proves for as_graph_alloc, for any map, that a list of objects ends either with the right number
 // of words, the objects one after another at their alignment and inside the region, or with a fault
 // that is real.
+
+`default_nettype none
+
 module as_alloc_proof (
     input logic       clk_i,
     input logic       start_i,
@@ -140,3 +143,5 @@ module as_alloc_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -5,6 +5,9 @@
 //
 // `Offsets` selects as_arrow_offsets, whose lengths are below 8 here. Elements are two bytes,
 // offsets four.
+
+`default_nettype none
+
 module as_arrow_proof #(
     parameter bit Offsets = 1'b0
 ) (
@@ -129,3 +132,5 @@ module as_arrow_proof #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves for as_axil_slave that every access gets one response, in order, with the register's
 // value, and that offered responses do not change.
+
+`default_nettype none
+
 module as_axil_proof (
     input logic        clk_i,
     input logic        aw_valid_i,
@@ -105,3 +108,5 @@ module as_axil_proof (
   end
 
 endmodule
+
+`default_nettype wire

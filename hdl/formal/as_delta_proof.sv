@@ -5,6 +5,9 @@
 //
 // The values themselves are not checked. as_prefix_sum, which is proved separately, is replaced by
 // a stage that holds one piece, so that pieces back up within fewer cycles.
+
+`default_nettype none
+
 module as_delta_proof (
     input logic         clk_i,
     input logic         start_i,
@@ -97,3 +100,5 @@ module as_delta_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -6,6 +6,9 @@
 //
 // Words have two entries. Tracks one arbitrary entry, from the page on, and one arbitrary step of
 // indices.
+
+`default_nettype none
+
 module as_entries_proof (
     input logic       clk_i,
     input logic       clear_i,
@@ -161,3 +164,5 @@ module as_entries_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -5,6 +5,9 @@
 // as bad; and that it makes progress. The values of the bytes are not checked.
 //
 // Tracks one arbitrary entry, from the page on, and one arbitrary index.
+
+`default_nettype none
+
 module as_entry_strings_proof (
     input logic       clk_i,
     input logic       begin_i,
@@ -200,3 +203,5 @@ module as_entry_strings_proof (
   end
 
 endmodule
+
+`default_nettype wire

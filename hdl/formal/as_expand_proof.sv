@@ -3,6 +3,9 @@
 // non-null row with the next value, each null with zero, and that both offered outputs do not
 // change. The values of a message are numbered, so that a lost, doubled or swapped one is detected.
 // A message with fewer values than its tokens need is not checked: the column counts both.
+
+`default_nettype none
+
 module as_expand_proof (
     input logic       clk_i,
     input logic       token_valid_i,
@@ -169,3 +172,5 @@ module as_expand_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,9 @@
 // spaces around them, and that exactly the range's beats are taken from memory.
 //
 // Every byte of memory holds its own address, counted from the first beat.
+
+`default_nettype none
+
 module as_feed_proof (
     input logic       clk_i,
     input logic       start_i,
@@ -77,3 +80,5 @@ module as_feed_proof (
   end
 
 endmodule
+
+`default_nettype wire

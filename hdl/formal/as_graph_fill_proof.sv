@@ -6,6 +6,9 @@
 // progress while the window has bytes and pieces are taken.
 //
 // There are eight steps; objects of class 0 begin with step 0, those of class 1 with step 4.
+
+`default_nettype none
+
 module as_graph_fill_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -238,3 +241,5 @@ module as_graph_fill_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -6,6 +6,9 @@
 //
 // Tracks one arbitrary request, answer and slot, once all of their words were written. Five bits of
 // each word are checked, including the sign.
+
+`default_nettype none
+
 module as_graph_regs_proof (
     input logic       clk_i,
     input logic       write_i,
@@ -223,3 +226,5 @@ module as_graph_regs_proof (
   end
 
 endmodule
+
+`default_nettype wire

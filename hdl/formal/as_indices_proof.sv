@@ -2,6 +2,9 @@
 // Proves for as_parquet_indices that it yields the requested number of indices in non-empty steps,
 // or a fault; that it stops with a fault one cycle after it took bytes that are not there; and that
 // it makes progress while the window has bytes and steps advance.
+
+`default_nettype none
+
 module as_indices_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -108,3 +111,5 @@ module as_indices_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,9 @@
 // Proves for as_json_fetch that each parser gets exactly the beats of its range, in order, that
 // offered requests do not change and stay within 4 KiB pages, and that no response finds its queue
 // full. The memory answers with the number of each beat's place.
+
+`default_nettype none
+
 module as_json_fetch_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -127,3 +130,5 @@ module as_json_fetch_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -4,6 +4,9 @@
 // a beat every few cycles, or is done. If they wait, it does one of these, or outputs a step,
 // within a few cycles more. The converters are modelled by their latency only; they may fault at
 // any step.
+
+`default_nettype none
+
 `ifndef PARSER
 `define PARSER battery_parser
 `endif
@@ -90,3 +93,5 @@ module as_json_kernel_proof (
   assign unused = ^{starved, blocked, fault, fault_code, fault_position, rows, op, op_data};
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,9 @@
 // each once, in beats that are numbered without a gap, and that after a flush none is missing.
 //
 // Tracks one arbitrary granule: the input marks one in some cycle as "the first of this piece".
+
+`default_nettype none
+
 module as_json_pack_proof (
     input logic       clk_i,
     input logic       which_i,
@@ -108,3 +111,5 @@ module as_json_pack_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -8,6 +8,9 @@
 //
 // The fetch module is a stub that delivers the beats of each range, and the queues after the sets
 // hold less: both are proved separately.
+
+`default_nettype none
+
 module as_json_port_proof (
     input logic       clk_i,
     input logic       parser_i,
@@ -240,3 +243,5 @@ module as_json_port_proof (
   end
 
 endmodule
+
+`default_nettype wire

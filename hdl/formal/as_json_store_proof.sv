@@ -2,6 +2,9 @@
 // Proves for as_json_store after as_json_merge that offered addresses and beats do not change, that
 // every beat of a source becomes one write at its place with its data or raises `full_o`, that
 // nothing else is written, and that it makes progress while memory takes what it offers.
+
+`default_nettype none
+
 module as_json_store_proof (
     input logic        clk_i,
     input logic [ 1:0] valid_i,
@@ -173,3 +176,5 @@ module as_json_store_proof (
   end
 
 endmodule
+
+`default_nettype wire

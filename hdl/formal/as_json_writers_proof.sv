@@ -7,6 +7,9 @@
 //
 // The packers are stubs that make a beat of every piece; as_json_pack_proof covers the packing.
 // Pieces have one or two bytes.
+
+`default_nettype none
+
 module as_json_writers_proof
   import as_json_pkg::*;
 (
@@ -224,3 +227,5 @@ module as_json_writers_proof
   end
 
 endmodule
+
+`default_nettype wire

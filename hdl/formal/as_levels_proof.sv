@@ -3,6 +3,9 @@
 // never empty, and cover all levels when it is idle again without a fault; that taking more bytes
 // than there are is reported in the next cycle; and that it makes progress while the window has
 // bytes and tokens are taken.
+
+`default_nettype none
+
 module as_levels_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -99,3 +102,5 @@ module as_levels_proof (
   end
 
 endmodule
+
+`default_nettype wire

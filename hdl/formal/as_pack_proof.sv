@@ -5,6 +5,9 @@
 // Elements are numbered over all messages. One arbitrary element is tracked: the input marks one in
 // some cycle as "the first of this piece". When the output reaches its number, it must be that
 // element. `Stream` selects as_stream_packer, whose elements are bytes.
+
+`default_nettype none
+
 module as_pack_proof #(
     parameter bit Stream = 1'b0
 ) (
@@ -139,3 +142,5 @@ module as_pack_proof #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,9 @@
 // Proves for as_parquet_pages, for all bytes, that offered descriptors and beats do not change,
 // that it takes only beats of the chunk and has taken all of them when it is idle, immediately
 // after it has given up, and that descriptors are of pages inside the chunk.
+
+`default_nettype none
+
 module as_pages_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -112,3 +115,5 @@ module as_pages_proof (
   end
 
 endmodule
+
+`default_nettype wire

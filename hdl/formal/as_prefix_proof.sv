@@ -3,6 +3,9 @@
 // sums of all numbers since the last `clear_i`.
 //
 // The sums are computed here at the input, where nothing waits. Tracks one arbitrary transfer.
+
+`default_nettype none
+
 module as_prefix_proof (
     input logic       clk_i,
     input logic       valid_i,
@@ -102,3 +105,5 @@ module as_prefix_proof (
   end
 
 endmodule
+
+`default_nettype wire

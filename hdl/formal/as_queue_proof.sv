@@ -5,6 +5,9 @@
 // Tracks one arbitrary payload: the input marks it in some cycle, and a counter holds how many are
 // before it. When it reaches the front, the output must be that payload. `Queue` selects the
 // module.
+
+`default_nettype none
+
 module as_queue_proof #(
     parameter int unsigned Queue = 0
 ) (
@@ -124,3 +127,5 @@ module as_queue_proof #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,9 @@
 // order of the grants, and that its beats come back to that reader only.
 //
 // Tracks one arbitrary burst. The memory here answers requests in order, at any time.
+
+`default_nettype none
+
 module as_read_mux_proof (
     input logic       clk_i,
     input logic [1:0] s_valid_i,
@@ -124,3 +127,5 @@ module as_read_mux_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,9 @@
 // Proves for as_axi_reader that its bursts are the beats of the requested range, one after another,
 // that none crosses a 4 KiB page or exceeds the maximum length, and that an offered address does
 // not change.
+
+`default_nettype none
+
 module as_reader_proof (
     input logic        clk_i,
     input logic        request_i,
@@ -98,3 +101,5 @@ module as_reader_proof (
   end
 
 endmodule
+
+`default_nettype wire

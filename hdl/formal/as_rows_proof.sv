@@ -8,6 +8,9 @@
 // both; the next one follows when its buffers are complete. If there are levels, each token with a
 // one has one piece of values, because the stub of as_parquet_expand makes it so. Tracks one
 // arbitrary token and one arbitrary piece.
+
+`default_nettype none
+
 module as_rows_proof #(
     parameter bit Nullable = 1'b1
 ) (
@@ -40,6 +43,7 @@ module as_rows_proof #(
   // Tokens of 1 or 2 rows, then the token of no rows.
   logic token_valid, token_ready, token_in, token_need;
   logic [3:0] token;
+  logic tail_q = 1'b0;
   as_stream_source #(
       .Width(4)
   ) i_tokens (
@@ -139,7 +143,6 @@ module as_rows_proof #(
   logic follow_q = 1'b0, follow_token_q = 1'b0;
   logic [2:0] piece_q;
   logic [3:0] token_q;
-  logic tail_q = 1'b0;
   logic [1:0] over_q = '0;
   logic [2:0] waited_q = '0;
 
@@ -200,3 +203,5 @@ module as_rows_proof #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,9 @@
 // as_arrow_pack), are never more than the page has, and are the complete page if it ends without a
 // fault; that taking more bytes than there are ends in a fault; and that it takes or makes bytes
 // every few cycles while the window has bytes and beats are taken.
+
+`default_nettype none
+
 module as_snappy_proof (
     input logic         clk_i,
     input logic         start_i,
@@ -111,3 +114,5 @@ module as_snappy_proof (
   end
 
 endmodule
+
+`default_nettype wire

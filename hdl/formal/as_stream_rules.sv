@@ -4,6 +4,9 @@
 //
 // The rule: an offered payload stays unchanged until it is taken. A user asserts or assumes
 // `kept_o`.
+
+`default_nettype none
+
 module as_stream_rules #(
     parameter int unsigned Width = 4
 ) (
@@ -28,3 +31,5 @@ module as_stream_rules #(
   initial held_q = 1'b0;
 
 endmodule
+
+`default_nettype wire

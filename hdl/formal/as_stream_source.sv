@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream that obeys the rules of as_stream_pkg and is otherwise free: the input of a proof. An
 // offered transfer stays until it is taken.
+
+`default_nettype none
+
 module as_stream_source #(
     parameter int unsigned Width = 4
 ) (
@@ -26,3 +29,5 @@ module as_stream_source #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -7,6 +7,9 @@
 // Pages come one at a time as as_parquet_column delivers them: PLAIN, lengths followed by bytes, or
 // bytes of a dictionary. Tracks one arbitrary piece of the buffer, and one arbitrary byte of it. A
 // page with a fault is not checked: it ends the chunk.
+
+`default_nettype none
+
 module as_strings_proof (
     input logic         clk_i,
     input logic         pick_i,
@@ -264,3 +267,5 @@ module as_strings_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,9 @@
 // its place and with no bits above its width.
 //
 // Tracks one arbitrary transfer, and one arbitrary number of it.
+
+`default_nettype none
+
 module as_unpack_proof (
     input logic        clk_i,
     input logic        move_i,
@@ -74,3 +77,5 @@ module as_unpack_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -4,6 +4,9 @@
 // PLAIN are the window, which is taken with them; that the end is sent once, after all values; and
 // that it makes progress. The delta decoder is proved separately. A page with a fault is not
 // checked.
+
+`default_nettype none
+
 module as_values_proof (
     input logic       clk_i,
     input logic       begin_i,
@@ -163,3 +166,5 @@ module as_values_proof (
   end
 
 endmodule
+
+`default_nettype wire

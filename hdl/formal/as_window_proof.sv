@@ -5,6 +5,9 @@
 //
 // Beats have four bytes, and every byte holds its own address, counted from the message's first
 // beat.
+
+`default_nettype none
+
 module as_window_proof (
     input logic       clk_i,
     input logic       start_i,
@@ -93,3 +96,5 @@ module as_window_proof (
   end
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,9 @@
 // Proves for as_axi_write_mux that an issued burst gets exactly its beats, with the last one
 // marked, that offered addresses and beats do not change, that no burst crosses a 4 KiB page, and
 // that no more is written than was taken.
+
+`default_nettype none
+
 module as_write_mux_proof (
     input logic        clk_i,
     input logic        start_i,
@@ -125,3 +128,5 @@ module as_write_mux_proof (
   end
 
 endmodule
+
+`default_nettype wire

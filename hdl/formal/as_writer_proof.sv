@@ -2,6 +2,9 @@
 // Proves for as_axi_writer that every burst it issues gets its beats, with the last one marked,
 // also when the request is given up; that offered addresses and beats do not change; that a beat of
 // memory is a beat of the stream, in order; and that it ends where the run ends.
+
+`default_nettype none
+
 module as_writer_proof (
     input logic       clk_i,
     input logic       request_i,
@@ -135,3 +138,5 @@ module as_writer_proof (
   end
 
 endmodule
+
+`default_nettype wire

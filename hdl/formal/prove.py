@@ -143,7 +143,7 @@ def prove(top, parameters, files, cycles, base):
 
     design = ys.Design()
     sources = " ".join(str(file) for file in COMMON + [RTL / file for file in files])
-    read = (f"read_slang --allow-use-before-declare --top {top} {parameters} {sources} {HERE / top}.sv", f"hierarchy -check -top {top}")
+    read = (f"read_slang --top {top} {parameters} {sources} {HERE / top}.sv", f"hierarchy -check -top {top}")
     written = (f"write_aiger -I -B -zinit -no-startoffset -map {base}.aim {base}.aig", "design -pop")
     with logged(f"{base}.log"):
         for command in read + PREPARE + GATES + written:

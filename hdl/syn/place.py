@@ -66,7 +66,7 @@ def synthesize(files, top, parameters, folder):
     design = ys.Design()
     with quiet():
         sources = [f"-G {parameter}" for parameter in parameters] + [str(file) for file in files]
-        ys.run_pass(f"read_slang --allow-use-before-declare --top {top} {' '.join(sources)}", design)
+        ys.run_pass(f"read_slang --top {top} {' '.join(sources)}", design)
         ys.run_pass(f"hierarchy -check -top {top}", design)
         ys.run_pass(f"write_json -selected {folder}/ports.json", design)
         ports = json.loads((folder / "ports.json").read_text())["modules"][top]["ports"]

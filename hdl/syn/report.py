@@ -71,7 +71,7 @@ def netlist(ys, files, top, family, modules, parameters=()):
             # Mapping should count levels, as paths.py does: the library's delays of single pins, of
             # another family, are small compared with this wire delay.
             "scratchpad -set synth_xilinx.abc9.W 2000",
-            f"read_slang --allow-use-before-declare {keep} --top {top} "
+            f"read_slang {keep} --top {top} "
             + " ".join([f"-G {parameter}" for parameter in parameters] + [str(file) for file in files]),
             f"synth_xilinx -family {family} -top {top} {flatten} -noiopad",
             f"write_json {written.name}",

@@ -132,17 +132,20 @@ class Tools(unittest.TestCase):
         self.assertLess(found["path"]["routing_ns"], found["path"]["ns"])
 
 
-# Elaborates a design with the full library available, converts its processes to registers, where a
-# latch would show, and prints its modules.
+# Elaborates a design with the full library available, by slang as the standard is written (nothing
+# is used before its declaration), converts its processes to registers, where a latch would show,
+# checks that every net has one driver and that there is no combinational loop, and prints its
+# modules.
 LATCHES = """
 import sys
 from pyosys import libyosys as ys
 import report
 design = ys.Design()
 with report.quiet():
-    ys.run_pass("read_slang --allow-use-before-declare --keep-hierarchy --top " + " ".join(sys.argv[1:]), design)
+    ys.run_pass("read_slang --keep-hierarchy --top " + " ".join(sys.argv[1:]), design)
     ys.run_pass("proc -noopt", design)
     ys.run_pass("select -assert-none t:$dlatch t:$adlatch t:$dlatchsr", design)
+    ys.run_pass("check -assert", design)
 print(*(str(name).split("$")[0].lstrip(chr(92)) for name in design.modules_))
 """
 
@@ -173,6 +176,19 @@ class Latches(unittest.TestCase):
             source.write_text("module held(input logic a_i, input logic b_i, output logic c_o);\n  always @* if (a_i) c_o = b_i;\nendmodule\n")
             with self.assertRaises(AssertionError):
                 self.elaborate("held", [source])
+
+    def test_what_is_used_before_its_declaration_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "late.sv"
+            # Without the directive, slang would make a net here that nothing drives.
+            for directive in ("", "`default_nettype none\n"):
+                source.write_text(
+                    f"{directive}module leaf(input logic a_i, output logic b_o);\n  assign b_o = a_i;\nendmodule\n"
+                    "module late(input logic a_i, output logic b_o);\n  leaf i_leaf (.a_i(later && a_i), .b_o);\n"
+                    "  logic later;\n  assign later = 1'b1;\nendmodule\n"
+                )
+                with self.assertRaises(AssertionError):
+                    self.elaborate("late", [source])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bench wrapper of as_parquet_delta: the decoder and the window that feeds it. Not part of a
 // circuit.
+
+`default_nettype none
+
 module delta_bench #(
     parameter int unsigned Width = 64,
     localparam int unsigned CountBits = as_stream_pkg::count_bits(512 / Width)
@@ -91,3 +94,5 @@ module delta_bench #(
   assign unused = window_idle;
 
 endmodule
+
+`default_nettype wire

@@ -81,3 +81,11 @@ pub const LIBRARY_JSON: [(&str, &str); 33] = [
     hdl!("json/as_json_port.sv"),
     hdl!("json/as_json_device.sv"),
 ];
+
+/// A generated source in which an undeclared name is an error and no implicit net (IEEE 1800,
+/// 6.10), as in the library's own files.
+pub(crate) fn without_implicit_nets(source: &str) -> String {
+    let code = source.lines().take_while(|line| line.starts_with("//")).map(|line| line.len() + 1);
+    let (comment, code) = source.split_at(code.sum());
+    format!("{comment}\n`default_nettype none\n\n{code}\n`default_nettype wire\n")
+}

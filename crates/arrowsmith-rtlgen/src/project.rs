@@ -145,7 +145,7 @@ impl Project<'_> {
             "\n);\n\n  {} i_circuit (\n      .clk_i(ap_clk),\n      .rst_ni(ap_rst_n){wires}\n  );\n\nendmodule\n",
             self.top
         );
-        out
+        crate::without_implicit_nets(&out)
     }
 }
 

@@ -3,6 +3,9 @@
 //
 // Each byte is decoded once, to a bit for each character that occurs; a text is the conjunction of such bits, 8 places at a time.
 // The results are for the beat 3 beats before the newest one.
+
+`default_nettype none
+
 module trip_match (
     input  logic clk_i,
     input  logic advance_i,
@@ -531,3 +534,5 @@ module trip_match (
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stub of as_arrow_values for proofs of what feeds it: outputs its input, the count as the strobes.
+
+`default_nettype none
+
 module as_arrow_values #(
     parameter  int unsigned ElementBits = 64,
     parameter  int unsigned Lanes       = 8,
@@ -33,3 +36,5 @@ module as_arrow_values #(
   assign unused = ^{clk_i, rst_ni, clr_i};
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stub of a deep as_fifo for proofs of the modules around it: holds two payloads, whatever Depth
 // is.
+
+`default_nettype none
+
 module as_fifo #(
     parameter int unsigned Width = 8,
     parameter int unsigned Depth = 4
@@ -36,3 +39,5 @@ module as_fifo #(
   end
 
 endmodule
+
+`default_nettype wire

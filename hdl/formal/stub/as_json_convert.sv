@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stub of as_json_convert for proofs of the modules around it: steps have the real latency; results
 // and faults are free.
+
+`default_nettype none
+
 module as_json_convert
   import as_json_pkg::*;
 #(
@@ -49,3 +52,5 @@ module as_json_convert
   end
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,9 @@
 // Stub of as_json_fetch for proofs of the modules around it: each parser gets the beats of its
 // range, at any time, until it gives up. Each byte encodes its parser, beat and position in the
 // beat. The read channel is free.
+
+`default_nettype none
+
 module as_json_fetch #(
     parameter int unsigned Parsers = 1,
     parameter int unsigned Bytes = 16,
@@ -68,3 +71,5 @@ module as_json_fetch #(
   end
 
 endmodule
+
+`default_nettype wire

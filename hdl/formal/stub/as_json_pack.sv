@@ -2,6 +2,9 @@
 // Stub of as_json_pack for proofs of the modules around it: every piece is a beat, and the beat's
 // number holds its granule count and its index (modulo 4) in its buffer. A flush takes any time.
 // The input assumptions of the as_json_pack proof are asserted here.
+
+`default_nettype none
+
 module as_json_pack #(
     parameter int unsigned Bytes = 16,
     parameter int unsigned GranuleBits = 8,
@@ -86,3 +89,5 @@ module as_json_pack #(
   end
 
 endmodule
+
+`default_nettype wire

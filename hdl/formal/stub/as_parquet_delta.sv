@@ -2,6 +2,9 @@
 // Stub of as_parquet_delta for proofs of the modules around it: yields the requested number of
 // values, in pieces and at times set by the look-ahead input, which a proof leaves free. It takes
 // no bytes and has no fault.
+
+`default_nettype none
+
 module as_parquet_delta #(
     parameter  int unsigned Width     = 64,
     localparam int unsigned Lanes     = 512 / Width,
@@ -68,3 +71,5 @@ module as_parquet_delta #(
   assign unused = ^{window_ready_i, window_i, left_i, ahead_i};
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,9 @@
 // Stub of as_parquet_expand for proofs of the modules around it: takes a token, with a piece of
 // values if it has a one or is the end, and passes both on unchanged, to each consumer when it
 // takes them.
+
+`default_nettype none
+
 module as_parquet_expand #(
     parameter  int unsigned Width     = 64,
     parameter  int unsigned Lanes     = 8,
@@ -69,3 +72,5 @@ module as_parquet_expand #(
   assign unused = ^{token_i, value_count_i};
 
 endmodule
+
+`default_nettype wire

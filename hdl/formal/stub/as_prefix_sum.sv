@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stub of as_prefix_sum for proofs of the modules around it: holds one piece and passes it on
 // unchanged.
+
+`default_nettype none
+
 module as_prefix_sum #(
     parameter  int unsigned Width     = 32,
     parameter  int unsigned Lanes     = 4,
@@ -40,3 +43,5 @@ module as_prefix_sum #(
   assign unused = clear_i;
 
 endmodule
+
+`default_nettype wire

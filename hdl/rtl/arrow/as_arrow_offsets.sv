@@ -10,6 +10,9 @@
 // zero.
 //
 // Layer: arrow.
+
+`default_nettype none
+
 module as_arrow_offsets #(
     parameter  int unsigned Lanes     = 8,
     parameter  int unsigned Bytes     = 64,
@@ -128,3 +131,5 @@ module as_arrow_offsets #(
   );
 
 endmodule
+
+`default_nettype wire

@@ -13,6 +13,9 @@
 // last piece that overflows a word takes two).
 //
 // Layer: arrow.
+
+`default_nettype none
+
 module as_arrow_pack #(
     parameter  int unsigned ElementBits = 8,
     parameter  int unsigned Lanes       = 8,
@@ -149,3 +152,5 @@ module as_arrow_pack #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -9,6 +9,9 @@
 // Latency: 2 cycles, 4 for bits. Throughput: one piece per cycle.
 //
 // Layer: arrow.
+
+`default_nettype none
+
 module as_arrow_values #(
     parameter  int unsigned ElementBits = 64,
     parameter  int unsigned Lanes       = 8,
@@ -104,3 +107,5 @@ module as_arrow_values #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -8,6 +8,9 @@
 // Latency: 1 cycle for addresses, none for data. Throughput: one beat and one address per cycle.
 //
 // Layer: axi.
+
+`default_nettype none
+
 module as_axi_read_mux #(
     parameter  int unsigned Readers     = 2,
     parameter  int unsigned Bytes       = 64,
@@ -115,3 +118,5 @@ module as_axi_read_mux #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -11,6 +11,9 @@
 // cycle.
 //
 // Layer: axi.
+
+`default_nettype none
+
 module as_axi_reader #(
     parameter  int unsigned Bytes       = 16,
     parameter  int unsigned AddressBits = 64,
@@ -107,3 +110,5 @@ module as_axi_reader #(
   assign beat_error_o = r_resp_i[1];
 
 endmodule
+
+`default_nettype wire

@@ -14,6 +14,9 @@
 // Latency: BurstBeats + 4 cycles. Throughput: one beat per cycle in total.
 //
 // Layer: axi.
+
+`default_nettype none
+
 module as_axi_write_mux #(
     parameter  int unsigned Streams     = 2,
     parameter  int unsigned Bytes       = 64,
@@ -290,3 +293,5 @@ module as_axi_write_mux #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -10,6 +10,9 @@
 // Latency: one cycle to `aw_valid_o`; the data path is wires. Throughput: one beat per cycle.
 //
 // Layer: axi.
+
+`default_nettype none
+
 module as_axi_writer #(
     parameter  int unsigned Bytes       = 16,
     parameter  int unsigned AddressBits = 64,
@@ -149,3 +152,5 @@ module as_axi_writer #(
   end
 
 endmodule
+
+`default_nettype wire

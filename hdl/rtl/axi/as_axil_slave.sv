@@ -9,6 +9,9 @@
 // registers.
 //
 // Layer: axi.
+
+`default_nettype none
+
 module as_axil_slave #(
     parameter int unsigned AddressBits = 12
 ) (
@@ -80,3 +83,5 @@ module as_axil_slave #(
   end
 
 endmodule
+
+`default_nettype wire

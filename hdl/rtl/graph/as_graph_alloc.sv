@@ -11,6 +11,9 @@
 // Latency: 3 cycles after the last id. Throughput: Lanes objects per cycle.
 //
 // Layer: graph.
+
+`default_nettype none
+
 module as_graph_alloc #(
     parameter  int unsigned Lanes       = 4,
     parameter  int unsigned TypeBits    = 1,
@@ -205,3 +208,5 @@ module as_graph_alloc #(
   end
 
 endmodule
+
+`default_nettype wire

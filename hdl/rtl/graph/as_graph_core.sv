@@ -15,6 +15,9 @@
 // input.
 //
 // Layer: graph.
+
+`default_nettype none
+
 module as_graph_core #(
     parameter int unsigned Bytes        = 16,
     parameter int unsigned StepBytes    = 16,
@@ -537,3 +540,5 @@ module as_graph_core #(
   end
 
 endmodule
+
+`default_nettype wire

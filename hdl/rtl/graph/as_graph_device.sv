@@ -6,6 +6,9 @@
 // to the host. Wiring only.
 //
 // Layer: graph, top of the library; a generated top adds the map.
+
+`default_nettype none
+
 module as_graph_device #(
     parameter int unsigned Bytes        = 16,
     parameter int unsigned StepBytes    = 16,
@@ -418,3 +421,5 @@ module as_graph_device #(
   );
 
 endmodule
+
+`default_nettype wire

@@ -16,6 +16,9 @@
 // cycle.
 //
 // Layer: graph.
+
+`default_nettype none
+
 module as_graph_fill #(
     parameter  int unsigned Bytes        = 16,
     parameter  int unsigned StepBytes    = 16,
@@ -334,3 +337,5 @@ module as_graph_fill #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,9 @@
 // software (docs/design/0004-object-graphs.md), and the reserved object id.
 //
 // Layer: graph.
+
+`default_nettype none
+
 package as_graph_pkg;
 
   typedef enum logic [3:0] {
@@ -33,3 +36,5 @@ package as_graph_pkg;
   localparam logic [15:0] HeaderBytes = 16'd20;
 
 endpackage
+
+`default_nettype wire

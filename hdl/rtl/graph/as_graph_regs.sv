@@ -20,6 +20,9 @@
 // 5.3.3).
 //
 // Layer: graph.
+
+`default_nettype none
+
 module as_graph_regs #(
     parameter int unsigned PointerBits = 32,
     parameter int unsigned SlotBits    = 1,
@@ -169,3 +172,5 @@ module as_graph_regs #(
   assign unused = ^vptr_new;
 
 endmodule
+
+`default_nettype wire

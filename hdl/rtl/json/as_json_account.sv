@@ -6,6 +6,9 @@
 // discarded.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_account
   import as_json_pkg::*;
 #(
@@ -103,3 +106,5 @@ module as_json_account
   end
 
 endmodule
+
+`default_nettype wire

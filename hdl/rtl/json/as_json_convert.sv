@@ -11,6 +11,9 @@
 // stalls: the user reserves room for the steps in flight.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_convert
   import as_json_pkg::*;
 #(
@@ -401,3 +404,5 @@ module as_json_convert
   assign fault_record_o = last.step.record;
 
 endmodule
+
+`default_nettype wire

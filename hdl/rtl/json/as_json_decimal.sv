@@ -9,6 +9,9 @@
 // per cycle. No stalls.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_decimal
   import as_json_pkg::*;
 #(
@@ -121,3 +124,5 @@ module as_json_decimal
   );
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,9 @@
 // Delays a payload by Stages beats: for data that waits while the matchers look ahead.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_delay #(
     parameter int unsigned Width = 8,
     parameter int unsigned Stages = 1
@@ -23,3 +26,5 @@ module as_json_delay #(
   end
 
 endmodule
+
+`default_nettype wire

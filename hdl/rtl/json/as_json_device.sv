@@ -9,6 +9,9 @@
 // for the host go out.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_device
   import as_json_pkg::*;
 #(
@@ -197,3 +200,5 @@ module as_json_device
   end
 
 endmodule
+
+`default_nettype wire

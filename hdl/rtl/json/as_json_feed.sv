@@ -8,6 +8,9 @@
 // Latency: none. Throughput: W bytes per cycle.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_feed #(
     parameter int unsigned W = 8,
     parameter int unsigned Bytes = 16,
@@ -66,3 +69,5 @@ module as_json_feed #(
   end
 
 endmodule
+
+`default_nettype wire

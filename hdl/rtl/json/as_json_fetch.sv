@@ -8,6 +8,9 @@
 // Throughput: one beat per cycle over all parsers.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_fetch #(
     parameter int unsigned Parsers = 1,
     parameter int unsigned Bytes = 16,
@@ -175,3 +178,5 @@ module as_json_fetch #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -8,6 +8,9 @@
 // Latency: 1 cycle from `begin_i`. Throughput: one node per cycle.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_fill
   import as_json_pkg::*;
 #(
@@ -89,3 +92,5 @@ module as_json_fill
   end
 
 endmodule
+
+`default_nettype wire

@@ -13,6 +13,9 @@
 // cycle. No stalls.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_float
   import as_json_pkg::*;
 #(
@@ -184,3 +187,5 @@ module as_json_float
   end
 
 endmodule
+
+`default_nettype wire

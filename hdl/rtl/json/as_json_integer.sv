@@ -10,6 +10,9 @@
 // cycle. No stalls: the user counts what is in flight.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_integer
   import as_json_pkg::*;
 #(
@@ -104,3 +107,5 @@ module as_json_integer
   end
 
 endmodule
+
+`default_nettype wire

@@ -4,6 +4,9 @@
 // Latency: 1 cycle from the event counted.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_items #(
     parameter int unsigned Levels = 1
 ) (
@@ -38,3 +41,5 @@ module as_json_items #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -8,6 +8,9 @@
 // steps in flight.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_kernel
   import as_json_pkg::*;
 #(
@@ -352,3 +355,5 @@ module as_json_kernel
   end
 
 endmodule
+
+`default_nettype wire

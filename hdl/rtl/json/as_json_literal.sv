@@ -5,6 +5,9 @@
 // Latency: `LiteralLatency` cycles. Throughput: one per cycle. No stalls.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_literal
   import as_json_pkg::*;
 #(
@@ -118,3 +121,5 @@ module as_json_literal
   end
 
 endmodule
+
+`default_nettype wire

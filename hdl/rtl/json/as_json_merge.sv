@@ -4,6 +4,9 @@
 // Latency: none. Throughput: one beat per cycle. An offered beat may change until it is taken.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_merge #(
     parameter int unsigned Bytes = 16,
     parameter int unsigned Sources = 5
@@ -48,3 +51,5 @@ module as_json_merge #(
   end
 
 endmodule
+
+`default_nettype wire

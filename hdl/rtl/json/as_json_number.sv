@@ -8,6 +8,9 @@
 // Latency: 3 cycles. Throughput: one per cycle. No stalls.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_number #(
     parameter  int unsigned Window = 32,
     localparam int unsigned Digits = Window - 1
@@ -101,3 +104,5 @@ module as_json_number #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -11,6 +11,9 @@
 // cycle.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_pack #(
     parameter int unsigned Bytes = 16,
     parameter int unsigned GranuleBits = 8,
@@ -105,3 +108,5 @@ module as_json_pack #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,9 @@
 // Shared by the JSON modules: kinds of a plan's nodes, reasons to stop.
 //
 // Layer: below json. Holds no logic.
+
+`default_nettype none
+
 package as_json_pkg;
 
   // The type of value a node of the plan takes.
@@ -298,3 +301,5 @@ package as_json_pkg;
   } op_t;
 
 endpackage
+
+`default_nettype wire

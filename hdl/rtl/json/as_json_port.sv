@@ -5,6 +5,9 @@
 // device has several ports, each with its own parsers and buffers.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_port #(
     parameter int unsigned W = 8,
     parameter int unsigned Bytes = 16,
@@ -246,3 +249,5 @@ module as_json_port #(
   );
 
 endmodule
+
+`default_nettype wire

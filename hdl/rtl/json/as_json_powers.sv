@@ -6,6 +6,9 @@
 // Latency: 1 cycle; a ROM. Outside of the table the output is undefined.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_powers (
     input  logic         clk_i,
     // q + 342
@@ -236,3 +239,5 @@ module as_json_powers (
   always_ff @(posedge clk_i) power_o <= Powers[address_i];
 
 endmodule
+
+`default_nettype wire

@@ -10,6 +10,9 @@
 // Latency: none from the beat, 1 cycle from a change of node other than by a jump.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_predict
   import as_json_pkg::*;
 #(
@@ -124,3 +127,5 @@ module as_json_predict
   assign quiet_o = |(end_i & W'({{W{1'b0}}, quiet} >> slot_q.length));
 
 endmodule
+
+`default_nettype wire

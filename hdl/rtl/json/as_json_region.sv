@@ -5,6 +5,9 @@
 // Latency: none. Bytes are compared before the position is known.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_region
   import as_json_pkg::*;
 #(
@@ -87,3 +90,5 @@ module as_json_region
   assign key_o   = key_sought & (~key_sought + 1'b1);
 
 endmodule
+
+`default_nettype wire

@@ -22,6 +22,9 @@
 // `beat_valid_i` and `room_i` within the cycle.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_route
   import as_json_pkg::*;
 #(
@@ -239,6 +242,8 @@ module as_json_route
     end
   end
 
+  logic [7:0] fill_node, fill_count;
+  logic fill_step, fill_some, fill_over;
   assign row_node_o    = mode_q == ModeFill ? fill_node : node_q;
   assign row_context_o = context_q;
   assign map_context_o = context_q;
@@ -261,8 +266,6 @@ module as_json_route
       .items_o      (items)
   );
 
-  logic [7:0] fill_node, fill_count;
-  logic fill_step, fill_some, fill_over;
   as_json_fill #(
       .L     (L),
       .Levels(Levels)
@@ -699,3 +702,5 @@ module as_json_route
   end
 
 endmodule
+
+`default_nettype wire

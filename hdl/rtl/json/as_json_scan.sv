@@ -12,6 +12,9 @@
 // Latency: 1 cycle. Throughput: one beat per cycle, held while `advance_i` is low.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_scan #(
     parameter int unsigned W = 8
 ) (
@@ -205,3 +208,5 @@ module as_json_scan #(
   end
 
 endmodule
+
+`default_nettype wire

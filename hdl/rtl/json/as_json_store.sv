@@ -8,6 +8,9 @@
 // Latency: 1 cycle. Throughput: one beat per cycle.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_store #(
     parameter int unsigned Bytes = 16,
     parameter int unsigned Buffers = 1,
@@ -115,3 +118,5 @@ module as_json_store #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -11,6 +11,9 @@
 // Latency: `LongLatency` cycles. Throughput: one per cycle. No stalls.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_time
   import as_json_pkg::*;
 #(
@@ -275,3 +278,5 @@ module as_json_time
   );
 
 endmodule
+
+`default_nettype wire

@@ -5,6 +5,9 @@
 // Latency: none.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_values #(
     parameter int unsigned W = 8,
     parameter int unsigned L = 2
@@ -53,3 +56,5 @@ module as_json_values #(
   assign edge_o  = nth[L-1][W-1];
 
 endmodule
+
+`default_nettype wire

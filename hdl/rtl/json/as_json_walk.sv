@@ -5,6 +5,9 @@
 // Latency: none.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_walk
   import as_json_pkg::*;
 (
@@ -141,3 +144,5 @@ module as_json_walk
   end
 
 endmodule
+
+`default_nettype wire

@@ -11,6 +11,9 @@
 // the beats' `ready` reaches that register, or else the parser.
 //
 // Layer: json.
+
+`default_nettype none
+
 module as_json_writers
   import as_json_pkg::*;
 #(
@@ -213,3 +216,5 @@ module as_json_writers
   end
 
 endmodule
+
+`default_nettype wire

@@ -10,6 +10,9 @@
 // numbers per move.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_bit_unpack #(
     parameter  int unsigned Width     = 64,
     parameter  int unsigned Lanes     = 8,
@@ -99,3 +102,5 @@ module as_bit_unpack #(
   assign unused = ^spread[0];
 
 endmodule
+
+`default_nettype wire

@@ -16,6 +16,9 @@
 // cycle.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_column #(
     parameter int unsigned Width        = 64,
     parameter bit          Strings      = 1'b0,
@@ -388,3 +391,5 @@ module as_parquet_column #(
   end
 
 endmodule
+
+`default_nettype wire

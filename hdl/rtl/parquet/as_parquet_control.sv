@@ -5,6 +5,9 @@
 // then the host's.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_control #(
     parameter  int unsigned Columns    = 1,
     localparam int unsigned ColumnBits = as_stream_pkg::index_bits(Columns)
@@ -98,3 +101,5 @@ module as_parquet_control #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -17,6 +17,9 @@
 // is late: as_stream_window requires this.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_delta #(
     parameter  int unsigned Width     = 64,
     localparam int unsigned Lanes     = 512 / Width,
@@ -411,3 +414,5 @@ module as_parquet_delta #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -9,6 +9,9 @@
 // not fit, a second one, indices without one or beyond it.
 //
 // Latency: 9 cycles. Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_dictionary #(
     parameter  int unsigned Width      = 64,
     parameter  bit          Strings    = 1'b0,
@@ -252,3 +255,5 @@ module as_parquet_dictionary #(
   end
 
 endmodule
+
+`default_nettype wire

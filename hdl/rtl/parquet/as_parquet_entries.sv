@@ -5,6 +5,9 @@
 // Latency: 2 cycles. Throughput: 64 bytes of entries per cycle in, Look numbers per cycle out.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_entries #(
     parameter  int unsigned Width     = 64,
     parameter  int unsigned Entries   = 4096,
@@ -125,3 +128,5 @@ module as_parquet_entries #(
   end
 
 endmodule
+
+`default_nettype wire

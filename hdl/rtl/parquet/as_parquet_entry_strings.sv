@@ -6,6 +6,9 @@
 // cycle out, then 64 bytes per cycle.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_entry_strings #(
     parameter  int unsigned Entries    = 4096,
     parameter  int unsigned EntryBytes = 65536,
@@ -278,3 +281,5 @@ module as_parquet_entry_strings #(
   assign unused = ^{pack_last, size_q[32]};
 
 endmodule
+
+`default_nettype wire

@@ -8,6 +8,9 @@
 // Latency: 5 cycles. Throughput: Lanes rows per cycle; a token of fewer rows takes a cycle too.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_expand #(
     parameter  int unsigned Width     = 64,
     parameter  int unsigned Lanes     = 8,
@@ -242,3 +245,5 @@ module as_parquet_expand #(
   assign unused = ^word_count;
 
 endmodule
+
+`default_nettype wire

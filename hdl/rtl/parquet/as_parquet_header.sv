@@ -9,6 +9,9 @@
 // Latency: 1 cycle after the last byte. Throughput: one byte per cycle.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_header (
     input logic clk_i,
     input logic rst_ni,
@@ -285,3 +288,5 @@ module as_parquet_header (
   assign unused = ^{has_q[7], has_q[0]};
 
 endmodule
+
+`default_nettype wire

@@ -7,6 +7,9 @@
 // what is written in the cycle of the read.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_history #(
     parameter  int unsigned HistoryBytes = 65536,
     localparam int unsigned AddressBits  = $clog2(HistoryBytes)
@@ -84,3 +87,5 @@ module as_parquet_history #(
   );
 
 endmodule
+
+`default_nettype wire

@@ -7,6 +7,9 @@
 // Latency: 5 moves. Throughput: one step per cycle; a run costs 4 cycles before its first.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_indices #(
     parameter int unsigned Look = 8,
     // The largest width of an index, in full bytes; a page of wider ones does not fit.
@@ -244,3 +247,5 @@ module as_parquet_indices #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -8,6 +8,9 @@
 // Throughput: 64 levels per cycle, or a run in 2 cycles.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_levels (
     input logic clk_i,
     input logic rst_ni,
@@ -207,3 +210,5 @@ module as_parquet_levels (
   end
 
 endmodule
+
+`default_nettype wire

@@ -12,6 +12,9 @@
 // decoding the previous page. Throughput: one beat per cycle, less if Snappy.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_pages #(
     parameter bit          Snappy       = 1'b0,
     parameter int unsigned HistoryBytes = 65536,
@@ -96,6 +99,12 @@ module as_parquet_pages #(
   logic [7:0] front_q;
   logic [7:0] front;
 
+  // A body that goes nowhere: its page is skipped, or has no values.
+  logic       pass_q;
+  // A page whose header is sound goes out; of one without values only the header.
+  logic       goes;
+  logic       passed_q;
+
   assign header_byte = state_q == Header && front_valid_q;
 
   as_funnel #(
@@ -160,8 +169,7 @@ module as_parquet_pages #(
       .is_compressed_o   (header_compressed)
   );
 
-  // A body goes out unchanged, or through the decompressor; a skipped page goes nowhere.
-  logic        pass_q;
+  // A body goes out unchanged, or through the decompressor.
   logic [31:0] stored;
   logic        body_idle;
   logic [ 7:0] body_fault;
@@ -253,8 +261,6 @@ module as_parquet_pages #(
   // A cycle later, when the page waits to go out.
   logic   checked_q;
   fault_e check_q;
-  logic   passed_q;
-  logic   goes;
   always_comb begin
     check = FaultNone;
     if (header_fault) check = FaultHeader;
@@ -359,3 +365,5 @@ module as_parquet_pages #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,9 @@
 // the same numbers.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 package as_parquet_pkg;
 
   typedef enum logic [7:0] {
@@ -49,3 +52,5 @@ package as_parquet_pkg;
   } page_t;
 
 endpackage
+
+`default_nettype wire

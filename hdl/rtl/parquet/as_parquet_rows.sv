@@ -9,6 +9,9 @@
 // Throughput: Lanes rows per cycle.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_rows #(
     parameter  int unsigned Width      = 64,
     parameter  bit          Strings    = 1'b0,
@@ -218,3 +221,5 @@ module as_parquet_rows #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -15,6 +15,9 @@
 // copy with the same offset begins with that reach.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_snappy #(
     parameter  int unsigned HistoryBytes = 65536,
     localparam int unsigned AddressBits  = $clog2(HistoryBytes)
@@ -360,3 +363,5 @@ module as_parquet_snappy #(
   assign unused = packed_last;
 
 endmodule
+
+`default_nettype wire

@@ -9,6 +9,9 @@
 // Throughput: one beat per cycle.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_source #(
     parameter bit          Snappy       = 1'b0,
     parameter int unsigned HistoryBytes = 65536
@@ -186,3 +189,5 @@ module as_parquet_source #(
   assign window_dry_o  = !window_ready_o && !queue_valid;
 
 endmodule
+
+`default_nettype wire

@@ -8,6 +8,9 @@
 // bytes taken is known early; whether they are taken, late.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_strings #(
     parameter  int unsigned Lanes     = 16,
     localparam int unsigned Bytes     = 64,
@@ -215,3 +218,5 @@ module as_parquet_strings #(
   );
 
 endmodule
+
+`default_nettype wire

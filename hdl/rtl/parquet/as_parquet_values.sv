@@ -11,6 +11,9 @@
 // cycle.
 //
 // Layer: parquet.
+
+`default_nettype none
+
 module as_parquet_values #(
     parameter  int unsigned Width      = 64,
     parameter  bit          Strings    = 1'b0,
@@ -332,3 +335,5 @@ module as_parquet_values #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -6,6 +6,9 @@
 // RAM without a register. Streams follow as_stream_pkg. Depth is a power of two.
 //
 // Layer: prim.
+
+`default_nettype none
+
 module as_fifo #(
     parameter int unsigned Width = 8,
     parameter int unsigned Depth = 4
@@ -50,3 +53,5 @@ module as_fifo #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -6,6 +6,9 @@
 // more fits into the output register.
 //
 // Layer: prim.
+
+`default_nettype none
+
 module as_fifo_block #(
     parameter int unsigned Width = 64,
     parameter int unsigned Depth = 1024
@@ -69,3 +72,5 @@ module as_fifo_block #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -5,6 +5,9 @@
 // address that is written in the same cycle returns the old word.
 //
 // Layer: prim.
+
+`default_nettype none
+
 module as_ram #(
     parameter int unsigned Width = 8,
     parameter int unsigned Depth = 16,
@@ -27,3 +30,5 @@ module as_ram #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -5,6 +5,9 @@
 // address that is written in the same cycle returns the old bytes.
 //
 // Layer: prim.
+
+`default_nettype none
+
 module as_ram_bytes #(
     parameter  int unsigned Bytes       = 64,
     parameter  int unsigned Depth       = 16,
@@ -29,3 +32,5 @@ module as_ram_bytes #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -5,6 +5,9 @@
 // register. Streams follow as_stream_pkg.
 //
 // Layer: prim.
+
+`default_nettype none
+
 module as_skid_buffer #(
     parameter int unsigned Width = 8
 ) (
@@ -51,3 +54,5 @@ module as_skid_buffer #(
   end
 
 endmodule
+
+`default_nettype wire

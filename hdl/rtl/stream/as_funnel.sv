@@ -9,6 +9,9 @@
 // Combinational: ceil(AtBits / 2) tables deep.
 //
 // Layer: stream.
+
+`default_nettype none
+
 module as_funnel #(
     parameter int unsigned Unit   = 8,
     parameter int unsigned In     = 128,
@@ -60,3 +63,5 @@ module as_funnel #(
   assign data_o = gen_step[Steps-1].reached;
 
 endmodule
+
+`default_nettype wire

@@ -11,6 +11,9 @@
 // clog2(Lanes) + 2. Throughput: one transfer per cycle.
 //
 // Layer: stream.
+
+`default_nettype none
+
 module as_prefix_sum #(
     parameter  int unsigned Width     = 32,
     parameter  int unsigned Lanes     = 8,
@@ -118,3 +121,5 @@ module as_prefix_sum #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -9,6 +9,9 @@
 // `ready_o` depends on `ready_i` within the cycle.
 //
 // Layer: stream.
+
+`default_nettype none
+
 module as_stream_packer #(
     parameter int unsigned Bytes = 16,
     parameter int unsigned GranuleBytes = 4,
@@ -113,3 +116,5 @@ module as_stream_packer #(
   end
 
 endmodule
+
+`default_nettype wire

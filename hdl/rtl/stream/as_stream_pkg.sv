@@ -13,6 +13,9 @@
 //      is the byte with the lowest address.
 //
 // Layer: below everything. Holds no logic of its own.
+
+`default_nettype none
+
 package as_stream_pkg;
 
   // Bits that count to n - 1, at least one.
@@ -39,3 +42,5 @@ package as_stream_pkg;
   endfunction
 
 endpackage
+
+`default_nettype wire

@@ -17,6 +17,9 @@
 // as_fifo before it.
 //
 // Layer: stream.
+
+`default_nettype none
+
 module as_stream_window #(
     parameter int unsigned Bytes = 16,
     parameter int unsigned LengthBits = 32,
@@ -159,3 +162,5 @@ module as_stream_window #(
   end
 
 endmodule
+
+`default_nettype wire

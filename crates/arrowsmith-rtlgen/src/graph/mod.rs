@@ -18,6 +18,8 @@ use std::fmt;
 
 use arrowsmith_graph::Layout;
 
+use crate::without_implicit_nets;
+
 pub use plan::{Check, Class, Piece, Plan, Read};
 
 /// The width and the capacity of a circuit.
@@ -83,9 +85,10 @@ pub struct Design {
 pub fn generate(layout: &Layout, options: &Options) -> Result<Design, Refusal> {
     let plan = Plan::new(layout, options)?;
     let top = format!("{}_top", options.name);
-    let files = vec![
+    let files = [
         (format!("{}_map.sv", options.name), map::text(&plan, layout, &options.name)),
         (format!("{top}.sv"), top::text(&plan, layout, &options.name)),
     ];
+    let files = files.map(|(path, text)| (path, without_implicit_nets(&text))).into();
     Ok(Design { top, plan, files })
 }

@@ -18,6 +18,7 @@ use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
 
 use crate::registers::{self, BUFFERS_MAX, RegisterMap};
+use crate::without_implicit_nets;
 
 pub use kind::{Kind, TimeForm, is_outer};
 pub use layout::{Layout, Row, Slot};
@@ -151,13 +152,14 @@ pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
         inputs: (0..parsers).map(|parser| format!("text of parser {parser}")).collect(),
         buffers: buffer_names(&layout, shape),
     });
-    let files = vec![
+    let files = [
         (format!("{name}_match.sv"), matcher::text(&layout, &name, shape)),
         (format!("{name}_map.sv"), map::text(&layout, &name)),
         (format!("{name}_parser.sv"), wires::parser(&layout, &name, shape)),
         (format!("{name}_regs.sv"), registers.systemverilog()),
         (format!("{name}_top.sv"), wires::top(&layout, &name, shape, choice, &registers)),
     ];
+    let files = files.map(|(path, text)| (path, without_implicit_nets(&text))).into();
     let (top, parser) = (format!("{name}_top"), format!("{name}_parser"));
     Ok(Design { top, parser, files, layout, shape, choice, registers, hash: plan.hash() })
 }

@@ -19,6 +19,7 @@ pub use self::project::{fault, project};
 pub use self::schema::columns_of_schema;
 pub use crate::graph::Refusal;
 use crate::registers::{RegisterMap, Shape};
+use crate::without_implicit_nets;
 
 /// The part of the hardware library that these circuits need; see [`crate::LIBRARY`].
 pub const LIBRARY: &[(&str, &str)] = &[
@@ -181,10 +182,11 @@ pub fn generate(columns: &[Column], options: &Options) -> Result<Design, Refusal
         buffers: buffers.collect(),
     });
     let top = format!("{}_top", options.name);
-    let files = vec![
+    let files = [
         (format!("{}_regs.sv", options.name), registers.systemverilog()),
         (format!("{top}.sv"), top::text(columns, options, &registers)),
     ];
+    let files = files.map(|(path, text)| (path, without_implicit_nets(&text))).into();
     let (columns, options) = (columns.to_vec(), options.clone());
     Ok(Design { top, files, registers, columns, options, schema_hash })
 }
