@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves for as_axil_slave that every access gets one response, in order, with the register's
-// value, and that offered responses do not change.
+// Proves for as_axil_slave the rules of AXI4-Lite, with address and data of a write in any order;
+// that the register bus sees each access once, as it was taken, and a write only if all of its
+// bytes are strobed and its address is known; and that the response is the register's value and
+// tells unknown addresses and partial writes.
 
 `default_nettype none
 
@@ -11,15 +13,19 @@ module as_axil_proof (
     input logic        b_ready_i,
     input logic        ar_valid_i,
     input logic        r_ready_i,
-    input logic [ 3:0] address_i,
+    input logic [ 3:0] aw_addr_i,
+    input logic [ 3:0] ar_addr_i,
     input logic [31:0] data_i,
-    input logic [31:0] read_data_i
+    input logic [ 3:0] strb_i,
+    input logic [31:0] read_data_i,
+    input logic        write_known_i,
+    input logic        read_known_i
 );
 
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic aw_ready, w_ready, b_valid, ar_ready, r_valid, write, read;
+  logic aw_ready, w_ready, b_valid, ar_ready, r_valid, write, read, kept;
   logic [1:0] b_resp, r_resp;
   logic [31:0] r_data, write_data;
   logic [3:0] write_address, read_address;
@@ -31,16 +37,17 @@ module as_axil_proof (
       .rst_ni         (rst_n),
       .aw_valid_i     (aw_valid_i),
       .aw_ready_o     (aw_ready),
-      .aw_addr_i      (address_i),
+      .aw_addr_i      (aw_addr_i),
       .w_valid_i      (w_valid_i),
       .w_ready_o      (w_ready),
       .w_data_i       (data_i),
+      .w_strb_i       (strb_i),
       .b_valid_o      (b_valid),
       .b_ready_i      (b_ready_i),
       .b_resp_o       (b_resp),
       .ar_valid_i     (ar_valid_i),
       .ar_ready_o     (ar_ready),
-      .ar_addr_i      (address_i),
+      .ar_addr_i      (ar_addr_i),
       .r_valid_o      (r_valid),
       .r_ready_i      (r_ready_i),
       .r_data_o       (r_data),
@@ -48,62 +55,76 @@ module as_axil_proof (
       .write_o        (write),
       .write_address_o(write_address),
       .write_data_o   (write_data),
+      .write_known_i  (write_known_i),
       .read_o         (read),
       .read_address_o (read_address),
-      .read_data_i    (read_data_i)
+      .read_data_i    (read_data_i),
+      .read_known_i   (read_known_i)
   );
 
-  logic b_kept, r_kept;
-  as_stream_rules #(
-      .Width(2)
-  ) i_b (
+  as_axil_rules i_rules (
       .clk_i,
-      .rst_ni (rst_n),
-      .valid_i(b_valid),
-      .ready_i(b_ready_i),
-      .data_i (b_resp),
-      .kept_o (b_kept)
-  );
-  as_stream_rules #(
-      .Width(34)
-  ) i_r (
-      .clk_i,
-      .rst_ni (rst_n),
-      .valid_i(r_valid),
-      .ready_i(r_ready_i),
-      .data_i ({r_resp, r_data}),
-      .kept_o (r_kept)
+      .rst_ni    (rst_n),
+      .aw_valid_i(aw_valid_i),
+      .aw_ready_i(aw_ready),
+      .w_valid_i (w_valid_i),
+      .w_ready_i (w_ready),
+      .b_valid_i (b_valid),
+      .b_ready_i (b_ready_i),
+      .b_resp_i  (b_resp),
+      .ar_valid_i(ar_valid_i),
+      .ar_ready_i(ar_ready),
+      .r_valid_i (r_valid),
+      .r_ready_i (r_ready_i),
+      .r_data_i  (r_data),
+      .r_resp_i  (r_resp),
+      .kept_o    (kept)
   );
 
-  // Accesses that were taken and not answered, and the register's value at the last read.
-  logic [1:0] writes_q = '0;
-  logic [1:0] reads_q = '0;
-  logic       read_q = 1'b0;
-  logic [31:0] said_q = '0;
+  // What was taken and has not reached the register bus, and what the bus said.
+  logic aw_q = 1'b0, w_q = 1'b0, ar_q = 1'b0, read_q = 1'b0, answers_q = 1'b0;
+  logic [3:0] aw_addr_q, ar_addr_q, strb_q;
+  logic [31:0] data_q, said_q;
+  logic [ 1:0] b_resp_q, r_resp_q;
+  logic        carried;
+  // A write without strobes, or with some, is carried out by its response alone.
+  assign carried = aw_q && w_q && !answers_q;
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
-      writes_q <= writes_q + 2'(aw_valid_i && aw_ready) - 2'(b_valid && b_ready_i);
-      reads_q  <= reads_q + 2'(ar_valid_i && ar_ready) - 2'(r_valid && r_ready_i);
-      read_q   <= read;
-      if (read_q) said_q <= read_data_i;
+      if (aw_valid_i && aw_ready) begin
+        aw_q      <= 1'b1;
+        aw_addr_q <= aw_addr_i;
+      end else if (carried) aw_q <= 1'b0;
+      if (w_valid_i && w_ready) begin
+        w_q    <= 1'b1;
+        data_q <= data_i;
+        strb_q <= strb_i;
+      end else if (carried) w_q <= 1'b0;
+      if (carried) begin
+        answers_q <= 1'b1;
+        b_resp_q  <= write_known_i && (strb_q == '1 || strb_q == '0) ? 2'b00 : 2'b10;
+      end else if (b_ready_i) answers_q <= 1'b0;
+      if (ar_valid_i && ar_ready) begin
+        ar_q      <= 1'b1;
+        ar_addr_q <= ar_addr_i;
+      end else if (read) ar_q <= 1'b0;
+      read_q <= read;
+      if (read_q) begin
+        said_q   <= read_data_i;
+        r_resp_q <= read_known_i ? 2'b00 : 2'b10;
+      end
     end
   end
 
   always_comb begin
     if (rst_n) begin
-      assert (b_kept && r_kept);
-      // Address and data of a write are taken together, once each, and the register sees what was
-      // taken.
-      assert (write == (aw_valid_i && aw_ready) && write == (w_valid_i && w_ready));
-      assert (read == (ar_valid_i && ar_ready));
-      assert (!write || (write_address == address_i && write_data == data_i));
-      assert (!read || read_address == address_i);
-      // One response per access: none without an access, immediately for a write, a cycle later for
-      // a read.
-      assert (writes_q == 2'(b_valid));
-      assert (reads_q == 2'(r_valid) + 2'(read_q));
-      assert (!r_valid || r_data == said_q);
-      assert (!b_valid || b_resp == '0);
+      assert (kept);
+      assert (aw_ready == !aw_q && w_ready == !w_q && ar_ready == !ar_q);
+      assert (write == (carried && write_known_i && strb_q == '1));
+      assert (!write || (write_address == aw_addr_q && write_data == data_q));
+      assert (b_valid == answers_q && (!b_valid || b_resp == b_resp_q));
+      assert (!read || (ar_q && !read_q && read_address == ar_addr_q));
+      assert (!r_valid || (r_data == said_q && r_resp == r_resp_q));
     end
   end
 

@@ -45,7 +45,7 @@ module as_graph_regs_proof (
   assign write_address = {4'd0, write_word_i, 2'b00};
   assign read_address  = {4'd0, read_word_i, 2'b00};
 
-  logic request_valid, header, response_valid, response_ready;
+  logic request_valid, header, response_valid, response_ready, write_known, read_known;
   logic [6:0] response;
   logic [31:0] read_data, length, capacity, tag;
   logic [63:0] message, region, vptr;
@@ -70,9 +70,11 @@ module as_graph_regs_proof (
       .write_i            (write),
       .write_address_i    (write_address),
       .write_data_i       (spread(write_data_i)),
+      .write_known_o      (write_known),
       .read_i             (read),
       .read_address_i     (read_address),
       .read_data_o        (read_data),
+      .read_known_o       (read_known),
       .request_valid_o    (request_valid),
       .request_ready_i    (request_ready_i),
       .request_message_o  (message),
@@ -173,6 +175,22 @@ module as_graph_regs_proof (
     end
   end
 
+  // The addresses of the map: those that are written, and all.
+  logic write_in_map, read_in_map, read_was_in_map_q, asked_known_q = 1'b0;
+  function automatic logic is_written(input logic [11:0] address);
+    return address == 12'h020 || (address >= 12'h030 && address < 12'h050 && address != 12'h03c) ||
+           (address >= 12'h080 && address < 12'h08c);
+  endfunction
+  assign write_in_map = is_written(write_address);
+  assign read_in_map = is_written(read_address) || read_address < 12'h01c || read_address == 12'h024 ||
+                       (read_address >= 12'h060 && read_address < 12'h078);
+  always_ff @(posedge clk_i) begin
+    if (read) begin
+      asked_known_q     <= 1'b1;
+      read_was_in_map_q <= read_in_map;
+    end
+  end
+
   // The result of a read is in the register a cycle later, and stays.
   logic known_q = 1'b0;
   logic [31:0] said_q;
@@ -221,6 +239,8 @@ module as_graph_regs_proof (
       assert (request_kept && request_valid == (requests_q != '0) && response_ready == (answers_q != 2'(Depth)));
       if (follow_q && before_q == '0) assert (request == wanted);
       if (known_q) assert (read_data == said_q);
+      assert (write_known == write_in_map);
+      if (asked_known_q) assert (read_known == read_was_in_map_q);
       if (asked_q) assert (vptr == asked_pointer_q);
     end
   end

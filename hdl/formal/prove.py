@@ -70,7 +70,7 @@ PROOFS = [
     ("as_stream_packer", "as_pack_proof", "-G Stream=1", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], UNBOUNDED, UNBOUNDED),
     ("as_arrow_pack", "as_pack_proof", "-G Stream=0", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], UNBOUNDED, UNBOUNDED),
     ("as_prefix_sum", "as_prefix_proof", "", ["stream/as_prefix_sum.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_axil_slave", "as_axil_proof", "", ["axi/as_axil_slave.sv"], UNBOUNDED, UNBOUNDED),
+    ("as_axil_slave", "as_axil_proof", "", ["../formal/as_axil_rules.sv", "axi/as_axil_slave.sv"], UNBOUNDED, UNBOUNDED),
     ("as_axi_reader", "as_reader_proof", "", ["axi/as_axi_reader.sv"], UNBOUNDED, UNBOUNDED),
     ("as_axi_writer", "as_writer_proof", "", ["prim/as_fifo.sv", "axi/as_axi_writer.sv"], 12, 16),
     ("as_axi_read_mux", "as_read_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_read_mux.sv"], 12, 16),

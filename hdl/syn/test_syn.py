@@ -191,5 +191,52 @@ class Latches(unittest.TestCase):
                     self.elaborate("late", [source])
 
 
+# Prints a module's cells and nets, as Yosys keeps them after its processes have become registers.
+NETLIST = """
+import sys
+from pyosys import libyosys as ys
+import report
+design = ys.Design()
+with report.quiet():
+    ys.run_pass("read_slang --top " + " ".join(sys.argv[2:]), design)
+    ys.run_pass("proc", design)
+    ys.run_pass("write_json " + sys.argv[1], design)
+"""
+
+
+class Registered(unittest.TestCase):
+    """AXI: a ready must not wait for a valid through logic, nor the other way round."""
+
+    def inputs_before(self, top, files, outputs):
+        """The inputs from which a path without a register leads to one of these outputs."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "netlist.json"
+            subprocess.run([sys.executable, "-c", NETLIST, path, top, *map(str, files)], cwd=HERE, check=True)
+            module = json.loads(path.read_text())["modules"][top]
+        drivers = {}
+        for one in module["cells"].values():
+            ways, nets = one["port_directions"], one["connections"]
+            before = [bit for port, bits in nets.items() if ways[port] == "input" for bit in bits]
+            for port, bits in nets.items():
+                if ways[port] == "output":
+                    drivers |= {bit: [] if "dff" in one["type"] else before for bit in bits}
+        seen, left = set(), [bit for port in outputs for bit in module["ports"][port]["bits"]]
+        while left:
+            bit = left.pop()
+            if bit not in seen:
+                seen.add(bit)
+                left += drivers.get(bit, [])
+        ports = module["ports"].items()
+        return {name for name, port in ports if port["direction"] == "input" and not seen.isdisjoint(port["bits"])}
+
+    def test_no_path_leads_from_the_registers_port_to_itself(self):
+        outputs = [f"{channel}_ready_o" for channel in ("aw", "w", "ar")]
+        outputs += ["b_valid_o", "b_resp_o", "r_valid_o", "r_data_o", "r_resp_o"]
+        slave = [HERE.parent / "rtl/axi/as_axil_slave.sv"]
+        self.assertEqual(self.inputs_before("as_axil_slave", slave, outputs), set())
+        # The test finds a path where there is one.
+        self.assertEqual(self.inputs_before("as_axil_slave", slave, ["write_o"]), {"write_known_i"})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -110,17 +110,21 @@ public:
         top_->ctl_aw_addr_i = address;
         top_->ctl_w_valid_i = 1;
         top_->ctl_w_data_i = value;
+        top_->ctl_w_strb_i = 0xf;
         top_->ctl_b_ready_i = 1;
-        bool taken = false;
-        for (int i = 0; i < 64 && !taken; i++) {
+        for (int i = 0; i < 64; i++) {
             settle();
-            taken = top_->ctl_aw_ready_o && top_->ctl_w_ready_o;
+            // Address and data are taken each on its own.
+            const bool address_taken = top_->ctl_aw_ready_o;
+            const bool data_taken = top_->ctl_w_ready_o;
+            const bool answered = top_->ctl_b_valid_o;
+            if (answered && top_->ctl_b_resp_o != 0) breach("a write of a register was refused");
             tick();
+            if (answered) return;
+            if (address_taken) top_->ctl_aw_valid_i = 0;
+            if (data_taken) top_->ctl_w_valid_i = 0;
         }
-        top_->ctl_aw_valid_i = 0;
-        top_->ctl_w_valid_i = 0;
-        if (!taken) breach("the registers do not take a write");
-        tick();
+        breach("the registers do not answer a write");
     }
 
     uint32_t read(uint32_t address) {
@@ -138,6 +142,7 @@ public:
             settle();
             if (top_->ctl_r_valid_o) {
                 const uint32_t value = top_->ctl_r_data_o;
+                if (top_->ctl_r_resp_o != 0) breach("a read of a register was refused");
                 tick();
                 return value;
             }

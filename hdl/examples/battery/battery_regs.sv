@@ -13,6 +13,7 @@ module battery_regs (
     input  logic ctl_w_valid_i,
     output logic ctl_w_ready_o,
     input  logic [31:0] ctl_w_data_i,
+    input  logic [3:0] ctl_w_strb_i,
     output logic ctl_b_valid_o,
     input  logic ctl_b_ready_i,
     output logic [1:0] ctl_b_resp_o,
@@ -51,6 +52,21 @@ module battery_regs (
   logic        read;
   logic [15:0] read_address;
   logic [31:0] read_data_q;
+  logic        read_known_q;
+
+  // Whether an address takes a write.
+  function automatic logic is_written(input logic [15:0] address);
+    unique case (address)
+      16'h0018,
+      16'h0060,
+      16'h0064,
+      16'h0068,
+      16'h1000,
+      16'h1004,
+      16'h1008: return 1'b1;
+      default: return address >= 16'h2000 && 17'(address) < 17'h02040;
+    endcase
+  endfunction
 
   as_axil_slave #(
       .AddressBits(16)
@@ -63,6 +79,7 @@ module battery_regs (
       .w_valid_i(ctl_w_valid_i),
       .w_ready_o(ctl_w_ready_o),
       .w_data_i(ctl_w_data_i),
+      .w_strb_i(ctl_w_strb_i),
       .b_valid_o(ctl_b_valid_o),
       .b_ready_i(ctl_b_ready_i),
       .b_resp_o(ctl_b_resp_o),
@@ -76,9 +93,11 @@ module battery_regs (
       .write_o(write),
       .write_address_o(write_address),
       .write_data_o(write_data),
+      .write_known_i(is_written(write_address)),
       .read_o(read),
       .read_address_o(read_address),
-      .read_data_i(read_data_q)
+      .read_data_i(read_data_q),
+      .read_known_i(read_known_q)
   );
 
   logic start_q;
@@ -132,6 +151,7 @@ module battery_regs (
     if (start_q) blocked_q <= '0;
     else if (blocked_i) blocked_q <= blocked_q + 64'd1;
     if (read) begin
+      read_known_q <= 1'b1;
       unique case (read_address)
         16'h0000: read_data_q <= 32'h4d535241;
         16'h0004: read_data_q <= 32'h00000002;
@@ -151,7 +171,10 @@ module battery_regs (
         16'h1010: read_data_q <= input_position_i[0+:32];
         16'h1014: read_data_q <= input_position_i[32+:32];
         16'h1018: read_data_q <= 32'(input_rows_i[0+:32]);
-        default: read_data_q <= 32'd0;
+        default: begin
+          read_data_q <= 32'd0;
+          read_known_q <= is_written(read_address);
+        end
       endcase
     end
   end

@@ -13,6 +13,7 @@ module orders_regs (
     input  logic ctl_w_valid_i,
     output logic ctl_w_ready_o,
     input  logic [31:0] ctl_w_data_i,
+    input  logic [3:0] ctl_w_strb_i,
     output logic ctl_b_valid_o,
     input  logic ctl_b_ready_i,
     output logic [1:0] ctl_b_resp_o,
@@ -50,6 +51,67 @@ module orders_regs (
   logic        read;
   logic [15:0] read_address;
   logic [31:0] read_data_q;
+  logic        read_known_q;
+
+  // Whether an address takes a write.
+  function automatic logic is_written(input logic [15:0] address);
+    unique case (address)
+      16'h0018,
+      16'h1000,
+      16'h1004,
+      16'h1020,
+      16'h1024,
+      16'h1040,
+      16'h1044,
+      16'h1060,
+      16'h1064,
+      16'h1008,
+      16'h100c,
+      16'h1028,
+      16'h102c,
+      16'h1048,
+      16'h104c,
+      16'h1068,
+      16'h106c,
+      16'h1010,
+      16'h1014,
+      16'h1030,
+      16'h1034,
+      16'h1050,
+      16'h1054,
+      16'h1070,
+      16'h1074,
+      16'h2000,
+      16'h2004,
+      16'h2020,
+      16'h2024,
+      16'h2040,
+      16'h2044,
+      16'h2060,
+      16'h2064,
+      16'h2080,
+      16'h2084,
+      16'h20a0,
+      16'h20a4,
+      16'h20c0,
+      16'h20c4,
+      16'h2008,
+      16'h200c,
+      16'h2028,
+      16'h202c,
+      16'h2048,
+      16'h204c,
+      16'h2068,
+      16'h206c,
+      16'h2088,
+      16'h208c,
+      16'h20a8,
+      16'h20ac,
+      16'h20c8,
+      16'h20cc: return 1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
 
   as_axil_slave #(
       .AddressBits(16)
@@ -62,6 +124,7 @@ module orders_regs (
       .w_valid_i(ctl_w_valid_i),
       .w_ready_o(ctl_w_ready_o),
       .w_data_i(ctl_w_data_i),
+      .w_strb_i(ctl_w_strb_i),
       .b_valid_o(ctl_b_valid_o),
       .b_ready_i(ctl_b_ready_i),
       .b_resp_o(ctl_b_resp_o),
@@ -75,9 +138,11 @@ module orders_regs (
       .write_o(write),
       .write_address_o(write_address),
       .write_data_o(write_data),
+      .write_known_i(is_written(write_address)),
       .read_o(read),
       .read_address_o(read_address),
-      .read_data_i(read_data_q)
+      .read_data_i(read_data_q),
+      .read_known_i(read_known_q)
   );
 
   logic start_q;
@@ -173,6 +238,7 @@ module orders_regs (
     if (start_q) stall_output_q <= '0;
     else if (stall_output_i) stall_output_q <= stall_output_q + 64'd1;
     if (read) begin
+      read_known_q <= 1'b1;
       unique case (read_address)
         16'h0000: read_data_q <= 32'h4d535241;
         16'h0004: read_data_q <= 32'h00000001;
@@ -267,7 +333,10 @@ module orders_regs (
         16'h20b4: read_data_q <= buffer_length_i[352+:32];
         16'h20d0: read_data_q <= buffer_length_i[384+:32];
         16'h20d4: read_data_q <= buffer_length_i[416+:32];
-        default: read_data_q <= 32'd0;
+        default: begin
+          read_data_q <= 32'd0;
+          read_known_q <= is_written(read_address);
+        end
       endcase
     end
   end

@@ -37,6 +37,7 @@ module as_graph_device #(
     input  logic        ctl_w_valid_i,
     output logic        ctl_w_ready_o,
     input  logic [31:0] ctl_w_data_i,
+    input  logic [ 3:0] ctl_w_strb_i,
     output logic        ctl_b_valid_o,
     input  logic        ctl_b_ready_i,
     output logic [ 1:0] ctl_b_resp_o,
@@ -109,9 +110,11 @@ module as_graph_device #(
   logic                reg_write;
   logic [        11:0] reg_write_address;
   logic [        31:0] reg_write_data;
+  logic                reg_write_known;
   logic                reg_read;
   logic [        11:0] reg_read_address;
   logic [        31:0] reg_read_data;
+  logic                reg_read_known;
 
   as_axil_slave #(
       .AddressBits(12)
@@ -124,6 +127,7 @@ module as_graph_device #(
       .w_valid_i      (ctl_w_valid_i),
       .w_ready_o      (ctl_w_ready_o),
       .w_data_i       (ctl_w_data_i),
+      .w_strb_i       (ctl_w_strb_i),
       .b_valid_o      (ctl_b_valid_o),
       .b_ready_i      (ctl_b_ready_i),
       .b_resp_o       (ctl_b_resp_o),
@@ -137,9 +141,11 @@ module as_graph_device #(
       .write_o        (reg_write),
       .write_address_o(reg_write_address),
       .write_data_o   (reg_write_data),
+      .write_known_i  (reg_write_known),
       .read_o         (reg_read),
       .read_address_o (reg_read_address),
-      .read_data_i    (reg_read_data)
+      .read_data_i    (reg_read_data),
+      .read_known_i   (reg_read_known)
   );
 
   logic                   request_valid;
@@ -176,9 +182,11 @@ module as_graph_device #(
       .write_i            (reg_write),
       .write_address_i    (reg_write_address),
       .write_data_i       (reg_write_data),
+      .write_known_o      (reg_write_known),
       .read_i             (reg_read),
       .read_address_i     (reg_read_address),
       .read_data_o        (reg_read_data),
+      .read_known_o       (reg_read_known),
       .request_valid_o    (request_valid),
       .request_ready_i    (request_ready),
       .request_message_o  (request_message),

@@ -13,6 +13,8 @@
 //          bit 2 with bit 0: it has a header
 //   024 R  status: bit 0 an answer is there, bit 1 no room for a request
 //   080 W  vtable slot; 084 W vtable pointer, low; 088 W high, which stores it
+// `write_known_o` and `read_known_o` are low for other addresses; what is written can be addressed
+// by reads too, and reads as zero.
 // A request that is submitted while the queue is full is lost. Up to Depth requests wait, and as
 // many answers.
 //
@@ -38,9 +40,11 @@ module as_graph_regs #(
     input  logic        write_i,
     input  logic [11:0] write_address_i,
     input  logic [31:0] write_data_i,
+    output logic        write_known_o,
     input  logic        read_i,
     input  logic [11:0] read_address_i,
     output logic [31:0] read_data_o,
+    output logic        read_known_o,
 
     output logic        request_valid_o,
     input  logic        request_ready_i,
@@ -132,6 +136,16 @@ module as_graph_regs #(
       .read_data_o    (vptr_o)
   );
 
+  // The registers that are written.
+  function automatic logic is_written(input logic [11:0] address);
+    unique case (address)
+      12'h020, 12'h030, 12'h034, 12'h038, 12'h040, 12'h044, 12'h048, 12'h04c, 12'h080, 12'h084, 12'h088: return 1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
+
+  assign write_known_o = is_written(write_address_i);
+
   always_ff @(posedge clk_i) begin
     if (write_i) begin
       unique case (write_address_i)
@@ -148,6 +162,7 @@ module as_graph_regs #(
       endcase
     end
     if (read_i) begin
+      read_known_o <= 1'b1;
       unique case (read_address_i)
         12'h000: read_data_o <= 32'h5247_5341;
         12'h004: read_data_o <= 32'd1;
@@ -163,7 +178,10 @@ module as_graph_regs #(
         12'h06c: read_data_o <= answer[95:64];
         12'h070: read_data_o <= answer[63:32];
         12'h074: read_data_o <= answer[31:0];
-        default: read_data_o <= 32'd0;
+        default: begin
+          read_data_o  <= 32'd0;
+          read_known_o <= is_written(read_address_i);
+        end
       endcase
     end
   end

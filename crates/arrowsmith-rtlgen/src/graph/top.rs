@@ -9,13 +9,14 @@ use super::map::Widths;
 use super::plan::Plan;
 
 /// Ports to the host and to memory: direction, width (`D` data of a beat, `S` its strobes), name.
-const PORTS: [(&str, &str, &str); 36] = [
+const PORTS: [(&str, &str, &str); 37] = [
     ("input", "1", "ctl_aw_valid_i"),
     ("output", "1", "ctl_aw_ready_o"),
     ("input", "12", "ctl_aw_addr_i"),
     ("input", "1", "ctl_w_valid_i"),
     ("output", "1", "ctl_w_ready_o"),
     ("input", "32", "ctl_w_data_i"),
+    ("input", "4", "ctl_w_strb_i"),
     ("output", "1", "ctl_b_valid_o"),
     ("input", "1", "ctl_b_ready_i"),
     ("output", "2", "ctl_b_resp_o"),

@@ -85,7 +85,9 @@ pub(super) fn c_header(map: &RegisterMap) -> String {
 
 pub(super) fn markdown(map: &RegisterMap) -> String {
     let mut out = format!(
-        "# Registers of {}\n\nAXI4-Lite, 32-bit words; a 64-bit value is two of them, the low one first.\n\n\
+        "# Registers of {}\n\nAXI4-Lite, 32-bit words; a 64-bit value is two of them, the low one first. \
+         What the host only writes reads as zero. \
+         Other addresses, and writes of a part of a word, get the response SLVERR and have no effect.\n\n\
          | address | name | bits | host | meaning |\n|---|---|---|---|---|\n",
         map.name
     );

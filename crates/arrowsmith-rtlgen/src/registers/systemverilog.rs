@@ -6,13 +6,14 @@ use std::fmt::Write as _;
 use super::{ADDRESS_BITS, Access, BLOCK_BYTES, BUFFER_BASE, Register, RegisterMap};
 
 /// AXI4-Lite, as all tops have it: direction, bits, name.
-pub(crate) const CTL_PORTS: [(&str, u32, &str); 16] = [
+pub(crate) const CTL_PORTS: [(&str, u32, &str); 17] = [
     ("input", 1, "ctl_aw_valid_i"),
     ("output", 1, "ctl_aw_ready_o"),
     ("input", ADDRESS_BITS, "ctl_aw_addr_i"),
     ("input", 1, "ctl_w_valid_i"),
     ("output", 1, "ctl_w_ready_o"),
     ("input", 32, "ctl_w_data_i"),
+    ("input", 4, "ctl_w_strb_i"),
     ("output", 1, "ctl_b_valid_o"),
     ("input", 1, "ctl_b_ready_i"),
     ("output", 2, "ctl_b_resp_o"),
@@ -49,8 +50,9 @@ pub(super) fn text(map: &RegisterMap) -> String {
     let _ = write!(
         out,
         "  logic        write;\n  logic [{last}:0] write_address;\n  logic [31:0] write_data;\n  logic        read;\n\
-         \x20 logic [{last}:0] read_address;\n  logic [31:0] read_data_q;\n\n"
+         \x20 logic [{last}:0] read_address;\n  logic [31:0] read_data_q;\n  logic        read_known_q;\n\n"
     );
+    written(&mut out, map);
     slave(&mut out);
     declare(&mut out, map);
     if has_window(map) {
@@ -122,6 +124,39 @@ fn window(out: &mut String) {
     );
 }
 
+/// The function that tells the addresses that take a write. Reads of them are answered too.
+fn written(out: &mut String, map: &RegisterMap) {
+    let takes_writes = |register: &&Register| {
+        matches!(register.access, Access::Command(_) | Access::Control | Access::Setting(_))
+    };
+    let addresses: Vec<String> = map
+        .registers
+        .iter()
+        .filter(takes_writes)
+        .flat_map(words)
+        .map(|(address, _)| format!("{ADDRESS_BITS}'h{address:04x}"))
+        .collect();
+    let windows = map.registers.iter().filter(|register| register.access == Access::Window);
+    let blocks = windows.map(|register| register.count).max();
+    let others = match blocks.and_then(|blocks| u32::try_from(blocks).ok()) {
+        None => "1'b0".to_owned(),
+        Some(blocks) => {
+            let end = BUFFER_BASE + blocks * BLOCK_BYTES;
+            let bits = ADDRESS_BITS + 1;
+            format!(
+                "address >= {ADDRESS_BITS}'h{BUFFER_BASE:04x} && {bits}'(address) < {bits}'h{end:05x}"
+            )
+        }
+    };
+    let last = ADDRESS_BITS - 1;
+    let _ = write!(
+        out,
+        "  // Whether an address takes a write.\n  function automatic logic is_written(input logic [{last}:0] address);\n    \
+         unique case (address)\n      {}: return 1'b1;\n      default: return {others};\n    endcase\n  endfunction\n\n",
+        addresses.join(",\n      ")
+    );
+}
+
 fn slave(out: &mut String) {
     let _ = write!(
         out,
@@ -134,7 +169,8 @@ fn slave(out: &mut String) {
     }
     out.push_str(
         ",\n      .write_o(write),\n      .write_address_o(write_address),\n      .write_data_o(write_data),\n\
-         \x20     .read_o(read),\n      .read_address_o(read_address),\n      .read_data_i(read_data_q)\n  );\n\n",
+         \x20     .write_known_i(is_written(write_address)),\n      .read_o(read),\n      .read_address_o(read_address),\n\
+         \x20     .read_data_i(read_data_q),\n      .read_known_i(read_known_q)\n  );\n\n",
     );
 }
 
@@ -225,7 +261,9 @@ fn sequential(out: &mut String, map: &RegisterMap) {
             register.bits
         );
     }
-    out.push_str("    if (read) begin\n      unique case (read_address)\n");
+    out.push_str(
+        "    if (read) begin\n      read_known_q <= 1'b1;\n      unique case (read_address)\n",
+    );
     for register in &map.registers {
         for (index, (address, bit)) in words(register).enumerate() {
             let value = match &register.access {
@@ -247,5 +285,8 @@ fn sequential(out: &mut String, map: &RegisterMap) {
             let _ = writeln!(out, "        {ADDRESS_BITS}'h{address:04x}: read_data_q <= {value};");
         }
     }
-    out.push_str("        default: read_data_q <= 32'd0;\n      endcase\n    end\n  end\n");
+    out.push_str(
+        "        default: begin\n          read_data_q <= 32'd0;\n          read_known_q <= is_written(read_address);\n        \
+         end\n      endcase\n    end\n  end\n",
+    );
 }
