@@ -3,7 +3,10 @@
 # Checks of the hardware library that need no Rust: lint of every module and of the generated
 # examples, proofs, synthesis, cocotb benches.
 #
-#   hdl/check.sh [lint|proofs|synthesis|benches...]      all of them if none is named
+#   hdl/check.sh [lint|proofs|synthesis|benches|netlists|every-netlist...]
+#
+# All but the last if none is named. `netlists` and `every-netlist` run benches under Icarus Verilog
+# on what slang reads: the bench of pages, and all of them.
 #
 # A proof or bench that has passed with the same sources is not run again; ARROWSMITH_AGAIN=1 runs all.
 set -euo pipefail
@@ -54,10 +57,15 @@ synthesis() { ../tools/hdl run python syn/test_syn.py; }
 
 benches() { ../tools/hdl run python tb/run.py; }
 
-[ $# -gt 0 ] || set -- lint proofs synthesis benches
+# Of all modules these use the most of the language that tools read differently.
+netlists() { ../tools/hdl run python tb/run.py --netlist as_parquet_header as_parquet_pages; }
+
+every-netlist() { ../tools/hdl run python tb/run.py --netlist; }
+
+[ $# -gt 0 ] || set -- lint proofs synthesis benches netlists
 for part; do
     case "$part" in
-        lint | proofs | synthesis | benches) "$part" ;;
-        *) sed -n '3,8p' "$0" | cut -c3- >&2; exit 2 ;;
+        lint | proofs | synthesis | benches | netlists | every-netlist) "$part" ;;
+        *) sed -n '3,11p' "$0" | cut -c3- >&2; exit 2 ;;
     esac
 done

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cocotb benches of the components, each at several widths, under Verilator.
 
-    tools/hdl run python hdl/tb/run.py [--coverage [--add FOLDER]] [MODULE...]
+    tools/hdl run python hdl/tb/run.py [--netlist | --coverage [--add FOLDER]] [MODULE...]
+
+`--netlist` runs them under Icarus Verilog, on the plain Verilog that Yosys writes of what slang
+reads (`hdl/syn/netlist.py`): two tools that read the language independently of each other, and two
+simulators, then have the same results.
 
 `--coverage` also prints for each file of `hdl/rtl` the percentage of its lines that the benches
 ran: lines of procedures, as Verilator counts them (`--coverage-line`), over all sizes of all
@@ -17,6 +21,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -24,6 +29,7 @@ from cocotb_tools.runner import get_results, get_runner
 
 HERE = pathlib.Path(__file__).parent
 RTL = HERE.parent / "rtl"
+NETLIST = HERE.parent / "syn/netlist.py"
 sys.path.insert(0, str(HERE.parent))
 import passed  # noqa: E402
 
@@ -188,20 +194,22 @@ def sources_of_test(name):
 class Bench:
     """A module with parameters, and the tests that run it."""
 
-    def __init__(self, module, source, test, parameters):
-        self.module, self.test, self.parameters = module, test, parameters
+    def __init__(self, module, source, test, parameters, netlist):
+        self.module, self.test, self.parameters, self.netlist = module, test, parameters, netlist
         files = [source] if isinstance(source, str) else source
         self.files = [RTL / "stream/as_stream_pkg.sv"] + [RTL / file for file in files]
         self.name = "-".join([module, *(f"{name}{value}" for name, value in parameters.items())]).replace("'", "")
+        self.name += "-netlist" * netlist
 
     def run(self, coverage):
         """Whether it passed; tests, functional coverage points, points hit; line coverage; text to
         print."""
-        inputs = passed.key([*self.files, *sources_of_test(self.test), *sources_of_test("run")], self.module, self.parameters)
+        scripts = [*sources_of_test(self.test), *sources_of_test("run"), NETLIST]
+        inputs = passed.key([*self.files, *scripts], self.module, self.parameters)
         before = None if coverage else passed.has(self.name, inputs)
         if before:
             tests, points, hit = map(int, before.split())
-            return True, tests, points, hit, None, f"{self.module} {self.parameters}: {tests} passed, unchanged"
+            return True, tests, points, hit, None, f"{self.name}: {tests} passed, unchanged"
         passed.forget(self.name)
         with tempfile.TemporaryDirectory() as folder:
             good, tests, failures, said = self.simulate(folder, coverage)
@@ -214,25 +222,46 @@ class Bench:
                 add_coverage(written, covered)
         if good and not coverage:
             passed.keep(self.name, inputs, f"{tests} {points} {hit}")
-        said = f"{self.module} {self.parameters}: {tests - failures} passed, {failures} failed{said}"
+        said = f"{self.name}: {tests - failures} passed, {failures} failed{said}"
         return good, tests - failures, points, hit, covered, said
+
+    def add_parameters(self, netlist):
+        """Gives the top of a netlist the module's parameters again, which benches read."""
+        text = next(file.read_text() for file in self.files if file.stem == self.module)
+        defaults = dict(re.findall(r"^ *parameter [^=]*?(\w+) += (\d+)", text, re.MULTILINE))
+        lines = "".join(f"  localparam {name} = {value};\n" for name, value in (defaults | self.parameters).items())
+        netlist.write_text(re.sub(rf"(?m)^module {self.module}\([^;]*\);\n", lambda head: head.group() + lines, netlist.read_text()))
 
     def simulate(self, folder, coverage):
         """Whether all passed; tests, failed tests, and reasons."""
-        runner = get_runner("verilator")
+        runner = get_runner("icarus" if self.netlist else "verilator")
         arguments = {"hdl_toplevel": self.module, "build_dir": folder}
+        sources, build_args = {"sources": self.files, "parameters": self.parameters}, ["--output-split", "0"]
+        if coverage:
+            build_args.append("--coverage-line")
+        if self.netlist:
+            written = pathlib.Path(folder, f"{self.module}.v")
+            values = [word for name, value in self.parameters.items() for word in ("-G", f"{name}={value}")]
+            made = subprocess.run(
+                [sys.executable, NETLIST, self.module, written, *values, *self.files], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+            if made.returncode:
+                return False, 0, 0, "\n" + made.stdout[-4000:]
+            self.add_parameters(written)
+            sources, build_args = {"sources": [written], "timescale": ("1ns", "1ps")}, []
         try:
             runner.build(
-                sources=self.files,
-                parameters=self.parameters,
                 always=True,
-                build_args=["--output-split", "0"] + (["--coverage-line"] if coverage else []),
+                build_args=build_args,
+                **sources,
                 log_file=f"{folder}/build.log",
                 **arguments,
             )
         except RuntimeError:
             return False, 0, 0, "\n" + pathlib.Path(folder, "build.log").read_text()[-4000:]
         results = runner.test(
+            # Icarus knows X, which benches read beside a low valid.
+            extra_env={"COCOTB_RESOLVE_X": "zeros"},
             test_module=self.test, test_dir=folder, results_xml=f"{folder}/results.xml", log_file=f"{folder}/test.log", **arguments
         )
         tests, failures = get_results(results)
@@ -243,6 +272,7 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--netlist", action="store_true", help="slang and Icarus Verilog in Verilator's place")
     parser.add_argument("--coverage", action="store_true", help="per cent of the lines of each file that ran")
     parser.add_argument("--add", type=pathlib.Path, metavar="FOLDER", help="what circuits wrote to ARROWSMITH_RTL_COVERAGE counts too")
     parser.add_argument("--at-least", type=float, default=0, metavar="PERCENT", help="fails if fewer lines ran")
@@ -255,7 +285,7 @@ def main():
     once = tempfile.TemporaryDirectory()
     os.environ |= {"OBJCACHE": f"{sys.executable} {HERE / 'once.py'}", "AS_ONCE": once.name}
     benches = [
-        Bench(module, source, test, parameters)
+        Bench(module, source, test, parameters, options.netlist)
         for module, source, test, sizes in BENCHES
         if not options.modules or module in options.modules
         for parameters in sizes

@@ -422,6 +422,7 @@ fn hardware(scope: &Scope<'_>, checks: &mut Vec<Check>) {
     let unchanged = Some(inputs(&sources, &[&tools]));
     for (name, part) in [
         ("hardware: benches", "benches"),
+        ("hardware: second simulator", if scope.full { "every-netlist" } else { "netlists" }),
         ("hardware: proofs", "proofs"),
         ("hardware: synthesis", "synthesis"),
         ("hardware: lint", "lint"),

@@ -98,6 +98,13 @@ pub const TOOLS: &[Tool] = &[
         install: Packages(&["nodejs", "npm"]),
     },
     Tool {
+        name: "Icarus Verilog",
+        needed: "the second simulator of the hardware library",
+        areas: &["hdl"],
+        found: "iverilog -V",
+        install: Packages(&["iverilog"]),
+    },
+    Tool {
         name: "chromium",
         needed: "the dashboard in a browser",
         areas: &["ingest"],
