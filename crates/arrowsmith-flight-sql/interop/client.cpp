@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++'s official client, of the libraries in the PyPI wheel: reads every endpoint of `trips`; prints
-// rows, the sum of ids, null zones.
+// C++'s official client, of the libraries in the PyPI wheel: reads every endpoint of `trips`;
+// prints rows, the sum of ids, null zones.
 
 #include <arrow/api.h>
 #include <arrow/flight/api.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Java's official client: lists flights and reads every endpoint of `trips`; prints rows, the sum of
-// ids, null zones.
+// Java's official client: lists flights and reads every endpoint of `trips`; prints rows, the sum
+// of ids, null zones.
 
 import org.apache.arrow.flight.FlightClient;
 import org.apache.arrow.flight.FlightDescriptor;
