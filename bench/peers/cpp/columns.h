@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <bit>
+#include <bitset>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -397,19 +399,56 @@ enum class Order {
   kKnown,
   // Iterate over the keys present, expecting the order of the schema, but not relying on it.
   kAny,
+  // Iterate over the keys present, each looked up in a hash table: for keys in no order.
+  kHashed,
 };
 inline thread_local Order g_order = Order::kAny;
 
+// A hash table of keys: the index of each, or the number of keys for others.
+template <size_t kKeys>
+class KeyTable {
+ public:
+  explicit KeyTable(std::array<std::string_view, kKeys> keys) : keys_(keys) {
+    places_.fill(kKeys);
+    for (size_t i = 0; i < kKeys; i++) {
+      size_t at = hash(keys[i]);
+      while (places_[at] != kKeys) at = (at + 1) % places_.size();
+      places_[at] = static_cast<uint32_t>(i);
+    }
+  }
+  size_t find(std::string_view key) const {
+    for (size_t at = hash(key);; at = (at + 1) % places_.size()) {
+      const size_t place = places_[at];
+      if (place == kKeys || keys_[place] == key) return place;
+    }
+  }
+
+ private:
+  static constexpr unsigned kBits = std::bit_width(8 * kKeys);
+  // Of the first and the last eight bytes, and the length.
+  static size_t hash(std::string_view key) {
+    uint64_t first = 0, last = 0;
+    memcpy(&first, key.data(), std::min<size_t>(key.size(), 8));
+    if (key.size() > 8) memcpy(&last, key.data() + key.size() - 8, 8);
+    const uint64_t mixed = (first ^ (last * 0xC2B2AE3D27D4EB4Full)) + key.size();
+    return (mixed * 0x9E3779B97F4A7C15ull) >> (64 - kBits);
+  }
+  std::array<std::string_view, kKeys> keys_;
+  std::array<uint32_t, size_t{1} << kBits> places_;
+};
+
 template <class... Fields>
 class Struct {
-  static_assert(sizeof...(Fields) <= 64);
-  static constexpr uint64_t kAll = ~uint64_t{0} >> (64 - sizeof...(Fields));
+  static constexpr size_t kFields = sizeof...(Fields);
+  using Seen = std::bitset<kFields>;
 
  public:
   void read(od::parser& parser, od::value value) { fill(parser, value.get_object().value()); }
   void fill(od::parser& parser, od::object object) {
     if (g_order == Order::kKnown) {
       in_known_order(parser, object, kIndices);
+    } else if (g_order == Order::kHashed) {
+      by_hash(parser, object, kIndices);
     } else {
       in_any_order(parser, object, kIndices);
     }
@@ -440,8 +479,25 @@ class Struct {
   }
 
   template <size_t... I>
+  void by_hash(od::parser& parser, od::object& object, std::index_sequence<I...>) {
+    static const KeyTable<kFields> table({Fields::name()...});
+    static constexpr std::array<void (*)(Struct&, od::parser&, od::field&, Seen&), kFields> kTake = {
+        [](Struct& self, od::parser& parser, od::field& field, Seen& seen) {
+          self.template take<I>(parser, field, seen);
+        }...};
+    Seen seen;
+    for (auto each : object) {
+      od::field field;
+      require(std::move(each).get(field));
+      const size_t place = table.find(field.escaped_key());
+      if (place < kFields) kTake[place](*this, parser, field, seen);
+    }
+    if (!seen.all()) ((seen[I] ? void() : missing(std::get<I>(fields_).column)), ...);
+  }
+
+  template <size_t... I>
   void in_any_order(od::parser& parser, od::object& object, std::index_sequence<I...>) {
-    uint64_t seen = 0;
+    Seen seen;
     auto at = object.begin().value();
     const auto end = object.end().value();
     od::field field;
@@ -454,7 +510,7 @@ class Struct {
     };
     bool more = load();
     while (more) {
-      const uint64_t before = seen;
+      const Seen before = seen;
       // The expected order: one comparison per key, then directly on to the next field.
       ((more && std::get<I>(fields_).is(key)
             ? (take<I>(parser, field, seen), ++at, more = load(), void())
@@ -466,13 +522,13 @@ class Struct {
         more = load();
       }
     }
-    if (seen != kAll) ((seen >> I & 1 ? void() : missing(std::get<I>(fields_).column)), ...);
+    if (!seen.all()) ((seen[I] ? void() : missing(std::get<I>(fields_).column)), ...);
   }
 
   template <size_t I>
-  void take(od::parser& parser, od::field& field, uint64_t& seen) {
-    if (seen >> I & 1) require(simdjson::INCORRECT_TYPE);
-    seen |= uint64_t{1} << I;
+  void take(od::parser& parser, od::field& field, Seen& seen) {
+    if (seen[I]) require(simdjson::INCORRECT_TYPE);
+    seen.set(I);
     std::get<I>(fields_).column.read(parser, field.value());
   }
 

@@ -87,3 +87,30 @@ using Citm = Struct<
     Field<"seatMapImage", Opt<Str>>, Field<"start", Int>, Field<"venueCode", Str>>;
 
 using Canada = Struct<Field<"type", Str>, Field<"coordinates", List<List<List<Float>>>>>;
+
+// Ten keys that begin alike; the place of a key determines the type of its value.
+#define MIXED_FIELDS(noun)                                                                  \
+  Field<noun "id", Opt<Int>>, Field<noun "ratio", Opt<Float>>, Field<noun "name", Opt<Str>>, \
+      Field<noun "ok", Opt<Bool>>, Field<noun "sizes", Opt<List<Int>>>,                      \
+      Field<noun "count", Opt<Int>>, Field<noun "latency_ms", Opt<Float>>,                   \
+      Field<noun "description", Opt<Str>>, Field<noun "retried", Opt<Bool>>,                 \
+      Field<noun "steps", Opt<List<Int>>>
+
+using Mixed = Struct<MIXED_FIELDS("user_"), MIXED_FIELDS("payment_"), MIXED_FIELDS("request_"),
+                     MIXED_FIELDS("order_")>;
+
+using MixedKeys200 = Struct<
+    MIXED_FIELDS("user_"), MIXED_FIELDS("payment_"), MIXED_FIELDS("request_"),
+    MIXED_FIELDS("order_"), MIXED_FIELDS("session_"), MIXED_FIELDS("db_"), MIXED_FIELDS("cart_"),
+    MIXED_FIELDS("inventory_"), MIXED_FIELDS("shipment_"), MIXED_FIELDS("queue_"),
+    MIXED_FIELDS("cache_"), MIXED_FIELDS("worker_"), MIXED_FIELDS("subscription_"),
+    MIXED_FIELDS("ad_"), MIXED_FIELDS("campaign_"), MIXED_FIELDS("device_"),
+    MIXED_FIELDS("network_"), MIXED_FIELDS("gateway_"), MIXED_FIELDS("tls_"),
+    MIXED_FIELDS("container_")>;
+
+using MixedObject = Struct<MIXED_FIELDS("")>;
+using MixedNested = Struct<
+    Field<"user", Opt<MixedObject>>, Field<"payment", Opt<MixedObject>>,
+    Field<"request", Opt<MixedObject>>, Field<"order", Opt<MixedObject>>,
+    Field<"session", Opt<MixedObject>>, Field<"db", Opt<MixedObject>>,
+    Field<"cart", Opt<MixedObject>>, Field<"inventory", Opt<MixedObject>>>;

@@ -365,7 +365,9 @@ pub struct InspectArgs {
 /// The same workload, seed and options give the same bytes everywhere.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
-    /// battery, battery-u64, trip, trip-u64, trip-full, logs, lineitem or taxi
+    /// battery, battery-u64, trip, trip-u64, trip-full, logs, lineitem, taxi, mixed-uniform,
+    /// mixed-subsets, mixed-orders, mixed-kinds, mixed-bursts, mixed-unknown, mixed-keys-200 or
+    /// mixed-nested
     #[arg(value_parser = workload)]
     pub workload: Workload,
 

@@ -20,6 +20,7 @@
 
 mod lineitem;
 mod logs;
+mod mixed;
 mod rng;
 mod schema;
 mod taxi;
@@ -34,6 +35,7 @@ use std::str::FromStr;
 
 use arrow_schema::Schema;
 
+use crate::mixed::Shape;
 use crate::rng::SplitMix64;
 pub use crate::writer::Layout;
 use crate::writer::Writer;
@@ -60,11 +62,28 @@ pub enum Workload {
     Lineitem,
     /// The 19 columns of the New York taxi trips (yellow).
     Taxi,
+    /// Records with 40 keys of five types, always in the same order: what the other `mixed-*`
+    /// workloads are compared with.
+    MixedUniform,
+    /// The same keys, about half of them in each record.
+    MixedSubsets,
+    /// The same keys in random order.
+    MixedOrders,
+    /// Eight kinds of records in turn at random, each with 15 of the keys in an order of its own.
+    MixedKinds,
+    /// Three kinds of records in runs of 20 to 200.
+    MixedBursts,
+    /// About half of the keys, and as many that are not in the schema.
+    MixedUnknown,
+    /// 30 of 200 keys in random order.
+    MixedKeys200,
+    /// Some of eight nested objects in random order, with some of ten keys in random order.
+    MixedNested,
 }
 
 impl Workload {
     /// Every workload, in the order in which they are documented.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 16] = [
         Self::Battery,
         Self::BatteryU64,
         Self::Trip,
@@ -73,6 +92,14 @@ impl Workload {
         Self::Logs,
         Self::Lineitem,
         Self::Taxi,
+        Self::MixedUniform,
+        Self::MixedSubsets,
+        Self::MixedOrders,
+        Self::MixedKinds,
+        Self::MixedBursts,
+        Self::MixedUnknown,
+        Self::MixedKeys200,
+        Self::MixedNested,
     ];
 
     /// The name that the command line and the results use.
@@ -87,12 +114,21 @@ impl Workload {
             Self::Logs => "logs",
             Self::Lineitem => "lineitem",
             Self::Taxi => "taxi",
+            Self::MixedUniform => "mixed-uniform",
+            Self::MixedSubsets => "mixed-subsets",
+            Self::MixedOrders => "mixed-orders",
+            Self::MixedKinds => "mixed-kinds",
+            Self::MixedBursts => "mixed-bursts",
+            Self::MixedUnknown => "mixed-unknown",
+            Self::MixedKeys200 => "mixed-keys-200",
+            Self::MixedNested => "mixed-nested",
         }
     }
 
     /// The Arrow schema that every record of this workload matches.
     ///
-    /// `logs` also has keys that are not in the schema; a reader has to skip them.
+    /// `logs` and `mixed-unknown` also have keys that are not in the schema; a reader has to skip
+    /// them.
     #[must_use]
     pub fn schema(&self) -> Schema {
         schema::of(*self)
@@ -147,6 +183,7 @@ pub struct Generator {
     layout: Layout,
     rng: SplitMix64,
     order: lineitem::Order,
+    kinds: mixed::Kinds,
 }
 
 impl Generator {
@@ -162,6 +199,7 @@ impl Generator {
             layout: Layout::default(),
             rng: SplitMix64::new(seed),
             order: lineitem::Order::default(),
+            kinds: mixed::Kinds::default(),
         }
     }
 
@@ -176,6 +214,7 @@ impl Generator {
     pub fn next_record(&mut self, out: &mut Vec<u8>) {
         let rng = &mut self.rng;
         let mut json = Writer::new(out, self.layout);
+        let mut mixed = |shape| mixed::record(&mut json, rng, shape, &mut self.kinds);
         match self.workload {
             Workload::Battery => telemetry::battery(&mut json, rng, self.values_max, 2046),
             Workload::BatteryU64 => telemetry::battery(&mut json, rng, self.values_max, u64::MAX),
@@ -185,6 +224,14 @@ impl Generator {
             Workload::Logs => logs::record(&mut json, rng),
             Workload::Lineitem => lineitem::record(&mut json, rng, &mut self.order),
             Workload::Taxi => taxi::record(&mut json, rng),
+            Workload::MixedUniform => mixed(Shape::Uniform),
+            Workload::MixedSubsets => mixed(Shape::Subsets),
+            Workload::MixedOrders => mixed(Shape::Orders),
+            Workload::MixedKinds => mixed(Shape::Kinds),
+            Workload::MixedBursts => mixed(Shape::Bursts),
+            Workload::MixedUnknown => mixed(Shape::Unknown),
+            Workload::MixedKeys200 => mixed(Shape::Many),
+            Workload::MixedNested => mixed(Shape::Nested),
         }
         out.push(b'\n');
     }

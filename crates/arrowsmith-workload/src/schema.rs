@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 
 use crate::Workload;
+use crate::mixed::{self, Kind};
 
 pub(crate) fn of(workload: Workload) -> Schema {
     Schema::new(match workload {
@@ -17,6 +18,14 @@ pub(crate) fn of(workload: Workload) -> Schema {
         Workload::Logs => logs(),
         Workload::Lineitem => lineitem(),
         Workload::Taxi => taxi(),
+        Workload::MixedUniform
+        | Workload::MixedSubsets
+        | Workload::MixedOrders
+        | Workload::MixedKinds
+        | Workload::MixedBursts
+        | Workload::MixedUnknown => mixed(&mixed::KEYS, mixed::FEW),
+        Workload::MixedKeys200 => mixed(&mixed::KEYS, mixed::MANY),
+        Workload::MixedNested => mixed_nested(),
     })
 }
 
@@ -166,4 +175,27 @@ fn taxi() -> Vec<Field> {
         optional("congestion_surcharge", DataType::Float64),
         optional("Airport_fee", DataType::Float64),
     ]
+}
+
+/// The first `count` keys.
+fn mixed<S: AsRef<str>>(keys: &[S], count: usize) -> Vec<Field> {
+    let field = |(place, key): (usize, &S)| {
+        let data_type = match Kind::of(place) {
+            Kind::Int => DataType::Int64,
+            Kind::Float => DataType::Float64,
+            Kind::Text => DataType::Utf8,
+            Kind::Bool => DataType::Boolean,
+            Kind::Ints => DataType::List(Arc::new(required("item", DataType::Int64))),
+        };
+        optional(key.as_ref(), data_type)
+    };
+    keys.iter().take(count).enumerate().map(field).collect()
+}
+
+fn mixed_nested() -> Vec<Field> {
+    let object = |noun: &&str| {
+        let fields = mixed(&mixed::ATTRIBUTES, mixed::ATTRIBUTES.len());
+        optional(noun, structure(fields))
+    };
+    mixed::NOUNS.iter().take(mixed::NESTED).map(object).collect()
 }

@@ -195,6 +195,43 @@ fn logs_have_what_they_promise() {
 }
 
 #[test]
+fn mixed_records_differ_as_documented() {
+    fn records(workload: Workload) -> Vec<Vec<String>> {
+        let text = String::from_utf8(generate(workload, Layout::Compact, 1 << 20)).unwrap();
+        let is_key = |text: &&str| mixed::KEYS.iter().any(|key| key == text);
+        let keys = |line: &str| -> Vec<String> {
+            let strings = line.split('"').skip(1).step_by(2);
+            strings.filter(is_key).map(str::to_owned).collect()
+        };
+        text.lines().map(keys).collect()
+    }
+    let shapes = |records: &[Vec<String>]| records.iter().collect::<BTreeSet<_>>().len();
+    let sorted = |record: &Vec<String>| {
+        let place = |key: &String| mixed::KEYS.iter().position(|k| k == key);
+        record.is_sorted_by_key(place)
+    };
+    let uniform = records(Workload::MixedUniform);
+    assert!(shapes(&uniform) == 1 && uniform[0].len() == 40);
+    let subsets = records(Workload::MixedSubsets);
+    assert!(subsets.iter().all(sorted) && shapes(&subsets) > subsets.len() * 9 / 10);
+    let orders = records(Workload::MixedOrders);
+    assert!(shapes(&orders) == orders.len() && orders.iter().all(|keys| keys.len() == 40));
+    let kinds = records(Workload::MixedKinds);
+    assert!(shapes(&kinds) == 8 && kinds.iter().all(|keys| keys.len() == 15));
+    let changes = |records: &[Vec<String>]| records.windows(2).filter(|w| w[0] != w[1]).count();
+    assert!(changes(&kinds) > kinds.len() / 2);
+    let bursts = records(Workload::MixedBursts);
+    assert!(shapes(&bursts) == 3 && changes(&bursts) < bursts.len() / 40);
+    let many = records(Workload::MixedKeys200);
+    assert!(many.iter().all(|keys| keys.len() == 30));
+    assert_eq!(many.iter().flatten().collect::<BTreeSet<_>>().len(), 200);
+    let unknown: Vec<String> = records(Workload::MixedUnknown).concat();
+    let schema = Workload::MixedUnknown.schema();
+    let known = unknown.iter().filter(|key| schema.field_with_name(key).is_ok()).count();
+    assert!((unknown.len() * 2 / 5..unknown.len() * 3 / 5).contains(&known));
+}
+
+#[test]
 fn names_round_trip_and_unknown_ones_are_explained() {
     for workload in Workload::ALL {
         assert_eq!(workload.to_string().parse(), Ok(workload));
@@ -207,7 +244,7 @@ fn names_round_trip_and_unknown_ones_are_explained() {
 const FIRST_RECORDS: &str = include_str!("tests/first_records.jsonl");
 
 /// Name, length and FNV-1a of the first mebibyte, seed 42, at most 64 values.
-const MEBIBYTES: [&str; 8] = [
+const MEBIBYTES: [&str; 16] = [
     "battery 1048751 879e3ef35461f30c",
     "battery-u64 1049127 044cb9b6a1d81018",
     "trip 1048996 18fbc11de817d0a0",
@@ -216,4 +253,12 @@ const MEBIBYTES: [&str; 8] = [
     "logs 1048770 85e8e9b2a53d91d4",
     "lineitem 1048910 d1f8f0fefa35cae2",
     "taxi 1048972 13cf5febecc5fee1",
+    "mixed-uniform 1048758 f166a93f4790b0f7",
+    "mixed-subsets 1048814 fde89ea37d8d64d5",
+    "mixed-orders 1049251 a6cfe277387bd2b2",
+    "mixed-kinds 1048941 5c26726a9bd740de",
+    "mixed-bursts 1048806 377032f63b48e051",
+    "mixed-unknown 1048767 db1a6f87a25594c7",
+    "mixed-keys-200 1049125 6e7a600638149bf3",
+    "mixed-nested 1048590 391eda31ae1a2a7c",
 ];
