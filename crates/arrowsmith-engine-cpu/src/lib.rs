@@ -6,8 +6,8 @@
 //! text to a value), *build* (the value to its column). What makes it fast is prediction: the text
 //! between two values, from the end of one to the start of the next, is nearly always what it was
 //! in the record before, and then one compare of up to 64 bytes does the work of white space,
-//! comma, key and colon. The first difference falls back to reading these one by one, and teaches
-//! the predictor.
+//! comma, key and colon. The first difference is looked up by a hash of the key, and teaches the
+//! predictor.
 //!
 //! Threads are not made here: one decoder is one core's work, and callers run several.
 

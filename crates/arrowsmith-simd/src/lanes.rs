@@ -41,6 +41,9 @@ pub struct Literal {
 }
 
 impl Literal {
+    /// The empty text.
+    pub const EMPTY: Self = Self { bytes: [0; 64], mask: 0, len: 0 };
+
     /// A literal of this text; `None` if it is longer than 64 bytes.
     pub fn new(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; 64];

@@ -150,6 +150,11 @@ impl Columns {
     /// Appends a null to a column and its children. A child that is not nullable gets a value that
     /// the null hides.
     pub fn push_null(&mut self, program: &Program, id: Id) {
+        self.null(program, id);
+    }
+
+    #[inline(always)]
+    fn null(&mut self, program: &Program, id: Id) {
         let step = &program.steps[id];
         let column = &mut self.columns[id];
         let mut nested = false;
@@ -191,6 +196,15 @@ impl Columns {
         }
     }
 
+    /// As [`Columns::push_null`] for each of the columns `first + i` whose bit `i` is set.
+    #[inline(always)]
+    pub fn push_nulls_to(&mut self, program: &Program, first: Id, mut columns: u64) {
+        while columns != 0 {
+            self.null(program, first + columns.trailing_zeros() as usize);
+            columns &= columns - 1;
+        }
+    }
+
     /// As [`Columns::push_null`], `count` times.
     pub fn push_nulls(&mut self, program: &Program, id: Id, count: usize) {
         let step = &program.steps[id];
@@ -220,6 +234,7 @@ impl Columns {
     }
 
     /// Appends `count` nulls to the children, where the parent is null.
+    #[inline(never)]
     fn push_nulls_below(&mut self, program: &Program, code: Code, count: usize) {
         match code {
             Code::Struct(object) => {

@@ -10,6 +10,7 @@ use arrowsmith_number as number;
 use arrowsmith_number::{NumberError, TextError};
 use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth};
 use arrowsmith_simd::isa::Isa;
+use arrowsmith_simd::lanes::has;
 use arrowsmith_simd::skip;
 use arrowsmith_simd::text::Fault;
 use arrowsmith_simd::{Buf, Input, ints};
@@ -125,17 +126,16 @@ impl<I: Isa> Walker<'_, I> {
 
     #[inline(always)]
     pub fn bool(&mut self, id: Id, pos: usize) -> usize {
-        let Some(end) = skip::literal(self.input, pos) else {
-            return self.other_type(id, pos);
-        };
-        let first = self.input.at(pos);
-        if first == b'n' {
+        let word = self.input.word(pos);
+        let yes = word & 0xFFFF_FFFF == u64::from(u32::from_le_bytes(*b"true"));
+        let no = word & 0xFF_FFFF_FFFF == u64::from_le_bytes(*b"false\0\0\0");
+        if !(yes | no) {
             return self.other_type(id, pos);
         }
         if let Values::Bits(bits) = self.values(id) {
-            bits.push(first == b't');
+            bits.push(yes);
         }
-        end
+        pos + 4 + usize::from(no)
     }
 
     #[inline(always)]
@@ -258,13 +258,14 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     pub fn ints(&mut self, id: Id, mut pos: usize) -> usize {
         let positions = std::slice::from_mut(&mut pos);
-        if self.int_lists(id, positions) == 1 { pos } else { FAIL }
+        if self.int_lists(id, positions, u8::MAX) == 1 { pos } else { FAIL }
     }
 
     /// Arrays of 64-bit integers, one after another, that a kernel reads to their ends: returns how
-    /// many, up to the first that it does not.
+    /// many, up to the first that it does not. A lane that is not `there` gets an empty list; lists
+    /// of fixed size have to be all there.
     #[inline(always)]
-    pub fn int_lists(&mut self, id: Id, positions: &mut [usize]) -> usize {
+    pub fn int_lists(&mut self, id: Id, positions: &mut [usize], there: u8) -> usize {
         let step = &self.program.steps[id];
         let (item, len) = match step.code {
             Code::List(item) => (item, None),
@@ -283,7 +284,7 @@ impl<I: Isa> Walker<'_, I> {
         match (&mut list.values, len) {
             (Values::Ends(ends), None) => {
                 for (done, pos) in positions.iter_mut().enumerate() {
-                    if int_list(isa, input, pos, values, signed).is_none() {
+                    if has(there, done) && int_list(isa, input, pos, values, signed).is_none() {
                         return done;
                     }
                     ends.push(offset(values.len()));

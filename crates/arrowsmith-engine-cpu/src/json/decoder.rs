@@ -22,9 +22,10 @@ use arrowsmith_simd::{Input, Level};
 use super::build::{Columns, Values};
 use super::locate;
 use super::lockstep::Lockstep;
+use super::predict::Predictor;
 use super::program::{Code, Id, Program, ROOT, Step};
 use super::records::{newlines, record_end, trim_space};
-use super::route::Predictor;
+use super::spread::Spread;
 use super::walk::{LeftOut, Records, Scratch, State, Stop, Subject};
 
 /// An error this close to the end of a text with unknown padding is checked again in a copy with
@@ -68,6 +69,7 @@ impl JsonDecoder {
             rows: 0,
             list,
             locksteps,
+            spread: Spread::default(),
             mark: 0,
             base: 0,
             left_out: LeftOut::default(),

@@ -20,8 +20,8 @@ use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::lanes::{self, Elements, LANES, Literal, Positions, has};
 
 use super::build::{Values, offset};
+use super::predict::Follows;
 use super::program::{Code, Fast, Id, ROOT, ROOT_OBJECT};
-use super::route::Follows;
 use super::walk::{Any, FAIL, Timestamp, Walker};
 
 /// Minimum number of list elements for lockstep.
@@ -81,6 +81,15 @@ impl Step {
 #[derive(Debug)]
 pub(crate) struct Script {
     steps: Vec<Step>,
+    /// The text of each step in objects of which it is the first member.
+    openings: Vec<Literal>,
+}
+
+impl Script {
+    fn push(&mut self, step: Step, opening: Literal) {
+        self.steps.push(step);
+        self.openings.push(opening);
+    }
 }
 
 /// Decides whether and when to read objects of one kind in lockstep.
@@ -141,6 +150,8 @@ struct IntLists<'w, 'a, I> {
     walker: &'w mut Walker<'a, I>,
     id: Id,
     pos: &'w mut Positions,
+    /// The lanes that have a list; the others get an empty one.
+    there: u8,
 }
 
 impl<I: Isa> Kernel for IntLists<'_, '_, I> {
@@ -148,7 +159,7 @@ impl<I: Isa> Kernel for IntLists<'_, '_, I> {
 
     #[inline(always)]
     fn run<J: Isa>(self, _isa: J) -> usize {
-        self.walker.int_lists(self.id, self.pos)
+        self.walker.int_lists(self.id, self.pos, self.there)
     }
 }
 
@@ -188,6 +199,7 @@ impl<I: Isa> Walker<'_, I> {
             *self.rows += LANES;
             records += LANES;
             pos = ends[LANES - 1] + 1;
+            self.predictors[object].passed(LANES);
             self.locksteps[object].penalty = 0;
         }
         let lockstep = &mut self.locksteps[object];
@@ -257,6 +269,7 @@ impl<I: Isa> Walker<'_, I> {
                 self.columns.truncate(self.program, item, row + elements.count);
             }
             self.locksteps[object].penalty = 0;
+            self.predictors[object].passed(elements.count);
             pos = end;
             if elements.next.is_none() {
                 break;
@@ -376,28 +389,37 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     fn steps(&mut self, script: &mut Script, id: Id, pos: &mut Positions) -> bool {
         let (isa, input) = (self.isa, self.input);
-        let mut around = [ALL; DEPTH_MAX];
+        let mut around = [(ALL, 0); DEPTH_MAX];
         let mut depth = 0_usize;
-        // The lanes that have the open object.
+        // The lanes that have the open object, and those of them that are at its bracket.
         let mut inside = ALL;
+        let mut fresh = ALL;
         let row = self.columns.len(id);
         if let Values::Count(count) = &mut self.columns.columns[id].values {
             *count += LANES;
         }
-        for step in &mut script.steps {
+        for (step, opening) in script.steps.iter_mut().zip(&script.openings) {
             let id = step.id;
             if step.action == Action::Absent {
                 self.absent(id);
                 continue;
             }
-            let found = isa.literal_lanes(input, pos, &step.literal, inside, !step.partial);
+            let mut found = 0;
+            if fresh != 0 {
+                found = isa.literal_lanes(input, pos, opening, fresh, !step.partial);
+            }
+            let begun = inside & !fresh;
+            if begun != 0 {
+                found |= isa.literal_lanes(input, pos, &step.literal, begun, !step.partial);
+            }
+            fresh &= !found;
             step.partial = found != inside;
             if step.action == Action::Close {
                 if found != inside {
                     return false;
                 }
                 depth = depth.saturating_sub(1);
-                inside = around[depth & (DEPTH_MAX - 1)];
+                (inside, fresh) = around[depth & (DEPTH_MAX - 1)];
                 continue;
             }
             if let Action::Skip(outside) = step.action {
@@ -415,7 +437,7 @@ impl<I: Isa> Walker<'_, I> {
             };
             let there = found & !nulls;
             match step.action {
-                Action::Value(fast) => match self.value_lanes(id, fast, pos, there) {
+                Action::Value(fast) => match self.value_lanes(id, fast, pos, there, row) {
                     Read::Values if step.nullable => {
                         self.columns.columns[id].null_lanes(isa, row, !there);
                     }
@@ -430,9 +452,9 @@ impl<I: Isa> Walker<'_, I> {
                     if step.nullable {
                         column.null_lanes(isa, row, !there);
                     }
-                    around[depth & (DEPTH_MAX - 1)] = inside;
+                    around[depth & (DEPTH_MAX - 1)] = (inside, fresh);
                     depth += 1;
-                    inside = there;
+                    (inside, fresh) = (there, there);
                 }
             }
         }
@@ -441,7 +463,14 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Reads the values of these lanes, and appends a placeholder for each other lane.
     #[inline(always)]
-    fn value_lanes(&mut self, id: Id, fast: Fast, pos: &mut Positions, there: u8) -> Read {
+    fn value_lanes(
+        &mut self,
+        id: Id,
+        fast: Fast,
+        pos: &mut Positions,
+        there: u8,
+        row: usize,
+    ) -> Read {
         let (isa, input) = (self.isa, self.input);
         let values = &mut self.columns.columns[id].values;
         match (fast, values) {
@@ -493,14 +522,25 @@ impl<I: Isa> Walker<'_, I> {
                     return Read::Values;
                 }
             }
+            (Fast::Ints, Values::Ends(_)) => {
+                let done = isa.vectorize(IntLists { walker: self, id, pos, there });
+                if done == LANES {
+                    return Read::Values;
+                }
+                if self.program.steps[id].nullable {
+                    // Now, because the other lanes mark theirs.
+                    self.columns.columns[id].null_lanes(isa, row, !there & !(ALL << done));
+                }
+                return self.one_by_one(id, fast, pos, there, done);
+            }
             (Fast::Ints, _) if there == ALL => {
-                let done = isa.vectorize(IntLists { walker: self, id, pos });
+                let done = isa.vectorize(IntLists { walker: self, id, pos, there });
                 if done == LANES {
                     return Read::Values;
                 }
                 return self.one_by_one(id, fast, pos, there, done);
             }
-            // Operations without a kernel, and lists of integers that some lanes lack.
+            // Operations without a kernel, and fixed-size lists that some lanes lack.
             _ => {}
         }
         self.one_by_one(id, fast, pos, there, 0)
@@ -566,34 +606,36 @@ impl<I: Isa> Walker<'_, I> {
     #[cold]
     #[inline(never)]
     fn learn_script(&self, object: usize, id: Id) -> Option<Script> {
-        let mut steps = Vec::new();
-        self.learn_object(id, object, 0, &mut steps)?;
-        Some(Script { steps })
+        let mut script = Script { steps: Vec::new(), openings: Vec::new() };
+        self.learn_object(id, object, 0, &mut script)?;
+        Some(script)
     }
 
-    fn learn_object(
-        &self,
-        id: Id,
-        object: usize,
-        depth: usize,
-        steps: &mut Vec<Step>,
-    ) -> Option<()> {
+    fn learn_object(&self, id: Id, object: usize, depth: usize, script: &mut Script) -> Option<()> {
         let outside = self.program.steps[id].depth;
         if outside > self.options.limits.depth_max || depth >= DEPTH_MAX {
             return None;
         }
         let layout = &self.program.objects[object];
-        let slots = &self.predictors[object].slots;
+        let (first, members) = self.predictors[object].slots.split_first()?;
+        if !first.literal.text().starts_with(b"{") {
+            return None;
+        }
+        let head = before_quote(first.literal.text());
         let mut seen = vec![false; layout.keys.len()];
-        for (at, slot) in slots.iter().enumerate() {
+        for (at, slot) in members.iter().enumerate() {
             let literal = slot.literal.clone();
-            let last = at + 1 == slots.len();
-            if slot.opens != (at == 0) || last != (slot.follows == Follows::End) {
+            let last = at + 1 == members.len();
+            if last != (slot.follows == Follows::End) || script.steps.len() > STEPS_MAX {
                 return None;
             }
-            if steps.len() > STEPS_MAX {
-                return None;
-            }
+            let text = literal.text();
+            let tail = text.get(before_quote(text).len()..).unwrap_or_default();
+            let opening = match slot.follows {
+                Follows::End => Literal::new(b"{}")?,
+                // An opening text that is too long matches nothing.
+                _ => Literal::new(&[head, tail].concat()).or(Literal::new(b"\0"))?,
+            };
             match slot.follows {
                 Follows::Field(fast) => {
                     let field = slot.field as usize;
@@ -604,16 +646,19 @@ impl<I: Isa> Walker<'_, I> {
                     let nullable = self.program.steps[id].nullable;
                     match self.program.steps[id].code {
                         Code::Struct(inner) => {
-                            steps.push(Step::new(literal, Action::Open, id, nullable));
-                            self.learn_object(id, inner, depth + 1, steps)?;
+                            script.push(Step::new(literal, Action::Open, id, nullable), opening);
+                            self.learn_object(id, inner, depth + 1, script)?;
                         }
-                        _ => steps.push(Step::new(literal, Action::Value(fast), id, nullable)),
+                        _ => {
+                            let action = Action::Value(fast);
+                            script.push(Step::new(literal, action, id, nullable), opening);
+                        }
                     }
                 }
                 Follows::Unknown if self.options.unknown_keys == UnknownKeys::Error => return None,
                 Follows::Unknown => {
                     let action = Action::Skip(outside);
-                    steps.push(Step::new(literal, action, id, false));
+                    script.push(Step::new(literal, action, id, false), opening);
                 }
                 Follows::End => {
                     for field in (0..seen.len()).filter(|&field| !seen[field]) {
@@ -621,15 +666,20 @@ impl<I: Isa> Walker<'_, I> {
                         if !self.program.steps[id].nullable {
                             return None;
                         }
-                        let (literal, action) = (Literal::new(b"")?, Action::Absent);
-                        steps.push(Step::new(literal, action, id, true));
+                        let step = Step::new(Literal::EMPTY, Action::Absent, id, true);
+                        script.push(step, Literal::EMPTY);
                     }
-                    steps.push(Step::new(literal, Action::Close, id, false));
+                    script.push(Step::new(literal, Action::Close, id, false), opening);
                 }
             }
         }
-        (!slots.is_empty()).then_some(())
+        (!members.is_empty()).then_some(())
     }
+}
+
+/// The text before the quote of a key.
+fn before_quote(text: &[u8]) -> &[u8] {
+    text.split(|b| *b == b'"').next().unwrap_or_default()
 }
 
 /// Skips one value.

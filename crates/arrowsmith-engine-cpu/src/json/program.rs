@@ -10,6 +10,8 @@ use arrowsmith_core::{Error, Result};
 use arrowsmith_number::TimeUnit as Unit;
 use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op, Plan};
 
+use super::keys::KeyTable;
+
 /// Index of a node, and of its column.
 pub(crate) type Id = usize;
 
@@ -125,6 +127,41 @@ pub(crate) struct Object {
     pub first: Id,
     pub keys: Vec<Arc<str>>,
     pub index: HashMap<Arc<str>, usize>,
+    /// The keys by their hash.
+    pub table: KeyTable,
+    /// The fields, 64 at a time.
+    pub fields: Vec<FieldSets>,
+}
+
+/// Up to 64 fields, one bit each.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct FieldSets {
+    pub all: u64,
+    /// Those that are not nullable.
+    pub required: u64,
+    /// Those whose columns are of 64-bit values, of strings, of bits, of lists.
+    pub words: u64,
+    pub texts: u64,
+    pub bits: u64,
+    pub lists: u64,
+}
+
+impl FieldSets {
+    fn add(&mut self, step: &Step, bit: u64) {
+        self.all |= bit;
+        if !step.nullable {
+            self.required |= bit;
+        }
+        match step.code {
+            Code::Int(IntWidth::I64 | IntWidth::U64)
+            | Code::Float(FloatWidth::F64)
+            | Code::Timestamp(..) => self.words |= bit,
+            Code::Utf8 => self.texts |= bit,
+            Code::Bool => self.bits |= bit,
+            Code::List(_) => self.lists |= bit,
+            _ => {}
+        }
+    }
 }
 
 /// A plan laid out.
@@ -145,6 +182,18 @@ impl Program {
         let mut program = Self { steps: Vec::new(), objects: Vec::new() };
         program.reserve(1);
         program.lay(ROOT, plan.root(), 0)?;
+        for object in 0..program.objects.len() {
+            let Object { first, keys, .. } = &program.objects[object];
+            let named = keys.iter().enumerate();
+            let named = named.map(|(field, key)| (&**key, program.fast(first + field)));
+            let table = KeyTable::new(named);
+            let mut fields = vec![FieldSets::default(); keys.len().div_ceil(64)];
+            for (field, step) in program.steps[*first..].iter().take(keys.len()).enumerate() {
+                fields[field / 64].add(step, 1 << (field % 64));
+            }
+            let object = &mut program.objects[object];
+            (object.table, object.fields) = (table, fields);
+        }
         Ok(program)
     }
 
@@ -206,7 +255,8 @@ impl Program {
                 let keys: Vec<Arc<str>> = fields.iter().map(|f| Arc::from(&*f.key)).collect();
                 let index = keys.iter().cloned().enumerate().map(|(i, key)| (key, i)).collect();
                 let object = self.objects.len();
-                self.objects.push(Object { first, keys, index });
+                let table = KeyTable::default();
+                self.objects.push(Object { first, keys, index, table, fields: Vec::new() });
                 for (i, field) in fields.iter().enumerate() {
                     self.lay(first + i, &field.node, depth)?;
                 }

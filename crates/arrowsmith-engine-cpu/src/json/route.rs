@@ -2,143 +2,46 @@
 //! Route: from the text between two values to the next field.
 //!
 //! Records repeat themselves: the text from the end of one value to the start of the next is mostly
-//! the same as in the previous record, white space included. An object keeps these texts, in the
-//! order of their appearance, as *slots*. The walker compares the text with the expected slot, and
-//! with a few after it (fields are omitted more often than reordered). If none matches, it parses
-//! punctuation and key, looks up the key, and adds the text as a new slot, or continues after the
-//! slot that has it.
+//! the same as in the previous record, white space included. An object keeps these texts as *slots*
+//! (`predict`). The walker compares the text with the expected slot. If it is another one, the key
+//! is found by its hash (`keys`), and the walker continues after the slot that the field has; where
+//! members have no order there are no slots, and every key is found so. Unusual white space, and
+//! keys that are long or have escapes, are parsed token by token.
 
 use arrowsmith_core::{DuplicateKeys, ErrorKind, UnknownKeys};
 use arrowsmith_simd::isa::{Isa, Kernel};
-use arrowsmith_simd::lanes::Literal;
 use arrowsmith_simd::skip;
 use arrowsmith_simd::text::{Fault, unescape};
 
 use super::build::{Values, offset, wrong_column};
-use super::program::{Code, Fast, Id, Object};
+use super::keys::Found;
+use super::predict::{Follows, Member, Slot};
+use super::program::{Code, Fast, Id, Object, Program};
 use super::walk::{FAIL, Subject, Walker};
 
-/// Number of slots that are compared before the key is looked up.
-const TRIES: usize = 4;
-
-/// Maximum number of slots of an object, in addition to two per key.
-const SPARE_SLOTS: usize = 32;
-
-/// Added to [`Predictor::misses`] for a lookup that prediction should have avoided; each object
-/// read subtracts one.
-const MISS: usize = 8;
-
-/// The misses after which the order is learned again: a constant, and more for each slot.
-const fn misses_max(slots: usize) -> usize {
-    256 + 32 * slots
-}
-
-/// What follows a text between two values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Follows {
-    /// The value of a field, read by this function.
-    Field(Fast),
-    /// A value that no column needs.
-    Unknown,
-    /// Nothing: the text closes the object.
-    End,
-}
-
-/// A text between two values, from the end of one to the start of the next.
-#[derive(Debug, Clone)]
-#[repr(C)]
-pub(crate) struct Slot {
-    /// The first member, so that it starts a cache line.
-    pub literal: Literal,
-    pub follows: Follows,
-    /// The index of the field; 0 if there is none.
-    pub field: u32,
-    /// Whether the text starts with the object's bracket, and so cannot match between two fields.
-    pub opens: bool,
-}
-
-impl Slot {
-    /// Whether the text at `pos` of the object that starts at `start` is this one.
-    #[inline(always)]
-    fn is_at<I: Isa>(&self, isa: I, window: &[u8; 64], pos: usize, start: usize) -> bool {
-        isa.equal(window, &self.literal.bytes, self.literal.mask) && (!self.opens || pos == start)
-    }
-
-    #[inline(always)]
-    fn route(&self, pos: usize, due: usize) -> Route {
-        let (follows, field) = (self.follows, self.field as usize);
-        Route { follows, field, pos: pos + self.literal.len, due }
-    }
-}
-
-/// The learned texts of one kind of object.
-#[derive(Debug, Default)]
-pub(crate) struct Predictor {
-    pub slots: Vec<Slot>,
-    /// Mispredictions, weighted by [`MISS`], less objects read; at the limit the predictor is
-    /// reset.
-    misses: usize,
-    /// The fields from the 64th on that were seen in the current object, one bit each.
-    seen: Vec<u64>,
-}
-
-impl Predictor {
-    pub fn new(object: &Object) -> Self {
-        let mut seen = vec![0; object.keys.len().div_ceil(64)];
-        seen.pop();
-        Self { seen, ..Self::default() }
-    }
-
-    /// Adds a text at slot `due`, unless it is a slot already. Returns the slot expected after it.
-    fn learn(
-        &mut self,
-        text: &[u8],
-        follows: Follows,
-        field: usize,
-        due: usize,
-        keys: usize,
-    ) -> usize {
-        let known = self.slots.iter().position(|slot| slot.literal.text() == text);
-        if let Some(at) = known {
-            self.miss();
-            return at + 1;
-        }
-        let room = self.slots.len() < SPARE_SLOTS + 2 * keys;
-        let (Some(literal), Ok(field), true) = (Literal::new(text), u32::try_from(field), room)
-        else {
-            self.miss();
-            return due;
-        };
-        let at = due.min(self.slots.len());
-        let opens = text.first() == Some(&b'{');
-        self.slots.insert(at, Slot { literal, follows, field, opens });
-        at + 1
-    }
-
-    fn miss(&mut self) {
-        self.misses += MISS;
-        if self.misses > misses_max(self.slots.len()) {
-            // This order does not help. The next text starts a new one.
-            self.misses = 0;
-            self.slots.clear();
-        }
-    }
-}
-
 /// The state of the current object.
-struct ObjectState {
+pub(super) struct ObjectState {
     object: usize,
     /// Node of the first field.
-    first_child: Id,
+    pub first_child: Id,
     fields: usize,
     /// Its row in its column.
     row: usize,
     /// Number of open containers, including itself.
-    depth: usize,
+    pub depth: usize,
     /// Position of its bracket.
     start: usize,
     /// A bit for each of the first 64 fields that was seen; the others are in the predictor.
     seen: u64,
+}
+
+impl ObjectState {
+    pub fn of(program: &Program, id: Id, object: usize, row: usize, start: usize) -> Self {
+        let Object { first: first_child, keys, .. } = &program.objects[object];
+        let depth = program.steps[id].depth;
+        let (first_child, fields) = (*first_child, keys.len());
+        Self { object, first_child, fields, row, depth, start, seen: 0 }
+    }
 }
 
 /// Runs [`Walker::look_up`] compiled for an instruction set, not inlined.
@@ -184,15 +87,10 @@ impl<I: Isa> Walker<'_, I> {
         if depth > self.options.limits.depth_max {
             return self.fail(ErrorKind::DepthExceeded, start, Subject::Value(id));
         }
-        let layout = &self.program.objects[object];
-        let (first_child, fields) = (layout.first, layout.keys.len());
         let row = self.columns.len(id);
-        let reading = ObjectState { object, first_child, fields, row, depth, start, seen: 0 };
+        let reading = ObjectState::of(self.program, id, object, row, start);
         let predictor = &mut self.predictors[object];
-        predictor.misses = predictor.misses.saturating_sub(1);
-        if fields > 64 {
-            predictor.seen.fill(0);
-        }
+        predictor.start();
         // The slots are moved out while the object is read, as objects of this kind do not nest.
         let mut slots = std::mem::take(&mut predictor.slots);
         let pos = self.fields(reading, &mut slots);
@@ -249,21 +147,14 @@ impl<I: Isa> Walker<'_, I> {
         slots: &mut Vec<Slot>,
         mut pos: usize,
     ) -> usize {
-        let layout = &self.program.objects[object];
-        let (first_child, fields) = (layout.first, layout.keys.len());
         let depth = self.program.steps[item].depth;
         let plain = depth <= self.options.limits.depth_max;
         let mut row = self.columns.len(item);
         loop {
             let from = pos;
             if plain && self.input.at(from) == b'{' {
-                let reading =
-                    ObjectState { object, first_child, fields, row, depth, start: from, seen: 0 };
-                let predictor = &mut self.predictors[object];
-                predictor.misses = predictor.misses.saturating_sub(1);
-                if fields > 64 {
-                    predictor.seen.fill(0);
-                }
+                let reading = ObjectState::of(self.program, item, object, row, from);
+                self.predictors[object].start();
                 pos = self.fields(reading, slots);
                 if pos == FAIL {
                     pos = self.recover(item, from);
@@ -294,9 +185,12 @@ impl<I: Isa> Walker<'_, I> {
         loop {
             let between = pos;
             let route = match slots.get(due) {
-                Some(slot) if slot.is_at(self.isa, self.input.window(pos), pos, reading.start) => {
-                    slot.route(pos, due + 1)
-                }
+                Some(slot) if slot.is_at(self.isa, self.input.window(pos)) => Route {
+                    follows: slot.follows,
+                    field: slot.field as usize,
+                    pos: pos + slot.literal.len,
+                    due: slot.next as usize,
+                },
                 _ => match self.route(&reading, slots, due, pos) {
                     Some(route) => route,
                     None => return FAIL,
@@ -305,14 +199,10 @@ impl<I: Isa> Walker<'_, I> {
             (pos, due) = (route.pos, route.due);
             match route.follows {
                 Follows::Field(fast) => {
-                    let bit = if route.field < 64 { 1 << route.field } else { 0 };
-                    // The bit is set already, or the field is not among the first 64.
-                    if reading.seen | bit == reading.seen
-                        && !self.see(&mut reading, route.field, between)
-                    {
+                    let twice = self.mark_seen(&mut reading, route.field);
+                    if twice && !self.seen_twice(&reading, route.field, between) {
                         return FAIL;
                     }
-                    reading.seen |= bit;
                     pos = self.value_or_null(reading.first_child + route.field, fast, pos);
                     if pos == FAIL {
                         return FAIL;
@@ -338,18 +228,23 @@ impl<I: Isa> Walker<'_, I> {
         pos
     }
 
-    /// Notes a field that appears twice, or that is not among the first 64.
+    /// Notes that a field appears; returns whether it did before.
+    #[inline(always)]
+    pub(super) fn mark_seen(&mut self, reading: &mut ObjectState, field: usize) -> bool {
+        let word = match field / 64 {
+            0 => &mut reading.seen,
+            word => &mut self.predictors[reading.object].seen[word - 1],
+        };
+        let bit = 1 << (field % 64);
+        let twice = *word & bit != 0;
+        *word |= bit;
+        twice
+    }
+
+    /// Removes the value of a field that appears twice.
     #[cold]
     #[inline(never)]
-    fn see(&mut self, reading: &mut ObjectState, field: usize, between: usize) -> bool {
-        if field >= 64 {
-            let word = &mut self.predictors[reading.object].seen[field / 64 - 1];
-            let fresh = *word >> (field % 64) & 1 == 0;
-            *word |= 1 << (field % 64);
-            if fresh {
-                return true;
-            }
-        }
+    fn seen_twice(&mut self, reading: &ObjectState, field: usize, between: usize) -> bool {
         if self.options.duplicate_keys == DuplicateKeys::Error {
             self.refuse_key(ErrorKind::DuplicateKey, between);
             return false;
@@ -370,34 +265,72 @@ impl<I: Isa> Walker<'_, I> {
         due: usize,
         pos: usize,
     ) -> Option<Route> {
-        let window = self.input.window(pos);
-        let mut next = due + 1;
-        while next < due + TRIES
-            && let Some(slot) = slots.get(next)
-        {
-            if slot.is_at(self.isa, window, pos, reading.start) {
-                return Some(slot.route(pos, next + 1));
-            }
-            next += 1;
+        let Some(mut route) = self.hashed(reading, pos) else {
+            let isa = self.isa;
+            return isa.vectorize(LookUp { walker: self, reading, slots, due, pos });
+        };
+        let predictor = &self.predictors[reading.object];
+        if predictor.learns() {
+            let place = predictor.place(route.field);
+            let known = matches!(route.follows, Follows::Field(_)) && place >= due && due > 0;
+            route.due = match slots.get(place) {
+                // Fields before it are missing.
+                Some(slot) if known && slot.is_at(self.isa, self.input.window(pos)) => place + 1,
+                _ => self.learn(reading, slots, due, pos, route),
+            };
         }
-        let isa = self.isa;
-        isa.vectorize(LookUp { walker: self, reading, slots, due, pos })
+        Some(route)
     }
 
-    /// Adds a text to the predictor.
+    /// The next member, if it is in its usual form: no white space but a space after comma and
+    /// colon, and a key without escapes that fits into a window.
+    #[inline(always)]
+    fn hashed(&mut self, reading: &ObjectState, pos: usize) -> Option<Route> {
+        let quote = match self.input.at(pos) {
+            b'{' if pos == reading.start => pos + 1,
+            b',' if pos != reading.start => pos + 1 + usize::from(self.input.at(pos + 1) == b' '),
+            b'}' if pos != reading.start => {
+                let follows = Follows::End;
+                return Some(Route { follows, field: 0, pos: pos + 1, due: 0 });
+            }
+            _ => return None,
+        };
+        let key = quote + 1;
+        let len = self.isa.string_stop(self.input.window(key)).trailing_zeros() as usize;
+        let end = key + len;
+        if self.input.at(quote) != b'"' || len >= 64 || self.input.at(end) != b'"' {
+            return None;
+        }
+        let value = end + 2 + usize::from(self.input.at(end + 2) == b' ');
+        if self.input.at(end + 1) != b':'
+            || self.input.at(value) <= b' '
+            || value > self.input.end()
+        {
+            return None;
+        }
+        let object = &self.program.objects[reading.object];
+        let (follows, field) = match object.table.find(self.isa, self.input, key, len) {
+            Found::Field(field, fast) => (Follows::Field(fast), field),
+            Found::Unknown if self.left_out.key.is_some() => (Follows::Unknown, 0),
+            _ => return None,
+        };
+        Some(Route { follows, field, pos: value, due: 0 })
+    }
+
+    /// Notes that this member is at `from`, where slot `due` was expected; returns the slot
+    /// expected after it.
+    #[inline(never)]
     fn learn(
         &mut self,
         reading: &ObjectState,
         slots: &mut Vec<Slot>,
-        text: &[u8],
+        due: usize,
+        from: usize,
         route: Route,
-    ) -> Route {
-        let predictor = &mut self.predictors[reading.object];
-        std::mem::swap(&mut predictor.slots, slots);
-        let Route { follows, field, due, .. } = route;
-        let due = predictor.learn(text, follows, field, due, reading.fields);
-        std::mem::swap(&mut predictor.slots, slots);
-        Route { due, ..route }
+    ) -> usize {
+        let text = self.input.slice(from, route.pos);
+        let member = Member { text, follows: route.follows, field: route.field };
+        self.predictors[reading.object].learn(slots, member, due)
     }
 
     /// Parses punctuation and key.
@@ -414,9 +347,9 @@ impl<I: Isa> Walker<'_, I> {
         pos = self.space(pos);
         match self.input.at(pos) {
             b'}' => {
-                let text = self.input.slice(from, pos + 1);
                 let route = Route { follows: Follows::End, field: 0, pos: pos + 1, due };
-                return Some(self.learn(reading, slots, text, route));
+                let due = self.learn(reading, slots, due, from, route);
+                return Some(Route { due, ..route });
             }
             b',' if !first => pos = self.space(pos + 1),
             _ if first => {}
@@ -459,13 +392,13 @@ impl<I: Isa> Walker<'_, I> {
             let key = self.input.slice(key_from, key_to);
             self.left_out.key = Some(String::from_utf8_lossy(key).into_owned());
         }
-        let text = self.input.slice(from, pos);
         let follows = match field {
             Some(field) => Follows::Field(self.program.fast(reading.first_child + field)),
             None => Follows::Unknown,
         };
         let route = Route { follows, field: field.unwrap_or(0), pos, due };
-        Some(self.learn(reading, slots, text, route))
+        let due = self.learn(reading, slots, due, from, route);
+        Some(Route { due, ..route })
     }
 
     /// The field whose key is the text between these positions, which may contain escapes.
@@ -513,28 +446,29 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Appends nulls for missing fields; the object's bracket is at `pos`.
     #[inline(never)]
-    fn fill(&mut self, reading: &ObjectState, pos: usize) -> bool {
+    pub(super) fn fill(&mut self, reading: &ObjectState, pos: usize) -> bool {
         let program = self.program;
-        let mut from = 0;
-        while from < reading.fields {
-            let seen = match from {
+        let object = &program.objects[reading.object];
+        for (word, fields) in object.fields.iter().enumerate() {
+            let seen = match word {
                 0 => reading.seen,
-                _ => self.predictors[reading.object].seen[from / 64 - 1],
+                _ => self.predictors[reading.object].seen[word - 1],
             };
-            let here = (reading.fields - from).min(64);
-            let mut missing = !seen & (u64::MAX >> (64 - here));
-            while missing != 0 {
-                let field = from + missing.trailing_zeros() as usize;
-                let id = reading.first_child + field;
-                if !program.steps[id].nullable {
-                    let subject = Subject::Missing(reading.object, field);
-                    self.fail(ErrorKind::MissingField, pos, subject);
-                    return false;
-                }
-                self.columns.push_null(program, id);
-                missing &= missing - 1;
+            let missing = fields.all & !seen;
+            let first = reading.first_child + 64 * word;
+            if missing & fields.required != 0 {
+                let field = 64 * word + (missing & fields.required).trailing_zeros() as usize;
+                self.fail(ErrorKind::MissingField, pos, Subject::Missing(reading.object, field));
+                return false;
             }
-            from += 64;
+            // One kind of column after another, so that the branches on it are predicted.
+            let kinds = [fields.words, fields.texts, fields.bits, fields.lists];
+            let mut rest = missing;
+            for kind in kinds {
+                self.columns.push_nulls_to(program, first, missing & kind);
+                rest &= !kind;
+            }
+            self.columns.push_nulls_to(program, first, rest);
         }
         true
     }

@@ -14,8 +14,9 @@ use arrowsmith_simd::{Buf, Input};
 
 use super::build::{Columns, Values};
 use super::lockstep::{Groups, Lockstep};
+use super::predict::{Follows, Predictor};
 use super::program::{Code, Fast, Id, Program, ROOT, ROOT_OBJECT};
-use super::route::{Follows, Predictor};
+use super::spread::{Spread, SpreadRecord};
 
 /// Returned in place of a position after an error.
 pub(crate) const FAIL: usize = usize::MAX;
@@ -60,6 +61,7 @@ pub(crate) struct State {
     pub list: Option<(Id, Id)>,
     /// One per object of the program.
     pub locksteps: Vec<Lockstep>,
+    pub spread: Spread,
     /// Start of the current record, or of the first of several that are read together: the position
     /// to resume at if memory is exhausted. Relative to the piece, which starts at `base` of the
     /// chunk.
@@ -124,6 +126,7 @@ pub(crate) struct Walker<'a, I> {
     pub rows: &'a mut usize,
     pub list: Option<(Id, Id)>,
     pub locksteps: &'a mut [Lockstep],
+    pub spread: &'a mut Spread,
     pub careful: bool,
     /// Whether a line feed ends a record.
     pub lines: bool,
@@ -164,6 +167,7 @@ impl Kernel for Records<'_> {
             rows: &mut self.state.rows,
             list: self.state.list,
             locksteps: &mut self.state.locksteps,
+            spread: &mut self.state.spread,
             careful: self.state.careful,
             lines: self.framing == Framing::Lines,
             fault: Stop { kind: ErrorKind::Syntax, pos: 0, subject },
@@ -249,6 +253,7 @@ impl<I: Isa> Walker<'_, I> {
         let mut stream_from = if self.may_stream(framing) { 0 } else { FAIL };
         let mut stream = None;
         let lockstep = self.may_lockstep(framing);
+        let spread = self.may_spread(framing);
         loop {
             // Moves to the next record.
             if framing == Framing::Lines {
@@ -307,7 +312,14 @@ impl<I: Isa> Walker<'_, I> {
             }
 
             let start = pos;
-            pos = self.record(start);
+            pos = FAIL;
+            if spread && self.spread_due() {
+                let isa = self.isa;
+                pos = isa.vectorize(SpreadRecord { walker: self, pos: start });
+            }
+            if pos == FAIL {
+                pos = self.record(start);
+            }
             if pos != FAIL && pos > end {
                 self.fail(ErrorKind::Truncated, end, Subject::Grammar("the rest of the record"));
                 pos = FAIL;
@@ -354,7 +366,7 @@ impl<I: Isa> Walker<'_, I> {
     #[cold]
     fn learn_stream(&mut self) -> Option<(ListStream, usize)> {
         let (_, item) = self.list?;
-        let [first, last] = &self.predictors.first()?.slots[..] else { return None };
+        let [first, _, last] = &self.predictors.first()?.slots[..] else { return None };
         if !matches!(first.follows, Follows::Field(_)) || last.follows != Follows::End {
             return None;
         }
@@ -369,8 +381,10 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     fn stream(&mut self, stream: &ListStream, head: usize, pos: usize) -> (usize, usize, usize) {
         let bracket = pos + head;
-        let slot = &self.predictors[0].slots[0];
-        let known = self.isa.equal(self.input.window(pos), &slot.literal.bytes, slot.literal.mask);
+        let opening = self.predictors[0].slots.first();
+        let known = opening.is_some_and(|slot| {
+            slot.literal.len == head && slot.is_at(self.isa, self.input.window(pos))
+        });
         let Some((list, item)) = self.list else { return (0, pos, FAIL) };
         if !known || self.input.at(bracket) != b'[' {
             return (0, pos, pos + 1);

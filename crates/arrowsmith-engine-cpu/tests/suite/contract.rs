@@ -55,3 +55,11 @@ fn records_that_look_alike() {
         each_level(|suite| suite.random_fault(Profile::Alike, seed));
     }
 }
+
+#[test]
+fn records_that_do_not_look_alike() {
+    for seed in 0..seeds() / 8 {
+        each_level(|suite| suite.random_text(Profile::Mixed, seed));
+        each_level(|suite| suite.random_fault(Profile::Mixed, seed));
+    }
+}

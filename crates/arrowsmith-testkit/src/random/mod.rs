@@ -27,6 +27,10 @@ pub enum Profile {
     Full,
     /// The same, in many similar records: keys in one order, no white space, few irregularities.
     Alike,
+    /// Everything in the contract, in many records of many fields that differ: keys in no order or in
+    /// that of one of several kinds, missing, repeated, unknown; keys that differ only in their
+    /// middle or tail, or are longer than 64 bytes.
+    Mixed,
     /// The subset that arrow-json 59 supports and reads as the contract requires: no dictionaries,
     /// no `arrow.json`, no base64, no empty structs; 16-bit floats in their shortest spelling (it
     /// rounds twice); decimals of a scale of 0 or more, without exponents; date64, times and
@@ -113,6 +117,7 @@ pub fn case(seed: u64, profile: Profile) -> RandomCase {
     let framings = [Framing::Lines, Framing::Lines, Framing::Concatenated, Framing::Array];
     let (framing, count) = match profile {
         Profile::Alike => (Framing::Lines, 20 + rng.below(40)),
+        Profile::Mixed => (*rng.pick(&framings), 20 + rng.below(60)),
         _ => (*rng.pick(&framings), rng.below(7)),
     };
     let mut rows: Vec<Cell> = (0..count).map(|_| values::record(rng, &plan)).collect();

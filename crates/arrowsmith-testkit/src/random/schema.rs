@@ -46,7 +46,33 @@ pub(super) fn schema(rng: &mut Rng, profile: Profile) -> SchemaRef {
         let metadata = HashMap::from([(ROOT_METADATA_KEY.to_owned(), "value".to_owned())]);
         return Arc::new(Schema::new_with_metadata(vec![field], metadata));
     }
+    if profile == Profile::Mixed {
+        let names = many_names(rng);
+        let fields = names.iter().map(|name| field(rng, profile, name, 2));
+        return Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    }
     Arc::new(Schema::new(fields(rng, profile, 6, 1)))
+}
+
+/// Different names, from one to a hundred: some of [`NAMES`], and others that differ in few bytes.
+fn many_names(rng: &mut Rng) -> Vec<String> {
+    let count = *rng.pick(&[1, 5, 12, 12, 24, 24, 64, 70, 100]);
+    let mut names = Vec::new();
+    while names.len() < count {
+        let number = rng.below(200);
+        let name = match rng.below(6) {
+            0 => (*rng.pick(NAMES)).to_owned(),
+            1 => format!("{number}_of_the_same_tail"),
+            2 => format!("the_same_head_{number}"),
+            3 => format!("the_same_head_{number:03}_and_the_same_tail"),
+            4 => format!("{}{number}", "x".repeat(rng.below(70))),
+            _ => format!("k{number}"),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn fields(rng: &mut Rng, profile: Profile, most: usize, depth: usize) -> Fields {
@@ -108,7 +134,9 @@ fn nested(rng: &mut Rng, profile: Profile, depth: usize) -> DataType {
         2 => {
             let len = i32::try_from(rng.below(4)).unwrap_or(0);
             match profile {
-                Profile::Full | Profile::Alike => DataType::FixedSizeList(item(rng), len),
+                Profile::Full | Profile::Alike | Profile::Mixed => {
+                    DataType::FixedSizeList(item(rng), len)
+                }
                 Profile::ArrowJson => {
                     let item = item(rng).as_ref().clone().with_nullable(true);
                     DataType::FixedSizeList(Arc::new(item), len.max(1))
@@ -182,7 +210,7 @@ fn scalar(rng: &mut Rng, profile: Profile) -> DataType {
         },
         27 | 28 => {
             let zones: &[Option<&str>] = match profile {
-                Profile::Full | Profile::Alike => {
+                Profile::Full | Profile::Alike | Profile::Mixed => {
                     &[None, None, Some("UTC"), Some("+02:00"), Some("-0530"), Some("Europe/Berlin")]
                 }
                 Profile::ArrowJson => &[None, Some("-00:00"), Some("+00:00")],

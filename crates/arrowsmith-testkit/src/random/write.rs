@@ -13,8 +13,13 @@ use crate::oracle::Cell;
 /// Writes the rows of `case`, in its framing.
 pub(super) fn records(rng: &mut Rng, profile: Profile, case: &mut RandomCase) {
     let lines = case.framing == Framing::Lines;
+    let similar = matches!(profile, Profile::Alike | Profile::Mixed);
     let plan = std::sync::Arc::clone(&case.plan);
-    let mut writer = Writer { rng, profile, out: Vec::new(), feeds: !lines };
+    let order = match profile {
+        Profile::Mixed => *rng.pick(&[Order::Schema, Order::Random, Order::Kinds, Order::Kinds]),
+        _ => Order::Schema,
+    };
+    let mut writer = Writer { rng, profile, order, out: Vec::new(), feeds: !lines };
     for (index, row) in case.rows.iter().enumerate() {
         if case.framing == Framing::Array && index > 0 {
             writer.out.push(b',');
@@ -27,7 +32,7 @@ pub(super) fn records(rng: &mut Rng, profile: Profile, case: &mut RandomCase) {
                 let last = index + 1 == case.rows.len();
                 let ends: &[&[u8]] = match last {
                     true => &[b"\n", b""],
-                    false if profile == Profile::Alike && !writer.rng.one_in(100) => &[b"\n"],
+                    false if similar && !writer.rng.one_in(100) => &[b"\n"],
                     false => &[b"\n", b"\r\n", b"\n \n"],
                 };
                 let end = *writer.rng.pick(ends);
@@ -42,23 +47,37 @@ pub(super) fn records(rng: &mut Rng, profile: Profile, case: &mut RandomCase) {
     case.text = writer.out;
 }
 
+/// The usual order of the keys of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Schema,
+    Random,
+    /// One of four orders, at random.
+    Kinds,
+}
+
 struct Writer<'a> {
     rng: &'a mut Rng,
     profile: Profile,
+    order: Order,
     out: Vec<u8>,
     /// Whether line feeds are white space.
     feeds: bool,
 }
 
 impl Writer<'_> {
-    /// True once in `times`, and much more rarely if records are similar.
+    /// True once in `times`, and much more rarely if there are many records.
     fn surprise(&mut self, times: usize) -> bool {
-        let alike = self.profile == Profile::Alike;
-        self.rng.one_in(if alike { 100 * times } else { times })
+        let rarer = match self.profile {
+            Profile::Alike => 100,
+            Profile::Mixed => 10,
+            _ => 1,
+        };
+        self.rng.one_in(rarer * times)
     }
 
     fn space(&mut self) {
-        if self.profile == Profile::Alike && !self.rng.one_in(2000) {
+        if matches!(self.profile, Profile::Alike | Profile::Mixed) && !self.rng.one_in(2000) {
             return;
         }
         space(self.rng, &mut self.out, self.feeds);
@@ -125,7 +144,8 @@ impl Writer<'_> {
             self.raw(",");
             self.space();
         }
-        if self.profile == Profile::Alike {
+        let same = self.profile == Profile::Mixed && !self.rng.one_in(50);
+        if same || self.profile == Profile::Alike {
             spell::string(&mut Rng::new(0), &mut self.out, key, true);
         } else {
             self.string(key);
@@ -136,12 +156,7 @@ impl Writer<'_> {
     }
 
     fn object(&mut self, fields: &[FieldPlan], cells: &[Cell]) {
-        let mut order: Vec<usize> = (0..fields.len()).collect();
-        if self.surprise(3) {
-            for index in (1..order.len()).rev() {
-                order.swap(index, self.rng.below(index + 1));
-            }
-        }
+        let order = self.order_of(fields.len());
         self.raw("{");
         self.space();
         let mut first = true;
@@ -165,6 +180,22 @@ impl Writer<'_> {
             self.unknown(fields, first);
         }
         self.raw("}");
+    }
+
+    /// The order of this many keys.
+    fn order_of(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        let kind = Rng::new(self.rng.below(4) as u64);
+        let mut own = match self.order {
+            Order::Kinds => kind,
+            _ => Rng::new(self.rng.bits()),
+        };
+        if self.order != Order::Schema || self.surprise(3) {
+            for index in (1..count).rev() {
+                order.swap(index, own.below(index + 1));
+            }
+        }
+        order
     }
 
     /// Writes an entry that the schema does not have.
