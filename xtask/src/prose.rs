@@ -20,6 +20,7 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-json",
     "crates/arrowsmith-load",
     "crates/arrowsmith-number",
+    "crates/arrowsmith-parquet-writer",
     "crates/arrowsmith-plan",
     "crates/arrowsmith-publish",
     "crates/arrowsmith-publish-flight",

@@ -21,6 +21,7 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-graph/src/wire",
     "crates/arrowsmith-source/src",
     "crates/arrowsmith-parquet/src",
+    "crates/arrowsmith-parquet-writer/src",
     "crates/arrowsmith-engine-cpu/src",
     "crates/arrowsmith-engine-gpu/src",
     "crates/arrowsmith-engine-rtl/src",

@@ -44,6 +44,7 @@ pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
         &[
             ("simd", &["column"]),
             ("parquet", &[]),
+            ("parquet-writer", &[]),
             ("engine", &[]),
             ("engine-cpu", &["parquet"]),
             ("sink", &["parquet"]),

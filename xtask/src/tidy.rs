@@ -17,6 +17,7 @@ const LAYERS: &[&str] = &[
     "arrowsmith-workload",
     "arrowsmith-json",
     "arrowsmith-parquet",
+    "arrowsmith-parquet-writer",
     "arrowsmith-engine",
     "arrowsmith-graph",
     "arrowsmith-rtlgen",

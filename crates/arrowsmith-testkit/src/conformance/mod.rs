@@ -6,7 +6,7 @@
 //! the `parquet` crate.
 
 mod json;
-mod parquet;
+pub(crate) mod parquet;
 
 use std::fmt;
 

@@ -67,7 +67,11 @@ impl Reader for Columns<'_> {
     }
 }
 
-fn read(
+/// Reads a file with an engine: each field of each row group by itself.
+///
+/// # Errors
+/// Those of the file, and of the engine.
+pub(crate) fn read(
     engine: &dyn Engine,
     bytes: &Bytes,
     ask: &Ask,

@@ -6,6 +6,7 @@
 pub mod broken;
 pub mod claims;
 pub mod corpora;
+mod engine;
 pub mod predicates;
 pub mod properties;
 pub mod random;
@@ -18,6 +19,7 @@ use arrow_array::{ArrayRef, RecordBatch, make_array};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use bytes::Bytes;
 
+pub use engine::ByEngine;
 pub use reference::ParquetRs;
 
 /// A request to a reader.

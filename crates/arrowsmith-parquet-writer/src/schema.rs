@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Arrow schema → the Parquet schema, and the way to each of its leaves.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema};
+use arrowsmith_core::{Error, Result};
+use parquet::arrow::ArrowSchemaConverter;
+use parquet::basic::{ColumnOrder, LogicalType, SortOrder, Type as Physical};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr};
+
+use crate::options::{Encoding, Options};
+
+/// A step from a column to one of its leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Into a child of a struct.
+    Struct { child: usize, nullable: bool },
+    /// Into the items of a list of any kind.
+    List { nullable: bool },
+    /// Into the keys (child 0) or values (child 1) of a map.
+    Map { child: usize, nullable: bool },
+}
+
+/// How minimum and maximum are defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// There is no order, and there are no statistics but the number of nulls.
+    None,
+    /// Integers with a sign, or Booleans.
+    Signed,
+    /// Integers without a sign.
+    Unsigned,
+    /// Floating point of 2, 4 or 8 bytes.
+    Float,
+    /// Bytes, in lexicographic order.
+    Bytes,
+    /// Text: as bytes; truncated between characters.
+    Text,
+    /// Integers with a sign in big-endian bytes of one length.
+    SignedBytes,
+}
+
+/// A leaf of the schema: a column of the Parquet file.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    /// The column of the record batch that it is in.
+    pub(crate) column: usize,
+    /// The way from there.
+    pub(crate) steps: Vec<Step>,
+    /// Whether its own values may be null.
+    pub(crate) nullable: bool,
+    pub(crate) max_def: u16,
+    pub(crate) max_rep: u16,
+    pub(crate) physical: Physical,
+    /// Bytes of a value: of FIXED_LEN_BYTE_ARRAY its length, 0 for BYTE_ARRAY.
+    pub(crate) width: usize,
+    pub(crate) order: Order,
+    /// Dotted path in the Parquet schema.
+    pub(crate) path: String,
+    /// The encoding that an option requires.
+    pub(crate) forced: Option<Encoding>,
+    pub(crate) descr: ColumnDescPtr,
+}
+
+/// Both schemas and the leaves.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) descr: SchemaDescPtr,
+    /// The Arrow schema that is stored in the footer.
+    pub(crate) stored: Schema,
+    pub(crate) leaves: Vec<Arc<Leaf>>,
+}
+
+impl Plan {
+    pub(crate) fn new(schema: &Schema, options: &Options) -> Result<Self> {
+        if schema.fields().is_empty() {
+            return Err(Error::schema("", "Parquet has no files without columns"));
+        }
+        for field in schema.fields() {
+            check(field, field.name())?;
+        }
+        let fields: Fields = schema.fields().iter().map(stored).collect();
+        let stored = Schema::new_with_metadata(fields, schema.metadata().clone());
+        let descr = ArrowSchemaConverter::new().schema_root("arrow_schema").convert(&stored);
+        let descr = Arc::new(descr.map_err(|error| Error::schema("", error.to_string()))?);
+        let mut leaves = Vec::new();
+        for (column, field) in schema.fields().iter().enumerate() {
+            let mut steps = Vec::new();
+            collect(field, &mut steps, &mut |steps, nullable| {
+                leaves.push((column, steps.to_vec(), nullable));
+            });
+        }
+        let mut encodings = options.encodings.clone();
+        let mut planned = Vec::with_capacity(leaves.len());
+        for ((column, steps, nullable), descr) in leaves.into_iter().zip(descr.columns()) {
+            let path = descr.path().string();
+            let forced = encodings.remove(&path);
+            let leaf = Leaf::new(column, steps, nullable, path, forced, descr)?;
+            planned.push(Arc::new(leaf));
+        }
+        if planned.len() != descr.num_columns() {
+            return Err(Error::schema("", "the Parquet schema has other leaves"));
+        }
+        if let Some(path) = encodings.keys().min() {
+            return Err(Error::Config(format!("encodings: there is no column {path}")));
+        }
+        Ok(Self { descr, stored, leaves: planned })
+    }
+}
+
+impl Leaf {
+    fn new(
+        column: usize,
+        steps: Vec<Step>,
+        nullable: bool,
+        path: String,
+        forced: Option<Encoding>,
+        descr: &ColumnDescPtr,
+    ) -> Result<Self> {
+        let level = |level: i16| {
+            u16::try_from(level).map_err(|_| Error::schema(path.clone(), "nested too deeply"))
+        };
+        let physical = descr.physical_type();
+        let width = match physical {
+            Physical::BOOLEAN => 1,
+            Physical::INT32 | Physical::FLOAT => 4,
+            Physical::INT64 | Physical::DOUBLE => 8,
+            Physical::INT96 => 12,
+            Physical::BYTE_ARRAY => 0,
+            Physical::FIXED_LEN_BYTE_ARRAY => {
+                usize::try_from(descr.type_length()).unwrap_or_default()
+            }
+        };
+        let leaf = Self {
+            max_def: level(descr.max_def_level())?,
+            max_rep: level(descr.max_rep_level())?,
+            column,
+            steps,
+            nullable,
+            physical,
+            width,
+            order: order(descr),
+            path,
+            forced,
+            descr: Arc::clone(descr),
+        };
+        if forced.is_some_and(|encoding| !leaf.allows(encoding)) {
+            let message = format!("{} has no such encoding", leaf.physical);
+            return Err(Error::Config(format!("encodings: {}: {message}", leaf.path)));
+        }
+        Ok(leaf)
+    }
+
+    /// Whether the format has the encoding for the leaf's type.
+    fn allows(&self, encoding: Encoding) -> bool {
+        use Physical as P;
+        match encoding {
+            Encoding::Plain => true,
+            Encoding::Dictionary => self.physical != P::BOOLEAN,
+            Encoding::DeltaBinaryPacked => matches!(self.physical, P::INT32 | P::INT64),
+            Encoding::DeltaLengthByteArray => self.physical == P::BYTE_ARRAY,
+            Encoding::DeltaByteArray => {
+                matches!(self.physical, P::BYTE_ARRAY | P::FIXED_LEN_BYTE_ARRAY)
+            }
+            Encoding::ByteStreamSplit => !matches!(self.physical, P::BOOLEAN | P::BYTE_ARRAY),
+            Encoding::Rle => self.physical == P::BOOLEAN,
+        }
+    }
+}
+
+/// The definition of minimum and maximum of a leaf.
+fn order(descr: &ColumnDescPtr) -> Order {
+    let logical = descr.logical_type_ref();
+    let (converted, physical) = (descr.converted_type(), descr.physical_type());
+    let sort = ColumnOrder::sort_order_for_type(logical, converted, physical);
+    match (sort, physical) {
+        (SortOrder::UNDEFINED, _) => Order::None,
+        (_, Physical::FLOAT | Physical::DOUBLE) => Order::Float,
+        (_, Physical::FIXED_LEN_BYTE_ARRAY) if logical == Some(&LogicalType::Float16) => {
+            Order::Float
+        }
+        (SortOrder::SIGNED, Physical::FIXED_LEN_BYTE_ARRAY | Physical::BYTE_ARRAY) => {
+            Order::SignedBytes
+        }
+        (_, Physical::BYTE_ARRAY)
+            if matches!(
+                logical,
+                Some(LogicalType::String | LogicalType::Json | LogicalType::Enum)
+            ) =>
+        {
+            Order::Text
+        }
+        (_, Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY) => Order::Bytes,
+        (SortOrder::SIGNED, _) | (_, Physical::BOOLEAN) => Order::Signed,
+        (SortOrder::UNSIGNED, _) => Order::Unsigned,
+    }
+}
+
+/// Calls `found` with the way to each leaf, and whether it is nullable, in the schema's order.
+fn collect(field: &Field, steps: &mut Vec<Step>, found: &mut impl FnMut(&[Step], bool)) {
+    use DataType as T;
+    let nullable = field.is_nullable();
+    match field.data_type() {
+        T::Struct(fields) => {
+            for (child, field) in fields.iter().enumerate() {
+                steps.push(Step::Struct { child, nullable });
+                collect(field, steps, found);
+                steps.pop();
+            }
+        }
+        T::List(item)
+        | T::LargeList(item)
+        | T::ListView(item)
+        | T::LargeListView(item)
+        | T::FixedSizeList(item, _) => {
+            steps.push(Step::List { nullable });
+            collect(item, steps, found);
+            steps.pop();
+        }
+        T::Map(entries, _) => {
+            let T::Struct(fields) = entries.data_type() else { return };
+            for (child, field) in fields.iter().enumerate() {
+                steps.push(Step::Map { child, nullable });
+                collect(field, steps, found);
+                steps.pop();
+            }
+        }
+        _ => found(steps, nullable),
+    }
+}
+
+/// An error for a type that has no form in Parquet, or none that is written.
+fn check(field: &Field, path: &str) -> Result<()> {
+    use DataType as T;
+    let refuse = |message: &str| Err(Error::schema(path, message));
+    let inside = |child: &FieldRef| check(child, &format!("{path}.{}", child.name()));
+    match field.data_type() {
+        T::Union(..) => refuse("Parquet has no unions"),
+        T::RunEndEncoded(..) => refuse("run-end encoded columns are not written: cast them first"),
+        T::Struct(fields) if fields.is_empty() => refuse("Parquet has no structs without fields"),
+        T::Struct(fields) => fields.iter().try_for_each(inside),
+        T::List(item)
+        | T::LargeList(item)
+        | T::ListView(item)
+        | T::LargeListView(item)
+        | T::FixedSizeList(item, _) => inside(item),
+        T::Map(entries, _) => match entries.data_type() {
+            T::Struct(fields) if fields.len() == 2 => fields.iter().try_for_each(inside),
+            _ => refuse("a map's entries are a struct of key and value"),
+        },
+        T::Dictionary(_, values) => match values.as_ref() {
+            T::Dictionary(..) | T::Null | T::RunEndEncoded(..) => {
+                refuse("dictionaries of this type are not written")
+            }
+            values if values.is_nested() => refuse("dictionaries of nested values are not written"),
+            values => check(&Field::new("", values.clone(), true), path),
+        },
+        T::Interval(IntervalUnit::MonthDayNano) => {
+            refuse("Parquet has no intervals finer than milliseconds")
+        }
+        T::FixedSizeBinary(bytes) if *bytes < 1 => {
+            refuse("values of no bytes have no form in Parquet")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The field as stored in the footer: readers of other libraries fail at dictionaries of views.
+fn stored(field: &FieldRef) -> FieldRef {
+    use DataType as T;
+    let data_type = match field.data_type() {
+        T::Dictionary(key, values) if **values == T::Utf8View => {
+            T::Dictionary(key.clone(), Box::new(T::Utf8))
+        }
+        T::Dictionary(key, values) if **values == T::BinaryView => {
+            T::Dictionary(key.clone(), Box::new(T::Binary))
+        }
+        T::List(item) => T::List(stored(item)),
+        T::LargeList(item) => T::LargeList(stored(item)),
+        T::ListView(item) => T::ListView(stored(item)),
+        T::LargeListView(item) => T::LargeListView(stored(item)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(stored(item), *size),
+        T::Struct(fields) => T::Struct(fields.iter().map(stored).collect()),
+        T::Map(entries, sorted) => T::Map(stored(entries), *sorted),
+        _ => return Arc::clone(field),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Random rows of random schemas are read back as they were, by the `parquet` crate and by us.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, FixedSizeListArray, Int64Array, ListArray, ListViewArray,
+    NullArray, RecordBatch, StringArray, StringViewArray, StructArray,
+    builder::{ListBuilder, StringBuilder},
+    types::{Int8Type, Int32Type},
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+use arrowsmith_parquet_writer::{Encoding, Options, ParquetWriter};
+use arrowsmith_testkit::parquet::random::file;
+use arrowsmith_testkit::parquet::{Ask, ByEngine, ParquetRs, Reader, difference, properties};
+use arrowsmith_testkit::random::Rng;
+use arrowsmith_testkit::{engines, scale};
+use bytes::Bytes;
+
+use crate::settings;
+
+/// What a reader reads, compared with the rows.
+pub fn check(reader: &dyn Reader, file: &Bytes, rows: &RecordBatch) -> Result<(), String> {
+    let name = reader.name();
+    let found = reader.read(file, &Ask::default()).and_then(|rows| rows.concat());
+    let found = found.map_err(|error| format!("{name}: {error}"))?;
+    match difference(&found, rows) {
+        None => Ok(()),
+        Some(text) => Err(format!("{name}: {text}")),
+    }
+}
+
+fn check_both(file: &Bytes, rows: &RecordBatch) -> Result<(), String> {
+    let cpu = engines::cpu();
+    let ours = check(&ByEngine(cpu.as_ref()), file, rows);
+    match (check(&ParquetRs, file, rows), ours) {
+        // Their reader of structs takes the nulls of a list's structs for those of a required
+        // child where a batch ends in the list; pyarrow, DuckDB and we read these files.
+        (Err(theirs), Ok(())) if theirs.contains("nulls not present in parent") => Ok(()),
+        (Err(theirs), ours) => Err(format!("{theirs}; we: {ours:?}")),
+        (Ok(()), ours) => ours,
+    }
+}
+
+fn check_seed(seed: u64) -> Result<(), String> {
+    let rows = file(seed).rows;
+    let rng = &mut Rng::new(seed ^ 0x31);
+    let mut options = settings::options(rng, rows.schema_ref());
+    // Pages of one row are slow to read.
+    if rows.num_rows() > 3_000 {
+        options.page_rows = options.page_rows.max(100);
+        options.page_bytes = options.page_bytes.max(3_000);
+        options.row_group_rows = options.row_group_rows.max(300);
+        options.row_group_bytes = options.row_group_bytes.max(100_000);
+    }
+    let told = |error: String| format!("seed {seed}: {error}\n{options:?}\n{:?}", rows.schema());
+    let pieces = rng.clone();
+    let file = settings::write(rng, &rows, &options).map_err(told)?;
+    check_both(&file, &rows).map_err(told)?;
+    // The page index leads to the same rows.
+    if seed.is_multiple_of(4) {
+        let cpu = engines::cpu();
+        properties::check_file(&ByEngine(cpu.as_ref()), &file, &rows, seed).map_err(told)?;
+    }
+    let other = Options { threads: 1 + options.threads % 3, ..options.clone() };
+    let again = settings::write(&mut pieces.clone(), &rows, &other).map_err(told)?;
+    if again != file {
+        return Err(told(format!("another file with {} threads", other.threads)));
+    }
+    Ok(())
+}
+
+#[test]
+fn random_rows_are_read_back() {
+    let seeds = scale::number("ARROWSMITH_SEEDS", 400, 10_000);
+    let failures: Vec<String> = (0..seeds).filter_map(|seed| check_seed(seed).err()).collect();
+    assert!(failures.is_empty(), "{} of {seeds}: {}", failures.len(), failures.join("\n"));
+}
+
+fn round_trip(rows: &RecordBatch, options: &Options) {
+    let mut writer = ParquetWriter::try_new(Vec::new(), rows.schema(), options.clone()).unwrap();
+    writer.write(rows).unwrap();
+    let (_, file) = writer.close().unwrap();
+    check_both(&file.into(), rows).unwrap();
+}
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column, true)),
+    )
+    .unwrap()
+}
+
+/// A dictionary that grows too large is given up in the middle of a chunk.
+#[test]
+fn dictionaries_are_given_up() {
+    let options = Options { page_rows: 1_000, dictionary_bytes: 20_000, ..Options::default() };
+    let few = (0..5_000).map(|i| format!("value {}", i % 50));
+    let many = (0..20_000).map(|i| format!("value {i}"));
+    let texts = StringArray::from_iter_values(few.chain(many));
+    let numbers = Int64Array::from_iter_values(
+        (0..25_000).map(|i| if i < 5_000 { i % 40 * 1_000_003 } else { i * 7_919_999_999 }),
+    );
+    let rows = batch(vec![("texts", Arc::new(texts)), ("numbers", Arc::new(numbers))]);
+    round_trip(&rows, &options);
+    let forced = [("texts", Encoding::Dictionary), ("numbers", Encoding::Dictionary)];
+    let encodings = forced.map(|(name, encoding)| (name.to_owned(), encoding)).into();
+    round_trip(&rows, &Options { encodings, ..options });
+}
+
+/// Dictionary arrays, with nulls among keys and values, keep their values where batches have
+/// different dictionaries.
+#[test]
+fn dictionary_arrays_are_translated() {
+    let options = Options { page_rows: 100, ..Options::default() };
+    let mut parts = Vec::new();
+    for part in 0..5_usize {
+        let values = StringArray::from_iter(
+            (0..20).map(|i| (i % 7 != 3).then(|| format!("text {}", i * (part + 1)))),
+        );
+        let keys = arrow_array::Int8Array::from_iter(
+            (0..150_u8).map(|i| (i % 11 != 0).then_some((i % 20) as i8)),
+        );
+        let array = DictionaryArray::<Int8Type>::try_new(keys, Arc::new(values)).unwrap();
+        let numbers = DictionaryArray::<Int32Type>::new(
+            (0..150).map(|i| (i * i) % 10).collect::<Vec<i32>>().into(),
+            Arc::new(Int64Array::from_iter_values((0..10).map(|i| i << part))),
+        );
+        parts.push(batch(vec![("texts", Arc::new(array)), ("numbers", Arc::new(numbers))]));
+    }
+    let mut writer = ParquetWriter::try_new(Vec::new(), parts[0].schema(), options).unwrap();
+    parts.iter().for_each(|part| writer.write(part).unwrap());
+    let file: Bytes = writer.close().unwrap().1.into();
+    let plain: Vec<RecordBatch> = parts.iter().map(without_dictionaries).collect();
+    let expected = arrow_select::concat::concat_batches(plain[0].schema_ref(), &plain).unwrap();
+    let cpu = engines::cpu();
+    for reader in [&ParquetRs as &dyn Reader, &ByEngine(cpu.as_ref())] {
+        let found = reader.read(&file, &Ask::default()).unwrap();
+        let found: Vec<RecordBatch> = found.batches.iter().map(without_dictionaries).collect();
+        let found = arrow_select::concat::concat_batches(plain[0].schema_ref(), &found).unwrap();
+        assert_eq!(difference(&found, &expected), None);
+    }
+}
+
+fn without_dictionaries(rows: &RecordBatch) -> RecordBatch {
+    let schema = rows.schema();
+    let columns = schema.fields().iter().zip(rows.columns()).map(|(field, column)| {
+        let DataType::Dictionary(_, kind) = field.data_type() else { unreachable!() };
+        (field.name().clone(), arrow_cast::cast(column, kind).unwrap())
+    });
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)))
+        .unwrap()
+}
+
+/// Values beneath nulls are not stored, wherever the null is.
+#[test]
+fn values_beneath_nulls_are_not_stored() {
+    let nulls = |every: usize, len| {
+        Some(NullBuffer::from((0..len).map(|i| i % every != 1).collect::<Vec<bool>>()))
+    };
+    let texts = StringArray::new(
+        OffsetBuffer::from_lengths((0..60).map(|i| i % 5)),
+        "abcde".repeat(24).into_bytes().into(),
+        nulls(3, 60),
+    );
+    let item = Arc::new(Field::new("item", DataType::Utf8, true));
+    // Lists that are null have items here.
+    let lists = ListArray::new(
+        Arc::clone(&item),
+        OffsetBuffer::from_lengths([7, 0, 13, 20, 20]),
+        Arc::new(texts.clone()),
+        Some(vec![true, true, false, true, true].into()),
+    );
+    let fixed = FixedSizeListArray::new(
+        Arc::clone(&item),
+        12,
+        Arc::new(texts.clone()),
+        Some(vec![true, false, true, false, true].into()),
+    );
+    let inner = StructArray::from(vec![
+        (Arc::new(Field::new("a", DataType::Utf8, true)), Arc::new(texts.slice(3, 5)) as ArrayRef),
+        (Arc::new(Field::new("l", lists.data_type().clone(), true)), Arc::new(lists.clone())),
+    ]);
+    let structs = StructArray::new(
+        inner.fields().clone(),
+        inner.columns().to_vec(),
+        Some(vec![true, false, true, true, false].into()),
+    );
+    let rows = batch(vec![
+        ("lists", Arc::new(lists)),
+        ("fixed", Arc::new(fixed)),
+        ("structs", Arc::new(structs)),
+    ]);
+    round_trip(&rows, &Options::default());
+    round_trip(&rows.slice(1, 3), &Options { page_rows: 2, ..Options::default() });
+}
+
+/// List views, of which items are in any order and used more than once.
+#[test]
+fn list_views_are_written_as_lists() {
+    let item = Arc::new(Field::new("item", DataType::Int64, true));
+    let views = ListViewArray::new(
+        Arc::clone(&item),
+        ScalarBuffer::from(vec![5, 0, 2, 9, 1]),
+        ScalarBuffer::from(vec![3, 0, 4, 1, 7]),
+        Arc::new(Int64Array::from_iter((0..10).map(|i| (i % 4 != 0).then_some(i)))),
+        Some(vec![true, true, false, true, true].into()),
+    );
+    let rows = batch(vec![("views", Arc::new(views.clone()))]);
+    let mut writer = ParquetWriter::try_new(Vec::new(), rows.schema(), Options::default()).unwrap();
+    writer.write(&rows).unwrap();
+    let file: Bytes = writer.close().unwrap().1.into();
+    for reader in [&ParquetRs as &dyn Reader, &ByEngine(engines::cpu().as_ref())] {
+        let found = reader.read(&file, &Ask::default()).unwrap().concat().unwrap();
+        let list = DataType::List(Arc::clone(&item));
+        let found = arrow_cast::cast(found.column(0), &list).unwrap();
+        let expected = arrow_cast::cast(&(Arc::new(views.clone()) as ArrayRef), &list).unwrap();
+        assert_eq!(found.to_data(), expected.to_data(), "{}", reader.name());
+    }
+}
+
+#[test]
+fn columns_of_nulls_are_read_back() {
+    let rows = batch(vec![("nulls", Arc::new(NullArray::new(3)))]);
+    round_trip(&rows, &Options::default());
+}
+
+#[test]
+fn a_file_without_rows_has_its_schema() {
+    let rows = batch(vec![("a", Arc::new(Int64Array::from(vec![1])))]).slice(0, 0);
+    round_trip(&rows, &Options::default());
+}
+
+/// Rows that are much larger than the first ones make pages of their own.
+#[test]
+fn pages_of_uneven_rows_stay_within_their_size() {
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for row in 0..2_000 {
+        let items = if row % 500 == 7 { 3_000 } else { row % 3 };
+        (0..items).for_each(|i| lists.values().append_value(format!("{row} and {i}")));
+        lists.append(true);
+    }
+    let views = StringViewArray::from_iter_values(
+        (0..2_000).map(|i| "v".repeat(if i == 999 { 200_000 } else { i % 30 })),
+    );
+    let rows = batch(vec![("l", Arc::new(lists.finish())), ("v", Arc::new(views))]);
+    let options = Options { page_bytes: 10_000, ..Options::default() };
+    round_trip(&rows, &options);
+}
