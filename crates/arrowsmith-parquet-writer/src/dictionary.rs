@@ -8,7 +8,7 @@ use parquet::basic::Type as Physical;
 
 use crate::dense::Dense;
 use crate::encoding::{Strings, plain_strings, plain32, plain64};
-use crate::number::{in_page, index, low32};
+use crate::number::{in_page, index, low32, low64};
 use crate::schema::{Leaf, Order};
 use crate::statistics::Bounds;
 
@@ -115,7 +115,7 @@ impl Dictionary {
 }
 
 /// Bits of a number.
-pub(crate) trait Bits: Copy + Eq + Ord + Default {
+pub(crate) trait Bits: Copy + Eq {
     fn wide(self) -> u64;
     /// As an integer with a sign that orders numbers.
     fn signed(self) -> i64;
@@ -143,18 +143,18 @@ impl Bits for u64 {
 
 /// How the index of a number is found.
 #[derive(Debug)]
-enum Lookup<T> {
+enum Lookup {
     /// Indices of all numbers from `base` up; [`NONE`] for those that have not been seen.
     Range { base: i64, indices: Vec<u32> },
-    /// A hash table: number and index, [`NONE`] for an empty slot. Its length is a power of two.
-    Hash(Vec<(T, u32)>),
+    /// A hash table of indices, [`NONE`] for an empty slot. Its length is a power of two.
+    Hash(Vec<u32>),
 }
 
 /// Distinct numbers.
 #[derive(Debug)]
 pub(crate) struct Numbers<T> {
     values: Vec<T>,
-    lookup: Lookup<T>,
+    lookup: Lookup,
 }
 
 impl<T: Bits> Numbers<T> {
@@ -162,66 +162,68 @@ impl<T: Bits> Numbers<T> {
         let lookup = if integers {
             Lookup::Range { base: 0, indices: Vec::new() }
         } else {
-            Lookup::Hash(vec![(T::default(), NONE); SLOTS_MIN])
+            Lookup::Hash(vec![NONE; SLOTS_MIN])
         };
         Self { values: Vec::new(), lookup }
     }
 
     fn encode(&mut self, values: &[T], out: &mut Vec<u32>) {
-        if let Lookup::Range { .. } = self.lookup {
-            self.include(values);
-        }
-        match &mut self.lookup {
-            Lookup::Range { base, indices } => {
-                let base = *base;
-                out.extend(values.iter().map(|value| {
-                    let at = value.signed().wrapping_sub(base).cast_unsigned();
-                    // Within the range: `include` has seen all values.
-                    let Some(slot) = usize::try_from(at).ok().and_then(|at| indices.get_mut(at))
-                    else {
-                        return 0;
-                    };
-                    if *slot == NONE {
-                        *slot = in_page(self.values.len());
-                        self.values.push(*value);
-                    }
-                    *slot
-                }));
+        let mut done = 0;
+        while let Lookup::Range { base, indices } = &mut self.lookup {
+            let known = &mut self.values;
+            let base = *base;
+            for value in &values[done..] {
+                let at = value.signed().wrapping_sub(base).cast_unsigned();
+                let Some(slot) = usize::try_from(at).ok().and_then(|at| indices.get_mut(at)) else {
+                    break;
+                };
+                if *slot == NONE {
+                    *slot = in_page(known.len());
+                    known.push(*value);
+                }
+                out.push(*slot);
+                done += 1;
             }
-            Lookup::Hash(_) => self.encode_hashed(values, out),
+            match values.get(done) {
+                Some(outside) => self.include(outside.signed()),
+                None => return,
+            }
         }
+        self.encode_hashed(&values[done..], out);
     }
 
-    /// Makes the table's range that of these values, too, or uses a hash table instead.
-    fn include(&mut self, values: &[T]) {
+    /// Makes the table's range that of a number, too, or uses a hash table instead.
+    fn include(&mut self, value: i64) {
         let Lookup::Range { base, indices } = &mut self.lookup else { return };
-        let (mut min, mut max) = (i64::MAX, i64::MIN);
-        for value in values {
-            min = min.min(value.signed());
-            max = max.max(value.signed());
+        let len = i64::from(in_page(indices.len()));
+        // Twice as long as before where there is room, so that it does not grow often.
+        let (mut first, mut last) = (value, value);
+        if len > 0 {
+            first = value.min(*base);
+            last = value.max(base.saturating_add(len - 1));
+            if value < *base {
+                first = first.saturating_sub(len);
+            } else {
+                last = last.saturating_add(len);
+            }
         }
-        if !indices.is_empty() {
-            min = min.min(*base);
-            max = max.max(*base + (indices.len() as u64 - 1).cast_signed());
+        let mut range = last.wrapping_sub(first).cast_unsigned();
+        if range >= RANGE_MAX && len > 0 {
+            first = value.min(*base);
+            last = value.max(base.saturating_add(len - 1));
+            range = last.wrapping_sub(first).cast_unsigned();
         }
-        if min > max {
-            return;
-        }
-        let range = max.wrapping_sub(min).cast_unsigned();
         if range >= RANGE_MAX {
             self.lookup = Lookup::Hash(table(&self.values));
             return;
         }
-        let len = index(low32(range)) + 1;
-        if min < *base || indices.is_empty() || len > indices.len() {
-            // Bounded: by RANGE_MAX.
-            *indices = vec![NONE; len];
-            *base = min;
-            for (i, value) in self.values.iter().enumerate() {
-                let at = value.signed().wrapping_sub(min).cast_unsigned();
-                if let Some(slot) = indices.get_mut(index(low32(at))) {
-                    *slot = in_page(i);
-                }
+        // Bounded: by RANGE_MAX.
+        *indices = vec![NONE; index(low32(range)) + 1];
+        *base = first;
+        for (i, value) in self.values.iter().enumerate() {
+            let at = value.signed().wrapping_sub(first).cast_unsigned();
+            if let Some(slot) = indices.get_mut(index(low32(at))) {
+                *slot = in_page(i);
             }
         }
     }
@@ -229,44 +231,41 @@ impl<T: Bits> Numbers<T> {
     fn encode_hashed(&mut self, values: &[T], out: &mut Vec<u32>) {
         let Lookup::Hash(slots) = &mut self.lookup else { return };
         let mut slots = std::mem::take(slots);
-        for value in values {
+        let known = &mut self.values;
+        out.extend(values.iter().map(|value| {
             let mask = slots.len() - 1;
             let mut at = hash(value.wide()) & mask;
-            let found = loop {
-                let (key, index) = slots[at];
-                if index == NONE {
-                    break None;
+            loop {
+                let found = slots[at];
+                match known.get(index(found)) {
+                    Some(key) if key == value => return found,
+                    Some(_) => at = (at + 1) & mask,
+                    None => break,
                 }
-                if key == *value {
-                    break Some(index);
-                }
-                at = (at + 1) & mask;
-            };
-            out.push(found.unwrap_or_else(|| {
-                let new = in_page(self.values.len());
-                slots[at] = (*value, new);
-                self.values.push(*value);
-                if self.values.len() * 2 > mask {
-                    slots = table(&self.values);
-                }
-                new
-            }));
-        }
+            }
+            let new = in_page(known.len());
+            slots[at] = new;
+            known.push(*value);
+            if known.len() * 3 > mask {
+                slots = table(known);
+            }
+            new
+        }));
         self.lookup = Lookup::Hash(slots);
     }
 }
 
-/// A hash table of values and their indices, at most a quarter full.
-fn table<T: Bits>(values: &[T]) -> Vec<(T, u32)> {
-    // Bounded: four times the values, which are in memory.
+/// A hash table of the indices of values, at most a quarter full.
+fn table<T: Bits>(values: &[T]) -> Vec<u32> {
+    // Bounded: eight times the values, which are in memory.
     let len = (values.len() * 4).next_power_of_two().max(SLOTS_MIN);
-    let mut slots = vec![(T::default(), NONE); len];
+    let mut slots = vec![NONE; len];
     for (i, value) in values.iter().enumerate() {
         let mut at = hash(value.wide()) & (len - 1);
-        while slots[at].1 != NONE {
+        while slots[at] != NONE {
             at = (at + 1) & (len - 1);
         }
-        slots[at] = (*value, in_page(i));
+        slots[at] = in_page(i);
     }
     slots
 }
@@ -275,13 +274,7 @@ fn table<T: Bits>(values: &[T]) -> Vec<(T, u32)> {
 #[inline]
 fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
-    let bytes = product.to_le_bytes();
-    let half = |start: usize| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&bytes[start..start + 8]);
-        u64::from_le_bytes(word)
-    };
-    half(0) ^ half(8)
+    low64(product) ^ low64(product >> 64)
 }
 
 /// Odd constants with about as many ones as zeros.
@@ -336,6 +329,16 @@ fn ends(text: &[u8]) -> (u64, u64) {
         [a, b] => (u64::from(a) | u64::from(b) << 8, 0),
         [a, b, c, ..] => (u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16, 0),
     }
+}
+
+/// Whether texts of one length, longer than 16 bytes, are equal.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() <= 32 {
+        // Two halves that overlap: no call for what is short.
+        return a.first_chunk::<16>() == b.first_chunk() && a.last_chunk::<16>() == b.last_chunk();
+    }
+    a == b
 }
 
 impl Texts {
@@ -396,7 +399,7 @@ impl Texts {
         index(entry.len) == text.len()
             && entry.first == first
             && entry.last == last
-            && (text.len() <= 16 || self.get(at) == text)
+            && (text.len() <= 16 || same(self.get(at), text))
     }
 
     fn push(&mut self, text: &[u8], first: u64, last: u64, hash: u64) {
@@ -405,7 +408,7 @@ impl Texts {
         self.offsets.push(start + len);
         self.entries.push(Entry { first, last, hash, start, len });
         self.stamps.push(NONE);
-        if self.entries.len() * 2 > self.slots.len() {
+        if self.entries.len() * 3 > self.slots.len() {
             self.grow();
         }
     }

@@ -137,8 +137,8 @@ pub(crate) fn plain32(values: &[u32], out: &mut Vec<u8>) {
     let start = out.len();
     // Bounded: by what is in memory already.
     out.resize(start + values.len() * 4, 0);
-    for (to, value) in out[start..].chunks_exact_mut(4).zip(values) {
-        to.copy_from_slice(&value.to_le_bytes());
+    for (to, value) in out[start..].as_chunks_mut::<4>().0.iter_mut().zip(values) {
+        *to = value.to_le_bytes();
     }
 }
 
@@ -147,8 +147,8 @@ pub(crate) fn plain64(values: &[u64], out: &mut Vec<u8>) {
     let start = out.len();
     // Bounded: by what is in memory already.
     out.resize(start + values.len() * 8, 0);
-    for (to, value) in out[start..].chunks_exact_mut(8).zip(values) {
-        to.copy_from_slice(&value.to_le_bytes());
+    for (to, value) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(values) {
+        *to = value.to_le_bytes();
     }
 }
 
@@ -186,10 +186,20 @@ pub(crate) fn delta_strings<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mu
 /// Bytes that two values have in common from their start.
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
-    let (a, b) = (&a[..most], &b[..most]);
-    let words = a.chunks_exact(8).zip(b.chunks_exact(8));
-    let same = words.take_while(|(a, b)| a == b).count() * 8;
-    same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
+    let mut same = 0;
+    while let (Some(x), Some(y)) = (a.get(same..same + 8), b.get(same..same + 8)) {
+        let differ = word(x) ^ word(y);
+        if differ != 0 {
+            return same + (differ.trailing_zeros() / 8) as usize;
+        }
+        same += 8;
+    }
+    same + a[same..most].iter().zip(&b[same..most]).take_while(|(a, b)| a == b).count()
+}
+
+#[inline]
+fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// BYTE_STREAM_SPLIT of 4 bytes.

@@ -335,37 +335,46 @@ impl<'a> Walk<'a> {
         self.lists += 1;
         let (level, repeated) = (self.level, self.lists);
         let first_list = repeated == 1;
-        let mut def = Vec::with_capacity(self.def.len());
-        let mut rep = Vec::with_capacity(self.rep.len());
-        let mut next_alive = 0;
+        // Where each entry that is alive starts, and how many items it has.
         let mut runs = Runs::default();
+        let mut lengths = Vec::new();
+        let mut visit = |at: usize| {
+            let (start, len) = items(at);
+            runs.push(start, len);
+            lengths.push(len);
+        };
+        match &self.alive {
+            Selection::Range(range) | Selection::Valid(range, _) => {
+                range.clone().for_each(&mut visit);
+            }
+            Selection::Index(index) => index.iter().for_each(|at| visit(*at)),
+        }
+        let total: usize = lengths.iter().map(|len| (*len).max(1)).sum();
+        let total = total + (self.entries - lengths.len());
+        // Bounded: by the items and the entries, which are in memory.
+        let mut def = vec![level + 1; total];
+        let mut rep = vec![repeated; total];
+        let mut lengths = lengths.into_iter();
+        let mut at = 0;
         let mut all = true;
         for entry in 0..self.entries {
-            let own = if first_list { 0 } else { self.rep[entry] };
+            rep[at] = if first_list { 0 } else { self.rep[entry] };
             if !self.uniform && self.def[entry] != level {
-                def.push(self.def[entry]);
-                rep.push(own);
+                def[at] = self.def[entry];
+                at += 1;
                 all = false;
                 continue;
             }
-            let at = match &self.alive {
-                Selection::Range(range) | Selection::Valid(range, _) => range.start + next_alive,
-                Selection::Index(index) => index[next_alive],
-            };
-            next_alive += 1;
-            let (start, len) = items(at);
-            rep.push(own);
-            if len == 0 {
-                def.push(level);
-                all = false;
-                continue;
+            match lengths.next() {
+                Some(len) if len > 0 => at += len,
+                _ => {
+                    def[at] = level;
+                    at += 1;
+                    all = false;
+                }
             }
-            // Bounded: by the items, which are in memory.
-            rep.resize(rep.len() + len - 1, repeated);
-            def.resize(def.len() + len, level + 1);
-            runs.push(start, len);
         }
-        self.entries = def.len();
+        self.entries = total;
         self.uniform = all;
         if all {
             def.clear();
@@ -385,6 +394,9 @@ struct Runs {
 
 impl Runs {
     fn push(&mut self, start: usize, len: usize) {
+        if len == 0 {
+            return;
+        }
         if let Some(rest) = &mut self.rest {
             rest.extend(start..start + len);
         } else if self.range.is_empty() {

@@ -14,6 +14,13 @@ pub(crate) fn low32(value: u64) -> u32 {
     value as u32
 }
 
+/// The lowest 64 bits.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
+pub(crate) fn low64(value: u128) -> u64 {
+    value as u64
+}
+
 /// A count or size within a page, which has fewer than 2^31.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "pages are limited to 2^31 values and bytes")]

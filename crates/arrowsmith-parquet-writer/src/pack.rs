@@ -3,7 +3,7 @@
 //!
 //! Blocks of 32 values are packed by a function for each width, in which every shift is a constant.
 
-use crate::number::{index, low32};
+use crate::number::{byte, index, low32};
 
 /// Values of a block.
 pub(crate) const BLOCK: usize = 32;
@@ -11,7 +11,7 @@ pub(crate) const BLOCK: usize = 32;
 /// Packs a block of 32-bit values; `out` has `4 * W` bytes.
 #[inline]
 fn block32<const W: usize>(values: &[u32; BLOCK], out: &mut [u8]) {
-    let mut words = out.chunks_exact_mut(4);
+    let mut words = out.as_chunks_mut::<4>().0.iter_mut();
     let mut kept = 0_u64;
     let mut filled = 0;
     for value in values {
@@ -19,7 +19,7 @@ fn block32<const W: usize>(values: &[u32; BLOCK], out: &mut [u8]) {
         filled += W;
         if filled >= 32 {
             if let Some(word) = words.next() {
-                word.copy_from_slice(&low32(kept).to_le_bytes());
+                *word = low32(kept).to_le_bytes();
             }
             kept >>= 32;
             filled -= 32;
@@ -30,20 +30,23 @@ fn block32<const W: usize>(values: &[u32; BLOCK], out: &mut [u8]) {
 /// Packs a block of 64-bit values; `out` has `4 * W` bytes.
 #[inline]
 fn block64<const W: usize>(values: &[u64; BLOCK], out: &mut [u8]) {
-    let mut words = out.chunks_exact_mut(4);
-    let mut kept = 0_u128;
+    let (words, rest) = out.as_chunks_mut::<8>();
+    let mut words = words.iter_mut();
+    let mut kept = 0_u64;
     let mut filled = 0;
     for value in values {
-        kept |= u128::from(*value) << filled;
+        kept |= value << filled;
         filled += W;
-        while filled >= 32 {
+        if filled >= 64 {
             if let Some(word) = words.next() {
-                word.copy_from_slice(&kept.to_le_bytes()[..4]);
+                *word = kept.to_le_bytes();
             }
-            kept >>= 32;
-            filled -= 32;
+            filled -= 64;
+            kept = if filled == 0 { 0 } else { value >> (W - filled) };
         }
     }
+    // An odd width leaves half a word.
+    rest.copy_from_slice(&kept.to_le_bytes()[..rest.len()]);
 }
 
 /// Calls a function of a constant width by a width.
@@ -86,15 +89,21 @@ pub(crate) fn pack64(values: &[u64; BLOCK], width: u32, out: &mut Vec<u8>) {
 
 /// Packs values, the last ones padded with zeros to a multiple of eight, and appends them.
 pub(crate) fn pack_run<T: Copy + Into<u32>>(values: &[T], width: u32, out: &mut Vec<u8>) {
+    if width == 1 {
+        out.extend(values.chunks(8).map(|group| {
+            let bits = group.iter().enumerate();
+            byte(u64::from(bits.fold(0, |bits, (i, value)| bits | (*value).into() << i)))
+        }));
+        return;
+    }
     let mut block = [0; BLOCK];
-    let mut blocks = values.chunks_exact(BLOCK);
-    for values in &mut blocks {
+    let (blocks, rest) = values.as_chunks::<BLOCK>();
+    for values in blocks {
         for (to, from) in block.iter_mut().zip(values) {
             *to = (*from).into();
         }
         pack32(&block, width, out);
     }
-    let rest = blocks.remainder();
     if !rest.is_empty() {
         block = [0; BLOCK];
         for (to, from) in block.iter_mut().zip(rest) {
