@@ -24,7 +24,7 @@ const SAMPLE_VALUES: usize = 4_096;
 const SAMPLE_BYTES: usize = 128 << 10;
 /// Pages after which a dictionary has to have paid, if the first one is not the last.
 const PAGES: f64 = 8.0;
-/// The share of its size that compressed data have to have less for compression to be worth it.
+/// The share by which data have to shrink for compression to be worth it; of pages, see [`gains`].
 const GAIN_MIN: f64 = 0.02;
 /// What a byte before compression costs, in bytes after it: it has to be compressed, and again
 /// decompressed by each reader.
@@ -69,6 +69,11 @@ pub(crate) fn may_have_dictionary(leaf: &Leaf, options: &Options) -> bool {
             Some(forced) => forced == Encoding::Dictionary,
             None => options.choice != Choice::Plain,
         }
+}
+
+/// Whether compression is worth it for a page.
+pub(crate) fn gains(compressed: usize, raw: usize) -> bool {
+    compressed + raw / 50 < raw
 }
 
 /// Chooses by the values of the first page that has some; `indices` are those of a new dictionary.

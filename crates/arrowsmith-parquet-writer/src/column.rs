@@ -13,7 +13,7 @@ use arrow_schema::DataType;
 use arrowsmith_core::{Error, Result};
 use parquet::basic::Type as Physical;
 
-use crate::choose::{Chosen, choose, encode, may_have_dictionary};
+use crate::choose::{Chosen, choose, encode, gains, may_have_dictionary};
 use crate::compress::Compressor;
 use crate::dense::{BYTES_MAX, Dense, Refused, dictionary_keys};
 use crate::dictionary::Dictionary;
@@ -91,6 +91,8 @@ pub(crate) struct Encoder {
     /// Bytes of the values so far, as PLAIN and as indices.
     plain_bytes: usize,
     index_bytes: usize,
+    /// Size of the last page before compression.
+    body_bytes: usize,
     /// Whether a page of indices has been written.
     used: bool,
     pages: u32,
@@ -124,6 +126,7 @@ impl Encoder {
             translated: None,
             plain_bytes: 0,
             index_bytes: 0,
+            body_bytes: 0,
             used: false,
             pages: 0,
         }
@@ -343,7 +346,8 @@ impl Encoder {
             }
             self.chosen = Some(chosen);
         }
-        let mut body = Vec::new();
+        // Bounded: by the page before. Most pages are about as long.
+        let mut body = Vec::with_capacity(self.body_bytes + self.body_bytes / 8);
         let (rep_bytes, def_bytes) = self.write_levels(&tools.levels, &mut body);
         let by_bytes = leaf.physical == Physical::BYTE_ARRAY
             || leaf.physical == Physical::FIXED_LEN_BYTE_ARRAY;
@@ -391,6 +395,11 @@ impl Encoder {
                 encoding = PageEncoding::Values(number(chosen));
             }
         }
+        self.body_bytes = body.len();
+        if self.codec.is_none() && count > 0 {
+            let levels = rep_bytes + def_bytes;
+            self.check_codec(&body, levels, &mut tools.compressor)?;
+        }
         let levels = &tools.levels;
         Ok(RawPage {
             encoding,
@@ -405,6 +414,25 @@ impl Encoder {
             rep_histogram: histogram(&levels.rep, leaf.max_rep, levels),
             text_bytes,
         })
+    }
+
+    /// Compresses after all if only the values of the sample did not shrink: the levels of a first
+    /// page may.
+    fn check_codec(
+        &mut self,
+        body: &[u8],
+        levels: usize,
+        compressor: &mut Compressor,
+    ) -> Result<()> {
+        let Some(chosen) = &mut self.chosen else { return Ok(()) };
+        let with_levels = self.options.page_version == PageVersion::V1 && levels > 0;
+        if chosen.codec == Codec::None && self.options.codec != Codec::None && with_levels {
+            let bytes = compressor.compress(self.options.codec, body)?.len();
+            if gains(bytes, body.len()) {
+                chosen.codec = self.options.codec;
+            }
+        }
+        Ok(())
     }
 
     /// Gives a dictionary up that has become too large, or that does not pay.
@@ -463,6 +491,11 @@ fn number(encoding: Encoding) -> u8 {
     }
 }
 
+/// Highest level that is counted by passes.
+const PASSES_MAX: u16 = 7;
+/// Levels of which equal ones are counted in 16 bits.
+const PART: usize = 1 << 12;
+
 /// Number of entries of each level, for definition levels those of a leaf in no list as well;
 /// empty where there is only one level.
 fn histogram(levels: &[u16], max: u16, page: &Levels) -> Vec<i64> {
@@ -474,6 +507,17 @@ fn histogram(levels: &[u16], max: u16, page: &Levels) -> Vec<i64> {
     if levels.is_empty() && max == 1 {
         counts[0] = crate::number::signed(page.nulls);
         counts[1] = crate::number::signed(page.entries - page.nulls);
+        return counts;
+    }
+    if max <= PASSES_MAX {
+        // A pass for each level compares many at once.
+        for (level, count) in (0..=max).zip(&mut counts) {
+            for part in levels.chunks(PART) {
+                let same = part.iter().map(|other| u16::from(*other == level)).sum::<u16>();
+                *count += i64::from(same);
+            }
+        }
+        return counts;
     }
     for level in levels {
         counts[usize::from(*level)] += 1;

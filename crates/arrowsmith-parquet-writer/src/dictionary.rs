@@ -195,28 +195,25 @@ impl<T: Bits> Numbers<T> {
     /// Makes the table's range that of a number, too, or uses a hash table instead.
     fn include(&mut self, value: i64) {
         let Lookup::Range { base, indices } = &mut self.lookup else { return };
-        let len = i64::from(in_page(indices.len()));
-        // Twice as long as before where there is room, so that it does not grow often.
+        let len = indices.len() as u64;
         let (mut first, mut last) = (value, value);
         if len > 0 {
             first = value.min(*base);
-            last = value.max(base.saturating_add(len - 1));
-            if value < *base {
-                first = first.saturating_sub(len);
-            } else {
-                last = last.saturating_add(len);
-            }
+            last = value.max(base.saturating_add((len - 1).cast_signed()));
         }
-        let mut range = last.wrapping_sub(first).cast_unsigned();
-        if range >= RANGE_MAX && len > 0 {
-            first = value.min(*base);
-            last = value.max(base.saturating_add(len - 1));
-            range = last.wrapping_sub(first).cast_unsigned();
-        }
+        let range = last.wrapping_sub(first).cast_unsigned();
         if range >= RANGE_MAX {
             self.lookup = Lookup::Hash(table(&self.values));
             return;
         }
+        // Up to twice as long as before, so that it does not grow often.
+        let more = len.min(RANGE_MAX - 1 - range).cast_signed();
+        if value < *base {
+            first = first.saturating_sub(more);
+        } else {
+            last = last.saturating_add(more);
+        }
+        let range = last.wrapping_sub(first).cast_unsigned();
         // Bounded: by RANGE_MAX.
         *indices = vec![NONE; index(low32(range)) + 1];
         *base = first;
