@@ -171,7 +171,7 @@ impl StreamConfig {
     /// The schema that is named.
     ///
     /// # Errors
-    /// [`Error::Config`] without a schema, or the error of reading it.
+    /// [`arrowsmith_core::Error::Config`] without a schema, or the error of reading it.
     pub fn load_schema(&self) -> Result<SchemaRef> {
         if !Path::new(&self.schema).exists()
             && let Ok(workload) = self.schema.parse::<arrowsmith_workload::Workload>()

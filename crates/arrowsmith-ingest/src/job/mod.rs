@@ -58,6 +58,7 @@ pub(crate) struct Job {
 impl Job {
     /// Text that came whole just now, from its sender's first byte on: no skipped line, no grant
     /// for Arrow data, no sender that waits.
+    #[cfg(any(test, feature = "parts"))]
     pub(crate) fn new(compiled: Arc<Compiled>, sender: Arc<Sender>, buffer: Buffer) -> Self {
         let now = Instant::now();
         Self {
