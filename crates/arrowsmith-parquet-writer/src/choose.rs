@@ -259,14 +259,16 @@ pub(crate) fn encode(encoding: Encoding, leaf: &Leaf, values: &Dense, out: &mut 
             let bytes = in_page(out.len() - start - 4);
             out[start..start + 4].copy_from_slice(&bytes.to_le_bytes());
         }
-        (Encoding::DeltaBinaryPacked, Physical::INT32) => enc::delta(&values.words, out),
-        (Encoding::DeltaBinaryPacked, _) => enc::delta(&values.longs, out),
+        (Encoding::DeltaBinaryPacked, Physical::INT32) => enc::delta32(&values.words, out),
+        (Encoding::DeltaBinaryPacked, _) => enc::delta64(&values.longs, out),
         (Encoding::DeltaLengthByteArray, _) => enc::delta_length(values.strings(), out),
         (Encoding::DeltaByteArray, Physical::BYTE_ARRAY) => {
-            enc::delta_strings(values.strings().iter(), out);
+            enc::delta_strings(values.strings(), out);
         }
         (Encoding::DeltaByteArray, _) => {
-            enc::delta_strings(values.bytes.chunks_exact(leaf.width), out);
+            let values_end = in_page(values.bytes.len());
+            let offsets: Vec<u32> = (0..=values_end).step_by(leaf.width).collect();
+            enc::delta_strings(enc::Strings { bytes: &values.bytes, offsets: &offsets }, out);
         }
         (Encoding::ByteStreamSplit, Physical::INT32 | Physical::FLOAT) => {
             enc::split32(&values.words, out);

@@ -172,7 +172,11 @@ impl<T: Bits> Numbers<T> {
         while let Lookup::Range { base, indices } = &mut self.lookup {
             let known = &mut self.values;
             let base = *base;
-            for value in &values[done..] {
+            let start = out.len();
+            // Bounded: by the values, which are in memory.
+            out.resize(start + values.len() - done, 0);
+            let mut found = 0;
+            for (to, value) in out[start..].iter_mut().zip(&values[done..]) {
                 let at = value.signed().wrapping_sub(base).cast_unsigned();
                 let Some(slot) = usize::try_from(at).ok().and_then(|at| indices.get_mut(at)) else {
                     break;
@@ -181,9 +185,11 @@ impl<T: Bits> Numbers<T> {
                     *slot = in_page(known.len());
                     known.push(*value);
                 }
-                out.push(*slot);
-                done += 1;
+                *to = *slot;
+                found += 1;
             }
+            out.truncate(start + found);
+            done += found;
             match values.get(done) {
                 Some(outside) => self.include(outside.signed()),
                 None => return,
@@ -328,6 +334,12 @@ fn ends(text: &[u8]) -> (u64, u64) {
     }
 }
 
+/// The eight bytes at a place of a text that has them.
+#[inline]
+fn word(text: &[u8], at: usize) -> u64 {
+    text.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_le_bytes(*word))
+}
+
 /// Whether texts of one length, longer than 16 bytes, are equal.
 #[inline]
 fn same(a: &[u8], b: &[u8]) -> bool {
@@ -363,9 +375,10 @@ impl Texts {
         for text in texts {
             let (first, last) = ends(text);
             let mut mixed = mix(first ^ SECOND, last ^ FIRST ^ text.len() as u64);
-            if let Some(middle) = text.len().checked_sub(8).and_then(|end| text.get(8..end)) {
-                for word in middle.chunks(8) {
-                    mixed = mix(mixed ^ ends(word).0, FIRST);
+            if text.len() > 16 {
+                mixed = mix(mixed ^ word(text, 8), word(text, text.len() - 16) ^ FIRST);
+                for at in (16..text.len().saturating_sub(16)).step_by(8) {
+                    mixed = mix(mixed ^ word(text, at), FIRST);
                 }
             }
             let tag = low32(mixed >> 32);

@@ -1,86 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The encodings of values: each appends values in its form to a page.
 
-use crate::number::{bits, byte, in_page, index};
-use crate::pack::{BLOCK, pack64};
+use crate::number::{bits, byte, in_page, index, low32};
+use crate::pack::{BLOCK, pack32, pack64};
 use crate::rle::varint;
 
 /// Deltas of a block, in four miniblocks.
 const DELTA_BLOCK: usize = 128;
 
-/// An integer whose differences are encoded, as its bits.
-pub(crate) trait Integer: Copy {
-    /// With its sign in 64 bits.
-    fn wide(self) -> i64;
-    /// The difference, modulo its own width.
-    fn minus(self, other: Self) -> i64;
-}
-
-impl Integer for u32 {
-    fn wide(self) -> i64 {
-        i64::from(self.cast_signed())
-    }
-
-    #[inline]
-    fn minus(self, other: Self) -> i64 {
-        i64::from(self.wrapping_sub(other).cast_signed())
-    }
-}
-
-impl Integer for u64 {
-    fn wide(self) -> i64 {
-        self.cast_signed()
-    }
-
-    #[inline]
-    fn minus(self, other: Self) -> i64 {
-        self.wrapping_sub(other).cast_signed()
-    }
-}
-
 fn zigzag(value: i64, out: &mut Vec<u8>) {
     varint((value << 1 ^ value >> 63).cast_unsigned(), out);
 }
 
-/// DELTA_BINARY_PACKED.
-pub(crate) fn delta<T: Integer>(values: &[T], out: &mut Vec<u8>) {
+/// The head of DELTA_BINARY_PACKED.
+fn delta_head(count: usize, first: i64, out: &mut Vec<u8>) {
     varint(DELTA_BLOCK as u64, out);
     varint((DELTA_BLOCK / BLOCK) as u64, out);
-    varint(values.len() as u64, out);
-    zigzag(values.first().map_or(0, |first| first.wide()), out);
-    let mut deltas = [0_i64; DELTA_BLOCK];
-    let mut at = 1;
-    while at < values.len() {
-        let count = (values.len() - at).min(DELTA_BLOCK);
-        let pairs = values[at - 1..at + count].windows(2);
-        for (delta, pair) in deltas.iter_mut().zip(pairs) {
-            *delta = pair[1].minus(pair[0]);
-        }
-        delta_block(&mut deltas, count, out);
-        at += count;
-    }
+    varint(count as u64, out);
+    zigzag(first, out);
 }
 
-/// A block: what is behind `count` is overwritten.
-fn delta_block(deltas: &mut [i64; DELTA_BLOCK], count: usize, out: &mut Vec<u8>) {
-    let min = deltas[..count].iter().copied().fold(i64::MAX, i64::min);
-    zigzag(min, out);
-    deltas[count..].fill(min);
-    let widths_at = out.len();
-    out.extend_from_slice(&[0; DELTA_BLOCK / BLOCK]);
-    let mut offsets = [0_u64; BLOCK];
-    for (miniblock, deltas) in deltas.chunks_exact(BLOCK).enumerate() {
-        if miniblock * BLOCK >= count {
-            break;
+/// Defines an encoder of the blocks of DELTA_BINARY_PACKED for integers of a width, given as their
+/// bits. All differences are modulo that width.
+macro_rules! delta_blocks {
+    ($(#[$doc:meta])* $name:ident, $bits:ty, $signed:ty, $pack:ident) => {
+        $(#[$doc])*
+        fn $name(values: &[$bits], out: &mut Vec<u8>) {
+            let mut deltas: [$signed; DELTA_BLOCK] = [0; DELTA_BLOCK];
+            let mut at = 1;
+            while at < values.len() {
+                let count = (values.len() - at).min(DELTA_BLOCK);
+                let before = &values[at - 1..at - 1 + count];
+                let pairs = before.iter().zip(&values[at..at + count]);
+                for (delta, (before, value)) in deltas.iter_mut().zip(pairs) {
+                    *delta = value.wrapping_sub(*before).cast_signed();
+                }
+                let min = deltas[..count].iter().copied().fold(<$signed>::MAX, <$signed>::min);
+                deltas[count..].fill(min);
+                zigzag(i64::from(min), out);
+                let widths_at = out.len();
+                out.extend_from_slice(&[0; DELTA_BLOCK / BLOCK]);
+                for (miniblock, deltas) in deltas.as_chunks::<BLOCK>().0.iter().enumerate() {
+                    // Miniblocks without values have no bits.
+                    if miniblock * BLOCK >= count {
+                        break;
+                    }
+                    let offsets = deltas.map(|delta| delta.wrapping_sub(min).cast_unsigned());
+                    let all = offsets.iter().fold(0, |all, offset| all | offset);
+                    let width = bits(u64::from(all));
+                    out[widths_at + miniblock] = byte(u64::from(width));
+                    $pack(&offsets, width, out);
+                }
+                at += count;
+            }
         }
-        let mut all = 0;
-        for (offset, delta) in offsets.iter_mut().zip(deltas) {
-            *offset = delta.wrapping_sub(min).cast_unsigned();
-            all |= *offset;
-        }
-        let width = bits(all);
-        out[widths_at + miniblock] = byte(u64::from(width));
-        pack64(&offsets, width, out);
+    };
+}
+
+delta_blocks!(
+    /// Blocks of INT32, or of INT64 of a small range.
+    delta_blocks32, u32, i32, pack32
+);
+delta_blocks!(
+    /// Blocks of INT64.
+    delta_blocks64, u64, i64, pack64
+);
+
+/// DELTA_BINARY_PACKED of INT32.
+pub(crate) fn delta32(values: &[u32], out: &mut Vec<u8>) {
+    let first = values.first().map_or(0, |first| first.cast_signed());
+    delta_head(values.len(), i64::from(first), out);
+    delta_blocks32(values, out);
+}
+
+/// DELTA_BINARY_PACKED of INT64.
+pub(crate) fn delta64(values: &[u64], out: &mut Vec<u8>) {
+    let first = values.first().copied().unwrap_or_default();
+    delta_head(values.len(), first.cast_signed(), out);
+    // Numbers within 2^30 of the first one have differences of 31 bits: the same blocks as theirs,
+    // made with half of the memory.
+    let far = values
+        .iter()
+        .fold(0, |far, value| far | value.wrapping_sub(first).wrapping_add(1 << 30) >> 31);
+    if far == 0 {
+        let near: Vec<u32> = values.iter().map(|value| low32(value.wrapping_sub(first))).collect();
+        delta_blocks32(&near, out);
+    } else {
+        delta_blocks64(values, out);
     }
 }
 
@@ -122,14 +128,69 @@ impl<'a> Strings<'a> {
     }
 }
 
+/// Bytes that [`Appender`] copies at once.
+const COPY: usize = 16;
+
+/// Appends short pieces of a buffer: copies blocks of a constant size, which need no call, and
+/// overwrites with the next piece what was too much.
+struct Appender<'a> {
+    out: &'a mut Vec<u8>,
+    at: usize,
+}
+
+impl<'a> Appender<'a> {
+    /// For at most `bytes` bytes.
+    fn new(out: &'a mut Vec<u8>, bytes: usize) -> Self {
+        let at = out.len();
+        // Bounded: by what is in memory already.
+        out.resize(at + bytes + COPY, 0);
+        Self { out, at }
+    }
+
+    #[inline]
+    fn push<const N: usize>(&mut self, bytes: [u8; N]) {
+        if let Some(to) = self.out.get_mut(self.at..).and_then(<[u8]>::first_chunk_mut) {
+            *to = bytes;
+            self.at += N;
+        }
+    }
+
+    /// Appends `len` bytes of a buffer from `start` on.
+    #[inline]
+    fn piece(&mut self, bytes: &[u8], start: usize, len: usize) {
+        let (Some(from), Some(to)) = (bytes.get(start..), self.out.get_mut(self.at..)) else {
+            return;
+        };
+        let mut done = 0;
+        while done < len {
+            let block = from.get(done..).and_then(<[u8]>::first_chunk::<COPY>);
+            match (block, to.get_mut(done..).and_then(<[u8]>::first_chunk_mut::<COPY>)) {
+                (Some(from), Some(to)) => *to = *from,
+                // The end of the buffer.
+                _ => {
+                    to[done..len].copy_from_slice(&from[done..len]);
+                    break;
+                }
+            }
+            done += COPY;
+        }
+        self.at += len;
+    }
+
+    fn finish(self) {
+        self.out.truncate(self.at);
+    }
+}
+
 /// PLAIN: each value after its length.
 pub(crate) fn plain_strings(values: Strings<'_>, out: &mut Vec<u8>) {
-    // Bounded: by what is in memory already.
-    out.reserve(values.total() + 4 * values.len());
-    for value in values.iter() {
-        out.extend_from_slice(&in_page(value.len()).to_le_bytes());
-        out.extend_from_slice(value);
+    let mut out = Appender::new(out, values.total() + 4 * values.len());
+    for pair in values.offsets.windows(2) {
+        let len = pair[1] - pair[0];
+        out.push(len.to_le_bytes());
+        out.piece(values.bytes, index(pair[0]), index(len));
     }
+    out.finish();
 }
 
 /// PLAIN of 4 bytes.
@@ -163,24 +224,31 @@ pub(crate) fn plain_bits(values: &[u8], out: &mut Vec<u8>) {
 
 /// DELTA_LENGTH_BYTE_ARRAY.
 pub(crate) fn delta_length(values: Strings<'_>, out: &mut Vec<u8>) {
-    delta(&values.lengths(), out);
+    delta32(&values.lengths(), out);
     out.extend_from_slice(values.all());
 }
 
 /// DELTA_BYTE_ARRAY.
-pub(crate) fn delta_strings<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
-    let (mut prefixes, mut lengths, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+pub(crate) fn delta_strings(values: Strings<'_>, out: &mut Vec<u8>) {
+    let count = values.len();
+    // Bounded: by the values, which are in memory.
+    let (mut prefixes, mut lengths) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut last: &[u8] = &[];
-    for value in values {
+    let mut total = 0;
+    for value in values.iter() {
         let prefix = common_prefix(last, value);
         prefixes.push(in_page(prefix));
         lengths.push(in_page(value.len() - prefix));
-        rest.extend_from_slice(&value[prefix..]);
+        total += value.len() - prefix;
         last = value;
     }
-    delta(&prefixes, out);
-    delta(&lengths, out);
-    out.extend_from_slice(&rest);
+    delta32(&prefixes, out);
+    delta32(&lengths, out);
+    let mut suffixes = Appender::new(out, total);
+    for ((start, prefix), len) in values.offsets.iter().zip(prefixes).zip(lengths) {
+        suffixes.piece(values.bytes, index(start + prefix), index(len));
+    }
+    suffixes.finish();
 }
 
 /// Bytes that two values have in common from their start.
@@ -231,11 +299,52 @@ mod tests {
     fn deltas_of_the_specification() {
         // Its example: 1, 2, 3, 4, 5 has deltas of 1, which take no bits.
         let mut out = Vec::new();
-        delta(&[1_u32, 2, 3, 4, 5], &mut out);
+        delta32(&[1, 2, 3, 4, 5], &mut out);
         assert_eq!(out, [0x80, 1, 4, 5, 2, 2, 0, 0, 0, 0]);
         out.clear();
-        delta::<u64>(&[], &mut out);
+        delta64(&[], &mut out);
         assert_eq!(out, [0x80, 1, 4, 0, 0]);
+    }
+
+    /// Values at the end of their buffer, and short ones before it.
+    #[test]
+    fn texts_are_copied_whole() {
+        let bytes: Vec<u8> = (0..200).collect();
+        let mut offsets = vec![0, 0, 1, 17, 18, 50, 66, 150, 183];
+        offsets.extend([199, 200]);
+        let values = Strings { bytes: &bytes, offsets: &offsets };
+        let mut out = vec![9];
+        plain_strings(values, &mut out);
+        let mut expected = vec![9];
+        for value in values.iter() {
+            expected.extend(in_page(value.len()).to_le_bytes());
+            expected.extend(value);
+        }
+        assert_eq!(out, expected);
+        let mut out = Vec::new();
+        delta_strings(values, &mut out);
+        assert!(out.ends_with(&bytes), "no value has a prefix of another");
+    }
+
+    /// The blocks are the same, whichever width they are made with.
+    #[test]
+    fn near_integers_are_encoded_as_any() {
+        let mut state = 1_u64;
+        for round in 0..200_u64 {
+            let base = state;
+            let values: Vec<u64> = (0..round * 3)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    base.wrapping_add(state >> (35 + round % 20)).wrapping_sub(1 << (round % 29))
+                })
+                .collect();
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            delta64(&values, &mut found);
+            let first = values.first().copied().unwrap_or_default();
+            delta_head(values.len(), first.cast_signed(), &mut expected);
+            delta_blocks64(&values, &mut expected);
+            assert_eq!(found, expected, "{round}");
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The hybrid of runs and bit packing, for levels, dictionary indices and Booleans.
 //!
-//! A run of one value is twice its length, and the value; a packed run is twice its number of groups
-//! of eight values, plus one, and the values. Groups of eight are examined one after the other, so
-//! that a run starts at a multiple of eight from where the last one ended.
+//! A run of one value is twice its length, and the value; a packed run is twice the number of its
+//! groups of eight values, plus one, and the values. Groups of eight are examined one after the
+//! other, so that a run starts at a multiple of eight from where the last one ended.
 
 use crate::number::{bits, byte};
 use crate::pack::pack_run;
