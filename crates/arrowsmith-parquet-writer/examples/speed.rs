@@ -2,8 +2,8 @@
 //! Writes generated rows with this crate and with the `parquet` crate, in turn, and prints the
 //! processor time and the bytes of each:
 //! `cargo run --release --example speed -p arrowsmith-parquet-writer` for single columns, with the
-//! argument `64` for workloads of 64 MiB of JSON each; a second argument selects data by their name,
-//! a third is the number of rounds.
+//! argument `64` for workloads of 64 MiB of JSON each; a second argument selects data by their
+//! name, a third is the number of rounds.
 
 #![allow(
     clippy::unwrap_used,

@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn prefixes_are_those_of_the_bytes() {
         for (a, b, prefix) in
-            [("", "a", 0), ("abc", "abd", 2), ("0123456789", "0123456789", 10), ("axis", "axe", 2)]
+            [("", "a", 0), ("abc", "abx", 2), ("0123456789", "0123456789", 10), ("axis", "axe", 2)]
         {
             assert_eq!(common_prefix(a.as_bytes(), b.as_bytes()), prefix);
         }

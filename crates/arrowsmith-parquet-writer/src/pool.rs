@@ -289,12 +289,15 @@ impl Shared {
             queue.error.get_or_insert(error);
             queue.tasks.clear();
         }
+        // Under the lock, so that the calling thread does not miss it between looking and waiting.
+        let _queue = lock(&self.queue);
         self.progress.notify_one();
     }
 
     fn relieved(&self, bytes: u64) {
         let mut queue = lock(&self.queue);
         queue.backlog = queue.backlog.saturating_sub(bytes);
+        self.progress.notify_one();
     }
 
     fn encode(&self, column: &Arc<Column>, tools: &mut Tools) -> Result<()> {

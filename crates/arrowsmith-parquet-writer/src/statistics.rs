@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn truncated_bounds_enclose_the_value() {
-        assert_eq!(truncated_min(Order::Bytes, b"abcdef", 3), (&b"abc"[..], false));
-        assert_eq!(truncated_max(Order::Bytes, b"abcdef", 3), (b"abd".to_vec(), false));
+        assert_eq!(truncated_min(Order::Bytes, b"klmnop", 3), (&b"klm"[..], false));
+        assert_eq!(truncated_max(Order::Bytes, b"klmnop", 3), (b"kln".to_vec(), false));
         assert_eq!(truncated_max(Order::Bytes, b"a\xff\xffd", 3), (b"b".to_vec(), false));
         assert_eq!(
             truncated_max(Order::Bytes, b"\xff\xff\xffd", 3),
