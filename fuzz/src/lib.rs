@@ -11,6 +11,7 @@ pub mod hostile;
 pub mod ingest;
 pub mod parquet;
 pub mod parquet_reader;
+pub mod parquet_writer;
 pub mod sql;
 
 use std::path::Path;
@@ -83,6 +84,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("parquet_reader", parquet_reader::parquet_reader),
     ("parquet_random", parquet_reader::parquet_random),
     ("parquet_claims", parquet_reader::parquet_claims),
+    ("parquet_writer", parquet_writer::parquet_writer),
     ("parquet_pages", parquet::parquet_pages),
     ("parquet_values", parquet::parquet_values),
     ("parquet_levels", parquet::parquet_levels),

@@ -147,6 +147,11 @@ fn parquet_random() {
 }
 
 #[test]
+fn parquet_writer() {
+    run("parquet_writer", 10);
+}
+
+#[test]
 fn parquet_claims() {
     run("parquet_claims", 100);
 }

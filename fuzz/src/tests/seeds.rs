@@ -175,6 +175,7 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     for seed in 0..4_u64 {
         seeds.push(("parquet_random", format!("seed-{seed}"), seed.to_le_bytes().to_vec()));
         seeds.push(("parquet_claims", format!("seed-{seed}"), seed.to_le_bytes().to_vec()));
+        seeds.push(("parquet_writer", format!("seed-{seed}"), seed.to_le_bytes().to_vec()));
     }
     let small = (0..).map(|seed| (seed, random::file(seed).bytes)).filter(|(_, f)| f.len() < 3_000);
     for (seed, file) in small.take(12) {
