@@ -124,3 +124,11 @@ fn a_full_disk_is_an_error_wherever_it_happens() {
         }
     }
 }
+
+/// Sinks are sent between threads.
+#[test]
+fn a_writer_can_be_sent() {
+    fn sent<T: Send>(_: T) {}
+    let fields = schema(vec![Field::new("a", DataType::Int64, true)]);
+    sent(start(fields, Options::default()).unwrap());
+}

@@ -35,8 +35,8 @@ fn check_both(file: &Bytes, rows: &RecordBatch) -> Result<(), String> {
     let cpu = engines::cpu();
     let ours = check(&ByEngine(cpu.as_ref()), file, rows);
     match (check(&ParquetRs, file, rows), ours) {
-        // Their reader of structs takes the nulls of a list's structs for those of a required
-        // child where a batch ends in the list; pyarrow, DuckDB and we read these files.
+        // Version 59.3 cannot read such a file of its own writer either, if pages are as short:
+        // structs in lists with a required child. pyarrow and DuckDB read it.
         (Err(theirs), Ok(())) if theirs.contains("nulls not present in parent") => Ok(()),
         (Err(theirs), ours) => Err(format!("{theirs}; we: {ours:?}")),
         (Ok(()), ours) => ours,
