@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use arrowsmith::engines::Entry;
 use arrowsmith::{Chain, EngineOptions};
-use arrowsmith_core::Limits;
+use arrowsmith_core::{Limits, duration};
 use arrowsmith_load::Target;
 use arrowsmith_sink::parquet::Codec;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
@@ -436,8 +436,8 @@ pub struct SendArgs {
     #[arg(long, value_name = "N", conflicts_with = "rate")]
     pub rate_records: Option<u64>,
 
-    /// Send for this many seconds instead of a number of bytes or rows
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with_all = ["bytes", "rows"])]
+    /// Send for this time instead of a number of bytes or rows: `30`, in seconds, or `5min`
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, conflicts_with_all = ["bytes", "rows"])]
     pub seconds: Option<Duration>,
 
     /// Bytes per HTTP request, or per TCP write
@@ -453,13 +453,13 @@ pub struct SendArgs {
     #[arg(long)]
     pub acknowledge: bool,
 
-    /// Retry for this many seconds when a connection fails or the service is busy; records that
-    /// were not acknowledged are sent again
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    /// Retry for this time when a connection fails or the service is busy; records that were not
+    /// acknowledged are sent again
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = duration::parse)]
     pub retry: Duration,
 
-    /// Timeout of a connection attempt, a response or the next acknowledgement, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    /// Timeout of a connection attempt, a response or the next acknowledgement
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
     pub timeout: Duration,
 
     /// File with the bearer token for the service
@@ -504,15 +504,6 @@ fn target(text: &str) -> Result<Target, String> {
 fn connections(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
     if (1..=100_000).contains(&number) { Ok(number) } else { Err("1 to 100000".to_owned()) }
-}
-
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
-    // One year. More is a mistake, and would overflow some clocks.
-    if number > 31_536_000.0 {
-        return Err("at most 31536000 seconds".to_owned());
-    }
-    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }
 
 pub fn workload(name: &str) -> Result<Workload, String> {

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use arrowsmith_core::Error;
+use arrowsmith_core::{Error, duration};
 use clap::Args;
 
 use crate::failure::{Failure, Outcome};
@@ -24,15 +24,16 @@ pub struct HealthArgs {
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080/healthz")]
     url: String,
 
-    /// Timeout, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
-    timeout: u64,
+    /// Timeout
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "5s")]
+    timeout: Duration,
 }
 
 pub fn run(args: &HealthArgs) -> Outcome {
     let (host, path) = split(&args.url)
         .ok_or_else(|| Failure::Usage(format!("{}: expected http://HOST:PORT/PATH", args.url)))?;
-    let timeout = Duration::from_secs(args.timeout.max(1));
+    // A timeout of 0 is an error of the socket.
+    let timeout = args.timeout.max(Duration::from_secs(1));
     let answer = ask(&host, path, timeout)
         .map_err(|error| Failure::Work(Error::io(args.url.as_str(), error)))?;
     let line = answer.lines().next().unwrap_or_default();

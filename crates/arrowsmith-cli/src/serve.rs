@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrowsmith_core::Error;
+use arrowsmith_core::{Error, duration};
 use arrowsmith_flight::dataset::{FileAccess, Format};
 use arrowsmith_flight::{Access, Catalog, Compression, Extension, Options, Server, Spec, Tls};
 use clap::{Args, ValueEnum};
@@ -115,9 +115,9 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory, default_value = "512MiB")]
     pub query_memory: usize,
 
-    /// Timeout of one SQL query, in seconds; 0 for none
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    pub query_seconds: u64,
+    /// Timeout of one SQL query; 0 for none
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "300s")]
+    pub query_seconds: Duration,
 
     /// Maximum size of one upload
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "4GiB")]
@@ -127,9 +127,9 @@ pub struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub connections: usize,
 
-    /// Time after which a client that reads nothing is disconnected, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    pub stall_timeout: u64,
+    /// Time after which a client that reads nothing is disconnected
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "60s")]
+    pub stall_timeout: Duration,
 
     /// Number of decoder threads [default: one per core]
     #[arg(long, value_name = "N")]
@@ -183,11 +183,10 @@ pub fn run(args: &ServeArgs) -> Outcome {
 fn sql(args: &ServeArgs, catalog: &Arc<Catalog>) -> Outcome<Option<Arc<dyn Extension>>> {
     use arrowsmith_flight_sql::{FlightSql, SqlOptions};
 
-    let seconds = args.query_seconds;
     let mut options = SqlOptions {
         memory_bytes_max: args.memory,
         query_bytes_max: args.query_memory,
-        query_time: (seconds > 0).then(|| Duration::from_secs(seconds)),
+        query_time: Some(args.query_seconds).filter(|time| !time.is_zero()),
         ..SqlOptions::default()
     };
     options.threads = args.threads.unwrap_or(options.threads);
@@ -290,7 +289,7 @@ fn options(args: &ServeArgs) -> Outcome<Options> {
     options.memory_bytes_max = args.memory as u64;
     options.put_bytes_max = args.put_bytes;
     options.connections_max = args.connections;
-    options.stall_timeout = Duration::from_secs(args.stall_timeout);
+    options.stall_timeout = args.stall_timeout;
     options.threads = args.threads.unwrap_or(0);
     Ok(options)
 }

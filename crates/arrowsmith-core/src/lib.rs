@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod decode;
+pub mod duration;
 pub mod error;
 pub mod file;
 pub mod foreign;

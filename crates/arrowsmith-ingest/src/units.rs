@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use arrowsmith_core::duration;
 use arrowsmith_core::size::parse_memory;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
@@ -54,7 +55,11 @@ impl<'de> Deserialize<'de> for Seconds {
         impl Visitor<'_> for Times {
             type Value = Seconds;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of seconds above 0")
+                f.write_str("a number of seconds above 0, or a duration such as \"5min\"")
+            }
+            fn visit_str<E: Error>(self, value: &str) -> Result<Seconds, E> {
+                let duration = duration::parse(value).map_err(E::custom)?;
+                self.visit_f64(duration.as_secs_f64())
             }
             fn visit_i64<E: Error>(self, value: i64) -> Result<Seconds, E> {
                 u32::try_from(value)

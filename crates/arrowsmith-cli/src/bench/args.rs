@@ -5,10 +5,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use arrowsmith_core::duration;
 use arrowsmith_workload::Workload;
 use clap::{Args, Subcommand};
 
-use crate::args::{seconds, workload};
+use crate::args::workload;
 use crate::size;
 
 /// Benchmark against other libraries
@@ -66,8 +67,8 @@ pub struct IngestBenchArgs {
     #[arg(long, value_name = "COUNTS", value_delimiter = ',')]
     pub threads: Vec<NonZeroUsize>,
 
-    /// Duration of the latency measurement at each rate, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    /// Duration of the latency measurement at each rate
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration::parse)]
     pub seconds: Duration,
 
     /// Folder where Redpanda Connect is built [default: .bench]

@@ -102,6 +102,19 @@ fn what_makes_no_sense_is_named() {
 }
 
 #[test]
+fn times_may_have_units() {
+    let text = format!("[limits]\nidle_seconds = '5min'\nrecord_seconds = 1.5\n{SMALL}");
+    let config = load(&text, &[], &["service.drain_seconds=500ms"]).unwrap();
+    assert_eq!(config.limits.idle_seconds, Seconds(300.0));
+    assert_eq!(config.limits.record_seconds, Seconds(1.5));
+    assert_eq!(config.service.drain_seconds, Seconds(0.5));
+    for wrong in ["'0s'", "'soon'", "'-1s'"] {
+        let text = format!("[limits]\nidle_seconds = {wrong}\n{SMALL}");
+        assert!(load(&text, &[], &[]).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn places_are_kept_where_nothing_else_is_said() {
     let config = load(SMALL, &[], &["stream.events.follow=[\"*.log\"]"]).unwrap();
     assert_eq!(config.streams["events"].follow_state, Some("events.places".into()));
