@@ -275,6 +275,14 @@ impl Parser {
             "duration" => T::Duration(self.in_parens("a unit", UNITS)?),
             "interval" => T::Interval(self.in_parens("a unit", INTERVALS)?),
             "timestamp" => self.timestamp()?,
+            // As pandas writes them.
+            "datetime64" => self.datetime64()?,
+            "timedelta64" => {
+                self.need('[')?;
+                let unit = self.choice("a unit", UNITS)?;
+                self.need(']')?;
+                T::Duration(unit)
+            }
             "list" => T::List(self.item()?),
             "large_list" => T::LargeList(self.item()?),
             "list_view" => T::ListView(self.item()?),
@@ -364,6 +372,18 @@ impl Parser {
             None
         };
         self.need(')')?;
+        Ok(DataType::Timestamp(unit, zone))
+    }
+
+    /// `[us]`, or `[us, UTC]` with a zone that is quoted or not.
+    fn datetime64(&mut self) -> Result<DataType> {
+        self.need('[')?;
+        let unit = self.choice("a unit", UNITS)?;
+        let zone = match self.take(',') {
+            true => Some(self.name("a zone: UTC, Europe/Berlin, \"+02:00\", …")?.into()),
+            false => None,
+        };
+        self.need(']')?;
         Ok(DataType::Timestamp(unit, zone))
     }
 

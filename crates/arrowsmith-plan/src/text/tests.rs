@@ -227,6 +227,36 @@ fn people_write_freely() {
 }
 
 #[test]
+fn types_have_the_names_of_other_systems() {
+    let texts = [
+        (
+            "a: tinyint, b: smallint, c: INTEGER, d: bigint, e: long, f: short, g: byte",
+            "a: int8, b: int16, c: int64, d: int64, e: int64, f: int16, g: int8",
+        ),
+        (
+            "a: varchar, b: char, c: text, d: str, e: String",
+            "a: utf8, b: utf8, c: utf8, d: utf8, e: utf8",
+        ),
+        (
+            "a: blob, b: bytes, c: varbinary, d: double",
+            "a: binary, b: binary, c: binary, d: float64",
+        ),
+        (
+            "a: datetime, b: datetime64[us], c: datetime64[ns, UTC], d: datetime64[s, \"+02:00\"]",
+            "a: timestamp(us), b: timestamp(us), c: timestamp(ns, \"UTC\"), d: timestamp(s, \"+02:00\")",
+        ),
+        ("a: timedelta64[ms], b: Int64, c: boolean", "a: duration(ms), b: int64, c: bool"),
+    ];
+    for (text, ours) in texts {
+        assert_eq!(parse_schema(text).unwrap(), parse_schema(ours).unwrap(), "{text}");
+    }
+    for text in ["a: datetime64", "a: datetime64[d]", "a: datetime64[us", "a: timedelta64[us, UTC]"]
+    {
+        assert!(parse_schema(text).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn errors_say_where_and_what() {
     let cases = [
         ("a int64", "line 1, column 3: expected ':', found 'int64'"),

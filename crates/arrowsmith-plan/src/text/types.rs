@@ -28,13 +28,29 @@ pub(super) const SIMPLE: &[(&str, DataType)] = &[
     ("utf8_view", DataType::Utf8View),
 ];
 
-/// Names of the same types in other systems.
+/// Names of the same types in SQL, Java, pandas, polars and others. Where systems differ, it is the
+/// widest.
 const ALIASES: &[(&str, DataType)] = &[
     ("boolean", DataType::Boolean),
+    ("byte", DataType::Int8),
+    ("tinyint", DataType::Int8),
+    ("short", DataType::Int16),
+    ("smallint", DataType::Int16),
     ("int", DataType::Int64),
+    ("integer", DataType::Int64),
+    ("long", DataType::Int64),
+    ("bigint", DataType::Int64),
     ("double", DataType::Float64),
     ("date", DataType::Date32),
+    ("datetime", DataType::Timestamp(TimeUnit::Microsecond, None)),
     ("string", DataType::Utf8),
+    ("str", DataType::Utf8),
+    ("text", DataType::Utf8),
+    ("varchar", DataType::Utf8),
+    ("char", DataType::Utf8),
+    ("bytes", DataType::Binary),
+    ("blob", DataType::Binary),
+    ("varbinary", DataType::Binary),
     ("large_string", DataType::LargeUtf8),
     ("string_view", DataType::Utf8View),
     ("largeutf8", DataType::LargeUtf8),
@@ -43,24 +59,9 @@ const ALIASES: &[(&str, DataType)] = &[
     ("binaryview", DataType::BinaryView),
 ];
 
-/// Names of other systems for types whose width differs between systems, and the names to use
-/// instead.
+/// Names of other systems for what is several types here, or takes an argument, and the names to
+/// use instead.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("integer", "int32 or int64"),
-    ("tinyint", "int8"),
-    ("smallint", "int16"),
-    ("bigint", "int64"),
-    ("long", "int64"),
-    ("short", "int16"),
-    ("byte", "int8"),
-    ("varchar", "utf8"),
-    ("char", "utf8"),
-    ("text", "utf8"),
-    ("str", "utf8"),
-    ("bytes", "binary"),
-    ("blob", "binary"),
-    ("varbinary", "binary"),
-    ("datetime", "timestamp(us)"),
     ("timestamptz", "timestamp(us, \"UTC\")"),
     ("time", "time32(s), time32(ms), time64(us) or time64(ns)"),
     ("array", "list<…>"),

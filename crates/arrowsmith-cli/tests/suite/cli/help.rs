@@ -40,7 +40,7 @@ fn a_call_that_is_wrong_ends_with_2() {
         &["convert", "a.jsonl", "-o", "a.parquet", "--buffer-compression", "lz4"],
         &["convert", "a.jsonl", "-o", "a.arrow", "--memory", "much"],
         &["convert", "a.jsonl", "-o", "a.arrow", "--threads", "0"],
-        &["convert", "a.jsonl", "-o", "a.arrow", "--schema", "a: integer"],
+        &["convert", "a.jsonl", "-o", "a.arrow", "--schema", "a: number"],
         &["convert", "a.jsonl", "-o", "a.arrow", "--schema", "trip", "--columns", "b"],
         &["convert", "a.jsonl", "-o", "-", "--rejects", "-"],
         &["infer", "a.jsonl", "--infer-records", "0"],
@@ -50,7 +50,7 @@ fn a_call_that_is_wrong_ends_with_2() {
         &["generate", "trip", "--connect", "tcp://127.0.0.1:1", "--connections", "0"],
         &["generate", "trip", "--connect", "tcp://127.0.0.1:1", "--rate", "fast"],
         &["generate", "trip", "--listen", "http://127.0.0.1:0"],
-        &["ingest", "--schema", "a: integer"],
+        &["ingest", "--schema", "a: number"],
     ] {
         let ran = folder.run(args);
         assert_eq!(ran.status, 2, "{args:?}: {}", ran.text());
