@@ -3,10 +3,8 @@
 //! so, held to the `parquet` crate.
 
 use arrow_array::RecordBatchReader;
-use arrowsmith::Input;
-use arrowsmith::parquet::{
-    Columns, Predicate, ReadOptions, ReaderBuilder, RowSelection, StringForm, open_file,
-};
+use arrowsmith::parquet::{Columns, Predicate, ReaderBuilder, RowSelection, StringForm, open_file};
+use arrowsmith::{Input, ParquetReadOptions};
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, claims, predicates, properties};
 use bytes::Bytes;
 
@@ -21,27 +19,39 @@ impl Reader for Library {
     }
 
     fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String> {
-        let mut options = ReadOptions::default();
+        let condition = ask.condition.as_deref().map(Predicate::parse).transpose();
+        let mut options = ParquetReadOptions {
+            filter: condition.map_err(|error| error.to_string())?,
+            batch_rows: ask.batch_rows,
+            row_groups: ask.row_groups.clone(),
+            ..plain()
+        };
         if let Some(columns) = &ask.columns {
             let file = open_file(Input::bytes(file.clone()), &limits());
             let file = file.map_err(|error| error.to_string())?;
             let fields = file.metadata().file_metadata().schema_descr().root_schema().get_fields();
-            options = options.with_columns(columns.iter().map(|at| fields[*at].name()));
+            let names = columns.iter().map(|at| fields[*at].name().to_owned());
+            options.columns = Some(names.collect());
         }
-        let condition = ask.condition.as_deref().map(Predicate::parse).transpose();
         let rows = ask.rows.as_ref().map(|rows| RowSelection::from_ranges(rows.iter().cloned()));
-        let builder = ReaderBuilder::new()
-            .options(options)
-            .filter(condition.map_err(|error| error.to_string())?)
-            .batch_rows(ask.batch_rows)
-            .row_groups(ask.row_groups.clone())
-            .rows(rows);
-        read(builder, file)
+        read(ReaderBuilder::new().options(options).rows(rows), file)
+    }
+}
+
+/// The defaults, for one thread and little memory.
+fn plain() -> ParquetReadOptions {
+    let limits = limits();
+    ParquetReadOptions {
+        threads: Some(1),
+        depth_max: limits.depth_max,
+        memory_bytes_max: limits.memory_bytes_max,
+        metadata_bytes_max: limits.metadata_bytes_max,
+        page_bytes_max: limits.page_bytes_max,
+        ..ParquetReadOptions::default()
     }
 }
 
 fn read(builder: ReaderBuilder, file: &Bytes) -> Result<Rows, String> {
-    let builder = builder.threads(1).limits(limits());
     let reader = builder.open([Input::bytes(file.clone())]);
     let mut reader = reader.map_err(|error| error.to_string())?;
     let mut batches = Vec::new();
@@ -54,16 +64,14 @@ fn read(builder: ReaderBuilder, file: &Bytes) -> Result<Rows, String> {
 /// Any bytes as a file, read in several forms: whatever comes out is sound.
 pub fn parquet_reader(data: &[u8]) {
     let bytes = Bytes::copy_from_slice(data);
-    let plain = ReadOptions::default;
+    // A file of a few bytes may say that it has any number of rows that are null.
+    let few = ParquetReadOptions { limit: Some(10_000), batch_rows: Some(999), ..plain() };
     for options in [
-        plain(),
-        plain().with_strings(StringForm::View).with_arrow_schema(false),
-        plain().with_dictionary(Columns::All).with_verify_checksums(true),
+        few.clone(),
+        ParquetReadOptions { strings: StringForm::View, arrow_schema: false, ..few.clone() },
+        ParquetReadOptions { dictionary: Columns::All, verify_checksums: true, ..few },
     ] {
-        // A file of a few bytes may say that it has any number of rows that are null.
-        let builder =
-            ReaderBuilder::new().options(options).limit(Some(10_000)).batch_rows(Some(999));
-        let Ok(rows) = read(builder, &bytes) else { continue };
+        let Ok(rows) = read(ReaderBuilder::new().options(options), &bytes) else { continue };
         if let Err(error) = rows.concat() {
             assert!(error.to_lowercase().contains("overflow"), "{error}");
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith::gpu::ResidentEngine;
-use arrowsmith::json::JsonReader;
+use arrowsmith::json::{JsonReader, ReaderBuilder};
 use arrowsmith::parquet::ParquetReader;
 use arrowsmith::{Progress, Reject};
 use pyo3::exceptions::PyTypeError;
@@ -19,7 +19,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{Failure, raised};
 use crate::gpu::RowGroups;
-use crate::options::ReadOptions;
+use crate::options;
 use crate::parquet::{self, Opened};
 use crate::schema::schema_of;
 use crate::source;
@@ -83,17 +83,19 @@ impl Batches {
         source: &Bound<'_, PyAny>,
         schema: &Bound<'_, PyAny>,
         rejects: &Bound<'_, PyAny>,
-        options: &Bound<'_, PyDict>,
+        on_device: bool,
+        given: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let py = source.py();
         let raised_slot = Raised::default();
         let cancel = Arc::<AtomicBool>::default();
-        let read = ReadOptions::extract(options)?;
-        let resident = read.resident();
-        let mut builder = read.builder().cancel(Arc::clone(&cancel));
+        let mut options = options::json(given)?;
         if !schema.is_none() {
-            builder = builder.schema(schema_of(schema)?);
+            options.schema = Some(schema_of(schema)?);
         }
+        let (engine, resident) = options::json_engine(py, &options, on_device)?;
+        let builder = ReaderBuilder::new().options(options).engine(engine);
+        let mut builder = builder.cancel(Arc::clone(&cancel));
         if !rejects.is_none() {
             let (take, slot) = (taker(rejects)?, Arc::clone(&raised_slot));
             let stop = Arc::clone(&cancel);
@@ -111,10 +113,11 @@ impl Batches {
     /// Opens Parquet.
     pub(crate) fn parquet(
         source: &Bound<'_, PyAny>,
-        options: &Bound<'_, PyDict>,
+        on_device: bool,
+        given: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let cancel = Arc::<AtomicBool>::default();
-        let reader = Some(match parquet::open(source, options, &cancel)? {
+        let reader = Some(match parquet::open(source, on_device, given, &cancel)? {
             Opened::Host(reader) => Reading::Parquet(reader),
             Opened::Device(groups) => Reading::ResidentParquet(groups),
         });

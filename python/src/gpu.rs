@@ -14,7 +14,9 @@ use arrowsmith::engines::open_gpu;
 use arrowsmith::gpu::device::Device;
 use arrowsmith::gpu::{DeviceBatch, GpuEngine, GpuOptions};
 use arrowsmith::parquet::{File, ReadOptions, ReadPlan, open_file};
-use arrowsmith::{Chain, DataFile, EngineOptions, Error, Limits, Progress, Result};
+use arrowsmith::{
+    Chain, DataFile, EngineOptions, Error, Limits, ParquetReadOptions, Progress, Result,
+};
 
 static OPENED: Mutex<Option<Arc<dyn Device>>> = Mutex::new(None);
 
@@ -93,11 +95,11 @@ impl RowGroups {
     pub(crate) fn open(
         (gpu, rest): (GpuEngine, Chain),
         files: Vec<DataFile>,
-        row_groups: Option<Vec<usize>>,
-        read: ReadOptions,
-        limits: Limits,
+        options: &ParquetReadOptions,
         cancel: Arc<AtomicBool>,
     ) -> Result<Self> {
+        let (read, limits) = (options.read(), options.limits());
+        let row_groups = options.row_groups.clone();
         refuse("name=value folders", files.iter().any(|file| !file.partitions.is_empty()))?;
         let mut files = VecDeque::from(files);
         if row_groups.is_some() && files.len() > 1 {

@@ -3,7 +3,8 @@
 //!
 //! It converts Python's values to inputs, schemas and options, runs the reader without the GIL, and
 //! exports the batches through the Arrow PyCapsule interface, without a copy. It contains no data
-//! logic: names, defaults and documentation are in `python/arrowsmith`, decoding is in the library.
+//! logic: options are those of the library's table, types are in `python/arrowsmith`, decoding is
+//! in the library.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +26,6 @@ use pyo3::types::PyDict;
 
 use crate::batches::Batches;
 use crate::errors::raised;
-use crate::options::InferOptions;
 use crate::reader::Reader;
 use crate::schema::Schema;
 use crate::table::{Batch, Table};
@@ -41,10 +41,11 @@ fn read_json(
     source: &Bound<'_, PyAny>,
     schema: &Bound<'_, PyAny>,
     rejects: &Bound<'_, PyAny>,
+    on_device: bool,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Table> {
     let py = source.py();
-    read_all(py, Batches::json(source, schema, rejects, options)?)
+    read_all(py, Batches::json(source, schema, rejects, on_device, options)?)
 }
 
 fn read_all(py: Python<'_>, mut batches: Batches) -> PyResult<Table> {
@@ -64,28 +65,37 @@ fn open_json(
     source: &Bound<'_, PyAny>,
     schema: &Bound<'_, PyAny>,
     rejects: &Bound<'_, PyAny>,
+    on_device: bool,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Reader> {
-    Ok(Reader::new(Batches::json(source, schema, rejects, options)?))
+    Ok(Reader::new(Batches::json(source, schema, rejects, on_device, options)?))
 }
 
 /// Reads everything.
 #[pyfunction]
-fn read_parquet(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Table> {
-    read_all(source.py(), Batches::parquet(source, options)?)
+fn read_parquet(
+    source: &Bound<'_, PyAny>,
+    on_device: bool,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Table> {
+    read_all(source.py(), Batches::parquet(source, on_device, options)?)
 }
 
 /// Opens a reader.
 #[pyfunction]
-fn open_parquet(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Reader> {
-    Ok(Reader::new(Batches::parquet(source, options)?))
+fn open_parquet(
+    source: &Bound<'_, PyAny>,
+    on_device: bool,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Reader> {
+    Ok(Reader::new(Batches::parquet(source, on_device, options)?))
 }
 
 /// Infers a schema.
 #[pyfunction]
 fn infer_schema(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Schema> {
     let py = source.py();
-    let options = InferOptions::extract(options)?.sampling();
+    let options = options::inference(options)?;
     let inputs = source::inputs(source)?;
     let found = py.detach(|| json::infer_schema(inputs, &options).map(|sample| sample.schema));
     Ok(Schema::new(found.map_err(|error| raised(py, error))?))
@@ -98,6 +108,7 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(infer_schema, module)?)?;
     module.add_function(wrap_pyfunction!(open_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::parquet_metadata, module)?)?;
+    module.add_function(wrap_pyfunction!(options::read_options, module)?)?;
     module.add_function(wrap_pyfunction!(read_parquet, module)?)?;
     module.add_class::<Batch>()?;
     module.add_class::<Reader>()?;

@@ -1,234 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Options, from the dictionary of keyword arguments that the Python layer passes on.
+//! Options, from keyword arguments. Names, values and defaults are those of the library's table.
 
-use arrowsmith::gpu::ResidentEngine;
-use arrowsmith::json::{ReaderBuilder, SampleOptions};
-use arrowsmith::{
-    Chain, Compression, DecodeOptions, DuplicateKeys, Framing, Limits, OnError, UnknownKeys,
-};
-use pyo3::conversion::FromPyObjectOwned;
-use pyo3::exceptions::PyTypeError;
+use arrowsmith::gpu::{GpuEngine, ResidentEngine};
+use arrowsmith::options::{self, Kind, OptionInfo, Refused, Value};
+use arrowsmith::{Chain, JsonReadOptions, ParquetReadOptions};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyMapping, PyString};
 
 use crate::errors::{config, raised};
+use crate::filter::predicate;
 use crate::gpu;
+use crate::schema::schema_of;
 
-/// Maximum number of threads, as on the command line.
-const THREADS_MAX: usize = u16::MAX as usize;
-
-/// The options of inference and of reading inputs.
-pub(crate) struct InferOptions {
-    framing: Option<Framing>,
-    compression: Compression,
-    allow_nan: bool,
-    limits: Limits,
-    records_max: Option<u64>,
-    timestamps: bool,
+/// The options of a JSON reader.
+pub(crate) fn json(given: &Bound<'_, PyDict>) -> PyResult<JsonReadOptions> {
+    let mut options = JsonReadOptions::default();
+    set(given, options::JSON, |name, value| options.set(name, value))?;
+    Ok(options)
 }
 
-impl InferOptions {
-    pub(crate) fn extract(options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let compression = choice(
-            options,
-            "compression",
-            &[
-                ("auto", Compression::Auto),
-                ("none", Compression::None),
-                ("gzip", Compression::Gzip),
-                ("zstd", Compression::Zstd),
-                ("lz4", Compression::Lz4),
-            ],
-        )?;
-        let framing = choice(
-            options,
-            "format",
-            &[
-                ("auto", None),
-                ("ndjson", Some(Framing::Lines)),
-                ("concatenated", Some(Framing::Concatenated)),
-                ("array", Some(Framing::Array)),
-            ],
-        )?;
-        let limits = Limits::default()
-            .with_depth_max(get(options, "depth_max")?)
-            .with_record_bytes_max(get(options, "record_bytes_max")?)
-            .with_fields_max(get(options, "fields_max")?)
-            .with_row_bytes_max(get(options, "row_bytes_max")?)
-            .with_batch_bytes_max(get(options, "batch_bytes_max")?);
-        Ok(Self {
-            framing,
-            compression,
-            allow_nan: get(options, "allow_nan")?,
-            limits,
-            records_max: infer_records(options)?,
-            timestamps: get(options, "infer_timestamps")?,
-        })
-    }
-
-    /// The options as the library's type.
-    pub(crate) fn sampling(&self) -> SampleOptions {
-        let mut sampling = SampleOptions {
-            records_max: self.records_max,
-            framing: self.framing,
-            limits: self.limits.clone(),
-            ..SampleOptions::default()
-        };
-        sampling.open.compression = self.compression;
-        sampling.infer.timestamps = self.timestamps;
-        sampling.infer.allow_nan = self.allow_nan;
-        sampling
-    }
-}
-
-/// The options of a reader.
-pub(crate) struct ReadOptions {
-    infer: InferOptions,
-    columns: Option<Vec<String>>,
-    engine: Chain,
-    /// The same engine, if batches stay on its device.
-    resident: Option<ResidentEngine>,
-    threads: usize,
-    batch_rows: Option<usize>,
-    batch_bytes: Option<usize>,
-    decode: DecodeOptions,
-}
-
-impl ReadOptions {
-    pub(crate) fn extract(options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let py = options.py();
-        let infer = InferOptions::extract(options)?;
-        let mut decode = DecodeOptions::default();
-        decode.on_error = choice(
-            options,
-            "on_error",
-            &[("fail", OnError::Fail), ("null", OnError::Null), ("skip", OnError::Skip)],
-        )?;
-        decode.duplicate_keys = choice(
-            options,
-            "duplicate_keys",
-            &[("last", DuplicateKeys::Last), ("error", DuplicateKeys::Error)],
-        )?;
-        decode.unknown_keys = choice(
-            options,
-            "unknown_keys",
-            &[("skip", UnknownKeys::Skip), ("error", UnknownKeys::Error)],
-        )?;
-        decode.allow_nan = infer.allow_nan;
-        decode.trust = get(options, "trust")?;
-        decode.limits =
-            infer.limits.clone().with_memory_bytes_max(get(options, "memory_bytes_max")?);
-        let name: String = get(options, "engine")?;
-        let (batch_rows, batch_bytes): (Option<usize>, Option<usize>) =
-            (get(options, "batch_rows")?, get(options, "batch_bytes")?);
-        let on_device = get(options, "on_device")?;
-        if on_device {
-            let sizes = [("batch_rows", batch_rows), ("batch_bytes", batch_bytes)];
-            gpu::refuse_host(&name)
-                .and_then(|()| {
-                    sizes.into_iter().try_for_each(|(name, size)| gpu::refuse(name, size.is_some()))
-                })
-                .map_err(|error| raised(py, error))?;
-        }
-        let memory = get(options, "gpu_memory_bytes_max")?;
-        let opened = py.detach(|| gpu::open(&name, memory, on_device));
-        let (engine, gpu) = opened.map_err(|error| raised(py, error))?;
-        let resident = gpu.map(ResidentEngine::new);
-        let engine = match &resident {
-            Some(resident) => Chain::of(resident.clone()).then(&engine),
-            None => engine,
-        };
-        let (columns, threads) = (get(options, "columns")?, threads(options)?);
-        Ok(Self { infer, columns, engine, resident, threads, batch_rows, batch_bytes, decode })
-    }
-
-    /// The engine, where batches stay on its device.
-    pub(crate) fn resident(&self) -> Option<ResidentEngine> {
-        self.resident.clone()
-    }
-
-    /// A builder with all options, without schema and inputs.
-    pub(crate) fn builder(self) -> ReaderBuilder {
-        let builder = ReaderBuilder::new()
-            .infer(self.infer.sampling())
-            .engine(self.engine)
-            .options(self.decode)
-            .framing(self.infer.framing)
-            .compression(self.infer.compression)
-            .threads(self.threads)
-            .batch_rows(self.batch_rows)
-            .batch_bytes(self.batch_bytes);
-        match self.columns {
-            Some(columns) => builder.columns(columns),
-            None => builder,
+/// The options of inference, which are some of a JSON reader's.
+pub(crate) fn inference(given: &Bound<'_, PyDict>) -> PyResult<JsonReadOptions> {
+    for name in given.keys() {
+        let name: String = name.extract()?;
+        let found = options::JSON.iter().find(|option| option.name == name);
+        if found.is_some_and(|option| !option.infers) {
+            return Err(PyTypeError::new_err(format!("{name}: does not apply to inference")));
         }
     }
+    json(given)
 }
 
-/// Number of decoder threads; 0 is one per core.
-pub(crate) fn threads(options: &Bound<'_, PyDict>) -> PyResult<usize> {
-    match get(options, "threads")? {
-        None => Ok(0),
-        Some(threads @ 1..=THREADS_MAX) => Ok(threads),
-        Some(other) => {
-            let message = format!("threads: expected 1 to {THREADS_MAX}, found {other}");
-            Err(config(options.py(), message))
+/// The options of a Parquet reader.
+pub(crate) fn parquet(given: &Bound<'_, PyDict>) -> PyResult<ParquetReadOptions> {
+    let mut options = ParquetReadOptions::default();
+    set(given, options::PARQUET, |name, value| options.set(name, value))?;
+    Ok(options)
+}
+
+fn set(
+    given: &Bound<'_, PyDict>,
+    table: &[OptionInfo],
+    mut set: impl FnMut(&str, Value) -> Result<(), Refused>,
+) -> PyResult<()> {
+    let py = given.py();
+    for (name, object) in given.iter() {
+        let name: String = name.extract()?;
+        let kind = table.iter().find(|option| option.name == name).map(|option| option.kind);
+        if matches!(kind, Some(Kind::Paths | Kind::PathsOrAll)) && object.cast::<PyString>().is_ok()
+        {
+            let wanted = format!("expected a list of names, as in {name}=[{}]", object.repr()?);
+            return Err(PyTypeError::new_err(format!("{name}: {wanted}")));
         }
+        let value = value(&object, kind)?;
+        set(&name, value).map_err(|refused| match refused {
+            Refused::Unknown(text) | Refused::Type(text) => PyTypeError::new_err(text),
+            Refused::Value(text) => config(py, text),
+            Refused::Failed(error) => raised(py, error),
+        })?;
+    }
+    Ok(())
+}
+
+/// An object as the value of an option of this kind.
+fn value(object: &Bound<'_, PyAny>, kind: Option<Kind>) -> PyResult<Value> {
+    if object.is_none() {
+        return Ok(Value::Default);
+    }
+    match kind {
+        Some(Kind::Schema) => return Ok(Value::Schema(schema_of(object)?)),
+        Some(Kind::Condition) => return Ok(Value::Condition(Box::new(predicate(object)?))),
+        _ => {}
+    }
+    if let Ok(flag) = object.extract::<bool>() {
+        return Ok(Value::Flag(flag));
+    }
+    if let Ok(text) = object.extract::<String>() {
+        return Ok(Value::Text(text));
+    }
+    match object.extract::<i128>() {
+        Ok(number) => return Ok(Value::Integer(number)),
+        Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+            // No option is that large.
+            return Ok(Value::Integer(i128::MAX));
+        }
+        Err(_) => {}
+    }
+    // The keys of a dictionary are no list that anybody wrote.
+    match object.try_iter() {
+        Ok(items) if object.cast::<PyMapping>().is_err() => {
+            let list = items.map(|item| value(&item?, None)).collect::<PyResult<_>>()?;
+            Ok(Value::List(list))
+        }
+        _ => Ok(Value::Other(format!("an object of type {}", object.get_type().name()?))),
     }
 }
 
-/// The value of an option; errors name the option.
-pub(crate) fn get<'py, T: FromPyObjectOwned<'py>>(
-    options: &Bound<'py, PyDict>,
+/// The engine that the options name, and where batches stay on its device, that engine by itself;
+/// the chain then decodes what it declines.
+pub(crate) fn engine(
+    py: Python<'_>,
     name: &str,
-) -> PyResult<T> {
-    let py = options.py();
-    let found = value(options, name)?;
-    if name == "columns" && found.is_instance_of::<PyString>() {
-        let message =
-            format!("columns: expected a list of names, as in columns=[{}]", found.repr()?);
-        return Err(PyTypeError::new_err(message));
-    }
-    let extracted: Result<T, PyErr> = found.extract().map_err(Into::into);
-    extracted.map_err(|error| {
-        let message = format!("{name}: {}", error.value(py));
-        if error.is_instance_of::<PyTypeError>(py) {
-            PyTypeError::new_err(message)
-        } else {
-            config(py, message)
-        }
-    })
+    gpu_memory_bytes_max: u64,
+    on_device: bool,
+) -> PyResult<(Chain, Option<GpuEngine>)> {
+    let opened = py.detach(|| gpu::open(name, gpu_memory_bytes_max, on_device));
+    opened.map_err(|error| raised(py, error))
 }
 
-/// The value of an option, without conversion.
-pub(crate) fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let found = options.get_item(name)?;
-    found.ok_or_else(|| PyTypeError::new_err(format!("{name}: there is no value")))
+/// The engine of a JSON reader, and the same where batches stay on its device.
+pub(crate) fn json_engine(
+    py: Python<'_>,
+    options: &JsonReadOptions,
+    on_device: bool,
+) -> PyResult<(Chain, Option<ResidentEngine>)> {
+    let JsonReadOptions { engine: name, gpu_memory_bytes_max, .. } = options;
+    if on_device {
+        let sizes = [("batch_rows", options.batch_rows), ("batch_bytes", options.batch_bytes)];
+        let refused = gpu::refuse_host(name).and_then(|()| {
+            sizes.into_iter().try_for_each(|(name, size)| gpu::refuse(name, size.is_some()))
+        });
+        refused.map_err(|error| raised(py, error))?;
+    }
+    let (engine, gpu) = engine(py, name, *gpu_memory_bytes_max, on_device)?;
+    let resident = gpu.map(ResidentEngine::new);
+    let engine = match &resident {
+        Some(resident) => Chain::of(resident.clone()).then(&engine),
+        None => engine,
+    };
+    Ok((engine, resident))
 }
 
-/// Converts the name in an option to its value.
-pub(crate) fn choice<T: Copy>(
-    options: &Bound<'_, PyDict>,
-    name: &str,
-    choices: &[(&str, T)],
-) -> PyResult<T> {
-    let word: String = get(options, name)?;
-    if let Some((_, chosen)) = choices.iter().find(|(known, _)| *known == word) {
-        return Ok(*chosen);
-    }
-    let known: Vec<String> = choices.iter().map(|(known, _)| format!("{known:?}")).collect();
-    let message = format!("{name}: expected {}, found {word:?}", known.join(", "));
-    Err(config(options.py(), message))
+/// An option of the table: name, default, description.
+type Described<'py> = (&'static str, Bound<'py, PyAny>, &'static str);
+
+/// The options of JSON and of Parquet, for signatures.
+#[pyfunction]
+pub(crate) fn read_options(py: Python<'_>) -> PyResult<(Vec<Described<'_>>, Vec<Described<'_>>)> {
+    let described =
+        |option: &OptionInfo| Ok((option.name, object(py, option.default())?, option.help()));
+    let all = |table: &[OptionInfo]| table.iter().map(described).collect::<PyResult<_>>();
+    Ok((all(options::JSON)?, all(options::PARQUET)?))
 }
 
-/// Number of records to infer from; `None` means all.
-fn infer_records(options: &Bound<'_, PyDict>) -> PyResult<Option<u64>> {
-    let name = "infer_records";
-    if value(options, name)?.extract::<String>().is_ok_and(|word| word == "all") {
-        return Ok(None);
-    }
-    match get(options, name)? {
-        0 => Err(config(options.py(), format!("{name}: expected 1 or more, or \"all\", found 0"))),
-        records => Ok(Some(records)),
+fn object(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
+    match value {
+        Value::Flag(flag) => flag.into_bound_py_any(py),
+        Value::Integer(number) => number.into_bound_py_any(py),
+        Value::Text(text) => text.into_bound_py_any(py),
+        _ => Ok(py.None().into_bound(py)),
     }
 }

@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command line, as clap parses it. The options of `convert`, `infer`, `inspect` and `generate`
 //! are here, with the groups that commands share; every other command keeps its options beside its
-//! code.
+//! code. The options of reading come from the library's table ([`read`]).
 
+mod read;
 mod values;
 
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use arrowsmith::engines::Entry;
-use arrowsmith::{Chain, EngineOptions};
-use arrowsmith_core::{Limits, duration};
+use arrowsmith::options::Group;
+use arrowsmith_core::duration;
 use arrowsmith_load::Target;
 use arrowsmith_sink::parquet::Codec;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use self::values::{
-    BufferCompression, CompressionIn, Duplicates, Format, OnBad, Strings, TimestampUnit, To,
-    Unknown,
-};
+pub use self::read::{Format, ReadArgs, open_engine};
+pub use self::values::{BufferCompression, To};
 #[cfg(feature = "bench")]
 use crate::bench::BenchArgs;
 use crate::completions::{CompletionsArgs, ManArgs};
-use crate::failure::Outcome;
 use crate::features;
 use crate::fetch::FetchArgs;
 use crate::health::HealthArgs;
@@ -87,13 +82,15 @@ pub struct ConvertArgs {
     #[arg(short, long, value_name = "OUT", required_unless_present = "explain")]
     pub output: Option<PathBuf>,
 
-    /// The schema: a file (text, Arrow or Parquet), text as `infer` prints it, or a workload's name
-    #[arg(short, long, value_name = "SCHEMA")]
-    pub schema: Option<String>,
+    #[command(flatten)]
+    pub input: InputArgs,
 
-    /// The columns to keep, as paths: `a,b.c`
-    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
-    pub columns: Vec<String>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+
+    /// Write every skipped or changed record to this file, in full, with the reason
+    #[arg(long, value_name = "FILE", help_heading = Group::BadInput.title())]
+    pub rejects: Option<PathBuf>,
 
     /// Print the plan compiled from the schema, and convert nothing
     #[arg(long)]
@@ -108,169 +105,16 @@ pub struct ConvertArgs {
     pub progress: When,
 
     #[command(flatten)]
-    pub input: InputArgs,
-
-    #[command(flatten)]
-    pub engine: EngineArgs,
-
-    #[command(flatten)]
-    pub bad: BadInputArgs,
-
-    #[command(flatten)]
-    pub parquet: ParquetArgs,
-
-    #[command(flatten)]
     pub out: OutputArgs,
-
-    #[command(flatten)]
-    pub infer: InferenceArgs,
 }
 
-/// What is read, and how it is split into records.
+/// What is read.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Input")]
 pub struct InputArgs {
     /// Files, glob patterns, folders of Parquet files, URLs of objects (s3://, gs://, az://,
     /// https://), or `-` for standard input; all must have the same schema
-    #[arg(required = true, value_name = "INPUT", help_heading = None)]
+    #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<String>,
-
-    /// The input format: Parquet, or JSON with its records laid out this way
-    #[arg(long, value_enum, default_value_t = Format::Auto, value_name = "FORMAT")]
-    pub format: Format,
-
-    /// How the input is compressed
-    #[arg(long, value_enum, default_value_t = CompressionIn::Auto, value_name = "COMPRESSION")]
-    pub compression_in: CompressionIn,
-
-    /// Maximum nesting depth of a record
-    #[arg(long, value_name = "N", default_value_t = Limits::default().depth_max)]
-    pub depth_max: usize,
-
-    /// Maximum size of a record
-    #[arg(long, value_name = "SIZE", default_value = "128MiB", value_parser = size::parse_memory)]
-    pub record_bytes_max: usize,
-
-    /// Maximum number of fields of a schema, given or inferred, nested fields included
-    #[arg(long, value_name = "N", default_value_t = Limits::default().fields_max)]
-    pub fields_max: usize,
-
-    /// Maximum Arrow size of an empty record: bounds columns of fixed size
-    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size::parse_memory)]
-    pub row_bytes_max: usize,
-
-    /// Maximum Arrow size of one record
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size::parse_memory)]
-    pub batch_bytes_max: usize,
-
-    /// Accept NaN, Infinity and -Infinity as numbers
-    #[arg(long)]
-    pub allow_nan: bool,
-}
-
-/// The engine that decodes, and its resources.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Engine")]
-pub struct EngineArgs {
-    /// The engine that decodes; what it declines, the next one decodes (see --explain)
-    #[arg(long, value_parser = engines(), default_value = arrowsmith::ENGINES[0].name)]
-    pub engine: String,
-
-    /// Number of decoder threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
-
-    /// Working memory, not counting mapped input and output batches
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size::parse_memory)]
-    pub memory: usize,
-
-    /// GPU memory per decoder thread; larger inputs are split, or decoded on the CPU
-    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = size::parse)]
-    pub gpu_memory: u64,
-
-    /// Trust the input to be valid JSON: values that no column needs are not validated
-    #[arg(long)]
-    pub trust: bool,
-}
-
-/// The names of the library's engines, including those that this build lacks: their error says
-/// which feature brings them.
-fn engines() -> PossibleValuesParser {
-    let value = |entry: &Entry| PossibleValue::new(entry.name).help(entry.about);
-    PossibleValuesParser::new(arrowsmith::ENGINES.iter().map(value))
-}
-
-impl EngineArgs {
-    /// The requested engine. With `explain` it only has to answer who would decode what.
-    pub fn open(&self, explain: bool) -> Outcome<Chain> {
-        let options = EngineOptions::default()
-            .with_explain(explain)
-            .with_gpu_memory_bytes_max(self.gpu_memory);
-        Ok(arrowsmith::engines::open(&self.engine, &options)?)
-    }
-}
-
-/// How records that do not match the schema are handled.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Bad input")]
-pub struct BadInputArgs {
-    /// How to handle records that do not match the schema
-    #[arg(long, value_enum, default_value_t = OnBad::Fail, value_name = "ACTION")]
-    pub on_error: OnBad,
-
-    /// Write every skipped or changed record to this file, in full, with the reason
-    #[arg(long, value_name = "FILE")]
-    pub rejects: Option<PathBuf>,
-
-    /// How to handle a key that appears twice in an object
-    #[arg(long, value_enum, default_value_t = Duplicates::Last, value_name = "RULE")]
-    pub duplicate_keys: Duplicates,
-
-    /// How to handle a key that is not in the schema
-    #[arg(long, value_enum, default_value_t = Unknown::Skip, value_name = "RULE")]
-    pub unknown_keys: Unknown,
-}
-
-/// Which parts of Parquet files are read, and as which types.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Parquet input")]
-pub struct ParquetArgs {
-    /// Keep only rows that match this condition: `fare > 10 and (zone = 'A' or zone is null)`
-    #[arg(long = "where", value_name = "CONDITION")]
-    pub condition: Option<String>,
-
-    /// Read at most this many rows
-    #[arg(long, value_name = "ROWS")]
-    pub limit: Option<u64>,
-
-    /// Read only these row groups of a single file, in this order: `0,3,5`
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    pub row_groups: Vec<usize>,
-
-    /// Columns to read as dictionaries, as paths: `a,b.c`, or `*`
-    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
-    pub dictionary_columns: Vec<String>,
-
-    /// The Arrow type of strings and binary values
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub strings: Option<Strings>,
-
-    /// The unit of all timestamps
-    #[arg(long, value_enum, value_name = "UNIT")]
-    pub timestamp_unit: Option<TimestampUnit>,
-
-    /// Ignore the Arrow schema stored in the file by its writer
-    #[arg(long)]
-    pub ignore_arrow_schema: bool,
-
-    /// Verify page checksums
-    #[arg(long)]
-    pub verify_checksums: bool,
-
-    /// Types of partition columns, whose values are in folder names: `year: int32, zone: utf8`
-    /// [default: inferred]
-    #[arg(long, value_name = "SCHEMA")]
-    pub partition_types: Option<String>,
 }
 
 /// What is written.
@@ -280,15 +124,6 @@ pub struct OutputArgs {
     /// The format to write [default: by OUT's extension]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<To>,
-
-    /// Rows per batch, the last one excepted [default: the rows in 1 MiB of JSON; for Parquet at
-    /// most 131072]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch_rows: Option<u32>,
-
-    /// Approximate Arrow size of a batch
-    #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
-    pub batch_bytes: Option<usize>,
 
     /// Buffer compression of an Arrow file or stream [default: none]
     #[arg(long, value_enum, value_name = "COMPRESSION")]
@@ -321,25 +156,8 @@ pub struct InferArgs {
     pub input: InputArgs,
 
     #[command(flatten)]
-    pub infer: InferenceArgs,
+    pub read: ReadArgs<true>,
 }
-
-/// How a schema is inferred.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Inference")]
-pub struct InferenceArgs {
-    /// Number of records to infer the schema from, or `all`
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = records)]
-    pub infer_records: Records,
-
-    /// Infer dates and timestamps for string fields whose values are all in ISO 8601
-    #[arg(long)]
-    pub infer_timestamps: bool,
-}
-
-/// Number of records to infer from; `None` means all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Records(pub Option<NonZeroU64>);
 
 /// Show the contents of an Arrow or Parquet file
 ///
@@ -486,15 +304,6 @@ pub struct SendArgs {
 
 fn codec(name: &str) -> Result<Codec, String> {
     name.parse().map_err(|error: arrowsmith_core::Error| error.to_string())
-}
-
-fn records(text: &str) -> Result<Records, String> {
-    if text == "all" {
-        return Ok(Records(None));
-    }
-    let number =
-        text.parse().map_err(|_| format!("{text:?} is neither a number above 0 nor `all`"))?;
-    Ok(Records(Some(number)))
 }
 
 fn target(text: &str) -> Result<Target, String> {

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use arrowsmith::parquet::{Columns, ReadOptions, StringForm};
-use arrowsmith::{Input, SharedBytes, json};
+use arrowsmith::options::Format;
+use arrowsmith::parquet::{Columns, StringForm};
+use arrowsmith::{Input, JsonReadOptions, ParquetReadOptions, SharedBytes, json};
 use arrowsmith_bench::parquet::Strings;
 use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
 use arrowsmith_core::Error;
@@ -243,14 +244,19 @@ impl arrowsmith_bench::parquet::InProcess for Cpu {
         memory: bool,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
         let options = match strings {
-            Strings::Plain => ReadOptions::default(),
-            Strings::View => ReadOptions::default().with_strings(StringForm::View),
-            Strings::Dictionary => ReadOptions::default().with_dictionary(Columns::All),
+            Strings::Plain => ParquetReadOptions::default(),
+            Strings::View => {
+                ParquetReadOptions { strings: StringForm::View, ..ParquetReadOptions::default() }
+            }
+            Strings::Dictionary => {
+                ParquetReadOptions { dictionary: Columns::All, ..ParquetReadOptions::default() }
+            }
         };
+        let options = ParquetReadOptions { threads: Some(threads.get()), ..options };
         let read = || std::fs::read(file).map_err(|error| error.to_string());
         let bytes = memory.then(read).transpose()?.map(|bytes| Arc::new(bytes) as SharedBytes);
         let path = file.to_owned();
-        Ok(Box::new(CpuParquet { path, bytes, options, threads: threads.get() }))
+        Ok(Box::new(CpuParquet { path, bytes, options }))
     }
 
     fn release_memory(&self) {
@@ -262,8 +268,7 @@ struct CpuParquet {
     path: PathBuf,
     /// The file, if it is in memory.
     bytes: Option<SharedBytes>,
-    options: ReadOptions,
-    threads: usize,
+    options: ParquetReadOptions,
 }
 
 impl Prepared for CpuParquet {
@@ -272,10 +277,8 @@ impl Prepared for CpuParquet {
             Some(bytes) => Input::Bytes { name: None, bytes: Arc::clone(bytes) },
             None => Input::Path(self.path.clone()),
         };
-        let reader = arrowsmith::parquet::ReaderBuilder::new()
-            .options(self.options.clone())
-            .threads(self.threads)
-            .open([input]);
+        let reader =
+            arrowsmith::parquet::ReaderBuilder::new().options(self.options.clone()).open([input]);
         let mut reader = reader.map_err(|error| error.to_string())?;
         while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
             sink(batch)?;
@@ -293,11 +296,13 @@ struct CpuPrepared {
 impl Prepared for CpuPrepared {
     fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
         let input = Input::Bytes { name: None, bytes: Arc::clone(&self.input) };
-        let reader = json::ReaderBuilder::new()
-            .schema(Arc::clone(&self.schema))
-            .threads(self.threads)
-            .framing(Some(arrowsmith::Framing::Lines))
-            .open([input]);
+        let options = JsonReadOptions {
+            schema: Some(Arc::clone(&self.schema)),
+            threads: Some(self.threads),
+            format: Format::Ndjson,
+            ..JsonReadOptions::default()
+        };
+        let reader = json::ReaderBuilder::new().options(options).open([input]);
         let mut reader = reader.map_err(|error| error.to_string())?;
         while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
             sink(batch)?;

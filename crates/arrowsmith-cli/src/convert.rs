@@ -11,42 +11,42 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatchReader;
 use arrowsmith::json::{JsonReader, ReaderBuilder};
-use arrowsmith::{Chain, Engine};
+use arrowsmith::{Chain, Engine, JsonReadOptions, OnError};
 use arrowsmith_core::sink::SinkSummary;
-use arrowsmith_core::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
 
 pub use self::target::Target;
-use crate::args::{ConvertArgs, Duplicates, OnBad, Unknown};
+use crate::args::{ConvertArgs, open_engine};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, When};
 use crate::rejects::Rejects;
-use crate::schema;
 use crate::size::{counted, display, grouped, per_second};
 
 pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let started = Instant::now();
     let target = args.output.as_deref().map(|path| Target::new(path, &args.out)).transpose()?;
-    if args.output.is_some() && args.output == args.bad.rejects {
+    if args.output.is_some() && args.output == args.rejects {
         return Err(Failure::Usage("the output and the rejects need different files".to_owned()));
     }
-    if input::is_parquet(&args.input)? {
+    if input::is_parquet(&args.input, args.read.format)? {
         return parquet::run(args, target, interrupt, started);
     }
-    if let Err(refused) = parquet::refuse_options(&args.parquet) {
+    if let Err(refused) = args.read.refuse_for_json() {
         return input::are_there(&args.input).and(Err(refused));
     }
     let rejects = Rejects::default();
     let only_explain = args.explain || target.is_none();
-    let engine = args.engine.open(only_explain)?;
-    let builder = builder(args, engine.clone(), interrupt, &rejects)?;
+    let options = args.read.json()?;
+    let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
+    let is_inferred = options.schema.is_none() && options.columns.is_none();
+    let builder = builder(options, engine.clone(), interrupt, &rejects);
     let inputs = input::inputs(&args.input)?;
     let Some(target) = target.filter(|_| !only_explain) else {
         return print(&builder.explain(inputs)?.to_string());
     };
     let reader = builder.open(inputs)?;
-    if let Some(path) = &args.bad.rejects {
+    if let Some(path) = &args.rejects {
         rejects.write_to(path)?;
     }
     let on_interrupt = rejects.clone();
@@ -62,7 +62,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     if !args.quiet {
         work.rejects.report();
         work.report(summary, started);
-        if args.schema.is_none() && args.columns.is_empty() {
+        if is_inferred {
             work.report_left_out();
         }
         if let Some(counted) = engine.summary() {
@@ -93,58 +93,19 @@ fn summary_text(summary: SinkSummary, bytes_in: u64, elapsed: Duration) -> Strin
 }
 
 fn builder(
-    args: &ConvertArgs,
+    options: JsonReadOptions,
     engine: Chain,
     interrupt: &Interrupt,
     rejects: &Rejects,
-) -> Outcome<ReaderBuilder> {
-    let mut builder = ReaderBuilder::new()
-        .options(decode_options(args))
-        .framing(input::framing(args.input.format))
-        .compression(input::compression(args.input.compression_in))
-        .engine(engine)
-        .threads(args.engine.threads.map_or(0, usize::from))
-        .batch_rows(args.out.batch_rows.and_then(|rows| usize::try_from(rows).ok()))
-        .batch_bytes(args.out.batch_bytes)
-        .cancel(Arc::clone(interrupt.stop()));
-    if !args.columns.is_empty() {
-        builder = builder.columns(args.columns.iter().map(String::as_str));
+) -> ReaderBuilder {
+    let takes_rejects = options.on_error != OnError::Fail;
+    let builder =
+        ReaderBuilder::new().options(options).engine(engine).cancel(Arc::clone(interrupt.stop()));
+    if !takes_rejects {
+        return builder;
     }
-    if args.bad.on_error != OnBad::Fail {
-        let rejects = rejects.clone();
-        builder = builder.on_reject(move |reject| rejects.add(&reject));
-    }
-    builder = match &args.schema {
-        Some(text) => builder.schema(schema::load(text)?),
-        None => {
-            let mut sampling = input::sampling(&args.input, &args.infer, interrupt);
-            // Bad records of the sample are met again, and reported, when they are decoded.
-            sampling.infer.skip_malformed = args.bad.on_error != OnBad::Fail;
-            builder.infer(sampling)
-        }
-    };
-    Ok(builder)
-}
-
-fn decode_options(args: &ConvertArgs) -> DecodeOptions {
-    let mut options = DecodeOptions::default();
-    options.on_error = match args.bad.on_error {
-        OnBad::Fail => OnError::Fail,
-        OnBad::Null => OnError::Null,
-        OnBad::Skip => OnError::Skip,
-    };
-    options.duplicate_keys = match args.bad.duplicate_keys {
-        Duplicates::Last => DuplicateKeys::Last,
-        Duplicates::Error => DuplicateKeys::Error,
-    };
-    options.unknown_keys = match args.bad.unknown_keys {
-        Unknown::Skip => UnknownKeys::Skip,
-        Unknown::Error => UnknownKeys::Error,
-    };
-    options.allow_nan = args.input.allow_nan;
-    options.trust = args.engine.trust;
-    options.limits = input::limits(&args.input).with_memory_bytes_max(args.engine.memory);
-    options
+    let rejects = rejects.clone();
+    builder.on_reject(move |reject| rejects.add(&reject))
 }
 
 impl ConvertArgs {

@@ -73,6 +73,14 @@ pub struct FetchArgs {
     #[command(flatten)]
     pub out: OutputArgs,
 
+    /// Accepted without effect: batches are as the server sends them.
+    #[arg(long, hide = true)]
+    pub batch_rows: Option<u32>,
+
+    /// As `batch_rows`.
+    #[arg(long, hide = true)]
+    pub batch_bytes: Option<String>,
+
     /// Print nothing but errors
     #[arg(short, long)]
     pub quiet: bool,

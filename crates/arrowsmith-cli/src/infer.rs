@@ -3,11 +3,11 @@
 //! files contain their schema.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
-use arrowsmith::json::infer_schema;
-use arrowsmith::parquet::ReaderBuilder;
+use arrowsmith::{ParquetReadOptions, json, parquet};
 
 use crate::args::InferArgs;
 use crate::failure::{Failure, Outcome};
@@ -16,13 +16,14 @@ use crate::interrupt::Interrupt;
 use crate::schema;
 
 pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
-    if input::is_parquet(&args.input)? {
+    if input::is_parquet(&args.input, args.read.format)? {
+        let options = ParquetReadOptions { limit: Some(0), ..args.read.parquet()? };
         let files = input::datasets(&args.input)?;
-        let limits = input::limits(&args.input);
-        return print(&ReaderBuilder::new().limits(limits).limit(Some(0)).open(files)?.schema());
+        return print(&parquet::ReaderBuilder::new().options(options).open(files)?.schema());
     }
-    let options = input::sampling(&args.input, &args.infer, interrupt);
-    let sample = infer_schema(input::inputs(&args.input)?, &options)?;
+    let builder = json::ReaderBuilder::new().options(args.read.json()?);
+    let builder = builder.cancel(Arc::clone(interrupt.stop()));
+    let sample = builder.infer_schema(input::inputs(&args.input)?)?;
     if !sample.complete {
         eprintln!(
             "note: inferred from the first {} records; --infer-records all uses all of them",

@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Translates the input options of the command line, which `convert` and `infer` share, to the
-//! library's types.
+//! The inputs that `convert` and `infer` name.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
-use arrowsmith::json::SampleOptions;
 use arrowsmith::parquet::EXTENSIONS;
-use arrowsmith::{Compression, DataFile, Error, Framing, Input, Limits};
+use arrowsmith::{DataFile, Error, Input};
 
-use crate::args::{CompressionIn, Format, InferenceArgs, InputArgs};
+use crate::args::{Format, InputArgs};
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::Interrupt;
-
-/// `None` means: detect from the first bytes.
-pub fn framing(format: Format) -> Option<Framing> {
-    match format {
-        Format::Auto | Format::Parquet => None,
-        Format::Ndjson => Some(Framing::Lines),
-        Format::Concatenated => Some(Framing::Concatenated),
-        Format::Array => Some(Framing::Array),
-    }
-}
 
 /// The Parquet files named by the arguments: paths, folders, patterns, URLs.
 pub fn datasets(args: &InputArgs) -> Outcome<Vec<DataFile>> {
@@ -86,13 +72,13 @@ pub fn expand_url(url: &str) -> Outcome<Vec<DataFile>> {
 ///
 /// # Errors
 /// When some are and some are not.
-pub fn is_parquet(args: &InputArgs) -> Outcome<bool> {
-    let one = |name: &String| match args.format {
+pub fn is_parquet(args: &InputArgs, format: Format) -> Outcome<bool> {
+    let one = |name: &String| match format {
         // A prefix is treated as a folder; an object is detected by its name.
         Format::Auto if is_url(name) && name.ends_with('/') => true,
         Format::Auto => looks_like_parquet(Path::new(name)),
         Format::Parquet => true,
-        Format::Ndjson | Format::Concatenated | Format::Array => false,
+        Format::Json => false,
     };
     let parquet = args.inputs.iter().filter(|name| one(name)).count();
     if parquet != 0 && parquet != args.inputs.len() {
@@ -125,41 +111,4 @@ fn looks_like_parquet(path: &Path) -> bool {
     }
     let mut start = [0; 4];
     File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
-}
-
-pub fn compression(compression: CompressionIn) -> Compression {
-    match compression {
-        CompressionIn::Auto => Compression::Auto,
-        CompressionIn::None => Compression::None,
-        CompressionIn::Gzip => Compression::Gzip,
-        CompressionIn::Zstd => Compression::Zstd,
-        CompressionIn::Lz4 => Compression::Lz4,
-    }
-}
-
-pub fn limits(args: &InputArgs) -> Limits {
-    Limits::default()
-        .with_depth_max(args.depth_max)
-        .with_record_bytes_max(args.record_bytes_max)
-        .with_fields_max(args.fields_max)
-        .with_row_bytes_max(args.row_bytes_max)
-        .with_batch_bytes_max(args.batch_bytes_max)
-}
-
-pub fn sampling(
-    args: &InputArgs,
-    inference: &InferenceArgs,
-    interrupt: &Interrupt,
-) -> SampleOptions {
-    let mut options = SampleOptions {
-        records_max: inference.infer_records.0.map(|records| records.get()),
-        framing: framing(args.format),
-        limits: limits(args),
-        cancel: Arc::clone(interrupt.stop()),
-        ..SampleOptions::default()
-    };
-    options.open.compression = compression(args.compression_in);
-    options.infer.timestamps = inference.infer_timestamps;
-    options.infer.allow_nan = args.allow_nan;
-    options
 }

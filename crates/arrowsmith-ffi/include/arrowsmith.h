@@ -136,13 +136,18 @@ const char *arrowsmith_version(void);
 /*
  * Opens sources. NULL is failure.
  *
- * `options` is JSON text of `options_bytes` bytes, or NULL, with the names and values of the Python package's keyword arguments:
- *   JSON:    schema (text), columns, engine, threads, format, compression, on_error, rejects (a boolean), duplicate_keys,
- *            unknown_keys, allow_nan, trust, batch_rows, batch_bytes, depth_max, record_bytes_max, fields_max,
- *            row_bytes_max, batch_bytes_max, memory_bytes_max, infer_records, infer_timestamps
- *   Parquet: columns, filter (text), row_groups, limit, engine, threads, batch_rows, dictionary, strings, timestamp_unit,
- *            arrow_schema, partitions (text of a schema), verify_checksums, memory_bytes_max
- * `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of partition columns. It stays the caller's.
+ * `options` is JSON text of `options_bytes` bytes, or NULL: an object with names and values of the
+ * options that docs/guide/options.md describes.
+ * Made from crates/arrowsmith/src/options/table.rs by its tests.
+ *   JSON: columns, engine, threads, memory_bytes_max, gpu_memory_bytes_max, depth_max, batch_rows,
+ *   schema, format, compression, record_bytes_max, fields_max, row_bytes_max, batch_bytes_max,
+ *   allow_nan, trust, on_error, duplicate_keys, unknown_keys, batch_bytes, infer_records,
+ *   infer_timestamps, and rejects (a boolean)
+ *   Parquet: columns, engine, threads, memory_bytes_max, gpu_memory_bytes_max, depth_max,
+ *   batch_rows, filter, limit, row_groups, dictionary, strings, lists, timestamp_unit,
+ *   arrow_schema, verify_checksums, partitions, metadata_bytes_max, page_bytes_max
+ * The schema `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of partition columns; it comes
+ * before the option `schema` or `partitions`. It stays the caller's.
  */
 ArrowsmithReader *arrowsmith_open(int64_t format, const ArrowsmithSource *sources, uint64_t source_count,
                                   const struct ArrowSchema *schema, const uint8_t *options, uint64_t options_bytes,

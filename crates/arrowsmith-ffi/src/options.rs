@@ -1,321 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Options, from JSON text: names and defaults are those of the Python package. What is not known
-//! is refused.
+//! Options, from JSON text: names, values and defaults are those of the library's table, which
+//! refuses what is not in it.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::collections::BTreeMap;
 
-use arrow_schema::{SchemaRef, TimeUnit};
-use arrowsmith::json::{self, SampleOptions};
-use arrowsmith::parquet::{self, Columns, Predicate, StringForm};
-use arrowsmith::plan::load::load_schema;
-use arrowsmith::{
-    Compression, DecodeOptions, DuplicateKeys, Error, Framing, Limits, OnError, Result, UnknownKeys,
-};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use arrowsmith::options::{Refused, Value};
+use arrowsmith::{Error, JsonReadOptions, ParquetReadOptions, Result};
 
-/// Most threads that may be asked for, as on the command line.
-const THREADS_MAX: usize = u16::MAX as usize;
+/// The option that only this interface has: whether rejects are kept until they are requested.
+const REJECTS: &str = "rejects";
 
-/// The options that a text says; no text is none.
-pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
-    let text = if text.is_empty() { b"{}" } else { text };
-    let refuse = |error: &dyn std::fmt::Display| Error::Config(format!("options: {error}"));
-    let options: Map<String, Value> =
-        serde_json::from_slice(text).map_err(|error| refuse(&error))?;
-    // One by one, so that an error names its option and not a column of a text that nobody wrote.
-    for (name, value) in &options {
-        let one = Map::from_iter([(name.clone(), value.clone())]);
-        if let Err(error) = T::deserialize(Value::Object(one)) {
-            let error = error.to_string();
-            let named = error.contains(name.as_str());
-            let text = if named { error } else { format!("{name}: {error}, found {value}") };
-            return Err(refuse(&text));
-        }
-    }
-    T::deserialize(Value::Object(options)).map_err(|error| refuse(&error))
-}
-
-/// A word, and what it stands for.
-macro_rules! words {
-    ($name:ident, $of:ty, $($variant:ident => $value:expr),+ $(,)?) => {
-        #[derive(Clone, Copy, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        enum $name { $($variant),+ }
-        impl From<$name> for $of {
-            fn from(word: $name) -> $of {
-                match word { $($name::$variant => $value),+ }
-            }
+/// The options of the JSON reader, and whether rejects are kept.
+pub(crate) fn json(text: &[u8]) -> Result<(JsonReadOptions, bool)> {
+    let mut given = given(text)?;
+    let rejects = match given.remove(REJECTS) {
+        Some(Value::Flag(rejects)) => rejects,
+        Some(Value::Default) | None => false,
+        Some(other) => {
+            return Err(refused(format!("{REJECTS}: expected true or false, found {other}")));
         }
     };
+    let mut options = JsonReadOptions::default();
+    set(given, |name, value| options.set(name, value))?;
+    Ok((options, rejects))
 }
 
-words!(FormatWord, Option<Framing>, Auto => None, Ndjson => Some(Framing::Lines),
-    Concatenated => Some(Framing::Concatenated), Array => Some(Framing::Array));
-words!(CompressionWord, Compression, Auto => Compression::Auto, None => Compression::None,
-    Gzip => Compression::Gzip, Zstd => Compression::Zstd, Lz4 => Compression::Lz4);
-words!(OnErrorWord, OnError, Fail => OnError::Fail, Null => OnError::Null, Skip => OnError::Skip);
-words!(DuplicateWord, DuplicateKeys, Last => DuplicateKeys::Last, Error => DuplicateKeys::Error);
-words!(UnknownWord, UnknownKeys, Skip => UnknownKeys::Skip, Error => UnknownKeys::Error);
-words!(StringsWord, StringForm, Auto => StringForm::AsFile, Small => StringForm::Small,
-    Large => StringForm::Large, View => StringForm::View);
-words!(UnitWord, TimeUnit, S => TimeUnit::Second, Ms => TimeUnit::Millisecond,
-    Us => TimeUnit::Microsecond, Ns => TimeUnit::Nanosecond);
+/// The options of the Parquet reader.
+pub(crate) fn parquet(text: &[u8]) -> Result<ParquetReadOptions> {
+    let mut options = ParquetReadOptions::default();
+    set(given(text)?, |name, value| options.set(name, value))?;
+    Ok(options)
+}
 
-/// A number of records, or "all".
-#[derive(Clone, Copy)]
-struct Records(Option<u64>);
+/// The options in a text; no text is none.
+fn given(text: &[u8]) -> Result<BTreeMap<String, Value>> {
+    let text = if text.is_empty() { b"{}" } else { text };
+    serde_json::from_slice(text).map_err(|error| refused(error.to_string()))
+}
 
-impl<'de> Deserialize<'de> for Records {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Said {
-            Number(u64),
-            Word(String),
-        }
-        match Said::deserialize(from)? {
-            Said::Number(records @ 1..) => Ok(Self(Some(records))),
-            Said::Word(word) if word == "all" => Ok(Self(None)),
-            Said::Number(_) | Said::Word(_) => {
-                Err(serde::de::Error::custom("infer_records: expected 1 or more, or \"all\""))
+fn set(
+    given: BTreeMap<String, Value>,
+    mut set: impl FnMut(&str, Value) -> Result<(), Refused>,
+) -> Result<()> {
+    for (name, value) in given {
+        set(&name, value).map_err(|why| match why {
+            Refused::Failed(error) => error,
+            why => refused(why.to_string()),
+        })?;
+    }
+    Ok(())
+}
+
+fn refused(why: String) -> Error {
+    Error::Config(format!("options: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrowsmith::options::{JSON, Kind, OptionInfo, PARQUET};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Every value of a table that an interface can write, as JSON text with what it sets.
+    fn examples(table: &[OptionInfo]) -> Vec<(&'static str, String, Value)> {
+        let mut examples = Vec::new();
+        for option in table {
+            for (text, value) in option.kind.examples() {
+                let written = match &value {
+                    Value::Flag(flag) => json!(flag),
+                    Value::Integer(number) => json!(u64::try_from(*number).unwrap()),
+                    Value::List(_) if matches!(option.kind, Kind::Numbers) => json!([0, 3]),
+                    Value::List(_) => json!(text.split(',').collect::<Vec<_>>()),
+                    _ => json!(text),
+                };
+                examples.push((option.name, json!({ option.name: written }).to_string(), value));
             }
         }
-    }
-}
-
-/// All string columns, none, or these.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Dictionary {
-    All(bool),
-    Paths(Vec<String>),
-}
-
-/// What the JSON reader, and inference, are told.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct JsonOptions {
-    schema: Option<String>,
-    columns: Option<Vec<String>>,
-    engine: String,
-    threads: Option<usize>,
-    format: FormatWord,
-    compression: CompressionWord,
-    on_error: OnErrorWord,
-    /// Whether rejects are kept until they are asked for.
-    pub(crate) rejects: bool,
-    duplicate_keys: DuplicateWord,
-    unknown_keys: UnknownWord,
-    allow_nan: bool,
-    trust: bool,
-    batch_rows: Option<usize>,
-    batch_bytes: Option<usize>,
-    depth_max: Option<usize>,
-    record_bytes_max: Option<usize>,
-    fields_max: Option<usize>,
-    row_bytes_max: Option<usize>,
-    batch_bytes_max: Option<usize>,
-    memory_bytes_max: Option<usize>,
-    infer_records: Option<Records>,
-    infer_timestamps: bool,
-}
-
-impl Default for JsonOptions {
-    fn default() -> Self {
-        Self {
-            schema: None,
-            columns: None,
-            engine: arrowsmith::ENGINES[0].name.to_owned(),
-            threads: None,
-            format: FormatWord::Auto,
-            compression: CompressionWord::Auto,
-            on_error: OnErrorWord::Fail,
-            rejects: false,
-            duplicate_keys: DuplicateWord::Last,
-            unknown_keys: UnknownWord::Skip,
-            allow_nan: false,
-            trust: false,
-            batch_rows: None,
-            batch_bytes: None,
-            depth_max: None,
-            record_bytes_max: None,
-            fields_max: None,
-            row_bytes_max: None,
-            batch_bytes_max: None,
-            memory_bytes_max: None,
-            infer_records: None,
-            infer_timestamps: false,
-        }
-    }
-}
-
-impl JsonOptions {
-    fn limits(&self) -> Limits {
-        let mut limits = limits(self.memory_bytes_max);
-        if let Some(depth) = self.depth_max {
-            limits = limits.with_depth_max(depth);
-        }
-        if let Some(bytes) = self.record_bytes_max {
-            limits = limits.with_record_bytes_max(bytes);
-        }
-        if let Some(fields) = self.fields_max {
-            limits = limits.with_fields_max(fields);
-        }
-        if let Some(bytes) = self.row_bytes_max {
-            limits = limits.with_row_bytes_max(bytes);
-        }
-        if let Some(bytes) = self.batch_bytes_max {
-            limits = limits.with_batch_bytes_max(bytes);
-        }
-        limits
+        examples
     }
 
-    /// For inference.
-    pub(crate) fn sampling(&self) -> SampleOptions {
-        let mut sampling = SampleOptions {
-            framing: self.format.into(),
-            limits: self.limits(),
-            ..SampleOptions::default()
-        };
-        if let Some(Records(records_max)) = self.infer_records {
-            sampling.records_max = records_max;
+    #[test]
+    fn every_option_is_accepted_and_arrives() {
+        for (name, text, value) in examples(JSON) {
+            assert_eq!(json(text.as_bytes()).unwrap().0.get(name), Some(value), "{text}");
         }
-        sampling.open.compression = self.compression.into();
-        sampling.infer.timestamps = self.infer_timestamps;
-        sampling.infer.allow_nan = self.allow_nan;
-        sampling
-    }
-
-    /// A builder with all of it. `schema` comes before the one that the options spell.
-    pub(crate) fn builder(
-        self,
-        schema: Option<SchemaRef>,
-        cancel: &Arc<AtomicBool>,
-    ) -> Result<json::ReaderBuilder> {
-        let mut decode = DecodeOptions::default();
-        decode.on_error = self.on_error.into();
-        decode.duplicate_keys = self.duplicate_keys.into();
-        decode.unknown_keys = self.unknown_keys.into();
-        decode.allow_nan = self.allow_nan;
-        decode.trust = self.trust;
-        decode.limits = self.limits();
-        let mut builder = json::ReaderBuilder::new()
-            .infer(self.sampling())
-            .engine(arrowsmith::engine(&self.engine)?)
-            .options(decode)
-            .framing(self.format.into())
-            .compression(self.compression.into())
-            .threads(threads(self.threads)?)
-            .batch_rows(self.batch_rows)
-            .batch_bytes(self.batch_bytes)
-            .cancel(Arc::clone(cancel));
-        if let Some(columns) = self.columns {
-            builder = builder.columns(columns);
+        for (name, text, value) in examples(PARQUET) {
+            assert_eq!(parquet(text.as_bytes()).unwrap().get(name), Some(value), "{text}");
         }
-        let spelled = self.schema.map(|text| load_schema(&text).map(Arc::new)).transpose()?;
-        if let Some(schema) = schema.or(spelled) {
-            builder = builder.schema(schema);
-        }
-        Ok(builder)
-    }
-}
-
-/// What the Parquet reader is told.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct ParquetOptions {
-    columns: Option<Vec<String>>,
-    filter: Option<String>,
-    row_groups: Option<Vec<usize>>,
-    limit: Option<u64>,
-    engine: String,
-    threads: Option<usize>,
-    batch_rows: Option<usize>,
-    dictionary: Dictionary,
-    strings: StringsWord,
-    timestamp_unit: Option<UnitWord>,
-    arrow_schema: bool,
-    partitions: Option<String>,
-    verify_checksums: bool,
-    memory_bytes_max: Option<usize>,
-}
-
-impl Default for ParquetOptions {
-    fn default() -> Self {
-        Self {
-            columns: None,
-            filter: None,
-            row_groups: None,
-            limit: None,
-            engine: arrowsmith::ENGINES[0].name.to_owned(),
-            threads: None,
-            batch_rows: None,
-            dictionary: Dictionary::All(false),
-            strings: StringsWord::Auto,
-            timestamp_unit: None,
-            arrow_schema: true,
-            partitions: None,
-            verify_checksums: false,
-            memory_bytes_max: None,
+        for option in JSON.iter().chain(PARQUET) {
+            let text = json!({ option.name: null }).to_string();
+            let found = match JSON.iter().any(|json| json.name == option.name) {
+                true => json(text.as_bytes()).unwrap().0.get(option.name),
+                false => parquet(text.as_bytes()).unwrap().get(option.name),
+            };
+            assert_eq!(found, Some(option.default()), "{text}");
         }
     }
-}
 
-impl ParquetOptions {
-    /// A builder with all of it. `partitions` comes before the types that the options spell.
-    pub(crate) fn builder(
-        self,
-        partitions: Option<SchemaRef>,
-        cancel: &Arc<AtomicBool>,
-    ) -> Result<parquet::ReaderBuilder> {
-        let mut read = parquet::ReadOptions::default()
-            .with_arrow_schema(self.arrow_schema)
-            .with_verify_checksums(self.verify_checksums)
-            .with_strings(self.strings.into())
-            .with_dictionary(match self.dictionary {
-                Dictionary::All(true) => Columns::All,
-                Dictionary::All(false) => Columns::None,
-                Dictionary::Paths(paths) => Columns::Paths(paths),
-            });
-        if let Some(columns) = self.columns {
-            read = read.with_columns(columns);
+    #[test]
+    fn what_is_refused_is_named() {
+        for (text, expected) in [
+            (r#"{"thread":1}"#, "there is no option \"thread\" (did you mean \"threads\"?)"),
+            (r#"{"batchRows":1}"#, "did you mean \"batch_rows\"?"),
+            (r#"{"threads":0}"#, "threads: expected 1 to 65535, found 0"),
+            (r#"{"threads":"2"}"#, "threads: expected a number, found \"2\""),
+            (r#"{"on_error":"stop"}"#, "on_error: expected \"fail\", \"null\", \"skip\""),
+            (r#"{"trust":1}"#, "trust: expected true or false, found 1"),
+            (r#"{"depth_max":1.5}"#, "depth_max: expected a number, found 1.5"),
+            (r#"{"columns":{}}"#, "columns: expected a list of names, found an object"),
+            (r#"{"columns":[1]}"#, "columns: expected a list of names, found 1"),
+            (r#"{"rejects":1}"#, "rejects: expected true or false, found 1"),
+            (r#"{"memory_bytes_max":"much"}"#, "\"much\" is not a size"),
+            (r#"{"filter":"a > 1"}"#, "there is no option \"filter\""),
+            ("[]", "options: invalid type: sequence, expected a map"),
+            ("{", "options: EOF"),
+        ] {
+            let error = json(text.as_bytes()).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
         }
-        if let Some(unit) = self.timestamp_unit {
-            read = read.with_timestamp_unit(unit.into());
-        }
-        let spelled = self.partitions.map(|text| load_schema(&text).map(Arc::new)).transpose()?;
-        let types = partitions.or(spelled).map(|schema| schema.fields().iter().cloned().collect());
-        Ok(parquet::ReaderBuilder::new()
-            .options(read)
-            .filter(self.filter.map(|text| Predicate::parse(&text)).transpose()?)
-            .row_groups(self.row_groups)
-            .partition_types(types.unwrap_or_default())
-            .limit(self.limit)
-            .engine(arrowsmith::engine(&self.engine)?)
-            .threads(threads(self.threads)?)
-            .batch_rows(self.batch_rows)
-            .limits(limits(self.memory_bytes_max))
-            .cancel(Arc::clone(cancel)))
-    }
-}
-
-fn limits(memory_bytes_max: Option<usize>) -> Limits {
-    match memory_bytes_max {
-        Some(bytes) => Limits::default().with_memory_bytes_max(bytes),
-        None => Limits::default(),
-    }
-}
-
-/// Decoder threads; 0 is one for each core.
-fn threads(asked: Option<usize>) -> Result<usize> {
-    match asked {
-        None => Ok(0),
-        Some(threads @ 1..=THREADS_MAX) => Ok(threads),
-        Some(other) => {
-            Err(Error::Config(format!("threads: expected 1 to {THREADS_MAX}, found {other}")))
-        }
+        assert!(json(br#"{"schema":"a: int65"}"#).is_err());
+        assert!(parquet(br#"{"filter":"a >"}"#).is_err());
+        assert!(json(b"").unwrap().0 == JsonReadOptions::default());
+        assert!(json(br#"{"rejects":true,"memory_bytes_max":"1GiB"}"#).unwrap().1);
     }
 }

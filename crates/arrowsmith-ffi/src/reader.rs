@@ -13,13 +13,13 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use arrowsmith::json::{self, JsonReader};
-use arrowsmith::parquet::{EXTENSIONS, ParquetReader, describe, open_file};
+use arrowsmith::parquet::{self, EXTENSIONS, ParquetReader, describe, open_file};
 use arrowsmith::{DataFile, Error, Input, Limits, Progress, Reject, Result};
 
 use crate::bytes::{Given, Source, take};
 use crate::error::{ErrorInfo, guarded, unwound};
 use crate::export;
-use crate::options::{JsonOptions, ParquetOptions, parse};
+use crate::options;
 use crate::stream::{Valve, Valves};
 
 /// The sources are JSON.
@@ -67,10 +67,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn json(given: Vec<Given>, schema: Option<SchemaRef>, options: &[u8]) -> Result<Reader> {
     let cancel = Arc::<AtomicBool>::default();
-    let options: JsonOptions = parse(options)?;
+    let (mut options, keep) = options::json(options)?;
+    if schema.is_some() {
+        options.schema = schema;
+    }
     let rejects = Arc::<Mutex<VecDeque<Reject>>>::default();
-    let keep = options.rejects;
-    let mut builder = options.builder(schema, &cancel)?;
+    let mut builder = json::ReaderBuilder::new().options(options).cancel(Arc::clone(&cancel));
     if keep {
         let kept = Arc::clone(&rejects);
         builder = builder.on_reject(move |reject| {
@@ -98,8 +100,12 @@ fn json(given: Vec<Given>, schema: Option<SchemaRef>, options: &[u8]) -> Result<
 
 fn parquet(given: Vec<Given>, partitions: Option<SchemaRef>, options: &[u8]) -> Result<Reader> {
     let cancel = Arc::<AtomicBool>::default();
-    let options: ParquetOptions = parse(options)?;
-    let reader = options.builder(partitions, &cancel)?.open(files(given)?)?;
+    let mut options = options::parquet(options)?;
+    if partitions.is_some() {
+        options.partitions = partitions;
+    }
+    let builder = parquet::ReaderBuilder::new().options(options).cancel(Arc::clone(&cancel));
+    let reader = builder.open(files(given)?)?;
     Ok(Reader {
         schema: reader.schema(),
         progress: Arc::clone(reader.progress()),
@@ -234,8 +240,8 @@ pub unsafe extern "C" fn arrowsmith_infer_schema(
             let count = usize::try_from(source_count).unwrap_or(0);
             (take(sources, count)?, lent(options, options_bytes))
         };
-        let options: JsonOptions = parse(options)?;
-        let found = json::infer_schema(inputs(given)?.0, &options.sampling())?;
+        let (options, _) = options::json(options)?;
+        let found = json::infer_schema(inputs(given)?.0, &options)?;
         // SAFETY: the caller's promise.
         unsafe { out.write(export::schema(&found.schema)?) };
         Ok(0)

@@ -147,9 +147,9 @@ pub fn open(name: &str, options: &EngineOptions) -> Result<Chain> {
     }
 }
 
-/// The default engine.
-pub(crate) fn default() -> Result<Chain> {
-    engine(ENGINES[0].name)
+/// The engine that options of reading name.
+pub(crate) fn named(name: &str, gpu_memory_bytes_max: u64) -> Result<Chain> {
+    open(name, &EngineOptions::default().with_gpu_memory_bytes_max(gpu_memory_bytes_max))
 }
 
 /// What is said of an engine that was left out of this build.

@@ -5,12 +5,13 @@
 //! use std::sync::Arc;
 //!
 //! use arrowsmith::arrow_schema::{DataType, Field, Schema};
-//! use arrowsmith::{Input, json};
+//! use arrowsmith::{Input, JsonReadOptions, json};
 //!
 //! let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::UInt64, false)]));
+//! let options = JsonReadOptions { threads: Some(1), ..JsonReadOptions::default() };
 //! let mut reader = json::ReaderBuilder::new()
+//!     .options(options)
 //!     .schema(schema)
-//!     .threads(1)
 //!     .open([Input::bytes(b"{\"a\":1}\n{\"a\":-1}\n".to_vec())])?;
 //! assert_eq!(reader.next_batch()?.map(|batch| batch.num_rows()), Some(1));
 //! let error = reader.next_batch().unwrap_err();

@@ -20,6 +20,7 @@
 
 pub mod engines;
 pub mod json;
+pub mod options;
 pub mod parquet;
 mod stream;
 
@@ -46,6 +47,7 @@ pub use arrowsmith_source::{
     expand_datasets,
 };
 pub use engines::{ENGINES, EngineOptions, engine};
+pub use options::{JsonReadOptions, ParquetReadOptions};
 
 /// Gives the memory that is kept for later batches back to the system. The memory of a batch
 /// returns to that store when the batch is dropped, because fresh memory costs more than decoding

@@ -2,13 +2,17 @@
 //! Parquet to record batches: a reader, an async stream, conditions, metadata.
 //!
 //! ```no_run
-//! use arrowsmith::expand_dataset;
-//! use arrowsmith::parquet::{EXTENSIONS, Predicate, ReadOptions, ReaderBuilder};
+//! use arrowsmith::parquet::{EXTENSIONS, Predicate, ReaderBuilder};
+//! use arrowsmith::{ParquetReadOptions, expand_dataset};
 //!
 //! // A folder with `year=2024/…` below it: `year` is a column.
+//! let options = ParquetReadOptions {
+//!     columns: Some(vec!["id".to_owned(), "year".to_owned()]),
+//!     filter: Some(Predicate::parse("name = 'ada' and year >= 2024")?),
+//!     ..ParquetReadOptions::default()
+//! };
 //! let reader = ReaderBuilder::new()
-//!     .options(ReadOptions::default().with_columns(["id", "year"]))
-//!     .filter(Some(Predicate::parse("name = 'ada' and year >= 2024")?))
+//!     .options(options)
 //!     .open(expand_dataset("people", EXTENSIONS)?)?;
 //! for batch in reader {
 //!     println!("{} rows", batch?.num_rows());

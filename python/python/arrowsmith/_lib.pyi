@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, final
 
@@ -18,6 +18,7 @@ __all__ = [
     "open_parquet",
     "parquet_metadata",
     "read_json",
+    "read_options",
     "read_parquet",
 ]
 
@@ -27,18 +28,21 @@ def read_json(
     source: Source,
     schema: SchemaLike | None,
     rejects: Callable[[Reject], object] | Appendable | None,
-    options: dict[str, Any],
+    on_device: bool,
+    options: Mapping[str, object],
 ) -> Table: ...
 def open_json(
     source: Source,
     schema: SchemaLike | None,
     rejects: Callable[[Reject], object] | Appendable | None,
-    options: dict[str, Any],
+    on_device: bool,
+    options: Mapping[str, object],
 ) -> Reader: ...
-def read_parquet(source: Source, options: dict[str, Any]) -> Table: ...
-def open_parquet(source: Source, options: dict[str, Any]) -> Reader: ...
+def read_parquet(source: Source, on_device: bool, options: Mapping[str, object]) -> Table: ...
+def open_parquet(source: Source, on_device: bool, options: Mapping[str, object]) -> Reader: ...
+def read_options() -> tuple[list[tuple[str, Any, str]], list[tuple[str, Any, str]]]: ...
 def parquet_metadata(source: Source, pages: bool) -> str: ...
-def infer_schema(source: Source, options: dict[str, Any]) -> Schema: ...
+def infer_schema(source: Source, options: Mapping[str, object]) -> Schema: ...
 
 @final
 class Schema:

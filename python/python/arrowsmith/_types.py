@@ -125,13 +125,3 @@ Value: TypeAlias = object
 Test: TypeAlias = tuple[str, str, Value]
 """Column, operator and value: ``("fare", ">", 10)``, ``("zone", "in", {"A", "B"})``."""
 Filter: TypeAlias = str | Test | Sequence[Test] | Sequence[Sequence[Test]]
-
-Strings: TypeAlias = Literal["auto", "small", "large", "view"]
-TimestampUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
-
-Engine: TypeAlias = Literal["cpu", "gpu", "auto", "reference"]
-Format: TypeAlias = Literal["auto", "ndjson", "concatenated", "array"]
-Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "lz4"]
-OnError: TypeAlias = Literal["fail", "null", "skip"]
-DuplicateKeys: TypeAlias = Literal["last", "error"]
-UnknownKeys: TypeAlias = Literal["skip", "error"]

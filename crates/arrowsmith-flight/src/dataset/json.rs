@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use arrowsmith::json::{ReaderBuilder, SampleOptions, infer_schema};
-use arrowsmith::{DataFile, Error, Input, Result, expand_datasets};
+use arrowsmith::json::{ReaderBuilder, infer_schema};
+use arrowsmith::{DataFile, Error, Input, JsonReadOptions, Result, expand_datasets};
 
 use super::identity::{Identity, Watched, version};
 use super::{Batches, Content, Format, Read, Snapshot, split};
@@ -36,7 +36,7 @@ impl Files {
             Some(schema) => Arc::clone(schema),
             None => {
                 let inputs = names.iter().cloned().map(Input::Path);
-                infer_schema(inputs, &SampleOptions::default())?.schema
+                infer_schema(inputs, &JsonReadOptions::default())?.schema
             }
         };
         Ok(Snapshot {
@@ -58,10 +58,14 @@ impl Files {
         if files.is_empty() {
             return Ok(Box::new(std::iter::empty()));
         }
+        let options = JsonReadOptions {
+            schema: Some(Arc::clone(schema)),
+            threads: Some(read.threads.max(1)),
+            batch_bytes: Some(read.batch_bytes),
+            ..JsonReadOptions::default()
+        };
         let reader = ReaderBuilder::new()
-            .schema(Arc::clone(schema))
-            .threads(read.threads.max(1))
-            .batch_bytes(Some(read.batch_bytes))
+            .options(options)
             .cancel(Arc::clone(&read.cancel))
             .open(files.iter().map(|(path, ..)| Input::Path(path.clone())));
         let watched = files.iter().map(|(path, identity, _)| (path.clone(), *identity));

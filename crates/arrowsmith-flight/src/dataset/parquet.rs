@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::RecordBatchReader;
-use arrow_schema::FieldRef;
-use arrowsmith::parquet::{EXTENSIONS, File, ParquetReader, ReadOptions, ReaderBuilder, open_file};
-use arrowsmith::{DataFile, Error, Input, Limits, Result, expand_datasets};
+use arrow_schema::{Schema, SchemaRef};
+use arrowsmith::parquet::{EXTENSIONS, File, ParquetReader, ReaderBuilder, open_file};
+use arrowsmith::{DataFile, Error, Input, Limits, ParquetReadOptions, Result, expand_datasets};
 
 use super::identity::{Identity, Watched, version};
 use super::{Batches, Content, Read, Snapshot, split};
@@ -33,7 +33,7 @@ struct FileEntry {
 pub(crate) struct Files {
     files: Vec<FileEntry>,
     /// Types of the partition columns in folder names.
-    partition_types: Vec<FieldRef>,
+    partition_types: Option<SchemaRef>,
     /// Columns that are in the files.
     columns: Vec<Size>,
     /// Whether all files have the same columns: any of them can be the first of a part then.
@@ -85,14 +85,20 @@ impl Files {
             }
             files.push(FileEntry { path, identity, partitions, row_groups });
         }
-        let mut files = Self { files, partition_types: Vec::new(), columns: sizes, alike };
+        let mut files = Self { files, partition_types: None, columns: sizes, alike };
         let all = 0..files.files.len();
         // The partition columns' types depend on all values: this reader sees them all and decodes
         // nothing.
-        let schema = files.builder().limit(Some(0)).threads(1).open(files.data(all)?)?.schema();
+        let none = ParquetReadOptions {
+            limit: Some(0),
+            threads: Some(1),
+            ..ParquetReadOptions::default()
+        };
+        let schema = ReaderBuilder::new().options(none).open(files.data(all)?)?.schema();
         let partitioned = files.files.first().map_or(0, |file| file.partitions.len());
         let first = schema.fields().len().saturating_sub(partitioned);
-        files.partition_types = schema.fields().iter().skip(first).cloned().collect();
+        let types: Vec<_> = schema.fields().iter().skip(first).cloned().collect();
+        files.partition_types = Some(Arc::new(Schema::new(types)));
         Ok(Snapshot {
             version: version(files.files.iter().map(|file| (&file.path, &file.identity))),
             schema,
@@ -100,10 +106,6 @@ impl Files {
             bytes: Some(bytes),
             content: Content::Parquet(files),
         })
-    }
-
-    fn builder(&self) -> ReaderBuilder {
-        ReaderBuilder::new().partition_types(self.partition_types.clone())
     }
 
     fn data(&self, range: Range<usize>) -> Result<Vec<DataFile>> {
@@ -174,29 +176,31 @@ impl Files {
     }
 
     fn reader(&self, run: &Run, read: &Read, rows: usize) -> Result<Opener> {
-        let mut options = ReadOptions::default();
-        if let Some(columns) = &read.columns {
-            options = options.with_columns(columns);
-        }
-        let builder = self
-            .builder()
-            .options(options)
-            .filter(read.filter.clone())
-            .limit(read.limit)
-            .threads(read.threads.max(1))
-            .batch_rows(Some(rows))
-            .cancel(Arc::clone(&read.cancel));
+        let mut options = ParquetReadOptions {
+            columns: read.columns.clone(),
+            partitions: self.partition_types.clone(),
+            filter: read.filter.clone(),
+            limit: read.limit,
+            threads: Some(read.threads.max(1)),
+            batch_rows: Some(rows),
+            ..ParquetReadOptions::default()
+        };
+        let builder =
+            |options| ReaderBuilder::new().options(options).cancel(Arc::clone(&read.cancel));
         Ok(match run {
             Run::Files(range) => Opener {
-                builder,
+                builder: builder(options),
                 files: self.data(range.clone())?,
                 watched: self.watched(range.clone()),
             },
-            Run::Groups(file, groups) => Opener {
-                builder: builder.row_groups(Some(groups.clone())),
-                files: self.data(*file..file + 1)?,
-                watched: self.watched(*file..file + 1),
-            },
+            Run::Groups(file, groups) => {
+                options.row_groups = Some(groups.clone());
+                Opener {
+                    builder: builder(options),
+                    files: self.data(*file..file + 1)?,
+                    watched: self.watched(*file..file + 1),
+                }
+            }
         })
     }
 

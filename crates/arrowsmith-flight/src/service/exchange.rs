@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arrow_flight::FlightData;
-use arrowsmith::parquet::{Predicate, ReadOptions};
-use arrowsmith::{Input, Limits, Result, json, parquet};
+use arrowsmith::parquet::Predicate;
+use arrowsmith::{Input, JsonReadOptions, ParquetReadOptions, Result, json, parquet};
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::StreamExt;
 use serde::Deserialize;
@@ -167,13 +167,15 @@ fn of_json(
     batch_bytes: usize,
     cancel: Arc<AtomicBool>,
 ) -> Result<Opened> {
-    let mut builder =
-        json::ReaderBuilder::new().threads(1).batch_bytes(Some(batch_bytes)).cancel(cancel);
-    if let Some(schema) = &command.schema {
-        // Only the text form: a name of a file would be one of the server's.
-        let schema = arrowsmith::plan::text::parse_schema(schema)?;
-        builder = builder.schema(Arc::new(schema));
-    }
+    // Only the text form: a name of a file would be one of the server's.
+    let schema = command.schema.as_deref().map(arrowsmith::plan::text::parse_schema).transpose()?;
+    let options = JsonReadOptions {
+        schema: schema.map(Arc::new),
+        threads: Some(1),
+        batch_bytes: Some(batch_bytes),
+        ..JsonReadOptions::default()
+    };
+    let builder = json::ReaderBuilder::new().options(options).cancel(cancel);
     let mut reader = builder.open([Input::reader(text)])?;
     let from = Arc::clone(reader.plan().schema());
     let to = project(&from, command.columns.as_deref())?;
@@ -214,16 +216,16 @@ fn of_parquet(
         }
         file.extend_from_slice(piece.get(..count).unwrap_or_default());
     }
-    let mut options = ReadOptions::default();
-    if let Some(columns) = &command.columns {
-        options = options.with_columns(columns);
-    }
+    let options = ParquetReadOptions {
+        columns: command.columns.clone(),
+        filter,
+        limit: command.limit,
+        memory_bytes_max: MEMORY_BYTES,
+        threads: Some(1),
+        ..ParquetReadOptions::default()
+    };
     let mut reader = parquet::ReaderBuilder::new()
         .options(options)
-        .filter(filter)
-        .limit(command.limit)
-        .limits(Limits::default().with_memory_bytes_max(MEMORY_BYTES))
-        .threads(1)
         .cancel(cancel)
         .open([Input::bytes(file.freeze())])?;
     let from = arrow_array::RecordBatchReader::schema(&reader);

@@ -15,7 +15,7 @@ use arrow_flight::flight_descriptor::DescriptorType;
 use arrow_flight::{FlightData, FlightDescriptor, PutResult};
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::json::ReaderBuilder;
-use arrowsmith::{Error, Input, Result};
+use arrowsmith::{Error, Input, JsonReadOptions, Result};
 use arrowsmith_core::Sink;
 use arrowsmith_core::sink::Output;
 use arrowsmith_sink::ipc::{IpcOptions, IpcSink};
@@ -305,11 +305,13 @@ async fn arrow(
 
 /// Writes the rows of a text.
 fn json_rows(target: Target, text: Text, batch_bytes: usize) -> Result<Written> {
-    let mut builder = ReaderBuilder::new().threads(1).batch_bytes(Some(batch_bytes));
-    if let Some(schema) = &target.schema {
-        builder = builder.schema(Arc::clone(schema));
-    }
-    let mut reader = builder.open([Input::reader(text)])?;
+    let options = JsonReadOptions {
+        schema: target.schema.clone(),
+        threads: Some(1),
+        batch_bytes: Some(batch_bytes),
+        ..JsonReadOptions::default()
+    };
+    let mut reader = ReaderBuilder::new().options(options).open([Input::reader(text)])?;
     let mut written = Written { rows: 0, pending: None };
     while let Some(batch) = reader.next_batch()? {
         if written.pending.is_none() {

@@ -4,10 +4,8 @@
 //! set is the best, or the one in `ARROWSMITH_CPU`.
 
 use arrow_array::RecordBatchReader;
-use arrowsmith::Input;
-use arrowsmith::parquet::{
-    EXTENSIONS, Predicate, ReadOptions, ReaderBuilder, RowSelection, open_file,
-};
+use arrowsmith::parquet::{EXTENSIONS, Predicate, ReaderBuilder, RowSelection, open_file};
+use arrowsmith::{Input, ParquetReadOptions};
 use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, corpora, predicates, properties};
 use arrowsmith_testkit::{scale, tools};
 use bytes::Bytes;
@@ -39,22 +37,22 @@ impl Library {
             Some(file) => Input::from(file.path()),
             None => Input::bytes(bytes.clone()),
         };
-        let mut options = ReadOptions::default();
+        let mut options = ParquetReadOptions {
+            engine: self.engine.to_owned(),
+            threads: Some(self.threads),
+            batch_rows: ask.batch_rows,
+            row_groups: ask.row_groups.clone(),
+            filter: ask.condition.as_deref().map(Predicate::parse).transpose()?,
+            ..ParquetReadOptions::default()
+        };
         if let Some(columns) = &ask.columns {
             let file = open_file(input(), &arrowsmith::Limits::default())?;
             let fields = file.metadata().file_metadata().schema_descr().root_schema().get_fields();
-            options = options.with_columns(columns.iter().map(|at| fields[*at].name()));
+            let names = columns.iter().map(|at| fields[*at].name().to_owned());
+            options.columns = Some(names.collect());
         }
         let rows = ask.rows.as_ref().map(|rows| RowSelection::from_ranges(rows.iter().cloned()));
-        let mut reader = ReaderBuilder::new()
-            .options(options)
-            .engine(arrowsmith::engine(self.engine)?)
-            .threads(self.threads)
-            .batch_rows(ask.batch_rows)
-            .row_groups(ask.row_groups.clone())
-            .rows(rows)
-            .filter(ask.condition.as_deref().map(Predicate::parse).transpose()?)
-            .open([input()])?;
+        let mut reader = ReaderBuilder::new().options(options).rows(rows).open([input()])?;
         let mut batches = Vec::new();
         while let Some(batch) = reader.next_batch()? {
             batches.push(batch);
@@ -128,7 +126,8 @@ fn only_known_columns_are_left_to_the_parquet_crate() {
     for entry in corpora::files(&folder).expect("the corpora can be listed") {
         let path = folder.join(&entry.path);
         let files = arrowsmith::expand_dataset(&path, EXTENSIONS).expect("the file is there");
-        let Ok(reader) = ReaderBuilder::new().threads(1).open(files) else { continue };
+        let one = ParquetReadOptions { threads: Some(1), ..ParquetReadOptions::default() };
+        let Ok(reader) = ReaderBuilder::new().options(one).open(files) else { continue };
         for (column, decision) in reader.explanation().declined() {
             fall_backs.push(format!("{}: {column}: {decision}", entry.path));
         }

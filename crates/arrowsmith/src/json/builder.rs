@@ -6,53 +6,45 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::{DecodeOptions, Framing, OnError, Reject, Result};
+use arrowsmith_core::{DecodeOptions, Limits, OnError, Reject, Result};
 use arrowsmith_engine::{Chain, Decision};
 use arrowsmith_pipeline::{JsonPipeline, Origin, Sample, SampleOptions, sample};
 use arrowsmith_plan::Plan;
-use arrowsmith_source::{Compression, Input, OpenOptions};
+use arrowsmith_source::{Input, OpenOptions};
 
+use crate::engines;
 use crate::json::JsonReader;
+use crate::options::{InferRecords, JsonReadOptions};
 
-/// Infers the schema of `inputs` from their first records.
+/// Infers the schema of `inputs` from their first records. The options are those of a reader, whose
+/// schema, if they have one, is not looked at.
 ///
 /// # Errors
 /// What reading the inputs gives, and bad JSON in the sample.
 ///
 /// ```
-/// use arrowsmith::{Input, json};
+/// use arrowsmith::{Input, JsonReadOptions, json};
 ///
 /// let input = Input::bytes(b"{\"a\":1}\n{\"a\":2.5}\n".to_vec());
-/// let found = json::infer_schema([input], &json::SampleOptions::default())?;
+/// let found = json::infer_schema([input], &JsonReadOptions::default())?;
 /// assert_eq!(found.schema.field(0).data_type(), &arrowsmith::arrow_schema::DataType::Float64);
 /// assert!(found.complete);
 /// # Ok::<(), arrowsmith::Error>(())
 /// ```
 pub fn infer_schema(
     inputs: impl IntoIterator<Item = Input>,
-    options: &SampleOptions,
+    options: &JsonReadOptions,
 ) -> Result<Sample> {
-    let mut found = sample(inputs.into_iter().collect(), options)?;
-    match found.fault.take() {
-        Some(fault) => Err(fault),
-        None => Ok(found),
-    }
+    ReaderBuilder::new().options(options.clone()).infer_schema(inputs)
 }
 
-/// Options of a reader, all with defaults: the schema is inferred, the engine is `cpu`, every core
-/// decodes, and the first record that does not fit is an error.
+/// A reader that is being put together. Every option has a default: the schema is inferred, the
+/// engine is `cpu`, every core decodes, and the first record that does not match is an error.
 #[derive(Default)]
 pub struct ReaderBuilder {
-    schema: Option<SchemaRef>,
-    infer: SampleOptions,
-    columns: Option<Vec<String>>,
+    options: JsonReadOptions,
     engine: Option<Chain>,
-    options: DecodeOptions,
     open: OpenOptions,
-    framing: Option<Framing>,
-    threads: usize,
-    batch_rows: Option<usize>,
-    batch_bytes: Option<usize>,
     chunk_bytes: Option<usize>,
     on_reject: Option<Box<dyn FnMut(Reject) + Send>>,
     cancel: Arc<AtomicBool>,
@@ -64,73 +56,28 @@ impl ReaderBuilder {
         Self::default()
     }
 
-    /// The schema; without one it is inferred.
+    /// The options, all of them; [`ReaderBuilder::schema`] comes after it.
+    pub fn options(mut self, options: JsonReadOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The option `schema`.
     pub fn schema(mut self, schema: SchemaRef) -> Self {
-        self.schema = Some(schema);
+        self.options.schema = Some(schema);
         self
     }
 
-    /// How the schema is inferred when none is given. Framing, limits, compression and cancellation
-    /// are those of the reader; what its options take or leave out does not stop inference.
-    pub fn infer(mut self, options: SampleOptions) -> Self {
-        self.infer = options;
-        self
-    }
-
-    /// Only these columns: dotted paths such as `user.name`, in the order of the schema.
-    pub fn columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
-        self.columns = Some(columns.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The engine; see [`engine()`](crate::engine()).
+    /// An engine that is already open, instead of the one that the options name.
     pub fn engine(mut self, engine: impl Into<Chain>) -> Self {
         self.engine = Some(engine.into());
         self
     }
 
-    /// What becomes of records that do not fit, and the limits.
-    pub fn options(mut self, options: DecodeOptions) -> Self {
-        self.options = options;
-        self
-    }
-
-    /// How records follow one another; `None`, the default, looks at the first bytes of each input.
-    pub fn framing(mut self, framing: Option<Framing>) -> Self {
-        self.framing = framing;
-        self
-    }
-
-    /// The compression, where the first bytes shall not decide.
-    pub fn compression(mut self, compression: Compression) -> Self {
-        self.open.compression = compression;
-        self
-    }
-
-    /// Whether plain files are mapped (the default) or read as streams: safer for files that others
-    /// truncate meanwhile.
+    /// Whether plain files are mapped (the default) or read as streams, which is safer for files
+    /// that are truncated while they are read.
     pub fn map_files(mut self, map_files: bool) -> Self {
         self.open.map_files = map_files;
-        self
-    }
-
-    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread
-    /// decodes.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Rows of every batch but the last one, exactly. Without it a batch is what came out of one
-    /// chunk.
-    pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
-        self.batch_rows = rows;
-        self
-    }
-
-    /// Arrow bytes of a batch, about. Together with `batch_rows` the smaller one counts.
-    pub fn batch_bytes(mut self, bytes: Option<usize>) -> Self {
-        self.batch_bytes = bytes;
         self
     }
 
@@ -171,18 +118,43 @@ impl ReaderBuilder {
     /// As [`ReaderBuilder::open`].
     pub fn explain(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<Explanation> {
         let Planned { plan, engine, .. } = self.plan(inputs)?;
-        let decision = engine.decide_json(&plan, &self.options)?;
+        let decision = engine.decide_json(&plan, &self.options.decode())?;
         Ok(Explanation { plan, decision })
+    }
+
+    /// Infers the schema from the first records, and decodes nothing.
+    ///
+    /// # Errors
+    /// As [`infer_schema`].
+    pub fn infer_schema(self, inputs: impl IntoIterator<Item = Input>) -> Result<Sample> {
+        let mut found = self.sample(inputs.into_iter().collect())?;
+        if let Some(fault) = found.fault.take() {
+            return Err(fault);
+        }
+        Ok(found)
+    }
+
+    fn sample(&self, inputs: Vec<Input>) -> Result<Sample> {
+        let sampling = SampleOptions {
+            open: self.open_options(),
+            cancel: Arc::clone(&self.cancel),
+            ..self.options.sampling()
+        };
+        sample(inputs, &sampling)
     }
 
     /// Schema or inference, then the plan.
     fn plan(&mut self, inputs: impl IntoIterator<Item = Input>) -> Result<Planned> {
         let inputs: Vec<Input> = inputs.into_iter().collect();
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => self.options.open_engine()?,
+        };
         let mut hint = None;
-        let (schema, origins) = match self.schema.take() {
+        let (schema, origins) = match self.options.schema.take() {
             Some(schema) => (schema, inputs.into_iter().map(Origin::from).collect()),
             None => {
-                let found = sample(inputs, &self.sample_options())?;
+                let found = self.sample(inputs)?;
                 // A record that is no JSON is left to the decoder, which says more about it.
                 if !found.complete && found.fault.is_none() {
                     hint = Some(inferred_hint(found.records));
@@ -190,14 +162,7 @@ impl ReaderBuilder {
                 (found.schema, found.origins)
             }
         };
-        let plan = Arc::new(match &self.columns {
-            Some(columns) => Plan::with_columns(&schema, columns)?,
-            None => Plan::new(schema)?,
-        });
-        let engine = match self.engine.take() {
-            Some(engine) => engine,
-            None => crate::engines::default()?,
-        };
+        let plan = Arc::new(self.options.plan(schema)?);
         Ok(Planned { plan, engine, origins, hint })
     }
 
@@ -208,14 +173,15 @@ impl ReaderBuilder {
         origins: Vec<Origin>,
         hint: Option<String>,
     ) -> Result<JsonReader> {
+        let options = &self.options;
         let mut pipeline = JsonPipeline::builder(Arc::clone(&plan), engine)
             .inputs(origins)
-            .options(self.options)
-            .open_options(self.open)
-            .framing(self.framing)
-            .threads(self.threads)
-            .batch_rows(self.batch_rows)
-            .batch_bytes(self.batch_bytes)
+            .options(options.decode())
+            .open_options(self.open_options())
+            .framing(options.format.framing())
+            .threads(options.threads.unwrap_or(0))
+            .batch_rows(options.batch_rows)
+            .batch_bytes(options.batch_bytes)
             .schema_hint(hint)
             .cancel(self.cancel);
         if let Some(on_reject) = self.on_reject {
@@ -227,20 +193,69 @@ impl ReaderBuilder {
         Ok(JsonReader::new(plan, pipeline.start()?))
     }
 
-    /// The sampling that goes with this reader.
-    fn sample_options(&self) -> SampleOptions {
-        let mut infer = self.infer.infer.clone();
-        // What decoding will take or leave out must not stop inference.
-        infer.allow_nan |= self.options.allow_nan;
-        infer.skip_malformed |= self.options.on_error != OnError::Fail;
-        SampleOptions {
-            infer,
-            framing: self.framing,
-            open: self.open.clone(),
-            limits: self.options.limits.clone(),
-            cancel: Arc::clone(&self.cancel),
-            ..self.infer.clone()
+    /// The same counter of bytes in all, so that what inference reads of a stream is counted.
+    fn open_options(&self) -> OpenOptions {
+        OpenOptions { compression: self.options.compression, ..self.open.clone() }
+    }
+}
+
+/// Where the options act: what each step of reading takes of them.
+impl JsonReadOptions {
+    /// The options of the decoder.
+    #[must_use]
+    pub fn decode(&self) -> DecodeOptions {
+        let mut decode = DecodeOptions::default();
+        decode.on_error = self.on_error;
+        decode.duplicate_keys = self.duplicate_keys;
+        decode.unknown_keys = self.unknown_keys;
+        decode.allow_nan = self.allow_nan;
+        decode.trust = self.trust;
+        decode.limits = Limits::default()
+            .with_depth_max(self.depth_max)
+            .with_record_bytes_max(self.record_bytes_max)
+            .with_memory_bytes_max(self.memory_bytes_max)
+            .with_fields_max(self.fields_max)
+            .with_row_bytes_max(self.row_bytes_max)
+            .with_batch_bytes_max(self.batch_bytes_max);
+        decode
+    }
+
+    /// The plan for a schema, given or inferred: for its `columns`.
+    ///
+    /// # Errors
+    /// A column that cannot be, and a schema that JSON cannot be decoded into.
+    pub fn plan(&self, schema: SchemaRef) -> Result<Plan> {
+        match &self.columns {
+            Some(columns) => Plan::with_columns(&schema, columns),
+            None => Plan::new(schema),
         }
+    }
+
+    /// Opens the engine.
+    ///
+    /// # Errors
+    /// As [`engines::open`].
+    pub fn open_engine(&self) -> Result<Chain> {
+        engines::named(&self.engine, self.gpu_memory_bytes_max)
+    }
+
+    /// The options of inference. What decoding accepts or skips does not stop it.
+    #[must_use]
+    pub fn sampling(&self) -> SampleOptions {
+        let mut sampling = SampleOptions {
+            records_max: match self.infer_records {
+                InferRecords::First(records) => Some(records),
+                InferRecords::All => None,
+            },
+            framing: self.format.framing(),
+            limits: self.decode().limits,
+            ..SampleOptions::default()
+        };
+        sampling.open.compression = self.compression;
+        sampling.infer.timestamps = self.infer_timestamps;
+        sampling.infer.allow_nan = self.allow_nan;
+        sampling.infer.skip_malformed = self.on_error != OnError::Fail;
+        sampling
     }
 }
 

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use arrowsmith_core::{DecodeOptions, Error, ErrorKind, OnError, Result};
+use arrowsmith_core::{Error, ErrorKind, OnError, Result};
 use arrowsmith_source::Input;
 use futures_core::Stream;
 
-use crate::json::{BatchStream, ReaderBuilder, SampleOptions};
+use crate::json::{BatchStream, ReaderBuilder};
+use crate::options::{InferRecords, JsonReadOptions};
 
 fn text(count: usize) -> String {
     (0..count).map(|n| format!("{{\"a\":{n},\"b\":{{\"c\":\"x{n}\",\"d\":null}}}}\n")).collect()
@@ -28,8 +29,8 @@ fn schema() -> SchemaRef {
 #[test]
 fn a_reader_is_a_record_batch_reader() {
     let reader = ReaderBuilder::new()
+        .options(JsonReadOptions { batch_rows: Some(64), ..JsonReadOptions::default() })
         .schema(schema())
-        .batch_rows(Some(64))
         .open([Input::bytes(text(150))])
         .unwrap();
     let reader: Box<dyn RecordBatchReader> = Box::new(reader);
@@ -50,13 +51,17 @@ fn errors_come_through_arrow_whole() {
 
 #[test]
 fn columns_are_taken_from_what_was_inferred() {
-    let reader = ReaderBuilder::new().columns(["b.c"]).open([Input::bytes(text(3))]).unwrap();
+    let only = |column: &str| {
+        let columns = Some(vec![column.to_owned()]);
+        ReaderBuilder::new().options(JsonReadOptions { columns, ..JsonReadOptions::default() })
+    };
+    let reader = only("b.c").open([Input::bytes(text(3))]).unwrap();
     let plan = Arc::clone(reader.plan());
     assert_eq!(plan.schema().fields().len(), 1);
     let DataType::Struct(fields) = plan.schema().field(0).data_type().clone() else { panic!() };
     assert_eq!(fields.len(), 1);
     assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 3);
-    let missing = ReaderBuilder::new().columns(["zzz"]).open([Input::bytes(text(3))]);
+    let missing = only("zzz").open([Input::bytes(text(3))]);
     assert!(matches!(missing, Err(Error::Schema { .. })));
 }
 
@@ -68,8 +73,8 @@ fn engines_are_found_by_name_and_agree() {
     let read = |name: &str| -> Vec<RecordBatch> {
         let reader = ReaderBuilder::new()
             .engine(crate::engine(name).unwrap())
+            .options(JsonReadOptions { batch_rows: Some(300), ..JsonReadOptions::default() })
             .schema(schema())
-            .batch_rows(Some(300))
             .open([Input::Path(path.clone())])
             .unwrap();
         reader.map(|batch| batch.unwrap()).collect()
@@ -90,16 +95,27 @@ fn engines_are_found_by_name_and_agree() {
 #[test]
 fn an_inferred_schema_is_named_in_the_errors_it_causes() {
     let text = text(5) + "{\"a\":\"late\"}\n";
-    let few = SampleOptions { records_max: Some(3), ..SampleOptions::default() };
-    let mut reader = ReaderBuilder::new().infer(few).open([Input::bytes(text.clone())]).unwrap();
+    let from = |infer_records| {
+        let options = JsonReadOptions { infer_records, ..JsonReadOptions::default() };
+        ReaderBuilder::new().options(options).open([Input::bytes(text.clone())]).unwrap()
+    };
+    let mut reader = from(InferRecords::First(3));
     assert_eq!(reader.next_batch().unwrap().unwrap().num_rows(), 5);
     let error = reader.next_batch().unwrap_err();
     let hint = error.as_data().unwrap().hint.clone().unwrap();
     assert!(hint.contains("inferred from the first 3 records"), "{hint}");
     assert!(hint.contains("--infer-records all"), "{hint}");
-    let all = SampleOptions { records_max: None, ..SampleOptions::default() };
-    let reader = ReaderBuilder::new().infer(all).open([Input::bytes(text)]).unwrap();
+    let reader = from(InferRecords::All);
     assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 6);
+}
+
+#[test]
+fn what_inference_reads_of_a_stream_is_counted_once() {
+    let text = text(2000);
+    let input = Input::reader(std::io::Cursor::new(text.clone().into_bytes()));
+    let mut reader = ReaderBuilder::new().open([input]).unwrap();
+    while reader.next_batch().unwrap().is_some() {}
+    assert_eq!(reader.progress().bytes(), text.len() as u64);
 }
 
 #[test]
@@ -108,9 +124,8 @@ fn inference_passes_over_what_decoding_will_leave_out() {
     // What is no JSON is left to the decoder.
     let mut strict = ReaderBuilder::new().open([Input::bytes(text)]).unwrap();
     assert!(strict.any(|batch| batch.is_err()));
-    let mut options = DecodeOptions::default();
-    options.on_error = OnError::Skip;
-    options.allow_nan = true;
+    let options =
+        JsonReadOptions { on_error: OnError::Skip, allow_nan: true, ..JsonReadOptions::default() };
     let reader = ReaderBuilder::new().options(options).open([Input::bytes(text)]).unwrap();
     assert_eq!(reader.schema().field(0).data_type(), &DataType::Float64);
     assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 2);
@@ -120,11 +135,10 @@ fn inference_passes_over_what_decoding_will_leave_out() {
 fn rejects_are_handed_over_and_counted() {
     let count = Arc::new(AtomicUsize::new(0));
     let into = Arc::clone(&count);
-    let mut options = DecodeOptions::default();
-    options.on_error = OnError::Skip;
+    let options = JsonReadOptions { on_error: OnError::Skip, ..JsonReadOptions::default() };
     let reader = ReaderBuilder::new()
-        .schema(schema())
         .options(options)
+        .schema(schema())
         .on_reject(move |_| {
             into.fetch_add(1, Ordering::SeqCst);
         })
@@ -164,8 +178,8 @@ fn block_on(stream: BatchStream) -> Vec<Result<RecordBatch>> {
 fn a_stream_gives_everything_and_then_the_error() {
     for threads in [1, 3] {
         let stream = ReaderBuilder::new()
+            .options(JsonReadOptions { threads: Some(threads), ..JsonReadOptions::default() })
             .schema(schema())
-            .threads(threads)
             .chunk_bytes(500)
             .open([Input::bytes(text(2000) + "{\"a\":true}\n")])
             .unwrap()
@@ -183,8 +197,8 @@ fn a_stream_gives_everything_and_then_the_error() {
 fn a_stream_that_nobody_polls_holds_the_reading_up_and_ends_when_dropped() {
     let text = text(200_000);
     let reader = ReaderBuilder::new()
+        .options(JsonReadOptions { threads: Some(1), ..JsonReadOptions::default() })
         .schema(schema())
-        .threads(1)
         .chunk_bytes(1000)
         .open([Input::bytes(text.clone())])
         .unwrap();
@@ -203,11 +217,10 @@ fn a_stream_that_nobody_polls_holds_the_reading_up_and_ends_when_dropped() {
 
 #[test]
 fn a_panic_of_a_callback_does_not_look_like_the_end() {
-    let mut options = DecodeOptions::default();
-    options.on_error = OnError::Skip;
+    let options = JsonReadOptions { on_error: OnError::Skip, ..JsonReadOptions::default() };
     let stream = ReaderBuilder::new()
-        .schema(schema())
         .options(options)
+        .schema(schema())
         .on_reject(|_| panic!("the callback's own fault"))
         .open([Input::bytes("{\"a\":1}\nnonsense\n")])
         .unwrap()

@@ -5,22 +5,26 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, FieldRef, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_engine::Chain;
 use arrowsmith_pipeline::Progress;
 use arrowsmith_pipeline::parquet::{ParquetBatches, ParquetPipeline};
 use arrowsmith_source::DataFile;
 
-use super::{Explanation, File, Predicate, ReadOptions, RowSelection};
+use super::{Explanation, File, ReadOptions, RowSelection};
+use crate::engines;
+use crate::options::ParquetReadOptions;
 use crate::stream::BatchStream;
 
-/// Options of a reader, all with defaults: every column of every row, the engine is `cpu`, every
-/// core decodes.
+/// A reader that is being put together. Every option has a default: every column of every row, the
+/// engine is `cpu`, every core decodes.
 #[derive(Default)]
 pub struct ReaderBuilder {
-    pipeline: ParquetPipeline,
+    options: ParquetReadOptions,
+    rows: Option<RowSelection>,
     engine: Option<Chain>,
+    cancel: Arc<AtomicBool>,
 }
 
 impl ReaderBuilder {
@@ -29,85 +33,32 @@ impl ReaderBuilder {
         Self::default()
     }
 
-    /// Columns and the Arrow types that they are read as. Partition columns may be among the
-    /// columns; they come last.
+    /// The options, all of them.
     #[must_use]
-    pub fn options(mut self, options: ReadOptions) -> Self {
-        self.pipeline = self.pipeline.options(options);
-        self
-    }
-
-    /// Only rows for which this holds. It may name columns that are not read otherwise. Row groups
-    /// and pages that cannot match are not decoded.
-    #[must_use]
-    pub fn filter(mut self, filter: Option<Predicate>) -> Self {
-        self.pipeline = self.pipeline.filter(filter);
-        self
-    }
-
-    /// Only these row groups, in this order, of a single file.
-    #[must_use]
-    pub fn row_groups(mut self, row_groups: Option<Vec<usize>>) -> Self {
-        self.pipeline = self.pipeline.row_groups(row_groups);
+    pub fn options(mut self, options: ParquetReadOptions) -> Self {
+        self.options = options;
         self
     }
 
     /// Only these rows, counted from 0 over all row groups that are read, before any condition.
     #[must_use]
     pub fn rows(mut self, rows: Option<RowSelection>) -> Self {
-        self.pipeline = self.pipeline.rows(rows);
+        self.rows = rows;
         self
     }
 
-    /// Types of partition columns; those of the others are inferred.
-    #[must_use]
-    pub fn partition_types(mut self, fields: Vec<FieldRef>) -> Self {
-        self.pipeline = self.pipeline.partition_types(fields);
-        self
-    }
-
-    /// Rows, at most.
-    #[must_use]
-    pub fn limit(mut self, rows: Option<u64>) -> Self {
-        self.pipeline = self.pipeline.limit(rows);
-        self
-    }
-
-    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread
-    /// decodes.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.pipeline = self.pipeline.threads(threads);
-        self
-    }
-
-    /// Rows of a batch, at most: batches end with row groups, and a condition makes them shorter.
-    /// Without it 131072, or fewer where rows are long.
-    #[must_use]
-    pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
-        self.pipeline = self.pipeline.batch_rows(rows);
-        self
-    }
-
-    /// The engine; see [`engine()`](crate::engine()). Of a chain the first decodes a column that
-    /// does not decline it.
+    /// An engine that is already open, instead of the one that the options name. The first of a
+    /// chain that does not decline a column decodes it.
     #[must_use]
     pub fn engine(mut self, engine: impl Into<Chain>) -> Self {
         self.engine = Some(engine.into());
         self
     }
 
-    /// Bounds on what files may ask for, and on memory.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.pipeline = self.pipeline.limits(limits);
-        self
-    }
-
     /// Stops everything with [`Error::Cancelled`] once it is true.
     #[must_use]
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
-        self.pipeline = self.pipeline.cancel(cancel);
+        self.cancel = cancel;
         self
     }
 
@@ -122,11 +73,55 @@ impl ReaderBuilder {
         I: IntoIterator,
         I::Item: Into<DataFile>,
     {
+        let options = self.options;
         let engine = match self.engine {
             Some(engine) => engine,
-            None => crate::engines::default()?,
+            None => engines::named(&options.engine, options.gpu_memory_bytes_max)?,
         };
-        Ok(ParquetReader { batches: self.pipeline.engine(engine).files(files).start()? })
+        let partitions = options.partitions.iter();
+        let partition_types = partitions.flat_map(|types| types.fields().iter().cloned()).collect();
+        let batches = ParquetPipeline::builder()
+            .options(options.read())
+            .limits(options.limits())
+            .filter(options.filter)
+            .row_groups(options.row_groups)
+            .rows(self.rows)
+            .partition_types(partition_types)
+            .limit(options.limit)
+            .threads(options.threads.unwrap_or(0))
+            .batch_rows(options.batch_rows)
+            .engine(engine)
+            .cancel(self.cancel)
+            .files(files)
+            .start()?;
+        Ok(ParquetReader { batches })
+    }
+}
+
+/// Where the options act: what each step of reading takes of them.
+impl ParquetReadOptions {
+    /// Which columns of a file are read, and as which types.
+    #[must_use]
+    pub fn read(&self) -> ReadOptions {
+        let mut read = ReadOptions::default();
+        read.columns.clone_from(&self.columns);
+        read.arrow_schema = self.arrow_schema;
+        read.dictionary = self.dictionary.clone();
+        read.strings = self.strings;
+        read.lists = self.lists;
+        read.timestamp_unit = self.timestamp_unit;
+        read.verify_checksums = self.verify_checksums;
+        read
+    }
+
+    /// Limits on sizes that files determine, and on memory.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits::default()
+            .with_depth_max(self.depth_max)
+            .with_memory_bytes_max(self.memory_bytes_max)
+            .with_metadata_bytes_max(self.metadata_bytes_max)
+            .with_page_bytes_max(self.page_bytes_max)
     }
 }
 

@@ -13,8 +13,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
 use futures_core::Stream;
 use parquet::arrow::ArrowWriter;
 
-use super::{Predicate, ReaderBuilder};
-use crate::Input;
+use super::{ListForm, Predicate, ReaderBuilder};
+use crate::{Input, ParquetReadOptions};
 
 fn bytes() -> Vec<u8> {
     let numbers = Arc::new(Int64Array::from_iter_values(0..1000)) as ArrayRef;
@@ -25,7 +25,11 @@ fn bytes() -> Vec<u8> {
 }
 
 fn builder() -> ReaderBuilder {
-    ReaderBuilder::new().batch_rows(Some(100)).filter(Some(Predicate::parse("n >= 250").unwrap()))
+    ReaderBuilder::new().options(ParquetReadOptions {
+        batch_rows: Some(100),
+        filter: Some(Predicate::parse("n >= 250").unwrap()),
+        ..ParquetReadOptions::default()
+    })
 }
 
 fn total(batches: &[RecordBatch]) -> i64 {
@@ -56,6 +60,30 @@ fn batches_come_by_every_way() {
 
     let stream = builder().open([Input::bytes(bytes())]).unwrap().into_stream().unwrap();
     assert_eq!(total(&wait_for_all(stream)), wanted);
+}
+
+#[test]
+fn lists_and_limits_are_as_the_options_say() {
+    use arrow_array::types::Int64Type as I;
+
+    let lists = arrow_array::ListArray::from_iter_primitive::<I, _, _>([Some(vec![Some(7)]), None]);
+    let batch = RecordBatch::try_from_iter([("l", Arc::new(lists) as ArrayRef)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    let file = writer.into_inner().unwrap();
+    let read = |options| {
+        let mut reader =
+            ReaderBuilder::new().options(options).open([Input::bytes(file.clone())])?;
+        reader.next_batch()
+    };
+    let large = ParquetReadOptions { lists: ListForm::Large, ..ParquetReadOptions::default() };
+    let batch = read(large).unwrap().unwrap();
+    let values = batch.column(0).as_list::<i64>().values().as_primitive::<I>().clone();
+    assert_eq!(values.values(), &[7]);
+    let pages = ParquetReadOptions { page_bytes_max: 1, ..ParquetReadOptions::default() };
+    assert!(read(pages).unwrap_err().to_string().contains("page_bytes_max"));
+    let footer = ParquetReadOptions { metadata_bytes_max: 1, ..ParquetReadOptions::default() };
+    assert!(read(footer).unwrap_err().to_string().contains("metadata_bytes_max"));
 }
 
 /// Wakes a thread, which is all the runtime that a stream needs.

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrowsmith::DataFile;
-use arrowsmith::parquet::{Predicate, ReadOptions, ReaderBuilder};
+use arrowsmith::parquet::{Predicate, ReaderBuilder};
+use arrowsmith::{DataFile, ParquetReadOptions};
 use arrowsmith::store::object_store::memory::InMemory;
 use arrowsmith::store::object_store::path::Path;
 use arrowsmith::store::object_store::{ObjectStore, ObjectStoreExt, parse_url_opts};
@@ -41,12 +41,13 @@ fn file(first: i64) -> Vec<u8> {
 
 /// Rows and the sum of `a`, under a condition.
 fn sum(files: Vec<DataFile>, condition: &str) -> (usize, i64) {
-    let batches = ReaderBuilder::new()
-        .options(ReadOptions::default().with_columns(["a"]))
-        .filter(Some(Predicate::parse(condition).unwrap()))
-        .threads(2)
-        .open(files)
-        .unwrap();
+    let options = ParquetReadOptions {
+        columns: Some(vec!["a".to_owned()]),
+        filter: Some(Predicate::parse(condition).unwrap()),
+        threads: Some(2),
+        ..ParquetReadOptions::default()
+    };
+    let batches = ReaderBuilder::new().options(options).open(files).unwrap();
     let mut found = (0, 0);
     for batch in batches {
         let batch = batch.unwrap();

@@ -42,10 +42,12 @@ public final class JsonReader {
     return new JsonReader();
   }
 
+  // Made from crates/arrowsmith/src/options/table.rs by its tests.
+
   /**
-   * Paths of the columns to keep, such as {@code user.name}.
+   * The columns to keep, as paths such as {@code user.name}. Default: all.
    *
-   * @param columns paths of the columns to keep, such as {@code user.name}
+   * @param columns the value
    * @return this
    */
   public JsonReader columns(final String... columns) {
@@ -54,10 +56,9 @@ public final class JsonReader {
   }
 
   /**
-   * The decoding engine: {@code cpu}, {@code reference}, or another engine that the native library
-   * was built with.
+   * The engine that decodes; what it declines, the next one decodes. Default: {@code cpu}.
    *
-   * @param engine the engine's name
+   * @param engine the value
    * @return this
    */
   public JsonReader engine(final String engine) {
@@ -66,9 +67,9 @@ public final class JsonReader {
   }
 
   /**
-   * Decoding threads; by default one per core.
+   * Number of decoder threads. Default: one per core.
    *
-   * @param threads decoding threads; by default one per core
+   * @param threads the value
    * @return this
    */
   public JsonReader threads(final Integer threads) {
@@ -77,136 +78,9 @@ public final class JsonReader {
   }
 
   /**
-   * How records are separated: {@code auto}, {@code ndjson}, {@code concatenated} or {@code array}.
+   * Working memory, not counting mapped input and output batches. Default: {@code 256MiB}.
    *
-   * @param format how records are separated: {@code auto}, {@code ndjson}, {@code concatenated} or
-   * {@code array}
-   * @return this
-   */
-  public JsonReader format(final String format) {
-    options.set("format", format);
-    return this;
-  }
-
-  /**
-   * How inputs are compressed: {@code auto}, {@code none}, {@code gzip}, {@code zstd} or {@code
-   * lz4}.
-   *
-   * @param compression how inputs are compressed: {@code auto}, {@code none}, {@code gzip}, {@code
-   * zstd} or {@code lz4}
-   * @return this
-   */
-  public JsonReader compression(final String compression) {
-    options.set("compression", compression);
-    return this;
-  }
-
-  /**
-   * How to handle records that do not match the schema: {@code fail}, {@code skip}, or {@code null}
-   * for values that do not match.
-   *
-   * @param onError how to handle records that do not match the schema: {@code fail}, {@code skip},
-   * or {@code null} for values that do not match
-   * @return this
-   */
-  public JsonReader onError(final String onError) {
-    options.set("on_error", onError);
-    return this;
-  }
-
-  /**
-   * How to handle duplicate keys in an object: use the {@code last}, or {@code error}.
-   *
-   * @param duplicateKeys how to handle duplicate keys in an object: use the {@code last}, or {@code
-   * error}
-   * @return this
-   */
-  public JsonReader duplicateKeys(final String duplicateKeys) {
-    options.set("duplicate_keys", duplicateKeys);
-    return this;
-  }
-
-  /**
-   * How to handle keys that are not in the schema: {@code skip} or {@code error}.
-   *
-   * @param unknownKeys how to handle keys that are not in the schema: {@code skip} or {@code error}
-   * @return this
-   */
-  public JsonReader unknownKeys(final String unknownKeys) {
-    options.set("unknown_keys", unknownKeys);
-    return this;
-  }
-
-  /**
-   * Whether to accept {@code NaN} and {@code Infinity} as numbers.
-   *
-   * @param allowNan whether to accept {@code NaN} and {@code Infinity} as numbers
-   * @return this
-   */
-  public JsonReader allowNan(final boolean allowNan) {
-    options.set("allow_nan", allowNan);
-    return this;
-  }
-
-  /**
-   * Whether to skip validation of data outside the columns.
-   *
-   * @param trust whether to skip validation of data outside the columns
-   * @return this
-   */
-  public JsonReader trust(final boolean trust) {
-    options.set("trust", trust);
-    return this;
-  }
-
-  /**
-   * Rows of each batch except the last.
-   *
-   * @param batchRows rows of each batch except the last
-   * @return this
-   */
-  public JsonReader batchRows(final Integer batchRows) {
-    options.set("batch_rows", batchRows);
-    return this;
-  }
-
-  /**
-   * Approximate Arrow bytes of a batch.
-   *
-   * @param batchBytes approximate Arrow bytes of a batch
-   * @return this
-   */
-  public JsonReader batchBytes(final Long batchBytes) {
-    options.set("batch_bytes", batchBytes);
-    return this;
-  }
-
-  /**
-   * The maximum nesting depth of a record.
-   *
-   * @param depthMax the maximum nesting depth of a record
-   * @return this
-   */
-  public JsonReader depthMax(final Integer depthMax) {
-    options.set("depth_max", depthMax);
-    return this;
-  }
-
-  /**
-   * The maximum length of a record, in bytes.
-   *
-   * @param recordBytesMax the maximum length of a record, in bytes
-   * @return this
-   */
-  public JsonReader recordBytesMax(final Long recordBytesMax) {
-    options.set("record_bytes_max", recordBytesMax);
-    return this;
-  }
-
-  /**
-   * The maximum working memory, in bytes, without mapped inputs and batches.
-   *
-   * @param memoryBytesMax the maximum working memory, in bytes, without mapped inputs and batches
+   * @param memoryBytesMax the value
    * @return this
    */
   public JsonReader memoryBytesMax(final Long memoryBytesMax) {
@@ -215,9 +89,196 @@ public final class JsonReader {
   }
 
   /**
-   * The number of records that a schema is inferred from.
+   * GPU memory per decoder thread; larger inputs are split, or decoded on the CPU. Default: {@code
+   * 2GiB}.
    *
-   * @param inferRecords the number of records that a schema is inferred from
+   * @param gpuMemoryBytesMax the value
+   * @return this
+   */
+  public JsonReader gpuMemoryBytesMax(final Long gpuMemoryBytesMax) {
+    options.set("gpu_memory_bytes_max", gpuMemoryBytesMax);
+    return this;
+  }
+
+  /**
+   * Maximum nesting depth of a record, or of a file's schema. Default: {@code 128}.
+   *
+   * @param depthMax the value
+   * @return this
+   */
+  public JsonReader depthMax(final Integer depthMax) {
+    options.set("depth_max", depthMax);
+    return this;
+  }
+
+  /**
+   * Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum. Default: the
+   * rows in 1 MiB of JSON; for Parquet at most 131072.
+   *
+   * @param batchRows the value
+   * @return this
+   */
+  public JsonReader batchRows(final Integer batchRows) {
+    options.set("batch_rows", batchRows);
+    return this;
+  }
+
+  /**
+   * The schema: its text form, or a file with it (text, Arrow or Parquet). Default: inferred.
+   *
+   * @param schema the value
+   * @return this
+   */
+  public JsonReader schema(final String schema) {
+    options.set("schema", schema);
+    return this;
+  }
+
+  /**
+   * How records are separated: {@code auto} (detect from the first bytes: an array, one record per
+   * line, or else concatenated), {@code ndjson} (one record per line), {@code concatenated}
+   * (records one after another, each on any number of lines), {@code array} (the elements of one
+   * array). Default: {@code auto}.
+   *
+   * @param format the value
+   * @return this
+   */
+  public JsonReader format(final String format) {
+    options.set("format", format);
+    return this;
+  }
+
+  /**
+   * How the input is compressed: {@code auto} (detect from the first bytes), {@code none}, {@code
+   * gzip}, {@code zstd}, {@code lz4}. Default: {@code auto}.
+   *
+   * @param compression the value
+   * @return this
+   */
+  public JsonReader compression(final String compression) {
+    options.set("compression", compression);
+    return this;
+  }
+
+  /**
+   * Maximum size of a record. Default: {@code 128MiB}.
+   *
+   * @param recordBytesMax the value
+   * @return this
+   */
+  public JsonReader recordBytesMax(final Long recordBytesMax) {
+    options.set("record_bytes_max", recordBytesMax);
+    return this;
+  }
+
+  /**
+   * Maximum number of fields of a schema, given or inferred, nested fields included. Default:
+   * {@code 10000}.
+   *
+   * @param fieldsMax the value
+   * @return this
+   */
+  public JsonReader fieldsMax(final Integer fieldsMax) {
+    options.set("fields_max", fieldsMax);
+    return this;
+  }
+
+  /**
+   * Maximum Arrow size of an empty record: bounds columns of fixed size. Default: {@code 1MiB}.
+   *
+   * @param rowBytesMax the value
+   * @return this
+   */
+  public JsonReader rowBytesMax(final Long rowBytesMax) {
+    options.set("row_bytes_max", rowBytesMax);
+    return this;
+  }
+
+  /**
+   * Maximum Arrow size of one record. Default: {@code 1GiB}.
+   *
+   * @param batchBytesMax the value
+   * @return this
+   */
+  public JsonReader batchBytesMax(final Long batchBytesMax) {
+    options.set("batch_bytes_max", batchBytesMax);
+    return this;
+  }
+
+  /**
+   * Accept {@code NaN}, {@code Infinity} and {@code -Infinity} in floating-point columns.
+   *
+   * @param allowNan the value
+   * @return this
+   */
+  public JsonReader allowNan(final boolean allowNan) {
+    options.set("allow_nan", allowNan);
+    return this;
+  }
+
+  /**
+   * Trust the input to be valid JSON: values that no column needs are not validated.
+   *
+   * @param trust the value
+   * @return this
+   */
+  public JsonReader trust(final boolean trust) {
+    options.set("trust", trust);
+    return this;
+  }
+
+  /**
+   * How to handle records that do not match the schema: {@code fail} (stop with an error; the rows
+   * before it are kept), {@code null} (replace a value that does not match by null), {@code skip}
+   * (skip the record). Default: {@code fail}.
+   *
+   * @param onError the value
+   * @return this
+   */
+  public JsonReader onError(final String onError) {
+    options.set("on_error", onError);
+    return this;
+  }
+
+  /**
+   * How to handle a key that appears twice in an object: {@code last} (use the last value), {@code
+   * error} (treat the record as one that does not match the schema). Default: {@code last}.
+   *
+   * @param duplicateKeys the value
+   * @return this
+   */
+  public JsonReader duplicateKeys(final String duplicateKeys) {
+    options.set("duplicate_keys", duplicateKeys);
+    return this;
+  }
+
+  /**
+   * How to handle a key that is not in the schema: {@code skip} (ignore the key and its value),
+   * {@code error} (treat the record as one that does not match the schema). Default: {@code skip}.
+   *
+   * @param unknownKeys the value
+   * @return this
+   */
+  public JsonReader unknownKeys(final String unknownKeys) {
+    options.set("unknown_keys", unknownKeys);
+    return this;
+  }
+
+  /**
+   * Approximate Arrow size of a batch.
+   *
+   * @param batchBytes the value
+   * @return this
+   */
+  public JsonReader batchBytes(final Long batchBytes) {
+    options.set("batch_bytes", batchBytes);
+    return this;
+  }
+
+  /**
+   * Number of records to infer the schema from, or {@code all}. Default: {@code 10000}.
+   *
+   * @param inferRecords the value
    * @return this
    */
   public JsonReader inferRecords(final Long inferRecords) {
@@ -226,16 +287,17 @@ public final class JsonReader {
   }
 
   /**
-   * Whether to infer dates and timestamps from strings that all have that form.
+   * Infer dates and timestamps for string fields whose values are all in ISO 8601.
    *
-   * @param inferTimestamps whether to infer dates and timestamps from strings that all have that
-   * form
+   * @param inferTimestamps the value
    * @return this
    */
   public JsonReader inferTimestamps(final boolean inferTimestamps) {
     options.set("infer_timestamps", inferTimestamps);
     return this;
   }
+
+  // End of what is made.
 
   /**
    * The schema to decode to; inferred by default.
@@ -245,17 +307,6 @@ public final class JsonReader {
    */
   public JsonReader schema(final Schema arrow) {
     this.schema = arrow;
-    return this;
-  }
-
-  /**
-   * The schema to decode to, as text, such as {@code id: int64, name: utf8}.
-   *
-   * @param text the text form, as in the command line and Python
-   * @return this
-   */
-  public JsonReader schema(final String text) {
-    options.set("schema", text);
     return this;
   }
 

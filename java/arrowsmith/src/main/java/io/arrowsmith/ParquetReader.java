@@ -4,6 +4,7 @@ package io.arrowsmith;
 import io.arrowsmith.internal.NativeReader;
 import io.arrowsmith.internal.Options;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.ipc.ArrowReader;
@@ -42,10 +43,12 @@ public final class ParquetReader {
     return new ParquetReader();
   }
 
+  // Made from crates/arrowsmith/src/options/table.rs by its tests.
+
   /**
-   * Paths of the columns to read, such as {@code user.name}.
+   * The columns to keep, as paths such as {@code user.name}. Default: all.
    *
-   * @param columns paths of the columns to read, such as {@code user.name}
+   * @param columns the value
    * @return this
    */
   public ParquetReader columns(final String... columns) {
@@ -54,43 +57,9 @@ public final class ParquetReader {
   }
 
   /**
-   * The condition on rows to read, such as {@code fare > 10 and zone is null}.
+   * The engine that decodes; what it declines, the next one decodes. Default: {@code cpu}.
    *
-   * @param filter the condition on rows to read, such as {@code fare > 10 and zone is null}
-   * @return this
-   */
-  public ParquetReader filter(final String filter) {
-    options.set("filter", filter);
-    return this;
-  }
-
-  /**
-   * Numbers of the row groups to read, of a single file.
-   *
-   * @param rowGroups numbers of the row groups to read, of a single file
-   * @return this
-   */
-  public ParquetReader rowGroups(final int... rowGroups) {
-    options.set("row_groups", java.util.Arrays.stream(rowGroups).boxed().toList());
-    return this;
-  }
-
-  /**
-   * The maximum number of rows.
-   *
-   * @param limit the maximum number of rows
-   * @return this
-   */
-  public ParquetReader limit(final Long limit) {
-    options.set("limit", limit);
-    return this;
-  }
-
-  /**
-   * The decoding engine: {@code cpu}, {@code reference}, or another engine that the native library
-   * was built with.
-   *
-   * @param engine the engine's name
+   * @param engine the value
    * @return this
    */
   public ParquetReader engine(final String engine) {
@@ -99,9 +68,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Decoding threads; by default one per core.
+   * Number of decoder threads. Default: one per core.
    *
-   * @param threads decoding threads; by default one per core
+   * @param threads the value
    * @return this
    */
   public ParquetReader threads(final Integer threads) {
@@ -110,9 +79,44 @@ public final class ParquetReader {
   }
 
   /**
-   * The maximum rows of a batch.
+   * Working memory, not counting mapped input and output batches. Default: {@code 256MiB}.
    *
-   * @param batchRows the maximum rows of a batch
+   * @param memoryBytesMax the value
+   * @return this
+   */
+  public ParquetReader memoryBytesMax(final Long memoryBytesMax) {
+    options.set("memory_bytes_max", memoryBytesMax);
+    return this;
+  }
+
+  /**
+   * GPU memory per decoder thread; larger inputs are split, or decoded on the CPU. Default: {@code
+   * 2GiB}.
+   *
+   * @param gpuMemoryBytesMax the value
+   * @return this
+   */
+  public ParquetReader gpuMemoryBytesMax(final Long gpuMemoryBytesMax) {
+    options.set("gpu_memory_bytes_max", gpuMemoryBytesMax);
+    return this;
+  }
+
+  /**
+   * Maximum nesting depth of a record, or of a file's schema. Default: {@code 128}.
+   *
+   * @param depthMax the value
+   * @return this
+   */
+  public ParquetReader depthMax(final Integer depthMax) {
+    options.set("depth_max", depthMax);
+    return this;
+  }
+
+  /**
+   * Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum. Default: the
+   * rows in 1 MiB of JSON; for Parquet at most 131072.
+   *
+   * @param batchRows the value
    * @return this
    */
   public ParquetReader batchRows(final Integer batchRows) {
@@ -121,9 +125,43 @@ public final class ParquetReader {
   }
 
   /**
-   * Whether to read all string and binary columns as dictionaries.
+   * Keep only rows that match this condition: {@code fare > 10 and (zone = 'A' or zone is null)}.
    *
-   * @param dictionary whether to read all string and binary columns as dictionaries
+   * @param filter the value
+   * @return this
+   */
+  public ParquetReader filter(final String filter) {
+    options.set("filter", filter);
+    return this;
+  }
+
+  /**
+   * Read at most this many rows. Default: all rows.
+   *
+   * @param limit the value
+   * @return this
+   */
+  public ParquetReader limit(final Long limit) {
+    options.set("limit", limit);
+    return this;
+  }
+
+  /**
+   * Read only these row groups of a single file, in this order. Default: all.
+   *
+   * @param rowGroups the value
+   * @return this
+   */
+  public ParquetReader rowGroups(final int... rowGroups) {
+    options.set("row_groups", Arrays.stream(rowGroups).boxed().toList());
+    return this;
+  }
+
+  /**
+   * String and binary columns to read as dictionaries, as paths, or all of them. Default: {@code
+   * false}.
+   *
+   * @param dictionary the value
    * @return this
    */
   public ParquetReader dictionary(final boolean dictionary) {
@@ -132,9 +170,10 @@ public final class ParquetReader {
   }
 
   /**
-   * Paths of string and binary columns to read as dictionaries.
+   * String and binary columns to read as dictionaries, as paths, or all of them. Default: {@code
+   * false}.
    *
-   * @param dictionaryColumns paths of string and binary columns to read as dictionaries
+   * @param dictionaryColumns the value
    * @return this
    */
   public ParquetReader dictionaryColumns(final String... dictionaryColumns) {
@@ -143,10 +182,12 @@ public final class ParquetReader {
   }
 
   /**
-   * The Arrow type of strings: {@code auto}, {@code small}, {@code large} or {@code view}.
+   * The Arrow type of strings and binary values: {@code auto} (as in the Arrow schema that is
+   * stored in the file, else small), {@code small} (32-bit offsets: utf8, binary), {@code large}
+   * (64-bit offsets: large_utf8, large_binary), {@code view} (views: utf8_view, binary_view).
+   * Default: {@code auto}.
    *
-   * @param strings the Arrow type of strings: {@code auto}, {@code small}, {@code large} or {@code
-   * view}
+   * @param strings the value
    * @return this
    */
   public ParquetReader strings(final String strings) {
@@ -155,10 +196,23 @@ public final class ParquetReader {
   }
 
   /**
-   * The unit of all timestamps: {@code s}, {@code ms}, {@code us} or {@code ns}.
+   * The Arrow type of lists: {@code auto} (as in the Arrow schema that is stored in the file, else
+   * small), {@code small} (32-bit offsets: list), {@code large} (64-bit offsets: large_list).
+   * Default: {@code auto}.
    *
-   * @param timestampUnit the unit of all timestamps: {@code s}, {@code ms}, {@code us} or {@code
-   * ns}
+   * @param lists the value
+   * @return this
+   */
+  public ParquetReader lists(final String lists) {
+    options.set("lists", lists);
+    return this;
+  }
+
+  /**
+   * The unit of all timestamps; what is finer is truncated: {@code s}, {@code ms}, {@code us},
+   * {@code ns}. Default: that of the file.
+   *
+   * @param timestampUnit the value
    * @return this
    */
   public ParquetReader timestampUnit(final String timestampUnit) {
@@ -167,9 +221,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Whether to use the Arrow schema that a writer stored in the file.
+   * Use the Arrow schema that is stored in the file by its writer.
    *
-   * @param arrowSchema whether to use the Arrow schema that a writer stored in the file
+   * @param arrowSchema the value
    * @return this
    */
   public ParquetReader arrowSchema(final boolean arrowSchema) {
@@ -178,9 +232,9 @@ public final class ParquetReader {
   }
 
   /**
-   * Whether to verify page checksums.
+   * Verify page checksums.
    *
-   * @param verifyChecksums whether to verify page checksums
+   * @param verifyChecksums the value
    * @return this
    */
   public ParquetReader verifyChecksums(final boolean verifyChecksums) {
@@ -189,15 +243,40 @@ public final class ParquetReader {
   }
 
   /**
-   * The maximum working memory, in bytes, without mapped files and batches.
+   * Types of partition columns, whose values are in folder names: {@code year: int32, zone: utf8}.
+   * Default: inferred.
    *
-   * @param memoryBytesMax the maximum working memory, in bytes, without mapped files and batches
+   * @param partitions the value
    * @return this
    */
-  public ParquetReader memoryBytesMax(final Long memoryBytesMax) {
-    options.set("memory_bytes_max", memoryBytesMax);
+  public ParquetReader partitions(final String partitions) {
+    options.set("partitions", partitions);
     return this;
   }
+
+  /**
+   * Maximum size of the footer of a file. Default: {@code 256MiB}.
+   *
+   * @param metadataBytesMax the value
+   * @return this
+   */
+  public ParquetReader metadataBytesMax(final Long metadataBytesMax) {
+    options.set("metadata_bytes_max", metadataBytesMax);
+    return this;
+  }
+
+  /**
+   * Maximum size of a page after decompression. Default: {@code 2147483647}.
+   *
+   * @param pageBytesMax the value
+   * @return this
+   */
+  public ParquetReader pageBytesMax(final Long pageBytesMax) {
+    options.set("page_bytes_max", pageBytesMax);
+    return this;
+  }
+
+  // End of what is made.
 
   /**
    * The maximum length of a {@link Input#stream stream}, in bytes: 16 GiB by default.

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The options of reading, each in one place: here an option is added.
+//!
+//! A row is the description, a name, the type of the field and its default, then what its values are
+//! and the heading it belongs to; where they differ from the rule, the command's flag, what applies
+//! without a value, and whether inference by itself (`infers`) and services that receive records
+//! (`receives`) have the option. Where an option acts is `json::builder` and `parquet::reader`.
+
+use arrow_schema::{SchemaRef, TimeUnit};
+use arrowsmith_core::{DuplicateKeys, Limits, OnError, UnknownKeys};
+use arrowsmith_source::Compression;
+
+use super::kind::Kind;
+use super::value::{self, Format, InferRecords, OptionValue, Value, assign};
+use super::{Group, OptionInfo, Refused};
+use crate::parquet::{Columns, ListForm, Predicate, StringForm};
+
+/// Maximum number of threads.
+const THREADS_MAX: u64 = u16::MAX as u64;
+
+/// A number of at least 1.
+const POSITIVE: Kind = Kind::Count { min: 1, max: u64::MAX };
+
+/// A number.
+const NUMBER: Kind = Kind::Count { min: 0, max: u64::MAX };
+
+const fn info(name: &'static str, help: &'static str, default: fn() -> Value) -> OptionInfo {
+    let (kind, group) = (Kind::Flag, Group::Columns);
+    let (flag, infers, receives, unset) = (None, false, false, None);
+    OptionInfo { name, help, kind, group, flag, infers, receives, unset, default }
+}
+
+macro_rules! options_of {
+    ($(#[$meta:meta])* $options:ident, $table:ident;
+        $($(#[doc = $help:literal])+ $name:ident: $type:ty = $default:expr =>
+            $kind:expr, $group:ident $(, $extra:ident: $value:expr)*;)+) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $options {
+            $($(#[doc = $help])+ pub $name: $type,)+
+        }
+
+        impl Default for $options {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        impl $options {
+            /// Sets an option by name; [`Value::Default`] sets its default.
+            ///
+            /// # Errors
+            /// [`Refused`] for a name that is none of these options, or a value that it does not
+            /// accept. Nothing is set then.
+            pub fn set(&mut self, name: &str, value: Value) -> Result<(), Refused> {
+                match name {
+                    $(stringify!($name) => {
+                        assign(&mut self.$name, (name, &$kind), value, || $default)
+                    })+
+                    _ => Err(Refused::unknown(name, $table)),
+                }
+            }
+
+            /// The value of an option; none if there is no such option.
+            #[must_use]
+            pub fn get(&self, name: &str) -> Option<Value> {
+                match name {
+                    $(stringify!($name) => Some(self.$name.value()),)+
+                    _ => None,
+                }
+            }
+        }
+
+        #[doc = concat!("The options of [`", stringify!($options), "`].")]
+        pub static $table: &[OptionInfo] = &[$(OptionInfo {
+            kind: $kind,
+            group: Group::$group,
+            $($extra: $value,)*
+            ..info(stringify!($name), concat!($($help),+), || {
+                let default: $type = $default;
+                default.value()
+            })
+        },)+];
+    };
+}
+
+macro_rules! read_options {
+    (both { $($both:tt)* }
+        $(#[$json_meta:meta])* json { $($json:tt)* }
+        $(#[$parquet_meta:meta])* parquet { $($parquet:tt)* }) => {
+        options_of! { $(#[$json_meta])* JsonReadOptions, JSON; $($both)* $($json)* }
+        options_of! { $(#[$parquet_meta])* ParquetReadOptions, PARQUET; $($both)* $($parquet)* }
+    };
+}
+
+read_options! {
+    both {
+        /// The columns to keep, as paths such as `user.name`.
+        columns: Option<Vec<String>> = None => Kind::Paths, Columns, unset: Some("all"), receives: true;
+
+        /// The engine that decodes; what it declines, the next one decodes.
+        engine: String = crate::ENGINES[0].name.to_owned() => Kind::Engine, Engine, receives: true;
+
+        /// Number of decoder threads.
+        threads: Option<usize> = None => Kind::Count { min: 1, max: THREADS_MAX }, Engine,
+            unset: Some("one per core");
+
+        /// Working memory, not counting mapped input and output batches.
+        memory_bytes_max: usize = Limits::default().memory_bytes_max => Kind::Bytes, Engine,
+            flag: Some("memory");
+
+        /// GPU memory per decoder thread; larger inputs are split, or decoded on the CPU.
+        gpu_memory_bytes_max: u64 = 2 << 30 => Kind::Bytes, Engine, flag: Some("gpu-memory"), receives: true;
+
+        /// Maximum nesting depth of a record, or of a file's schema.
+        depth_max: usize = Limits::default().depth_max => NUMBER, Input, infers: true;
+
+        /// Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum.
+        batch_rows: Option<usize> = None => POSITIVE, Batches,
+            unset: Some("the rows in 1 MiB of JSON; for Parquet at most 131072");
+    }
+
+    /// How JSON is read. Literals end with `..JsonReadOptions::default()`: options are added.
+    json {
+        /// The schema: its text form, or a file with it (text, Arrow or Parquet).
+        schema: Option<SchemaRef> = None => Kind::Schema, Columns, unset: Some("inferred");
+
+        /// How records are separated.
+        format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true;
+
+        /// How the input is compressed.
+        compression: Compression = Compression::Auto => Kind::Choice(&value::COMPRESSION), Input,
+            flag: Some("compression-in"), infers: true;
+
+        /// Maximum size of a record.
+        record_bytes_max: usize = Limits::default().record_bytes_max => Kind::Bytes, Input,
+            infers: true;
+
+        /// Maximum number of fields of a schema, given or inferred, nested fields included.
+        fields_max: usize = Limits::default().fields_max => NUMBER, Input, infers: true, receives: true;
+
+        /// Maximum Arrow size of an empty record: bounds columns of fixed size.
+        row_bytes_max: usize = Limits::default().row_bytes_max => Kind::Bytes, Input, infers: true, receives: true;
+
+        /// Maximum Arrow size of one record.
+        batch_bytes_max: usize = Limits::default().batch_bytes_max => Kind::Bytes, Input,
+            infers: true, receives: true;
+
+        /// Accept `NaN`, `Infinity` and `-Infinity` in floating-point columns.
+        allow_nan: bool = false => Kind::Flag, Input, infers: true, receives: true;
+
+        /// Trust the input to be valid JSON: values that no column needs are not validated.
+        trust: bool = false => Kind::Flag, Engine, receives: true;
+
+        /// How to handle records that do not match the schema.
+        on_error: OnError = OnError::Fail => Kind::Choice(&value::ON_ERROR), BadInput;
+
+        /// How to handle a key that appears twice in an object.
+        duplicate_keys: DuplicateKeys = DuplicateKeys::Last =>
+            Kind::Choice(&value::DUPLICATE_KEYS), BadInput, receives: true;
+
+        /// How to handle a key that is not in the schema.
+        unknown_keys: UnknownKeys = UnknownKeys::Skip => Kind::Choice(&value::UNKNOWN_KEYS),
+            BadInput, receives: true;
+
+        /// Approximate Arrow size of a batch.
+        batch_bytes: Option<usize> = None => Kind::Bytes, Batches;
+
+        /// Number of records to infer the schema from, or `all`.
+        infer_records: InferRecords = InferRecords::First(10_000) => Kind::CountOrAll, Inference,
+            infers: true;
+
+        /// Infer dates and timestamps for string fields whose values are all in ISO 8601.
+        infer_timestamps: bool = false => Kind::Flag, Inference, infers: true;
+    }
+
+    /// How Parquet is read. Literals end with `..ParquetReadOptions::default()`: options are added.
+    parquet {
+        /// Keep only rows that match this condition: `fare > 10 and (zone = 'A' or zone is null)`.
+        filter: Option<Predicate> = None => Kind::Condition, Parquet, flag: Some("where");
+
+        /// Read at most this many rows.
+        limit: Option<u64> = None => NUMBER, Parquet, unset: Some("all rows");
+
+        /// Read only these row groups of a single file, in this order.
+        row_groups: Option<Vec<usize>> = None => Kind::Numbers, Parquet, unset: Some("all");
+
+        /// String and binary columns to read as dictionaries, as paths, or all of them.
+        dictionary: Columns = Columns::None => Kind::PathsOrAll, Parquet,
+            flag: Some("dictionary-columns");
+
+        /// The Arrow type of strings and binary values.
+        strings: StringForm = StringForm::AsFile => Kind::Choice(&value::STRINGS), Parquet;
+
+        /// The Arrow type of lists.
+        lists: ListForm = ListForm::AsFile => Kind::Choice(&value::LISTS), Parquet;
+
+        /// The unit of all timestamps; what is finer is truncated.
+        timestamp_unit: Option<TimeUnit> = None => Kind::Choice(&value::TIMESTAMP_UNIT), Parquet,
+            unset: Some("that of the file");
+
+        /// Use the Arrow schema that is stored in the file by its writer.
+        arrow_schema: bool = true => Kind::Flag, Parquet, flag: Some("ignore-arrow-schema");
+
+        /// Verify page checksums.
+        verify_checksums: bool = false => Kind::Flag, Parquet;
+
+        /// Types of partition columns, whose values are in folder names: `year: int32, zone: utf8`.
+        partitions: Option<SchemaRef> = None => Kind::Schema, Parquet,
+            flag: Some("partition-types"), unset: Some("inferred");
+
+        /// Maximum size of the footer of a file.
+        metadata_bytes_max: usize = Limits::default().metadata_bytes_max => Kind::Bytes, Parquet;
+
+        /// Maximum size of a page after decompression.
+        page_bytes_max: usize = Limits::default().page_bytes_max => Kind::Bytes, Parquet;
+    }
+}

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options. Made from crates/arrowsmith/src/options/table.rs by its tests."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, TypedDict
+
+from arrowsmith._types import Filter, SchemaLike
+
+Engine: TypeAlias = Literal["cpu", "gpu", "rtl", "reference", "auto"]
+Format: TypeAlias = Literal["auto", "ndjson", "concatenated", "array"]
+Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "lz4"]
+OnError: TypeAlias = Literal["fail", "null", "skip"]
+DuplicateKeys: TypeAlias = Literal["last", "error"]
+UnknownKeys: TypeAlias = Literal["skip", "error"]
+Strings: TypeAlias = Literal["auto", "small", "large", "view"]
+Lists: TypeAlias = Literal["auto", "small", "large"]
+TimestampUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
+
+
+class InferOptions(TypedDict, total=False):
+    """How a schema is inferred from JSON."""
+
+    depth_max: int
+    """Maximum nesting depth of a record, or of a file's schema. Default: ``128``."""
+
+    format: Format
+    """How records are separated: ``auto`` (detect from the first bytes: an array, one record per
+    line, or else concatenated), ``ndjson`` (one record per line), ``concatenated`` (records one
+    after another, each on any number of lines), ``array`` (the elements of one array). Default:
+    ``auto``."""
+
+    compression: Compression
+    """How the input is compressed: ``auto`` (detect from the first bytes), ``none``, ``gzip``,
+    ``zstd``, ``lz4``. Default: ``auto``."""
+
+    record_bytes_max: int | str
+    """Maximum size of a record. Default: ``128MiB``."""
+
+    fields_max: int
+    """Maximum number of fields of a schema, given or inferred, nested fields included. Default:
+    ``10000``."""
+
+    row_bytes_max: int | str
+    """Maximum Arrow size of an empty record: bounds columns of fixed size. Default: ``1MiB``."""
+
+    batch_bytes_max: int | str
+    """Maximum Arrow size of one record. Default: ``1GiB``."""
+
+    allow_nan: bool
+    """Accept ``NaN``, ``Infinity`` and ``-Infinity`` in floating-point columns."""
+
+    infer_records: int | Literal["all"]
+    """Number of records to infer the schema from, or ``all``. Default: ``10000``."""
+
+    infer_timestamps: bool
+    """Infer dates and timestamps for string fields whose values are all in ISO 8601."""
+
+
+class JsonReadOptions(InferOptions, total=False):
+    """How JSON is read."""
+
+    columns: Sequence[str] | None
+    """The columns to keep, as paths such as ``user.name``. Default: all."""
+
+    engine: Engine
+    """The engine that decodes; what it declines, the next one decodes. Default: ``cpu``."""
+
+    threads: int | None
+    """Number of decoder threads. Default: one per core."""
+
+    memory_bytes_max: int | str
+    """Working memory, not counting mapped input and output batches. Default: ``256MiB``."""
+
+    gpu_memory_bytes_max: int | str
+    """GPU memory per decoder thread; larger inputs are split, or decoded on the CPU. Default:
+    ``2GiB``."""
+
+    batch_rows: int | None
+    """Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum. Default:
+    the rows in 1 MiB of JSON; for Parquet at most 131072."""
+
+    trust: bool
+    """Trust the input to be valid JSON: values that no column needs are not validated."""
+
+    on_error: OnError
+    """How to handle records that do not match the schema: ``fail`` (stop with an error; the rows
+    before it are kept), ``null`` (replace a value that does not match by null), ``skip`` (skip the
+    record). Default: ``fail``."""
+
+    duplicate_keys: DuplicateKeys
+    """How to handle a key that appears twice in an object: ``last`` (use the last value), ``error``
+    (treat the record as one that does not match the schema). Default: ``last``."""
+
+    unknown_keys: UnknownKeys
+    """How to handle a key that is not in the schema: ``skip`` (ignore the key and its value),
+    ``error`` (treat the record as one that does not match the schema). Default: ``skip``."""
+
+    batch_bytes: int | str | None
+    """Approximate Arrow size of a batch."""
+
+
+class ParquetReadOptions(TypedDict, total=False):
+    """How Parquet is read."""
+
+    columns: Sequence[str] | None
+    """The columns to keep, as paths such as ``user.name``. Default: all."""
+
+    engine: Engine
+    """The engine that decodes; what it declines, the next one decodes. Default: ``cpu``."""
+
+    threads: int | None
+    """Number of decoder threads. Default: one per core."""
+
+    memory_bytes_max: int | str
+    """Working memory, not counting mapped input and output batches. Default: ``256MiB``."""
+
+    gpu_memory_bytes_max: int | str
+    """GPU memory per decoder thread; larger inputs are split, or decoded on the CPU. Default:
+    ``2GiB``."""
+
+    depth_max: int
+    """Maximum nesting depth of a record, or of a file's schema. Default: ``128``."""
+
+    batch_rows: int | None
+    """Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum. Default:
+    the rows in 1 MiB of JSON; for Parquet at most 131072."""
+
+    filter: Filter | None
+    """Keep only rows that match this condition: ``fare > 10 and (zone = 'A' or zone is null)``."""
+
+    limit: int | None
+    """Read at most this many rows. Default: all rows."""
+
+    row_groups: Sequence[int] | None
+    """Read only these row groups of a single file, in this order. Default: all."""
+
+    dictionary: bool | Sequence[str]
+    """String and binary columns to read as dictionaries, as paths, or all of them. Default:
+    ``false``."""
+
+    strings: Strings
+    """The Arrow type of strings and binary values: ``auto`` (as in the Arrow schema that is stored
+    in the file, else small), ``small`` (32-bit offsets: utf8, binary), ``large`` (64-bit offsets:
+    large_utf8, large_binary), ``view`` (views: utf8_view, binary_view). Default: ``auto``."""
+
+    lists: Lists
+    """The Arrow type of lists: ``auto`` (as in the Arrow schema that is stored in the file, else
+    small), ``small`` (32-bit offsets: list), ``large`` (64-bit offsets: large_list). Default:
+    ``auto``."""
+
+    timestamp_unit: TimestampUnit | None
+    """The unit of all timestamps; what is finer is truncated: ``s``, ``ms``, ``us``, ``ns``.
+    Default: that of the file."""
+
+    arrow_schema: bool
+    """Use the Arrow schema that is stored in the file by its writer."""
+
+    verify_checksums: bool
+    """Verify page checksums."""
+
+    partitions: SchemaLike | None
+    """Types of partition columns, whose values are in folder names: ``year: int32, zone: utf8``.
+    Default: inferred."""
+
+    metadata_bytes_max: int | str
+    """Maximum size of the footer of a file. Default: ``256MiB``."""
+
+    page_bytes_max: int | str
+    """Maximum size of a page after decompression. Default: ``2147483647``."""

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options: those of the library's table, in signatures, types and help."""
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import arrowsmith
+from arrowsmith import _lib
+
+JSON, PARQUET = _lib.read_options()
+TEXT = b'{"a":1}'
+
+
+@pytest.mark.parametrize(
+    ("function", "table", "own"),
+    [
+        (arrowsmith.read_json, JSON, {"source", "schema", "rejects", "on_device"}),
+        (arrowsmith.open_json, JSON, {"source", "schema", "rejects", "on_device"}),
+        (arrowsmith.read_parquet, PARQUET, {"source", "on_device"}),
+        (arrowsmith.open_parquet, PARQUET, {"source", "on_device"}),
+    ],
+)
+def test_every_option_is_an_argument(
+    function: Callable[..., object], table: list[tuple[str, Any, str]], own: set[str]
+) -> None:
+    arguments = inspect.signature(function).parameters
+    assert set(arguments) == own | {name for name, _, _ in table}
+    for name, default, text in table:
+        assert arguments[name].default == default
+        assert text
+        if function.__name__.startswith("read_"):
+            assert function.__doc__ is not None
+            assert name in function.__doc__
+
+
+@pytest.mark.parametrize(
+    ("options", "table"),
+    [(arrowsmith.JsonReadOptions, JSON), (arrowsmith.ParquetReadOptions, PARQUET)],
+)
+def test_every_option_has_a_type(options: type, table: list[tuple[str, Any, str]]) -> None:
+    types = typing.get_type_hints(options)
+    # The schema is an argument of its own.
+    assert set(types) == {name for name, _, _ in table} - {"schema"}
+    inferring = set(typing.get_type_hints(arrowsmith.InferOptions))
+    assert set(inspect.signature(arrowsmith.infer_schema).parameters) == inferring | {"source"}
+
+
+def test_defaults_and_none_are_accepted() -> None:
+    for name, default, _ in JSON:
+        for value in (default, None):
+            options: dict[str, Any] = {name: value}
+            assert arrowsmith.read_json(TEXT, **options).num_rows == 1
+
+
+def test_sizes_may_be_text() -> None:
+    record = b'{"a":"' + b"x" * 2000 + b'"}'
+    assert arrowsmith.read_json(record, record_bytes_max="3KiB").num_rows == 1
+    with pytest.raises(arrowsmith.DataError, match="record-too-long"):
+        arrowsmith.read_json(record, record_bytes_max="1KiB")
+    with pytest.raises(arrowsmith.ConfigError, match="is not a size"):
+        arrowsmith.read_json(record, record_bytes_max="much")
+
+
+def test_unknown_options_are_named() -> None:
+    with pytest.raises(TypeError, match=r'no option "thread" \(did you mean "threads"'):
+        arrowsmith.read_json(TEXT, thread=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match='no option "where"'):
+        arrowsmith.read_parquet(TEXT, where="a = 1")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="trust: does not apply to inference"):
+        arrowsmith.infer_schema(TEXT, trust=True)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("trust", 1), ("columns", "a"), ("columns", {"a": 1}), ("threads", 1.5), ("format", object())],
+)
+def test_values_of_another_type_are_refused(name: str, value: object) -> None:
+    options: dict[str, Any] = {name: value}
+    with pytest.raises(TypeError, match=name):
+        arrowsmith.read_json(TEXT, **options)
