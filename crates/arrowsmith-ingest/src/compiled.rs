@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith::{Chain, Engine};
-use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Limits, OnError, Result, UnknownKeys};
+use arrowsmith_core::{DecodeOptions, Error, OnError, Result};
 use arrowsmith_plan::Plan;
 
 use crate::config::{LayoutConfig, LimitsConfig, OnErrorConfig, OrderConfig, StreamConfig};
@@ -31,23 +31,17 @@ pub(crate) struct Compiled {
 impl Compiled {
     pub(crate) fn new(config: &StreamConfig, limits: &LimitsConfig) -> Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let plan = Arc::new(Plan::new(config.load_schema()?)?);
-        let engine = arrowsmith::engine(&config.engine)?;
-        let mut options = DecodeOptions::default();
-        options.on_error = match (config.on_error, config.engine.as_str()) {
+        let plan = Arc::new(config.plan()?);
+        let engine = config.read.open_engine()?;
+        let mut options = config.read.decode();
+        options.on_error = match (config.on_error, config.read.engine.as_str()) {
             // It can only stop at a bad record; the parsers continue after it.
             (OnErrorConfig::Reject, "reference") => OnError::Fail,
             (OnErrorConfig::Reject, _) => OnError::Skip,
             (OnErrorConfig::Null, _) => OnError::Null,
         };
-        if config.unknown_keys_are_errors {
-            options.unknown_keys = UnknownKeys::Error;
-        }
-        if config.duplicate_keys_are_errors {
-            options.duplicate_keys = DuplicateKeys::Error;
-        }
-        options.allow_nan = config.allow_nan;
-        options.limits = Limits::default()
+        options.limits = options
+            .limits
             .with_depth_max(limits.depth)
             .with_record_bytes_max(limits.record_bytes.0);
         // So that options that the engine does not support are reported now.

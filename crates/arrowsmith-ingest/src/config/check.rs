@@ -41,7 +41,7 @@ impl Config {
         }
         for (name, stream) in &self.streams {
             stream.check(name)?;
-            let row = Width::of(&*stream.load_schema()?).row_bytes();
+            let row = Width::of(stream.plan()?.schema()).row_bytes();
             if row > most as u64 {
                 return wrong(format!(
                     "stream.{name}.schema: a row takes {row} bytes of Arrow data, more than half of \
@@ -95,7 +95,7 @@ impl StreamConfig {
         if self.schema.is_empty() {
             return wrong("schema", "is needed".to_owned());
         }
-        if let Err(error) = self.load_schema() {
+        if let Err(error) = self.plan() {
             return wrong("schema", error.to_string());
         }
         if self.key.is_some() && self.order == OrderConfig::Column {

@@ -4,20 +4,25 @@
 use std::path::{Path, PathBuf};
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::Result;
-use serde::Deserialize;
+use arrowsmith::options::{JSON, Value};
+use arrowsmith::{JsonReadOptions, Plan};
+use arrowsmith_core::{DuplicateKeys, Result, UnknownKeys};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::publish::sinks::SinkConfig;
 use crate::units::{CompressionConfig, Fsync, Size};
 
 /// One stream: where its records come from, what they are, where they go.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, remote = "Self")]
 pub struct StreamConfig {
     /// A file (text, Arrow or Parquet), the name of a workload, or the text itself.
     pub schema: String,
-    /// What decodes: a name of [`arrowsmith::ENGINES`].
-    pub engine: String,
+    /// The options of reading that apply to records which are received
+    /// ([`receives`](arrowsmith::options::OptionInfo::receives)): settings of the stream, too.
+    #[serde(skip)]
+    pub read: JsonReadOptions,
     /// Addresses to listen on for lines of JSON.
     pub tcp: Vec<String>,
     /// Addresses of sources to connect to, which send lines of JSON; tried again when they go.
@@ -38,12 +43,10 @@ pub struct StreamConfig {
     pub bad_requests: BadRequests,
     /// How a value that does not match the schema is handled.
     pub on_error: OnErrorConfig,
-    /// Whether a key that is not in the schema makes a record bad.
+    /// The same as `unknown_keys = "error"`.
     pub unknown_keys_are_errors: bool,
-    /// Whether a duplicate key makes a record bad.
+    /// The same as `duplicate_keys = "error"`.
     pub duplicate_keys_are_errors: bool,
-    /// Take NaN and Infinity as numbers.
-    pub allow_nan: bool,
     /// How the order of records is conveyed.
     pub order: OrderConfig,
     /// Maximum number of rows of a message; 0 for no limit.
@@ -69,7 +72,7 @@ impl Default for StreamConfig {
     fn default() -> Self {
         Self {
             schema: String::new(),
-            engine: arrowsmith::ENGINES[0].name.to_owned(),
+            read: JsonReadOptions::default(),
             tcp: Vec::new(),
             dial: Vec::new(),
             dial_tls: None,
@@ -81,7 +84,6 @@ impl Default for StreamConfig {
             on_error: OnErrorConfig::Reject,
             unknown_keys_are_errors: false,
             duplicate_keys_are_errors: false,
-            allow_nan: false,
             order: OrderConfig::Metadata,
             message_rows: 0,
             message_bytes: Size(usize::MAX),
@@ -92,6 +94,29 @@ impl Default for StreamConfig {
             spool: None,
             sinks: Vec::new(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for StreamConfig {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        let mut table = toml::Table::deserialize(from)?;
+        let mut read = JsonReadOptions::default();
+        for option in JSON.iter().filter(|option| option.receives) {
+            if let Some(value) = table.remove(option.name) {
+                let value = Value::deserialize(value).map_err(D::Error::custom)?;
+                read.set(option.name, value).map_err(D::Error::custom)?;
+            }
+        }
+        // The derived function, not this one.
+        let mut config = Self::deserialize(table).map_err(D::Error::custom)?;
+        if config.unknown_keys_are_errors {
+            read.unknown_keys = UnknownKeys::Error;
+        }
+        if config.duplicate_keys_are_errors {
+            read.duplicate_keys = DuplicateKeys::Error;
+        }
+        config.read = read;
+        Ok(config)
     }
 }
 
@@ -179,5 +204,13 @@ impl StreamConfig {
             return Ok(workload.schema().into());
         }
         Ok(arrowsmith_plan::load::load_schema(&self.schema)?.into())
+    }
+
+    /// The plan of its records.
+    ///
+    /// # Errors
+    /// As [`StreamConfig::load_schema`], and options that do not go with the schema.
+    pub fn plan(&self) -> Result<Plan> {
+        self.read.plan(self.load_schema()?)
     }
 }

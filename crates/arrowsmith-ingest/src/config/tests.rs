@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests of the configuration: layers, units, and what is refused.
 
+use arrowsmith::options::{JSON, Value as Given};
+use arrowsmith_core::UnknownKeys;
+
 use super::*;
 
 fn load(text: &str, environment: &[(&str, &str)], settings: &[&str]) -> Result<Config> {
@@ -111,6 +114,39 @@ fn times_may_have_units() {
     for wrong in ["'0s'", "'soon'", "'-1s'"] {
         let text = format!("[limits]\nidle_seconds = {wrong}\n{SMALL}");
         assert!(load(&text, &[], &[]).is_err(), "{wrong}");
+    }
+}
+
+/// Every option of reading that applies to received records is a setting of a stream.
+#[test]
+fn options_of_reading_are_settings() {
+    let mut settings = 0;
+    for option in JSON.iter().filter(|option| option.receives) {
+        for (text, value) in option.kind.examples() {
+            let written = match &value {
+                Given::Integer(number) => number.to_string(),
+                Given::Flag(flag) => flag.to_string(),
+                Given::List(_) => format!("{:?}", text.split(',').collect::<Vec<_>>()),
+                _ => format!("{text:?}"),
+            };
+            let schema = "a: int64, b: struct<c: utf8>";
+            let text = format!("[stream.s]\nschema = '{schema}'\n{} = {written}\n", option.name);
+            let config = load(&text, &[], &[]).unwrap_or_else(|error| panic!("{text}{error}"));
+            assert_eq!(config.streams["s"].read.get(option.name), Some(value), "{text}");
+            settings += 1;
+        }
+    }
+    assert!(settings > 10);
+    let config = load(&format!("{SMALL}unknown_keys_are_errors = true\n"), &[], &[]).unwrap();
+    assert_eq!(config.streams["events"].read.unknown_keys, UnknownKeys::Error);
+    for (wrong, expected) in [
+        ("unknown_keys = 'drop'", "unknown_keys: expected \"skip\", \"error\", found \"drop\""),
+        ("trust = 1", "trust: expected true or false, found 1"),
+        ("threads = 1", "unknown field `threads`"),
+    ] {
+        let error = load(&format!("[stream.events]\nschema = 'a: int64'\n{wrong}\n"), &[], &[]);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(expected), "{wrong}: {error}");
     }
 }
 
