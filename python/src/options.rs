@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyMapping, PyString};
 use crate::errors::{config, raised};
 use crate::filter::predicate;
 use crate::gpu;
-use crate::schema::schema_of;
+use crate::schema::{schema_of, types_of};
 
 /// The options of a JSON reader.
 pub(crate) fn json(given: &Bound<'_, PyDict>) -> PyResult<JsonReadOptions> {
@@ -70,6 +70,7 @@ fn value(object: &Bound<'_, PyAny>, kind: Option<Kind>) -> PyResult<Value> {
         return Ok(Value::Default);
     }
     match kind {
+        Some(Kind::Types) => return Ok(Value::Schema(types_of(object)?)),
         Some(Kind::Schema) => return Ok(Value::Schema(schema_of(object)?)),
         Some(Kind::Condition) => return Ok(Value::Condition(Box::new(predicate(object)?))),
         _ => {}

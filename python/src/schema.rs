@@ -4,14 +4,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrowsmith::Error;
 use arrowsmith::plan::load::{load_schema, load_schema_file};
-use arrowsmith::plan::text::format_schema;
+use arrowsmith::plan::text::{format_schema, parse_schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyString};
-use pyo3_arrow::PySchema;
+use pyo3::types::{PyCapsule, PyMapping, PyString};
+use pyo3_arrow::{PyField, PySchema};
 
 use crate::errors::raised;
 use crate::export::schema_capsule;
@@ -36,9 +36,46 @@ pub(crate) fn schema_of(value: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
     loaded.and_then(exportable).map_err(|error| raised(py, error))
 }
 
+/// Converts types by path to a schema whose names are the paths: a mapping to types, as text or as
+/// Arrow types, or what [`schema_of`] takes.
+pub(crate) fn types_of(value: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
+    let py = value.py();
+    let Ok(types) = value.cast::<PyMapping>() else {
+        let expected = |error: PyErr| match error.is_instance_of::<PyTypeError>(py) {
+            true => PyTypeError::new_err(
+                "types: expected a mapping of paths to types, text, a path or a schema",
+            ),
+            false => error,
+        };
+        return schema_of(value).map_err(expected);
+    };
+    let mut fields = Vec::new();
+    for pair in types.items()?.try_iter()? {
+        let (path, of): (String, Bound<'_, PyAny>) = pair?.extract()?;
+        let field = if of.hasattr("__arrow_c_schema__")? {
+            let field = of.extract::<PyField>()?.into_inner();
+            Field::new(&path, field.data_type().clone(), true)
+                .with_metadata(field.metadata().clone())
+        } else if let Ok(text) = of.cast::<PyString>() {
+            let parsed = parse_schema(&format!("type: {}", text.to_str()?));
+            let parsed = parsed.and_then(|schema| match schema.fields().as_ref() {
+                [field] => Ok(field.as_ref().clone().with_name(&path)),
+                _ => Err(Error::schema(&path, "expected one type")),
+            });
+            parsed.map_err(|error| raised(py, error))?
+        } else {
+            let found = of.get_type().name()?;
+            let message = format!("types: {path}: expected a type, found {found}");
+            return Err(PyTypeError::new_err(message));
+        };
+        fields.push(field);
+    }
+    exportable(ArrowSchema::new(fields)).map_err(|error| raised(py, error))
+}
+
 /// Refuses time zones with a NUL: the C interface cannot represent them, and arrow-rs panics at
 /// them.
-fn exportable(schema: arrow_schema::Schema) -> arrowsmith::Result<SchemaRef> {
+fn exportable(schema: ArrowSchema) -> arrowsmith::Result<SchemaRef> {
     fn zone(data_type: &DataType) -> Option<&str> {
         match data_type {
             DataType::Timestamp(_, zone) => zone.as_deref(),

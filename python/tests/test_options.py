@@ -6,6 +6,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import arrowsmith
@@ -82,3 +83,23 @@ def test_values_of_another_type_are_refused(name: str, value: object) -> None:
     options: dict[str, Any] = {name: value}
     with pytest.raises(TypeError, match=name):
         arrowsmith.read_json(TEXT, **options)
+
+
+def test_types_of_some_columns() -> None:
+    text = b'{"id":"7","user":{"born":"2001-02-03","n":1}}'
+    expected = "id: large_utf8\nuser: struct<born: date32, n: int64>\n"
+    for types in (
+        {"id": "large_utf8", "user.born": pa.date32()},
+        {"id": pa.large_string(), "user.born": "date"},
+        "id: large_utf8, user.born: date32",
+        pa.schema([("id", pa.large_string()), ("user.born", pa.date32())]),
+    ):
+        assert str(arrowsmith.infer_schema(text, types=types)) == expected
+        assert str(arrowsmith.read_json(text, types=types).schema) == expected
+    for wrong in ({"id": 7}, {"id": None}, 7):
+        options: dict[str, Any] = {"types": wrong}
+        with pytest.raises(TypeError, match="type"):
+            arrowsmith.read_json(text, **options)
+    for refused in ({"id": "int65"}, {"id": "int8, b: int8"}, {"id.x": "int8"}, {"": "int8"}):
+        with pytest.raises(arrowsmith.SchemaError):
+            arrowsmith.read_json(text, types=refused)

@@ -10,10 +10,12 @@
 
 mod explain;
 pub mod load;
+mod overlay;
 pub mod plan;
 pub mod text;
 mod width;
 
+pub use overlay::with_types;
 pub use plan::{
     BinaryEncoding, FieldPlan, FloatWidth, IntWidth, Node, Op, Plan, ROOT_METADATA_KEY,
     VALUE_FIELD_NAME,

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, TypedDict
 
-from arrowsmith._types import Filter, SchemaLike
+from arrowsmith._types import Filter, SchemaLike, TypesLike
 
 Engine: TypeAlias = Literal["cpu", "gpu", "rtl", "reference", "auto"]
 Format: TypeAlias = Literal["auto", "ndjson", "concatenated", "array"]
@@ -22,6 +22,10 @@ class InferOptions(TypedDict, total=False):
 
     depth_max: int
     """Maximum nesting depth of a record, or of a file's schema. Default: ``128``."""
+
+    types: TypesLike | None
+    """Types of some columns, by their paths: ``id: utf8, user.born: date32``. The other types are
+    those of the schema, given or inferred."""
 
     format: Format
     """How records are separated: ``auto`` (detect from the first bytes: an array, one record per

@@ -2,7 +2,7 @@
 """The types of arguments."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from mmap import mmap
 from typing import Literal, Protocol, TypeAlias, TypedDict
 
@@ -119,6 +119,8 @@ Buffer: TypeAlias = bytes | bytearray | memoryview | mmap
 OneSource: TypeAlias = str | os.PathLike[str] | Buffer | BinaryFile
 Source: TypeAlias = OneSource | Sequence[OneSource]
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
+TypesLike: TypeAlias = SchemaLike | Mapping[str, str | ArrowSchema]
+"""Types by path, as text or Arrow types: ``{"id": "utf8", "user.born": pa.date32()}``."""
 
 Value: TypeAlias = object
 """A number, text, bytes, bool, date, time, ``Decimal``, UUID, or a numpy scalar of one of these."""

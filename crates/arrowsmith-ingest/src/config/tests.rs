@@ -143,6 +143,7 @@ fn options_of_reading_are_settings() {
         ("unknown_keys = 'drop'", "unknown_keys: expected \"skip\", \"error\", found \"drop\""),
         ("trust = 1", "trust: expected true or false, found 1"),
         ("threads = 1", "unknown field `threads`"),
+        ("types = 'a.b.c: int8'", "stream.events.schema"),
     ] {
         let error = load(&format!("[stream.events]\nschema = 'a: int64'\n{wrong}\n"), &[], &[]);
         let error = error.unwrap_err().to_string();

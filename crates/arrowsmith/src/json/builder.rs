@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use arrowsmith_core::{DecodeOptions, Limits, OnError, Reject, Result};
 use arrowsmith_engine::{Chain, Decision};
 use arrowsmith_pipeline::{JsonPipeline, Origin, Sample, SampleOptions, sample};
-use arrowsmith_plan::Plan;
+use arrowsmith_plan::{Plan, with_types};
 use arrowsmith_source::{Input, OpenOptions};
 
 use crate::engines;
@@ -20,7 +20,7 @@ use crate::options::{InferRecords, JsonReadOptions};
 /// schema, if they have one, is not looked at.
 ///
 /// # Errors
-/// What reading the inputs gives, and bad JSON in the sample.
+/// What reading the inputs gives, bad JSON in the sample, and types of columns that cannot be.
 ///
 /// ```
 /// use arrowsmith::{Input, JsonReadOptions, json};
@@ -131,6 +131,7 @@ impl ReaderBuilder {
         if let Some(fault) = found.fault.take() {
             return Err(fault);
         }
+        found.schema = self.options.typed(found.schema)?;
         Ok(found)
     }
 
@@ -220,11 +221,12 @@ impl JsonReadOptions {
         decode
     }
 
-    /// The plan for a schema, given or inferred: for its `columns`.
+    /// The plan for a schema, given or inferred: with its `types`, for its `columns`.
     ///
     /// # Errors
-    /// A column that cannot be, and a schema that JSON cannot be decoded into.
+    /// A type or a column that cannot be, and a schema that JSON cannot be decoded into.
     pub fn plan(&self, schema: SchemaRef) -> Result<Plan> {
+        let schema = self.typed(schema)?;
         match &self.columns {
             Some(columns) => Plan::with_columns(&schema, columns),
             None => Plan::new(schema),
@@ -237,6 +239,14 @@ impl JsonReadOptions {
     /// As [`engines::open`].
     pub fn open_engine(&self) -> Result<Chain> {
         engines::named(&self.engine, self.gpu_memory_bytes_max)
+    }
+
+    /// A schema, given or inferred, with the types of the option `types`.
+    fn typed(&self, schema: SchemaRef) -> Result<SchemaRef> {
+        match &self.types {
+            Some(types) => Ok(Arc::new(with_types(&schema, types)?)),
+            None => Ok(schema),
+        }
     }
 
     /// The options of inference. What decoding accepts or skips does not stop it.

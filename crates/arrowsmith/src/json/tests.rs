@@ -9,13 +9,16 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Date32Type;
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrowsmith_core::{Error, ErrorKind, OnError, Result};
+use arrowsmith_plan::text::parse_schema;
 use arrowsmith_source::Input;
 use futures_core::Stream;
 
-use crate::json::{BatchStream, ReaderBuilder};
+use crate::json::{BatchStream, ReaderBuilder, infer_schema};
 use crate::options::{InferRecords, JsonReadOptions};
 
 fn text(count: usize) -> String {
@@ -116,6 +119,38 @@ fn what_inference_reads_of_a_stream_is_counted_once() {
     let mut reader = ReaderBuilder::new().open([input]).unwrap();
     while reader.next_batch().unwrap().is_some() {}
     assert_eq!(reader.progress().bytes(), text.len() as u64);
+}
+
+#[test]
+fn types_of_some_columns_are_given_and_the_rest_is_inferred() {
+    let text = "{\"id\":\"7\",\"u\":{\"born\":\"2001-02-03\",\"n\":1}}\n";
+    let types = parse_schema("id: large_utf8, u.born: date32, late: bool").unwrap();
+    let options = JsonReadOptions { types: Some(Arc::new(types)), ..JsonReadOptions::default() };
+    let expected = "id: large_utf8, u: struct<born: date32, n: int64>, late: bool";
+    let expected = Arc::new(parse_schema(expected).unwrap());
+    let found = infer_schema([Input::bytes(text)], &options).unwrap();
+    assert_eq!(found.schema, expected);
+    let builder = || ReaderBuilder::new().options(options.clone());
+    let mut reader = builder().open([Input::bytes(text)]).unwrap();
+    let batch = reader.next_batch().unwrap().unwrap();
+    assert_eq!(batch.schema(), expected);
+    let born = batch.column(1).as_struct().column(0).as_primitive::<Date32Type>().value(0);
+    assert_eq!((born, batch.column(2).null_count()), (11_356, 1));
+    // The same for a schema that is given; a value that is not of the type is an error.
+    let given = parse_schema("id: int64, u: struct<born: utf8>").unwrap();
+    let mut reader = builder()
+        .schema(Arc::new(given))
+        .open([Input::bytes("{\"u\":{\"born\":\"soon\"}}\n")])
+        .unwrap();
+    assert_eq!(reader.schema().field(0).data_type(), &DataType::LargeUtf8);
+    let error = reader.next_batch().unwrap_err();
+    assert_eq!(error.as_data().unwrap().path, "u.born");
+    let below = JsonReadOptions {
+        types: Some(Arc::new(parse_schema("id.x: int8").unwrap())),
+        ..JsonReadOptions::default()
+    };
+    let refused = ReaderBuilder::new().options(below).open([Input::bytes(text)]);
+    assert!(matches!(refused, Err(Error::Schema { path, .. }) if path == "id.x"));
 }
 
 #[test]

@@ -89,6 +89,7 @@ fn python_type(option: &OptionInfo) -> String {
         Kind::Bytes => "int | str".to_owned(),
         Kind::Choice(_) | Kind::Engine => camel(option.name, true),
         Kind::Schema => "SchemaLike".to_owned(),
+        Kind::Types => "TypesLike".to_owned(),
         Kind::Condition => "Filter".to_owned(),
         Kind::Paths => "Sequence[str]".to_owned(),
         Kind::PathsOrAll => "bool | Sequence[str]".to_owned(),
@@ -141,7 +142,7 @@ fn python_has_every_option() {
         "# SPDX-License-Identifier: Apache-2.0\n\"\"\"The options. {MADE}\"\"\"\n\n\
          from collections.abc import Sequence\n\
          from typing import Literal, TypeAlias, TypedDict\n\n\
-         from arrowsmith._types import Filter, SchemaLike\n\n"
+         from arrowsmith._types import Filter, SchemaLike, TypesLike\n\n"
     );
     for (name, words) in words() {
         let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
@@ -181,7 +182,7 @@ fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
             setter(&name, "Integer", &name);
         }
         Kind::Count { .. } | Kind::CountOrAll | Kind::Bytes => setter(&name, "Long", &name),
-        Kind::Choice(_) | Kind::Engine | Kind::Schema | Kind::Condition => {
+        Kind::Choice(_) | Kind::Engine | Kind::Schema | Kind::Types | Kind::Condition => {
             setter(&name, "String", &name);
         }
         Kind::Paths => setter(&name, "String...", &list),
@@ -243,6 +244,7 @@ fn values(option: &OptionInfo) -> String {
             names.join(", ")
         }
         Kind::Schema => "a schema".to_owned(),
+        Kind::Types => "types by path".to_owned(),
         Kind::Condition => "a condition".to_owned(),
         Kind::Paths => "paths: `a,b.c`".to_owned(),
         Kind::PathsOrAll => "paths, or all: `*`".to_owned(),

@@ -31,6 +31,8 @@ pub enum Kind {
     Engine,
     /// A schema: its text form, or the name of a file with it.
     Schema,
+    /// Types of some columns: a schema whose names are paths.
+    Types,
     /// A condition on rows.
     Condition,
     /// A list of columns, as paths.
@@ -83,6 +85,7 @@ impl Kind {
             Self::Choice(choices) => choices.metavar,
             Self::Engine => "ENGINE",
             Self::Schema => "SCHEMA",
+            Self::Types => "TYPES",
             Self::Condition => "CONDITION",
             Self::Paths | Self::PathsOrAll => "PATHS",
             Self::Numbers => "NUMBERS",
@@ -109,7 +112,9 @@ impl Kind {
             Self::PathsOrAll if text.split(',').any(|path| path == "*") => Value::Flag(true),
             Self::PathsOrAll => Value::List(paths()),
             Self::Numbers => Value::List(text.split(',').map(number).collect::<Result<_, _>>()?),
-            Self::Schema | Self::Condition => return Ok(Value::Text(text.to_owned())),
+            Self::Schema | Self::Types | Self::Condition => {
+                return Ok(Value::Text(text.to_owned()));
+            }
             Self::CountOrAll | Self::Bytes | Self::Choice(_) | Self::Engine => {
                 Value::Text(text.to_owned())
             }
@@ -132,6 +137,7 @@ impl Kind {
             Self::Choice(choices) => choices.all.iter().map(|choice| choice.name).collect(),
             Self::Engine => vec!["reference"],
             Self::Schema => vec!["a: int64"],
+            Self::Types => vec!["a: int64, b.c: utf8"],
             Self::Condition => vec!["a > 1"],
             Self::Paths => vec!["a", "a,b.c"],
             Self::PathsOrAll => vec!["*", "a,b.c"],
@@ -166,7 +172,7 @@ impl Kind {
         match (self, value) {
             (Self::Flag | Self::PathsOrAll, value @ Value::Flag(_))
             | (Self::Engine, value @ Value::Text(_))
-            | (Self::Schema, value @ Value::Schema(_))
+            | (Self::Schema | Self::Types, value @ Value::Schema(_))
             | (Self::Condition, value @ Value::Condition(_)) => Ok(value),
             (Self::Flag, value) => wrong_type("true or false", &value),
             (Self::Count { min, max }, Value::Integer(number)) => {
@@ -197,11 +203,12 @@ impl Kind {
             },
             (Self::Choice(choices), value) => wrong_type(&choices.names(), &value),
             (Self::Engine, value) => wrong_type("the name of an engine", &value),
-            (Self::Schema, Value::Text(text)) => match load_schema(&text) {
+            (Self::Schema | Self::Types, Value::Text(text)) => match load_schema(&text) {
                 Ok(schema) => Ok(Value::Schema(Arc::new(schema))),
                 Err(error) => Err(Wrong::Failed(error)),
             },
             (Self::Schema, value) => wrong_type("a schema", &value),
+            (Self::Types, value) => wrong_type("types by path", &value),
             (Self::Condition, Value::Text(text)) => match Predicate::parse(&text) {
                 Ok(condition) => Ok(Value::Condition(Box::new(condition))),
                 Err(error) => Err(Wrong::Failed(error)),

@@ -125,6 +125,10 @@ read_options! {
         /// The schema: its text form, or a file with it (text, Arrow or Parquet).
         schema: Option<SchemaRef> = None => Kind::Schema, Columns, unset: Some("inferred");
 
+        /// Types of some columns, by their paths: `id: utf8, user.born: date32`. The other types are
+        /// those of the schema, given or inferred.
+        types: Option<SchemaRef> = None => Kind::Types, Columns, infers: true, receives: true;
+
         /// How records are separated.
         format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith infer`, and `convert` without a schema.
 
+use arrow_array::Array;
 use arrow_schema::DataType;
 
 use crate::cli::data::{read_file, whole};
@@ -55,4 +56,23 @@ fn bad_records_in_the_sample_are_rejected_like_others() {
     let ran = folder.run(&["infer", "in.jsonl"]);
     ran.assert_status(1);
     assert!(ran.stderr.starts_with("error: in.jsonl: line 2, "), "{}", ran.stderr);
+}
+
+#[test]
+fn types_are_given_for_some_columns() {
+    let folder = Folder::new();
+    folder.write("in.jsonl", "{\"id\":\"7\",\"user\":{\"born\":\"2001-02-03\",\"n\":1}}\n");
+    let types = "id: large_string, user.born: date, late: bigint";
+    let ran = folder.run(&["infer", "in.jsonl", "--types", types]);
+    ran.assert_status(0);
+    let text = "id: large_utf8\nuser: struct<born: date32, n: int64>\nlate: int64\n";
+    assert_eq!(String::from_utf8(ran.stdout).unwrap(), text);
+    let args = ["convert", "in.jsonl", "-o", "x.arrow", "--types", types];
+    folder.run(&args).assert_status(0);
+    let batch = whole(&read_file(&folder, "x.arrow"));
+    assert_eq!(batch.column(0).data_type(), &DataType::LargeUtf8);
+    assert_eq!(batch.column(2).null_count(), 1);
+    let ran = folder.run(&["convert", "in.jsonl", "-o", "y.arrow", "--types", "id.x: int8"]);
+    ran.assert_status(2);
+    assert!(ran.stderr.contains("field id.x"), "{}", ran.stderr);
 }

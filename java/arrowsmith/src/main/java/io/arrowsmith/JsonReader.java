@@ -135,6 +135,18 @@ public final class JsonReader {
   }
 
   /**
+   * Types of some columns, by their paths: {@code id: utf8, user.born: date32}. The other types are
+   * those of the schema, given or inferred.
+   *
+   * @param types the value
+   * @return this
+   */
+  public JsonReader types(final String types) {
+    options.set("types", types);
+    return this;
+  }
+
+  /**
    * How records are separated: {@code auto} (detect from the first bytes: an array, one record per
    * line, or else concatenated), {@code ndjson} (one record per line), {@code concatenated}
    * (records one after another, each on any number of lines), {@code array} (the elements of one
