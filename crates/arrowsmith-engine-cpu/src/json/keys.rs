@@ -147,11 +147,14 @@ impl KeyTable {
         let entries = (2 * plain).next_power_of_two();
         let mut table = Self {
             hash,
+            // Bounded: in proportion to the fields of the plan.
             displacements: vec![0; buckets],
+            // Bounded: in proportion to the fields of the plan.
             entries: vec![Entry { field: 0, fast: Fast::Other, group: 0 }; entries],
             keys: vec![Literal::EMPTY; keys.len()],
             complete: false,
         };
+        // Bounded: in proportion to the fields of the plan.
         let mut members: Vec<Vec<(u64, usize)>> = vec![Vec::new(); buckets];
         for (field, key) in keys.iter().enumerate().filter(|(_, key)| key.is_plain()) {
             let Some(input) = Input::new(&key.bytes, key.len + 1) else { continue };
@@ -163,6 +166,7 @@ impl KeyTable {
         // Large buckets first, while there is room.
         let mut order: Vec<usize> = (0..buckets).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(members[at].len()));
+        // Bounded: in proportion to the fields of the plan.
         let mut taken = vec![false; entries];
         let mut placed = 0;
         for at in order {
@@ -253,6 +257,7 @@ impl Key {
         if len <= KEY_BYTES_MAX {
             bytes.extend_from_slice(text.as_bytes());
             bytes.push(b'"');
+            // Bounded: by the length of a key of the table.
             bytes.resize(len + 1 + PADDING_BYTES, 0);
         }
         Self { bytes, len, fast }

@@ -14,8 +14,8 @@ use super::program::{Fast, Object};
 /// Maximum number of slots of an object, in addition to two per key.
 const SPARE_SLOTS: usize = 32;
 
-/// Number of slots, from the expected one on, in which a key that no field has is searched for first.
-const TRIES: usize = 4;
+/// Number of slots, from the expected one on, that are compared before a key is looked up.
+pub(crate) const TRIES: usize = 4;
 
 /// Added to [`Predictor::misses`] for a member in another place; each object read subtracts one.
 const MISS: usize = 8;
@@ -89,13 +89,16 @@ pub(crate) struct Predictor {
     places: Vec<u32>,
     /// The text before the quote of a key that is not the first.
     separator: Vec<u8>,
-    /// Mispredictions, weighted by [`MISS`], less objects read; at the limit the texts are
-    /// forgotten.
+    /// Mispredictions, weighted by [`MISS`], less objects read between them; at the limit the texts
+    /// are forgotten.
     misses: usize,
-    /// Objects to read before texts are learned again.
-    rest: usize,
-    /// Objects read since the texts were forgotten, and how often they were in a row.
-    age: usize,
+    /// Objects read so far, up to the last misprediction, and until texts were last forgotten.
+    objects: usize,
+    missed_at: usize,
+    forgotten_at: usize,
+    /// Texts are learned again when this many objects were read.
+    rest_until: usize,
+    /// How often texts were forgotten soon after they were learned.
     forgotten: u32,
     /// The fields from the 64th on that were seen in the current object, one bit each.
     pub seen: Vec<u64>,
@@ -113,21 +116,21 @@ impl Predictor {
     #[inline(always)]
     pub fn start(&mut self) {
         self.passed(1);
-        self.seen.iter_mut().for_each(|word| *word = 0);
+        if !self.seen.is_empty() {
+            self.seen.fill(0);
+        }
     }
 
     /// Notes that this many objects were read.
     #[inline(always)]
     pub fn passed(&mut self, objects: usize) {
-        self.misses = self.misses.saturating_sub(objects);
-        self.rest = self.rest.saturating_sub(objects);
-        self.age = self.age.saturating_add(objects);
+        self.objects = self.objects.saturating_add(objects);
     }
 
     /// Whether texts are learned at present.
     #[inline(always)]
     pub fn learns(&self) -> bool {
-        self.rest == 0
+        self.objects >= self.rest_until
     }
 
     /// The slot of a field, if it has one.
@@ -304,16 +307,19 @@ impl Predictor {
     }
 
     fn miss(&mut self, slots: &mut Vec<Slot>) {
-        self.misses += MISS;
+        let since = self.objects.saturating_sub(self.missed_at);
+        self.misses = self.misses.saturating_sub(since) + MISS;
+        self.missed_at = self.objects;
         if self.misses > misses_max(slots.len()) {
             // Members have no order that would help.
             slots.clear();
             self.places.fill(0);
-            let soon = self.age < (4 * REST) << self.forgotten;
+            let age = self.objects.saturating_sub(self.forgotten_at);
+            let soon = age < (4 * REST) << self.forgotten;
             let doubled = if soon { self.forgotten + 1 } else { 0 };
             self.forgotten = doubled.min(DOUBLED_MAX);
-            self.rest = REST << self.forgotten;
-            (self.misses, self.age) = (0, 0);
+            self.rest_until = self.objects.saturating_add(REST << self.forgotten);
+            (self.misses, self.forgotten_at) = (0, self.objects);
         }
     }
 }

@@ -15,7 +15,7 @@ use arrowsmith_simd::text::{Fault, unescape};
 
 use super::build::{Values, offset, wrong_column};
 use super::keys::Found;
-use super::predict::{Follows, Member, Slot};
+use super::predict::{Follows, Member, Slot, TRIES};
 use super::program::{Code, Fast, Id, Object, Program};
 use super::walk::{FAIL, Subject, Walker};
 
@@ -44,7 +44,7 @@ impl ObjectState {
     }
 }
 
-/// Runs [`Walker::look_up`] compiled for an instruction set, not inlined.
+/// Runs [`Walker::by_key`] compiled for an instruction set, not inlined.
 struct LookUp<'w, 'a, I> {
     walker: &'w mut Walker<'a, I>,
     reading: &'w ObjectState,
@@ -58,7 +58,7 @@ impl<I: Isa> Kernel for LookUp<'_, '_, I> {
 
     #[inline(always)]
     fn run<J: Isa>(self, _isa: J) -> Option<Route> {
-        self.walker.look_up(self.reading, self.slots, self.due, self.pos)
+        self.walker.by_key(self.reading, self.slots, self.due, self.pos)
     }
 }
 
@@ -71,6 +71,15 @@ struct Route {
     pos: usize,
     /// The slot expected after it.
     due: usize,
+}
+
+impl Route {
+    /// The member at `pos` that has the text of this slot.
+    #[inline(always)]
+    fn to(slot: &Slot, pos: usize) -> Self {
+        let (follows, field) = (slot.follows, slot.field as usize);
+        Self { follows, field, pos: pos + slot.literal.len, due: slot.next as usize }
+    }
 }
 
 impl<I: Isa> Walker<'_, I> {
@@ -185,12 +194,7 @@ impl<I: Isa> Walker<'_, I> {
         loop {
             let between = pos;
             let route = match slots.get(due) {
-                Some(slot) if slot.is_at(self.isa, self.input.window(pos)) => Route {
-                    follows: slot.follows,
-                    field: slot.field as usize,
-                    pos: pos + slot.literal.len,
-                    due: slot.next as usize,
-                },
+                Some(slot) if slot.is_at(self.isa, self.input.window(pos)) => Route::to(slot, pos),
                 _ => match self.route(&reading, slots, due, pos) {
                     Some(route) => route,
                     None => return FAIL,
@@ -265,9 +269,33 @@ impl<I: Isa> Walker<'_, I> {
         due: usize,
         pos: usize,
     ) -> Option<Route> {
+        // A few fields may be missing.
+        let window = self.input.window(pos);
+        let mut next = due + 1;
+        while due > 0
+            && next < due + TRIES
+            && let Some(slot) = slots.get(next)
+        {
+            if slot.is_at(self.isa, window) {
+                return Some(Route::to(slot, pos));
+            }
+            next += 1;
+        }
+        let isa = self.isa;
+        isa.vectorize(LookUp { walker: self, reading, slots, due, pos })
+    }
+
+    /// The next member, found by its key.
+    #[inline(always)]
+    fn by_key(
+        &mut self,
+        reading: &ObjectState,
+        slots: &mut Vec<Slot>,
+        due: usize,
+        pos: usize,
+    ) -> Option<Route> {
         let Some(mut route) = self.hashed(reading, pos) else {
-            let isa = self.isa;
-            return isa.vectorize(LookUp { walker: self, reading, slots, due, pos });
+            return self.look_up(reading, slots, due, pos);
         };
         let predictor = &self.predictors[reading.object];
         if predictor.learns() {

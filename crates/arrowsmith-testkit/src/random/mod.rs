@@ -27,8 +27,8 @@ pub enum Profile {
     Full,
     /// The same, in many similar records: keys in one order, no white space, few irregularities.
     Alike,
-    /// Everything in the contract, in many records of many fields that differ: keys in no order or in
-    /// that of one of several kinds, missing, repeated, unknown; keys that differ only in their
+    /// Everything in the contract, in many records of many fields that differ: keys in no order or
+    /// in that of one of several kinds, missing, repeated, unknown; keys that differ only in their
     /// middle or tail, or are longer than 64 bytes.
     Mixed,
     /// The subset that arrow-json 59 supports and reads as the contract requires: no dictionaries,
