@@ -12,8 +12,8 @@ use super::{Ask, Reader, Rows};
 pub struct ParquetRs;
 
 impl ParquetRs {
-    /// Whether this is the one error with which the crate refuses sound files, its own too: lists of
-    /// structures with required fields, where a list is null and the file has no Arrow schema.
+    /// Whether this is the one error with which the crate refuses sound files, its own too: lists
+    /// of structures with required fields, where a list is null and the file has no Arrow schema.
     pub fn refuses_sound_file(error: &str) -> bool {
         error.contains("contains nulls not present in parent")
     }

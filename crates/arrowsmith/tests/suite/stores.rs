@@ -10,11 +10,11 @@ use std::thread;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrowsmith::parquet::{Predicate, ReaderBuilder};
-use arrowsmith::{DataFile, ParquetReadOptions};
 use arrowsmith::store::object_store::memory::InMemory;
 use arrowsmith::store::object_store::path::Path;
 use arrowsmith::store::object_store::{ObjectStore, ObjectStoreExt, parse_url_opts};
 use arrowsmith::store::{expand_url, install_tls, object, objects};
+use arrowsmith::{DataFile, ParquetReadOptions};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
