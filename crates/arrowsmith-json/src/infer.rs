@@ -10,14 +10,18 @@
 
 mod lattice;
 mod reader;
+mod resume;
+mod watch;
 
 use arrow_schema::Schema;
 use arrowsmith_core::{
     Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result, foreign,
 };
 
-use lattice::Node;
+use lattice::{Node, Room};
 use reader::{Fault, Reader, Rules};
+use resume::record_end;
+pub use watch::{Watch, has_long_integer, is_data};
 
 /// How kinds of values become types, and how many records are sampled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +70,7 @@ pub struct Observed {
 }
 
 /// Infers a schema from sampled records.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Inferrer {
     options: InferOptions,
     root: Node,
@@ -75,6 +79,8 @@ pub struct Inferrer {
     records_before: u64,
     /// Number of new keys still accepted, including those of objects that become maps.
     fields_left: usize,
+    /// Number of the source of the records, in the order of the inputs.
+    source: u32,
 }
 
 /// Maximum number of keys kept per field that a schema may have: an object that becomes a map has
@@ -85,7 +91,43 @@ impl Inferrer {
     /// An inferrer without any records.
     pub fn new(options: InferOptions) -> Self {
         let fields_left = options.limits.fields_max.saturating_mul(KEYS_PER_FIELD);
-        Self { options, root: Node::default(), records: 0, records_before: 0, fields_left }
+        let root = Node::default();
+        Self { options, root, records: 0, records_before: 0, fields_left, source: 0 }
+    }
+
+    /// Sets the number of the source of the next chunks. Together with the positions of the chunks
+    /// it defines which keys come first, whatever the order of the calls.
+    pub fn set_source(&mut self, number: u32) {
+        self.source = number;
+    }
+
+    /// Adds the records that another inferrer with the same options sampled.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] for more keys than one inferrer accepts.
+    pub fn merge(&mut self, other: Self) -> Result<()> {
+        let keys_max = self.options.object_keys_max;
+        let mut room = Room { keys_max, fields_left: self.fields_left };
+        let fits = self.root.absorb(other.root, self.options.limits.fields_max, &mut room);
+        self.fields_left = room.fields_left;
+        self.records += other.records;
+        if fits {
+            return Ok(());
+        }
+        Err(Error::from(DataError {
+            kind: ErrorKind::Limit,
+            position: Position::default(),
+            path: String::new(),
+            expected: reader::FEWER_KEYS.to_owned(),
+            found: "one more".to_owned(),
+            hint: None,
+        }))
+    }
+
+    /// What a decoder with the schema of all sampled records accepts although it would change that
+    /// schema.
+    pub fn watch(&self) -> Option<Watch> {
+        self.root.watch(true, &self.options)
     }
 
     /// Number of records sampled so far.
@@ -121,6 +163,11 @@ impl Inferrer {
         Ok(self.root.into_schema(&self.options))
     }
 
+    /// The options.
+    pub fn options(&self) -> &InferOptions {
+        &self.options
+    }
+
     fn is_full(&self) -> bool {
         self.options.records_max.is_some_and(|most| self.records >= most)
     }
@@ -129,7 +176,7 @@ impl Inferrer {
     fn lines(&mut self, chunk: &Chunk<'_>, data: &[u8], mut at: usize) -> Result<bool> {
         while at < data.len() {
             let end = memchr::memchr(b'\n', &data[at..]).map_or(data.len(), |len| at + len);
-            let mut reader = Reader::new(&data[..end], at, Rules::from(&self.options));
+            let mut reader = Reader::new(&data[..end], at, self.rules(chunk));
             reader.space();
             if reader.at < end {
                 if self.is_full() {
@@ -154,7 +201,7 @@ impl Inferrer {
         let in_array = chunk.framing == Framing::Array;
         let mut first = true;
         loop {
-            let mut reader = Reader::new(data, at, Rules::from(&self.options));
+            let mut reader = Reader::new(data, at, self.rules(chunk));
             reader.space();
             if reader.at == data.len() {
                 return Ok(true);
@@ -163,14 +210,19 @@ impl Inferrer {
                 return Ok(false);
             }
             let comma = if in_array && !first { reader.comma() } else { Ok(()) };
+            let start = reader.at;
             let read = comma.and_then(|()| self.record(&mut reader, |_| Ok(())));
-            if let Err(fault) = read {
-                // The end of a record that is not JSON is unknown.
-                self.malformed(chunk, &fault)?;
-                return Ok(false);
-            }
             (at, first) = (reader.at, false);
+            if let Err(fault) = read {
+                self.malformed(chunk, &fault)?;
+                at = record_end(data, chunk.framing, start);
+            }
         }
+    }
+
+    /// The rules for the records of a chunk.
+    fn rules(&self, chunk: &Chunk<'_>) -> Rules {
+        Rules::new(&self.options, (self.source, chunk.position.offset))
     }
 
     /// Samples one record, then calls `after`.

@@ -11,8 +11,9 @@
 //!        └────────┴─────────┼──────────┴──────────┘
 //!                        nothing                       and null beside all of them
 //! ```
-//! Joining is commutative, associative and idempotent, except for the order of an object's keys,
-//! which is that of their first appearance.
+//! Joining is commutative, associative and idempotent. The order of an object's keys is that of
+//! their first appearance, and each key remembers where that was, so that parts of an input can be
+//! joined in any order.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,17 +23,27 @@ use arrowsmith_plan::plan::{
     EXTENSION_NAME_KEY, JSON_EXTENSION_NAME, ROOT_METADATA_KEY, VALUE_FIELD_NAME,
 };
 
-use super::InferOptions;
+use super::{InferOptions, Watch};
+
+/// Where a key appears: the number of the source, and the byte in it.
+pub(super) type Place = (u32, u64);
+
+/// How many keys objects may have before they are maps, and how many new keys are still accepted.
+#[derive(Debug)]
+pub(super) struct Room {
+    pub(super) keys_max: usize,
+    pub(super) fields_left: usize,
+}
 
 /// One place: a column, the items of a list, the values of a map.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     kind: Kind,
     /// Whether `null` was seen.
     nulls: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) enum Kind {
     /// No value yet.
     #[default]
@@ -57,6 +68,8 @@ pub(super) struct Number {
     pub(super) large: bool,
     /// A number with a fraction or an exponent, or an integer beyond 64 bits.
     pub(super) float: bool,
+    /// An integer that no `f64` represents exactly.
+    pub(super) inexact: bool,
 }
 
 /// The properties that all strings have.
@@ -73,7 +86,7 @@ pub(super) struct Text {
 }
 
 /// Objects, with their keys in order of appearance.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Object {
     fields: Vec<Key>,
     places: HashMap<Box<str>, usize>,
@@ -83,10 +96,14 @@ pub(super) struct Object {
     next: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Key {
     name: Box<str>,
     node: Node,
+    /// Where it appeared first.
+    first: Place,
+    /// Whether its text needs no escapes.
+    plain: bool,
     /// Number of objects with this key, and the index of the last one.
     present: u64,
     last: u64,
@@ -102,15 +119,15 @@ impl Node {
     }
 
     pub(super) fn bool(&mut self) {
-        self.join(Kind::Bool);
+        self.scalar(Kind::Bool);
     }
 
     pub(super) fn number(&mut self, number: Number) {
-        self.join(Kind::Number(number));
+        self.scalar(Kind::Number(number));
     }
 
     pub(super) fn text(&mut self, text: Text) {
-        self.join(Kind::Text(text));
+        self.scalar(Kind::Text(text));
     }
 
     /// Whether strings at this place can still be dates or timestamps.
@@ -155,6 +172,7 @@ impl Node {
     pub(super) fn key(
         &mut self,
         name: &str,
+        place: Place,
         keys_max: usize,
         created: &mut usize,
     ) -> Option<&mut Self> {
@@ -164,44 +182,86 @@ impl Node {
             self.kind = Kind::Map(Box::new(std::mem::take(&mut **object).into_values()));
         }
         match &mut self.kind {
-            Kind::Object(object) => Some(object.value(name, created)),
+            Kind::Object(object) => Some(object.value(name, place, created)),
             Kind::Map(value) => Some(value),
             _ => None,
         }
     }
 
-    /// Widens this kind to include another.
-    fn join(&mut self, other: Kind) {
+    /// The text of the key that is expected next in the object, if it has no escapes.
+    pub(super) fn expected(&self) -> Option<&[u8]> {
+        let Kind::Object(object) = &self.kind else { return None };
+        let key = object.fields.get(object.next)?;
+        key.plain.then_some(key.name.as_bytes())
+    }
+
+    /// Notes that key; returns the node of its value.
+    pub(super) fn take_expected(&mut self) -> Option<&mut Self> {
+        let Kind::Object(object) = &mut self.kind else { return None };
+        let key = object.fields.get_mut(object.next)?;
+        object.next += 1;
+        Some(key.seen(object.count))
+    }
+
+    /// Widens this kind to include a value that contains no others.
+    fn scalar(&mut self, other: Kind) {
         self.kind = match (std::mem::take(&mut self.kind), other) {
-            (one, Kind::Nothing) => one,
             (Kind::Nothing, other) => other,
             (Kind::Bool, Kind::Bool) => Kind::Bool,
             (Kind::Number(one), Kind::Number(other)) => Kind::Number(one.join(other)),
             (Kind::Text(one), Kind::Text(other)) => Kind::Text(one.join(other)),
-            (Kind::List(mut one), Kind::List(other)) => {
-                one.absorb(*other);
-                Kind::List(one)
-            }
-            (Kind::Map(mut one), Kind::Map(other)) => {
-                one.absorb(*other);
-                Kind::Map(one)
-            }
-            (Kind::Map(mut one), Kind::Object(other))
-            | (Kind::Object(other), Kind::Map(mut one)) => {
-                one.absorb(other.into_values());
-                Kind::Map(one)
-            }
-            (Kind::Object(mut one), Kind::Object(other)) => {
-                one.absorb(*other);
-                Kind::Object(one)
-            }
             _ => Kind::Json,
         };
     }
 
-    fn absorb(&mut self, other: Self) {
+    /// Widens this node to include another. Returns whether `room` was enough for its keys.
+    /// `columns_max` is the maximum number of keys of this node itself.
+    pub(super) fn absorb(&mut self, other: Self, columns_max: usize, room: &mut Room) -> bool {
         self.nulls |= other.nulls;
-        self.join(other.kind);
+        let keys_max = room.keys_max;
+        let mut fits = true;
+        self.kind = match (std::mem::take(&mut self.kind), other.kind) {
+            (one, Kind::Nothing) => one,
+            (Kind::Nothing, Kind::Object(other)) => {
+                let mut one = Object::default();
+                fits = one.absorb(*other, room);
+                Kind::Object(Box::new(one))
+            }
+            (Kind::Nothing, Kind::List(other)) => {
+                let mut one = Box::<Self>::default();
+                fits = one.absorb(*other, keys_max, room);
+                Kind::List(one)
+            }
+            (Kind::List(mut one), Kind::List(other)) => {
+                fits = one.absorb(*other, keys_max, room);
+                Kind::List(one)
+            }
+            (Kind::Nothing, Kind::Map(other)) => Kind::Map(other),
+            (Kind::Map(mut one), Kind::Map(other)) => {
+                fits = one.absorb(*other, keys_max, room);
+                Kind::Map(one)
+            }
+            (Kind::Map(mut one), Kind::Object(other))
+            | (Kind::Object(other), Kind::Map(mut one)) => {
+                fits = one.absorb(other.into_values(), keys_max, room);
+                Kind::Map(one)
+            }
+            (Kind::Object(mut one), Kind::Object(other)) => {
+                fits = one.absorb(*other, room);
+                Kind::Object(one)
+            }
+            (one, other) => {
+                self.kind = one;
+                self.scalar(other);
+                std::mem::take(&mut self.kind)
+            }
+        };
+        if let Kind::Object(object) = &mut self.kind
+            && object.fields.len() > columns_max
+        {
+            self.kind = Kind::Map(Box::new(std::mem::take(&mut **object).into_values()));
+        }
+        fits
     }
 
     /// The schema of records.
@@ -216,12 +276,28 @@ impl Node {
         }
     }
 
+    /// What a decoder accepts at this place although it would widen the kind.
+    pub(super) fn watch(&self, root: bool, options: &InferOptions) -> Option<Watch> {
+        match &self.kind {
+            Kind::Nothing => Some(Watch::Null),
+            Kind::Bool | Kind::Json => None,
+            Kind::Number(number) => {
+                (number.is_float() && !number.is_text()).then_some(Watch::Float)
+            }
+            Kind::Text(text) => (text.data_type() != DataType::Utf8).then_some(Watch::Time),
+            Kind::List(item) => item.watch(false, options).map(Box::new).map(Watch::List),
+            Kind::Map(value) => Watch::map(false, value.watch(false, options)),
+            Kind::Object(object) => object.watch(root && !self.nulls, options),
+        }
+    }
+
     fn into_field(self, name: &str, missing: bool, options: &InferOptions) -> Field {
         let nullable = !options.strict_nulls || self.nulls || missing;
         let data_type = match self.kind {
             // No value was seen, so any may follow.
             Kind::Nothing => return json(name, true),
             Kind::Json => return json(name, nullable),
+            Kind::Number(number) if number.is_text() => return json(name, nullable),
             Kind::Bool => DataType::Boolean,
             Kind::Number(number) => number.data_type(),
             Kind::Text(text) => text.data_type(),
@@ -252,7 +328,7 @@ fn map(value: Node, options: &InferOptions) -> DataType {
 }
 
 /// Whether a key is a number or a UUID, and thus data rather than a field name.
-fn is_data(key: &str) -> bool {
+pub(super) fn is_data(key: &str) -> bool {
     let key = key.as_bytes();
     let is_uuid = || {
         key.len() == 36
@@ -270,14 +346,23 @@ impl Number {
             negative: self.negative | other.negative,
             large: self.large | other.large,
             float: self.float | other.float,
+            inexact: self.inexact | other.inexact,
         }
+    }
+
+    /// Whether no integer type holds all of them.
+    fn is_float(self) -> bool {
+        self.float || (self.negative && self.large)
+    }
+
+    /// Whether no number type holds all of them: a float would round an integer.
+    fn is_text(self) -> bool {
+        self.is_float() && self.inexact
     }
 
     fn data_type(self) -> DataType {
         match self {
-            Self { float: true, .. } | Self { negative: true, large: true, .. } => {
-                DataType::Float64
-            }
+            _ if self.is_float() => DataType::Float64,
             Self { large: true, .. } => DataType::UInt64,
             _ => DataType::Int64,
         }
@@ -310,6 +395,22 @@ impl Text {
     }
 }
 
+impl Key {
+    /// Notes the key in object number `count`; returns the node of its value.
+    fn seen(&mut self, count: u64) -> &mut Node {
+        if self.last != count {
+            self.last = count;
+            self.present += 1;
+        }
+        &mut self.node
+    }
+}
+
+/// Whether the text of a string is the string itself.
+fn is_plain(text: &str) -> bool {
+    !text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))
+}
+
 impl Object {
     /// The index of a key; the number of keys if it is new.
     fn place(&mut self, name: &str) -> usize {
@@ -320,21 +421,19 @@ impl Object {
         self.next
     }
 
-    fn value(&mut self, name: &str, created: &mut usize) -> &mut Node {
+    fn value(&mut self, name: &str, first: Place, created: &mut usize) -> &mut Node {
         let place = self.place(name);
         self.next = place + 1;
         if place == self.fields.len() {
             *created += 1;
-            let key = Key { name: name.into(), node: Node::default(), present: 0, last: 0 };
+            let node = Node::default();
+            let plain = is_plain(name);
+            let key = Key { name: name.into(), node, first, plain, present: 0, last: 0 };
             self.fields.push(key);
             self.places.insert(name.into(), place);
         }
-        let key = &mut self.fields[place];
-        if key.last != self.count {
-            key.last = self.count;
-            key.present += 1;
-        }
-        &mut key.node
+        let count = self.count;
+        self.fields[place].seen(count)
     }
 
     /// Whether the keys are data rather than names.
@@ -343,34 +442,57 @@ impl Object {
             || self.fields.iter().all(|key| is_data(&key.name))
     }
 
+    fn watch(&self, columns: bool, options: &InferOptions) -> Option<Watch> {
+        if self.fields.is_empty() {
+            return (!columns).then_some(Watch::Empty);
+        }
+        if !columns && self.is_map(options) {
+            let data_keys = self.fields.len() <= options.object_keys_max;
+            return Watch::map(data_keys, self.clone().into_values().watch(false, options));
+        }
+        let watch = |key: &Key| Some((key.name.clone(), key.node.watch(false, options)?));
+        let mut fields: Vec<_> = self.fields.iter().filter_map(watch).collect();
+        // In an order that does not depend on that of merging.
+        fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+        (!fields.is_empty()).then_some(Watch::Struct(fields))
+    }
+
     /// Joins all values in one node.
     fn into_values(self) -> Node {
+        // The keys below were counted when they were new.
+        let mut room = Room { keys_max: usize::MAX, fields_left: usize::MAX };
         let mut values = Node::default();
         for key in self.fields {
-            values.absorb(key.node);
+            values.absorb(key.node, usize::MAX, &mut room);
         }
         values
     }
 
-    fn absorb(&mut self, other: Self) {
+    fn absorb(&mut self, other: Self, room: &mut Room) -> bool {
         self.count += other.count;
+        let (keys_max, mut fits) = (room.keys_max, true);
         for key in other.fields {
             let place = self.place(&key.name);
-            match self.fields.get_mut(place) {
-                Some(known) => {
-                    known.node.absorb(key.node);
-                    known.present += key.present;
-                }
-                None => {
-                    self.places.insert(key.name.clone(), place);
-                    self.fields.push(Key { last: 0, ..key });
-                }
+            if place == self.fields.len() {
+                fits &= room.fields_left > 0;
+                room.fields_left = room.fields_left.saturating_sub(1);
+                self.places.insert(key.name.clone(), place);
+                let (name, first) = (key.name, key.first);
+                let (node, plain) = (Node::default(), key.plain);
+                self.fields.push(Key { name, node, first, plain, present: 0, last: 0 });
             }
+            self.next = place + 1;
+            let known = &mut self.fields[place];
+            known.first = known.first.min(key.first);
+            known.present += key.present;
+            fits &= known.node.absorb(key.node, keys_max, room);
         }
+        fits
     }
 
-    fn into_fields(self, options: &InferOptions) -> Fields {
+    fn into_fields(mut self, options: &InferOptions) -> Fields {
         let count = self.count;
+        self.fields.sort_by_key(|key| key.first);
         let fields = self.fields.into_iter();
         fields.map(|key| key.node.into_field(&key.name, key.present < count, options)).collect()
     }

@@ -14,7 +14,7 @@ use arrowsmith_number::{
 };
 
 use super::InferOptions;
-use super::lattice::{Node, Number, Text};
+use super::lattice::{Node, Number, Place, Text};
 
 /// Maximum nesting that becomes types; deeper values are kept as text. A map counts twice in a
 /// plan, whose limit is 64 levels.
@@ -22,6 +22,15 @@ const NESTING_MAX: usize = 30;
 
 /// Maximum recursion, whatever the limit, because of the stack.
 const DEPTH_MAX: usize = 1024;
+
+/// Integers with fewer digits are exact in a `float64`, and 64 bits hold them.
+const LONG_DIGITS: usize = 16;
+
+/// Numbers of at most this many bytes, and without an exponent, are within a float's range.
+const FAR_DIGITS: usize = 300;
+
+/// What is expected where there are too many keys.
+pub(super) const FEWER_KEYS: &str = "fewer keys that are new (see --fields-max)";
 
 /// Why a record is not JSON.
 #[derive(Debug, Clone, Copy)]
@@ -43,16 +52,19 @@ pub(super) struct Rules {
     allow_nan: bool,
     /// Maximum number of columns; records with more become maps.
     columns_max: usize,
+    /// Of the first byte of the text.
+    place: Place,
 }
 
-impl From<&InferOptions> for Rules {
-    fn from(options: &InferOptions) -> Self {
+impl Rules {
+    pub(super) fn new(options: &InferOptions, place: Place) -> Self {
         Self {
             depth_max: options.limits.depth_max.min(DEPTH_MAX),
             object_keys_max: options.object_keys_max,
             timestamps: options.timestamps,
             allow_nan: options.allow_nan,
             columns_max: options.limits.fields_max,
+            place,
         }
     }
 }
@@ -162,11 +174,24 @@ impl<'a> Reader<'a> {
         self.at += shape.len;
         let Some(node) = node else { return Ok(()) };
         let mut number = Number { negative: shape.negative, ..Number::default() };
-        if !shape.is_integer() || parse_i64(text).is_err() {
-            number.large = shape.is_integer() && parse_u64(text).is_ok();
-            number.float = !number.large;
+        if !shape.is_integer() {
+            number.float = true;
+        } else if shape.len < LONG_DIGITS {
+            // It fits into every type that inference chooses.
+        } else if let Ok((value, _)) = parse_i64(text) {
+            number.inexact = !is_exact(value.unsigned_abs());
+        } else if let Ok((value, _)) = parse_u64(text) {
+            (number.large, number.inexact) = (true, !is_exact(value));
+        } else {
+            number.float = true;
+            // Rust writes all digits of a float.
+            let digits = &self.bytes[self.at - shape.len..self.at];
+            number.inexact =
+                parse_f64(text).is_ok_and(|(value, _)| format!("{value:.0}").as_bytes() != digits);
         }
-        if number.float && matches!(parse_f64(text), Err(NumberError::Range)) {
+        // Without an exponent it takes more than 300 digits to be beyond a float's range.
+        let far = number.float && (shape.has_exponent || shape.len > FAR_DIGITS);
+        if far && matches!(parse_f64(text), Err(NumberError::Range)) {
             // No number type can represent it; its text can.
             node.json();
         } else {
@@ -251,6 +276,16 @@ impl<'a> Reader<'a> {
             if self.peek() != Some(b'"') {
                 return self.fault("'\"'");
             }
+            // Records mostly have their keys in the same order.
+            if let Some(node) = node.as_deref_mut()
+                && let Some(value) = self.expected_key(node)
+            {
+                self.value(Some(value), nesting + 1)?;
+                if !self.more(b'}', "',' or '}'")? {
+                    return Ok(());
+                }
+                continue;
+            }
             let key = self.string()?;
             if key.lone && nesting == 0 {
                 // It would turn all records into one column of JSON text.
@@ -270,9 +305,10 @@ impl<'a> Reader<'a> {
                 }
                 Some(node) => {
                     let mut created = 0;
-                    let value = node.key(&key.unescaped(), keys_max, &mut created);
+                    let place = (self.rules.place.0, self.rules.place.1 + at as u64);
+                    let value = node.key(&key.unescaped(), place, keys_max, &mut created);
                     let Some(left) = self.fields_left.checked_sub(created) else {
-                        let expected = "fewer keys that are new (see --fields-max)";
+                        let expected = FEWER_KEYS;
                         return Err(Fault { kind: ErrorKind::Limit, at, expected });
                     };
                     self.fields_left = left;
@@ -287,12 +323,26 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Skips the key that follows in the objects before, and its colon, if it is here; returns the
+    /// node of its value.
+    fn expected_key<'n>(&mut self, node: &'n mut Node) -> Option<&'n mut Node> {
+        let key = node.expected()?;
+        let rest = self.bytes.get(self.at + 1..)?.strip_prefix(key)?;
+        if !rest.starts_with(b"\":") {
+            return None;
+        }
+        self.at = self.bytes.len() - rest.len() + 2;
+        self.space();
+        node.take_expected()
+    }
+
     /// Reads the string whose opening quote is here.
     fn string(&mut self) -> Read<Str<'a>> {
         let start = self.at + 1;
         let (mut escapes, mut lone) = (false, false);
         self.at = start;
         loop {
+            self.at += plain_bytes(&self.bytes[self.at..]);
             match self.peek() {
                 None => return self.fault("'\"'"),
                 Some(b'"') => break,
@@ -344,6 +394,28 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The number of bytes before the first that ends or interrupts a string: a quote, a backslash or a
+/// control character. It looks at eight at once, and may stop up to seven early at the end.
+fn plain_bytes(text: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let mut at = 0;
+    while let Some(bytes) = text[at..].first_chunk::<8>() {
+        let word = u64::from_le_bytes(*bytes);
+        let quote = word ^ (ONES * u64::from(b'"'));
+        let backslash = word ^ (ONES * u64::from(b'\\'));
+        // The lowest bit that is set is exact: a borrow only reaches the bytes above it.
+        let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let ends = zero(quote) | zero(backslash) | control;
+        if ends != 0 {
+            return at + (ends.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    at
+}
+
 /// The four digits of the `\u` escape at `at`, if there is one.
 fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -387,6 +459,12 @@ impl<'a> Str<'a> {
         }
         Cow::Owned(text)
     }
+}
+
+/// Whether a `float64` represents an integer of this absolute value.
+fn is_exact(value: u64) -> bool {
+    // As many bits as the significand has, and zeros after them.
+    value == 0 || u64::BITS - value.leading_zeros() - value.trailing_zeros() <= f64::MANTISSA_DIGITS
 }
 
 fn float(node: &mut Node) {

@@ -4,7 +4,7 @@
 use arrowsmith_core::{Chunk, ErrorKind, Framing, Limits, Position};
 use arrowsmith_plan::text::format_schema;
 
-use super::{InferOptions, Inferrer};
+use super::{InferOptions, Inferrer, Watch};
 
 fn schema(records: &str, options: InferOptions) -> String {
     let mut inferrer = Inferrer::new(options);
@@ -37,7 +37,13 @@ fn scalars() {
     assert_eq!(column(&["18446744073709551615", "0"]), "uint64");
     assert_eq!(column(&["-1", "9223372036854775808"]), "float64");
     assert_eq!(column(&["18446744073709551616"]), "float64");
-    assert_eq!(column(&["-9223372036854775809"]), "float64");
+    assert_eq!(column(&["-9223372036854775809"]), "json", "a float64 would round it");
+    assert_eq!(column(&["100000000000000000000"]), "float64");
+    assert_eq!(column(&["100000000000000000001"]), "json");
+    assert_eq!(column(&["9007199254740993", "-1"]), "int64");
+    assert_eq!(column(&["9007199254740993", "0.5"]), "json");
+    assert_eq!(column(&["9007199254740992", "0.5"]), "float64");
+    assert_eq!(column(&["18446744073709551615", "-1"]), "json");
     assert_eq!(column(&["1", "1.0"]), "float64");
     assert_eq!(column(&["1e3"]), "float64");
     assert_eq!(column(&["1e-999"]), "float64");
@@ -210,6 +216,77 @@ fn samples_end_where_they_should() {
     }
 }
 
+/// What parts of a text say together, in any order.
+fn merged(parts: &[&str], order: &[usize]) -> Inferrer {
+    let options = InferOptions { object_keys_max: 4, ..InferOptions::default() };
+    let mut all = Inferrer::new(options.clone());
+    for at in order {
+        let mut inferrer = Inferrer::new(options.clone());
+        let mut chunk = Chunk::new(parts[*at].as_bytes(), Framing::Lines);
+        chunk.position.offset = parts[..*at].iter().map(|part| part.len() as u64).sum();
+        inferrer.observe(&chunk).unwrap();
+        all.merge(inferrer).unwrap();
+    }
+    all
+}
+
+#[test]
+fn parts_are_merged_in_any_order() {
+    let parts = [
+        "{\"a\":1,\"b\":{\"1\":2}}\n",
+        "{\"c\":[],\"b\":{\"7\":null},\"a\":2.5}\n",
+        "{\"d\":{\"x\":1,\"y\":2,\"z\":3},\"c\":[{\"p\":1}]}\n",
+        "{\"e\":null,\"d\":{\"q\":1,\"r\":2}}\n{\"c\":[{\"o\":1}]}\n",
+    ];
+    let options = InferOptions { object_keys_max: 4, ..InferOptions::default() };
+    let expected = schema(&parts.concat(), options);
+    assert!(expected.contains("d: map<utf8, int64>"), "{expected}");
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]] {
+        let all = merged(&parts, &order);
+        assert_eq!(all.records(), 5);
+        assert_eq!(all.watch(), merged(&parts, &[0, 1, 2, 3]).watch());
+        assert_eq!(format_schema(&all.finish().unwrap()), expected, "{order:?}");
+    }
+}
+
+#[test]
+fn what_a_decoder_takes_beyond_is_watched() {
+    let watch = |text: &str| {
+        let mut inferrer = Inferrer::new(InferOptions { timestamps: true, ..Default::default() });
+        inferrer.observe(&Chunk::new(text.as_bytes(), Framing::Lines)).unwrap();
+        inferrer.watch()
+    };
+    assert_eq!(watch("{\"a\":1,\"b\":\"x\",\"c\":[true],\"d\":{\"e\":1}}\n"), None);
+    assert_eq!(watch("{\"a\":1}\n{\"a\":\"x\"}\n"), None, "json takes anything anyway");
+    let of_a = |watch| Some(Watch::Struct(vec![("a".into(), watch)]));
+    assert_eq!(watch("{\"a\":null}\n"), of_a(Watch::Null));
+    assert_eq!(watch("{\"a\":{}}\n"), of_a(Watch::Empty));
+    assert_eq!(watch("{\"a\":1.5}\n"), of_a(Watch::Float));
+    assert_eq!(watch("{\"a\":\"2024-02-29\"}\n"), of_a(Watch::Time));
+    assert_eq!(watch("{\"a\":[[]]}\n"), {
+        of_a(Watch::List(Box::new(Watch::List(Box::new(Watch::Null)))))
+    });
+    let values = Some(Box::new(Watch::Float));
+    assert_eq!(watch("{\"a\":{\"1\":0.5}}\n"), of_a(Watch::Map { data_keys: true, values }));
+    assert_eq!(watch("[null]\n"), Some(Watch::List(Box::new(Watch::Null))));
+    assert_eq!(watch("{}\n"), None);
+}
+
+#[test]
+fn records_after_those_that_are_not_json_are_seen_in_any_framing() {
+    let options = InferOptions { skip_malformed: true, ..InferOptions::default() };
+    for (framing, text) in [
+        (Framing::Lines, "{\"a\":1}\nx\n{\"b\":]\n{\"c\":1}\n"),
+        (Framing::Concatenated, "{\"a\":1} x {\"b\":]} \"\\q\" {\"c\":1}"),
+        (Framing::Array, "{\"a\":1},x,,{\"b\":]},{\"c\":1},"),
+    ] {
+        let mut inferrer = Inferrer::new(options.clone());
+        let observed = inferrer.observe(&Chunk::new(text.as_bytes(), framing)).unwrap();
+        assert_eq!((observed.records, observed.complete), (2, true), "{text}");
+        assert_eq!(format_schema(&inferrer.finish().unwrap()), "a: int64\nc: int64\n");
+    }
+}
+
 #[test]
 fn what_is_no_json_is_an_error_or_passed_over() {
     let depth = Limits::default().with_depth_max(3);
@@ -245,7 +322,8 @@ fn what_is_no_json_is_an_error_or_passed_over() {
         let options = InferOptions { skip_malformed: true, ..options };
         let mut inferrer = Inferrer::new(options);
         inferrer.observe(&chunk).unwrap();
-        let good = Chunk::new(b"{\"b\":1}\n", Framing::Lines);
+        let mut good = Chunk::new(b"{\"b\":1}\n", Framing::Lines);
+        good.position.offset = 1000;
         inferrer.observe(&good).unwrap();
         let found = format_schema(&inferrer.finish().unwrap());
         assert!(found == "b: int64\n" || found == "a: int64\nb: int64\n", "{text}: {found}");
