@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrowsmith_core::Result;
+use arrowsmith_core::{DataError, Result};
 
 use crate::Progress;
 use crate::cut::{Buffers, Cutter, Piece};
@@ -94,9 +94,14 @@ impl BatchIter {
         Self { schema, runner, assembler, progress, done: false }
     }
 
-    /// The schema of every batch.
+    /// The schema of every batch, unless it grows: then that of the first.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The first value, in the order of the input, that made the schema grow.
+    pub fn late(&self) -> Option<&DataError> {
+        self.assembler.late()
     }
 
     /// How far the pipeline is.

@@ -12,6 +12,7 @@ use arrowsmith_source::OpenOptions;
 
 use crate::batches::{Inline, Runner};
 use crate::cut::{Buffers, CutOptions, Cutter};
+use crate::grow::{Grower, Growth};
 use crate::load::{Budget, Load};
 use crate::order::{Assembler, OnReject};
 use crate::pool::Pool;
@@ -32,6 +33,8 @@ pub struct JsonPipeline {
     chunk_bytes: Option<usize>,
     on_reject: Option<OnReject>,
     hint: Option<String>,
+    late_keys_fail: bool,
+    growth: Option<Growth>,
     cancel: Arc<AtomicBool>,
 }
 
@@ -51,6 +54,8 @@ impl JsonPipeline {
             chunk_bytes: None,
             on_reject: None,
             hint: None,
+            late_keys_fail: false,
+            growth: None,
             cancel: Arc::default(),
         }
     }
@@ -116,6 +121,52 @@ impl JsonPipeline {
         self
     }
 
+    /// Makes a key that the schema lacks the end of everything, whatever becomes of bad records:
+    /// the decoder's options say that such a key is an error.
+    pub fn late_keys_fail(mut self, fail: bool) -> Self {
+        self.late_keys_fail = fail;
+        self
+    }
+
+    /// Widens the schema where records do not match it. The plan is that of `growth`. Batches then
+    /// have the schema with which they were decoded, and no given size; see [`Growth`].
+    pub fn growing(mut self, growth: Growth) -> Self {
+        self.plan = growth.plan();
+        self.growth = Some(growth);
+        self
+    }
+
+    /// The inputs, the taker of rejects and the sizes of batches, which are removed.
+    pub(crate) fn take_parts(&mut self) -> (Vec<Origin>, Option<OnReject>, BatchSize) {
+        let size = self.size;
+        (std::mem::take(&mut self.origins), self.on_reject.take(), size)
+    }
+
+    /// Another pipeline with the same options, for these inputs and without a taker of rejects.
+    pub(crate) fn again(&self, origins: Vec<Origin>) -> Self {
+        Self {
+            plan: Arc::clone(&self.plan),
+            engine: self.engine.clone(),
+            origins,
+            options: self.options.clone(),
+            open: self.open.clone(),
+            on_reject: None,
+            hint: self.hint.clone(),
+            growth: self.growth.clone(),
+            cancel: Arc::clone(&self.cancel),
+            ..*self
+        }
+    }
+
+    /// Counts what is read.
+    pub(crate) fn bytes_read(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.open.bytes_read)
+    }
+
+    pub(crate) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Stops everything with [`Error::Cancelled`] once it is true.
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
         self.cancel = cancel;
@@ -173,12 +224,23 @@ impl JsonPipeline {
         let (batch_bytes, row_bytes) = (budget.batch_bytes(), self.plan.row_bytes());
         let mut workers = Vec::new();
         for _ in 0..threads {
-            let decoder = self.engine.decoder(&self.plan, &self.options)?;
-            workers.push(Worker::new(decoder, batch_bytes, row_bytes));
+            workers.push(match &self.growth {
+                None => {
+                    let decoder = self.engine.decoder(&self.plan, &self.options)?;
+                    Worker::new(decoder, batch_bytes, row_bytes)
+                }
+                Some(growth) => {
+                    let grower = Grower::new(growth.clone(), &self.engine, &self.options);
+                    let (decoder, row_bytes) = grower.decoder()?;
+                    Worker::new(decoder, batch_bytes, row_bytes).growing(grower)
+                }
+            });
         }
         let schema = Arc::clone(self.plan.schema());
-        let rebatch = Rebatch::new(Arc::clone(&schema), self.size);
-        let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress));
+        let size = if self.growth.is_some() { BatchSize::default() } else { self.size };
+        let rebatch = Rebatch::new(Arc::clone(&schema), size);
+        let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress))
+            .with_late_keys_fail(self.late_keys_fail);
         let runner = if threads == 1 {
             let worker = workers.remove(0);
             let load = Load::default();

@@ -25,6 +25,8 @@ pub(crate) struct Piece {
     pub(crate) len: usize,
     pub(crate) framing: Framing,
     pub(crate) source: Option<Arc<str>>,
+    /// Number of the source among the inputs.
+    pub(crate) source_number: u32,
     /// Of the first byte, in its source.
     pub(crate) offset: u64,
     pub(crate) first: bool,
@@ -36,6 +38,18 @@ pub(crate) struct Piece {
 pub(crate) enum Text {
     Shared(SharedBytes),
     Owned(Vec<u8>),
+}
+
+impl Piece {
+    /// The records.
+    pub(crate) fn data(&self) -> &[u8] {
+        let all = match &self.text {
+            Text::Shared(owner) => (**owner).as_ref(),
+            Text::Owned(buffer) => buffer,
+        };
+        let from = all.get(self.start..).unwrap_or_default();
+        from.get(..self.len).unwrap_or(from)
+    }
 }
 
 impl Text {
@@ -95,6 +109,8 @@ pub(crate) struct Cutter {
     options: CutOptions,
     buffers: Buffers,
     current: Option<Current>,
+    /// Number of sources that were opened.
+    opened: u32,
     /// Whether a source that was cut to its end was an array.
     saw_array: bool,
     /// Whether this thread waits for bytes from outside, which nobody can interrupt.
@@ -104,6 +120,7 @@ pub(crate) struct Cutter {
 /// The source that is being cut.
 struct Current {
     name: Option<Arc<str>>,
+    number: u32,
     reading: Reading,
     framer: Framer,
     /// Of the first byte that was not cut yet.
@@ -135,6 +152,7 @@ impl Cutter {
             options,
             buffers,
             current: None,
+            opened: 0,
             saw_array: false,
             waits: Arc::default(),
         }
@@ -165,7 +183,9 @@ impl Cutter {
                 let Some(origin) = self.origins.pop_front() else { return Ok(None) };
                 let waits = origin.may_wait().then_some(&*self.waits);
                 let source = waiting(waits, || origin.open(&self.options.open))?;
-                self.current = Some(Current::new(source, &self.options, waits.is_some()));
+                let number = self.opened;
+                self.opened = number.saturating_add(1);
+                self.current = Some(Current::new(source, number, &self.options, waits.is_some()));
                 continue;
             };
             let waits = current.may_wait.then_some(&*self.waits);
@@ -190,13 +210,13 @@ fn waiting<T>(waits: Option<&AtomicBool>, work: impl FnOnce() -> T) -> T {
 }
 
 impl Current {
-    fn new(source: Source, options: &CutOptions, may_wait: bool) -> Self {
+    fn new(source: Source, number: u32, options: &CutOptions, may_wait: bool) -> Self {
         let reading = match source.content {
             Content::Whole(bytes) => Reading::Whole { bytes, at: 0 },
             Content::Stream(reader) => Reading::Stream(Stream::new(reader)),
         };
         let framer = Framer::new(options.framing, &options.limits, source.name.clone());
-        Self { name: source.name, reading, framer, offset: 0, first: true, may_wait }
+        Self { name: source.name, number, reading, framer, offset: 0, first: true, may_wait }
     }
 
     fn next(
@@ -277,6 +297,7 @@ impl Current {
             len: cut.len,
             framing: cut.framing,
             source: self.name.clone(),
+            source_number: self.number,
             offset,
             first: std::mem::replace(&mut self.first, false),
             lines_before: cut.lines_before,

@@ -37,6 +37,7 @@
 mod batches;
 mod builder;
 mod cut;
+mod grow;
 mod load;
 mod order;
 mod origin;
@@ -51,6 +52,7 @@ mod work;
 pub use arrowsmith_json::infer::InferOptions;
 pub use batches::BatchIter;
 pub use builder::JsonPipeline;
+pub use grow::{Collect, Grow, Growth, Step, settle};
 pub use origin::Origin;
 pub use progress::Progress;
 pub use push::PushDecoder;

@@ -24,6 +24,10 @@ pub(crate) struct Assembler {
     /// Records and line ends of the current source that came before the next piece.
     records: u64,
     lines: u64,
+    /// The first value that made the schema grow.
+    late: Option<Box<DataError>>,
+    /// Whether keys that the schema lacks end everything, whatever becomes of bad records.
+    late_keys_fail: bool,
     error: Option<Error>,
     ended: bool,
 }
@@ -35,7 +39,29 @@ impl Assembler {
         hint: Option<String>,
         progress: Arc<Progress>,
     ) -> Self {
-        Self { rebatch, on_reject, hint, progress, records: 0, lines: 0, error: None, ended: false }
+        Self {
+            rebatch,
+            on_reject,
+            hint,
+            progress,
+            records: 0,
+            lines: 0,
+            late: None,
+            late_keys_fail: false,
+            error: None,
+            ended: false,
+        }
+    }
+
+    /// Ends at the first key that the schema lacks, whatever becomes of bad records.
+    pub(crate) fn with_late_keys_fail(mut self, fail: bool) -> Self {
+        self.late_keys_fail = fail;
+        self
+    }
+
+    /// The first value that made the schema grow.
+    pub(crate) fn late(&self) -> Option<&DataError> {
+        self.late.as_deref()
     }
 
     /// Takes the output that follows in order.
@@ -51,8 +77,17 @@ impl Assembler {
                 self.progress.left_out_key.get_or_init(|| key);
             }
         }
+        if let Some(mut late) = output.late
+            && self.late.is_none()
+        {
+            self.complete(&mut late);
+            self.late = Some(late);
+        }
         for mut reject in output.report.rejects {
             self.complete(&mut reject.error);
+            if self.late_keys_fail && reject.error.kind == ErrorKind::UnknownKey {
+                return self.fail(reject.error.into());
+            }
             self.progress.rejects.fetch_add(1, Ordering::Relaxed);
             if let Some(on_reject) = &mut self.on_reject {
                 on_reject(reject);
@@ -117,6 +152,7 @@ impl Assembler {
                 | ErrorKind::InvalidValue
                 | ErrorKind::LengthMismatch
                 | ErrorKind::MissingField
+                | ErrorKind::UnknownKey
         );
         if guessed && error.hint.is_none() {
             error.hint.clone_from(&self.hint);

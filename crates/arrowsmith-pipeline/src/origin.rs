@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a pipeline's bytes come from: inputs that it opens itself, or sources that are open already.
 
+use std::sync::Arc;
+
 use arrowsmith_core::Result;
 use arrowsmith_source::{Content, Input, OpenOptions, Source};
 
@@ -32,6 +34,18 @@ impl Origin {
         match self.0 {
             Kind::Closed(input) => input.open(options),
             Kind::Open(source) => Ok(source),
+        }
+    }
+
+    /// A second handle to the same bytes, if they can be read twice.
+    pub(crate) fn again(&self) -> Option<Self> {
+        match &self.0 {
+            Kind::Closed(input) => input.again().map(Self::from),
+            Kind::Open(Source { name, content: Content::Whole(bytes) }) => {
+                let content = Content::Whole(Arc::clone(bytes));
+                Some(Self(Kind::Open(Source { name: name.clone(), content })))
+            }
+            Kind::Open(_) => None,
         }
     }
 

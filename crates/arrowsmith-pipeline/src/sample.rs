@@ -64,6 +64,8 @@ pub struct Sample {
     pub complete: bool,
     /// The record at which it ended early because it is no JSON. Decoding says more about it.
     pub fault: Option<Error>,
+    /// What was inferred so far, for a schema that grows.
+    pub(crate) inferrer: Inferrer,
 }
 
 /// Text that is looked at in one go, in bytes.
@@ -89,7 +91,8 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
         first,
     };
     let mut origins = Vec::with_capacity(inputs.len());
-    for input in inputs {
+    for (number, input) in inputs.into_iter().enumerate() {
+        sampler.inferrer.set_source(u32::try_from(number).unwrap_or(u32::MAX));
         if sampler.is_full() {
             sampler.complete = false;
             origins.push(Origin::from(input));
@@ -103,9 +106,9 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
         // An array says that it is empty; no text at all says nothing.
         0 if empty_array => Schema::empty(),
         0 => return Err(nothing(first)),
-        _ => inferrer.finish()?,
+        _ => inferrer.clone().finish()?,
     };
-    Ok(Sample { schema: Arc::new(schema), origins, records, complete, fault })
+    Ok(Sample { schema: Arc::new(schema), origins, records, complete, fault, inferrer })
 }
 
 /// There are no records to infer a schema from.

@@ -8,10 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use arrow_array::RecordBatch;
 use arrowsmith_core::memory::Refused;
 use arrowsmith_core::{
-    Chunk, Decoder, Error, Framing, PADDING_BYTES, Position, Report, Result, memory,
+    Chunk, DataError, Decoder, Error, Framing, PADDING_BYTES, Position, Report, Result, memory,
 };
 
 use crate::cut::{Piece, Text};
+use crate::grow::Grower;
 
 /// A decoder and its scratch memory: one a thread, used for every piece that the thread gets.
 pub(crate) struct Worker {
@@ -19,6 +20,12 @@ pub(crate) struct Worker {
     scratch: Vec<u8>,
     /// Records that may be decoded at once, where the engine does not look at memory itself.
     records_max: usize,
+    /// About so many bytes are a batch.
+    batch_bytes: usize,
+    /// Whether a record is decoded that takes more by itself.
+    oversize: bool,
+    /// What widens the schema, where it grows.
+    grower: Option<Box<Grower>>,
 }
 
 /// What became of one piece, or of a part of it that made a batch. Positions count records and lines from
@@ -32,6 +39,8 @@ pub(crate) struct Output {
     pub(crate) error: Option<Error>,
     /// Whether a source starts here, so that records and lines are counted anew.
     pub(crate) first: bool,
+    /// The first value that made the schema grow.
+    pub(crate) late: Option<Box<DataError>>,
     /// Whether nothing was decoded: the next record takes more than a batch by itself.
     pub(crate) oversize: bool,
     /// Line ends that the framer left out, before and after the piece.
@@ -59,35 +68,77 @@ impl Output {
 impl Worker {
     /// A worker whose batches take about so many bytes at most, rows being as wide as `row_bytes` at
     /// least. It decodes records of any size.
-    pub(crate) fn new(mut decoder: Box<dyn Decoder>, batch_bytes: usize, row_bytes: usize) -> Self {
-        let records_max = match decoder.set_batch_bytes(batch_bytes) {
+    pub(crate) fn new(decoder: Box<dyn Decoder>, batch_bytes: usize, row_bytes: usize) -> Self {
+        let (scratch, oversize) = (Vec::new(), true);
+        let mut worker =
+            Self { decoder, scratch, records_max: 1, batch_bytes, oversize, grower: None };
+        worker.prepare(row_bytes);
+        worker
+    }
+
+    /// Widens the schema where a piece does not match it.
+    pub(crate) fn growing(mut self, grower: Grower) -> Self {
+        self.grower = Some(Box::new(grower));
+        self
+    }
+
+    /// Goes on with another decoder, whose rows are `row_bytes` wide at least.
+    pub(crate) fn set_decoder(&mut self, decoder: Box<dyn Decoder>, row_bytes: usize) {
+        self.decoder = decoder;
+        self.prepare(row_bytes);
+    }
+
+    /// Another worker with the same limits, which does not grow.
+    pub(crate) fn like(&self, decoder: Box<dyn Decoder>, row_bytes: usize) -> Self {
+        let (batch_bytes, oversize) = (self.batch_bytes, self.oversize);
+        let mut worker = Self::new(decoder, batch_bytes, row_bytes);
+        worker.set_oversize(oversize);
+        worker
+    }
+
+    fn prepare(&mut self, row_bytes: usize) {
+        self.decoder.set_oversize(self.oversize);
+        self.records_max = match self.decoder.set_batch_bytes(self.batch_bytes) {
             true => usize::MAX,
-            false => (batch_bytes / row_bytes.max(1)).max(1),
+            false => (self.batch_bytes / row_bytes.max(1)).max(1),
         };
-        Self { decoder, scratch: Vec::new(), records_max }
+    }
+
+    fn set_oversize(&mut self, decoded: bool) {
+        self.oversize = decoded;
+        self.decoder.set_oversize(decoded);
     }
 
     /// Leaves records that take more than a batch by themselves to [`Worker::run_oversize`].
     pub(crate) fn without_oversize(mut self) -> Self {
-        self.decoder.set_oversize(false);
+        self.set_oversize(false);
         self
     }
 
     /// As [`Worker::run`], with a record of any size.
     pub(crate) fn run_oversize(&mut self, piece: &Piece, from: usize) -> Output {
-        self.decoder.set_oversize(true);
+        self.set_oversize(true);
         let output = self.run(piece, from);
-        self.decoder.set_oversize(false);
+        self.set_oversize(false);
         output
     }
 
     /// Decodes a piece from byte `from` on, as far as one batch goes. The rows before an error are kept; a
     /// panic of the engine is an error too, after which this worker must not be used again.
     pub(crate) fn run(&mut self, piece: &Piece, from: usize) -> Output {
-        guarded(|| Ok(self.decode(piece, from))).unwrap_or_else(Output::failed)
+        let decode = || match self.grower.take() {
+            None => Ok(self.decode(piece, from)),
+            Some(mut grower) => {
+                let output = grower.run(self, piece, from);
+                self.grower = Some(grower);
+                output
+            }
+        };
+        guarded(decode).unwrap_or_else(Output::failed)
     }
 
-    fn decode(&mut self, piece: &Piece, from: usize) -> Output {
+    /// The same with the decoder as it is.
+    pub(crate) fn decode(&mut self, piece: &Piece, from: usize) -> Output {
         let offset = piece.offset + from as u64;
         let position = Position { source: piece.source.clone(), record: 0, line: 1, offset };
         let bytes = match padded(piece, &mut self.scratch) {
@@ -127,6 +178,7 @@ impl Worker {
             report,
             error,
             first: piece.first && from == 0,
+            late: None,
             oversize,
             lines_before: if from == 0 { piece.lines_before } else { 0 },
             lines_after: if next.is_none() { piece.lines_after } else { 0 },

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Passes over the inputs until the schema does not grow any more.
+//!
+//! One is enough, mostly: the sample knew everything, or what was decoded before can be brought to
+//! the final schema. Each other pass begins with all that was learned.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrowsmith_core::{DataError, Error, ErrorKind, Position, Reject, Result};
+
+use super::{Growth, settle};
+use crate::order::OnReject;
+use crate::rebatch::{BatchSize, Rebatch};
+use crate::{BatchIter, JsonPipeline, Origin, Progress};
+
+/// Reads inputs with a schema that grows.
+pub struct Grow {
+    /// The pipeline of each pass, without its inputs.
+    pipeline: JsonPipeline,
+    growth: Growth,
+    /// The inputs once more, if all can be read twice.
+    again: Option<Vec<Origin>>,
+    /// Takes rejects, each once.
+    on_reject: Option<Arc<Mutex<OnReject>>>,
+    rejects: Arc<AtomicU64>,
+    bytes_read: Arc<AtomicU64>,
+    batches: BatchIter,
+    /// The schema at the start of this pass.
+    start: SchemaRef,
+    size: BatchSize,
+    rebatch: Rebatch,
+    ended: bool,
+}
+
+/// What comes next of a pass.
+#[derive(Debug)]
+pub enum Step {
+    /// Rows, with the schema of the start of the pass.
+    Batch(RecordBatch),
+    /// The schema has grown, so that what was returned before is out of date.
+    Grown,
+    /// There is no more, and everything has the schema of the start of the pass.
+    End,
+}
+
+impl Grow {
+    /// Starts the first pass.
+    ///
+    /// # Errors
+    /// As [`JsonPipeline::start`].
+    pub fn new(mut pipeline: JsonPipeline, growth: Growth) -> Result<Self> {
+        let (origins, on_reject, size) = pipeline.take_parts();
+        let again = origins.iter().map(Origin::again).collect();
+        let on_reject = on_reject.map(|take| Arc::new(Mutex::new(take)));
+        let rejects = Arc::<AtomicU64>::default();
+        let first = pass(&pipeline, &growth, origins, on_reject.as_ref(), &rejects)?;
+        let start = Arc::clone(first.schema());
+        let rebatch = Rebatch::new(Arc::clone(&start), size);
+        let bytes_read = pipeline.bytes_read();
+        Ok(Self {
+            pipeline,
+            growth,
+            again,
+            on_reject,
+            rejects,
+            bytes_read,
+            batches: first,
+            start,
+            size,
+            rebatch,
+            ended: false,
+        })
+    }
+
+    /// The schema at the start of this pass.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.start
+    }
+
+    /// How far this pass is.
+    pub fn progress(&self) -> &Arc<Progress> {
+        self.batches.progress()
+    }
+
+    /// The next rows of this pass.
+    ///
+    /// # Errors
+    /// As the batches of [`JsonPipeline`].
+    pub fn step(&mut self) -> Result<Step> {
+        loop {
+            if let Some(batch) = self.rebatch.pop(self.ended)? {
+                return Ok(Step::Batch(batch));
+            }
+            if self.ended {
+                return Ok(if self.is_final() { Step::End } else { Step::Grown });
+            }
+            match self.batches.next().transpose()? {
+                Some(batch) if *batch.schema_ref() == self.start => self.rebatch.push(batch),
+                Some(_) => return Ok(Step::Grown),
+                None => self.ended = true,
+            }
+        }
+    }
+
+    /// Whether this pass began with everything that is known.
+    fn is_final(&self) -> bool {
+        !self.growth.is_unsure() && self.growth.schema() == self.start
+    }
+
+    /// Reads the rest of this pass for its schema only, and starts another one.
+    ///
+    /// # Errors
+    /// As [`Grow::step`]; and where an input cannot be read twice, with the first value that does
+    /// not match.
+    pub fn restart(&mut self) -> Result<()> {
+        // The late value is in front of others that a stream would have to be read for.
+        if self.again.is_none() {
+            return Err(self.read_once());
+        }
+        while self.batches.next().transpose()?.is_some() {}
+        let Some(origins) = &self.again else { return Err(self.read_once()) };
+        let copies: Option<Vec<_>> = origins.iter().map(Origin::again).collect();
+        let Some(copies) = copies else { return Err(self.read_once()) };
+        self.growth.next_pass()?;
+        self.bytes_read.store(0, Ordering::Relaxed);
+        let on_reject = self.on_reject.as_ref();
+        self.batches = pass(&self.pipeline, &self.growth, copies, on_reject, &self.rejects)?;
+        self.start = Arc::clone(self.batches.schema());
+        self.rebatch = Rebatch::new(Arc::clone(&self.start), self.size);
+        self.ended = false;
+        Ok(())
+    }
+
+    /// The error for inputs that cannot be read twice.
+    fn read_once(&self) -> Error {
+        let late = self.batches.late().cloned();
+        let mut late = late.unwrap_or_else(|| DataError {
+            kind: ErrorKind::WrongType,
+            position: Position { line: 1, ..Position::default() },
+            path: String::new(),
+            expected: "records that match the schema".to_owned(),
+            found: "a value of another type".to_owned(),
+            hint: None,
+        });
+        let hint = self.pipeline.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        late.hint =
+            Some(format!("this input cannot be read twice, as a wider schema would need{hint}"));
+        late.into()
+    }
+}
+
+/// Starts a pass. Rejects are the same in each of them; `handed` is the number of those that were
+/// handed over before.
+fn pass(
+    pipeline: &JsonPipeline,
+    growth: &Growth,
+    origins: Vec<Origin>,
+    on_reject: Option<&Arc<Mutex<OnReject>>>,
+    handed: &Arc<AtomicU64>,
+) -> Result<BatchIter> {
+    let mut pipeline = pipeline.again(origins).growing(growth.clone());
+    if let Some(take) = on_reject {
+        let (take, handed, mut seen) = (Arc::clone(take), Arc::clone(handed), 0);
+        pipeline = pipeline.on_reject(move |reject: Reject| {
+            seen += 1;
+            if seen > handed.load(Ordering::Relaxed) {
+                handed.store(seen, Ordering::Relaxed);
+                take.lock().unwrap_or_else(PoisonError::into_inner)(reject);
+            }
+        });
+    }
+    pipeline.start()
+}
+
+/// Reads inputs into memory, with a schema that grows.
+pub struct Collect {
+    grow: Grow,
+    held: Vec<RecordBatch>,
+    done: bool,
+}
+
+impl Collect {
+    /// Collects what is read.
+    pub fn new(grow: Grow) -> Self {
+        Self { grow, held: Vec::new(), done: false }
+    }
+
+    /// Reads a little more; returns whether there is still more to read.
+    ///
+    /// # Errors
+    /// As [`Grow::step`] and [`Grow::restart`].
+    pub fn advance(&mut self) -> Result<bool> {
+        if self.done {
+            return Ok(false);
+        }
+        if let Some(batch) = self.grow.batches.next().transpose()? {
+            self.held.push(batch);
+            return Ok(true);
+        }
+        let schema = self.grow.growth.schema();
+        let settled = match self.grow.growth.is_unsure() {
+            true => None,
+            false => self.settled(&schema)?,
+        };
+        match settled {
+            Some(batches) => {
+                (self.held, self.grow.start) = (batches, schema);
+                self.done = true;
+            }
+            None => {
+                self.held.clear();
+                self.grow.restart()?;
+            }
+        }
+        Ok(!self.done)
+    }
+
+    /// Everything with its final schema, in batches of the given size; `None` if it has to be read
+    /// again.
+    fn settled(&mut self, schema: &SchemaRef) -> Result<Option<Vec<RecordBatch>>> {
+        let mut rebatch = Rebatch::new(Arc::clone(schema), self.grow.size);
+        for batch in &mut self.held {
+            let Some(settled) = settle(batch, schema)? else { return Ok(None) };
+            *batch = settled.clone();
+            rebatch.push(settled);
+        }
+        let mut batches = Vec::with_capacity(self.held.len());
+        self.held.clear();
+        while let Some(batch) = rebatch.pop(true)? {
+            batches.push(batch);
+        }
+        Ok(Some(batches))
+    }
+
+    /// How far this pass is.
+    pub fn progress(&self) -> &Arc<Progress> {
+        self.grow.progress()
+    }
+
+    /// The schema, and the batches: all of them once [`Collect::advance`] has returned `false`.
+    pub fn finish(self) -> (SchemaRef, Vec<RecordBatch>) {
+        (self.grow.start, self.held)
+    }
+}
