@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow_array::RecordBatchReader;
-use arrowsmith::json::{JsonReader, ReaderBuilder};
+use arrowsmith::json::{GrowingReader, ReaderBuilder, Step};
+use arrowsmith::options::LateKeys;
 use arrowsmith::{Chain, Engine, JsonReadOptions, OnError};
 use arrowsmith_core::sink::SinkSummary;
 
@@ -40,12 +40,17 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let options = args.read.json()?;
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
     let is_inferred = options.schema.is_none() && options.columns.is_none();
+    let adds = options.late_keys == LateKeys::Add;
     let builder = builder(options, engine.clone(), interrupt, &rejects);
     let inputs = input::inputs(&args.input)?;
     let Some(target) = target.filter(|_| !only_explain) else {
         return print(&builder.explain(inputs)?.to_string());
     };
-    let reader = builder.open(inputs)?;
+    let grows = adds && !target.is_stream();
+    let reader = match grows {
+        true => builder.growing(inputs)?,
+        false => builder.open(inputs)?.into(),
+    };
     if let Some(path) = &args.rejects {
         rejects.write_to(path)?;
     }
@@ -116,32 +121,46 @@ impl ConvertArgs {
 
 /// The conversion itself.
 struct Work {
-    reader: JsonReader,
+    reader: GrowingReader,
     rejects: Rejects,
     progress_when: When,
 }
 
 impl Work {
     fn run(&mut self, target: Target<'_>, interrupt: &Interrupt) -> Outcome<SinkSummary> {
+        loop {
+            if let Some(summary) = self.pass(&target, interrupt)? {
+                return Ok(summary);
+            }
+            self.reader.restart().map_err(Failure::Work)?;
+        }
+    }
+
+    /// Writes everything, unless the schema grows meanwhile.
+    fn pass(&mut self, target: &Target<'_>, interrupt: &Interrupt) -> Outcome<Option<SinkSummary>> {
         let mut sink = target.open(&self.reader.schema(), interrupt)?;
         let counters = Arc::clone(self.reader.progress());
         let mut progress = Progress::new(self.progress_when, counters.bytes_total());
-        while let Some(batch) = self.reader.next_batch().map_err(Failure::Work)? {
-            sink.write(&batch).map_err(Failure::output)?;
+        loop {
+            match self.reader.step().map_err(Failure::Work)? {
+                Step::Batch(batch) => sink.write(&batch).map_err(Failure::output)?,
+                Step::Grown => return Ok(None),
+                Step::End => break,
+            }
             progress.set(counters.bytes());
         }
         progress.set(counters.bytes());
-        sink.finish().map_err(Failure::output)
+        sink.finish().map(Some).map_err(Failure::output)
     }
 
-    /// Says what the inferred schema has no column for, because it came after the sample.
+    /// Says for what the inferred schema has no column.
     fn report_left_out(&self) {
         if let (values @ 1.., Some(key)) = self.reader.progress().left_out() {
             let (values, what) = (grouped(values), if values == 1 { "value" } else { "values" });
             eprintln!(
                 "warning: {values} {what} left out: key {key:?}, and whatever else came after the \
                  records that the schema was inferred from; --infer-records all looks at all of \
-                 them, --unknown-keys error stops there"
+                 them"
             );
         }
     }

@@ -14,7 +14,7 @@ mod settle;
 mod watch;
 mod worker;
 
-pub use growth::Growth;
+pub use growth::{Growth, Planner};
 pub use passes::{Collect, Grow, Step};
 pub use settle::settle;
 pub(crate) use worker::Grower;

@@ -20,10 +20,12 @@
 //! ```
 
 mod builder;
+mod grow;
 mod reader;
 
-pub use arrowsmith_pipeline::{InferOptions, PushDecoder, Sample, SampleOptions};
+pub use arrowsmith_pipeline::{InferOptions, PushDecoder, Sample, SampleOptions, Step};
 pub use builder::{Explanation, ReaderBuilder, infer_schema};
+pub use grow::{Collector, GrowingReader};
 pub use reader::JsonReader;
 
 pub use crate::stream::BatchStream;

@@ -31,7 +31,7 @@ use arrowsmith_core::Error;
 
 pub use kind::{Choice, Choices, Kind};
 pub use table::{JSON, JsonReadOptions, PARQUET, ParquetReadOptions};
-pub use value::{Format, InferRecords, Value};
+pub use value::{Format, InferRecords, LateKeys, Value};
 
 /// An option, for programs.
 #[derive(Debug, Clone, Copy)]

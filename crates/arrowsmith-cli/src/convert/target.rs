@@ -66,6 +66,12 @@ impl<'a> Target<'a> {
         Ok(Self { path, fsync: args.fsync, format })
     }
 
+    /// Whether what is written has been read by others before the end: a pipe or a device.
+    pub fn is_stream(&self) -> bool {
+        let is_file = |path: &Path| path.metadata().map_or(true, |metadata| metadata.is_file());
+        self.path == Path::new("-") || !is_file(self.path)
+    }
+
     /// Creates the file.
     pub fn open(&self, schema: &SchemaRef, interrupt: &Interrupt) -> Outcome<Box<dyn Sink>> {
         let output = Output::create(self.path).map_err(Failure::output)?.with_fsync(self.fsync);

@@ -16,17 +16,21 @@ use crate::Sample;
 /// Where a piece begins: the number of its source, and the byte in it.
 pub(crate) type Place = (u32, u64);
 
+/// Makes the plan for a schema: what of it is decoded, and as what.
+pub type Planner = Box<dyn Fn(SchemaRef) -> Result<Plan> + Send + Sync>;
+
 /// The schema of inputs of which only a part was looked at. Cheap to clone; all clones are one.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Growth(Arc<Shared>);
 
-#[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
     /// The number of the current version, to look at without the lock.
     number: AtomicU64,
     options: InferOptions,
-    columns: Option<Vec<String>>,
+    planner: Planner,
+    /// Whether the planner selects columns.
+    projected: bool,
 }
 
 #[derive(Debug)]
@@ -55,21 +59,22 @@ pub(crate) struct Version {
 }
 
 impl Growth {
-    /// Starts with what a sample contains. With `columns`, only these are decoded: dotted paths.
+    /// Starts with what a sample contains. `projected` is whether the planner selects columns.
     ///
     /// # Errors
-    /// As [`Plan::with_columns`].
-    pub fn new(sample: &Sample, columns: Option<Vec<String>>) -> Result<Self> {
+    /// As the planner.
+    pub fn new(sample: &Sample, planner: Planner, projected: bool) -> Result<Self> {
         let inferrer = sample.inferrer.clone();
         let mut options = inferrer.options().clone();
         options.records_max = None;
         let schema = Arc::clone(&sample.schema);
-        let version = version(&inferrer, schema, columns.as_deref(), 0, (0, 0), false)?;
-        let version = Arc::new(version);
+        let plan = planner(schema)?;
+        let version = Arc::new(version(&inferrer, plan, projected, 0, (0, 0), false));
         let (unsure, observe_all) = (false, false);
         let state = State { inferrer, version, newest: (0, 0), unsure, observe_all };
         let state = Mutex::new(state);
-        Ok(Self(Arc::new(Shared { state, number: AtomicU64::new(0), options, columns })))
+        let number = AtomicU64::new(0);
+        Ok(Self(Arc::new(Shared { state, number, options, planner, projected })))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -87,7 +92,7 @@ impl Growth {
 
     /// Whether only selected columns are decoded.
     pub(crate) fn has_projection(&self) -> bool {
-        self.0.columns.is_some()
+        self.0.projected
     }
 
     /// The plan of everything known so far.
@@ -141,9 +146,9 @@ impl Growth {
         let watch = state.version.watch.as_ref();
         state.unsure |= watch.is_some_and(|watch| names_records(watch, &schema));
         let number = state.version.number + 1;
-        let columns = self.0.columns.as_deref();
         let (newest, all) = (state.newest, state.observe_all);
-        let next = version(&state.inferrer, schema, columns, number, newest, all)?;
+        let plan = (self.0.planner)(schema)?;
+        let next = version(&state.inferrer, plan, self.0.projected, number, newest, all);
         let now = &state.version;
         if always || next.plan.schema() != now.plan.schema() || next.watch != now.watch {
             state.version = Arc::new(next);
@@ -155,21 +160,17 @@ impl Growth {
 
 fn version(
     inferrer: &Inferrer,
-    schema: SchemaRef,
-    columns: Option<&[String]>,
+    plan: Plan,
+    projected: bool,
     number: u64,
     newest: Place,
     all: bool,
-) -> Result<Version> {
+) -> Version {
     let watch = inferrer.watch();
-    let plan = Arc::new(match columns {
-        Some(columns) => Plan::with_columns(&schema, columns)?,
-        None => Plan::new(schema)?,
-    });
     // Keys that are left out on purpose hide those that are new.
-    let hidden = columns.is_some() && has_structs(plan.schema());
+    let hidden = projected && has_structs(plan.schema());
     let observe_all = all || hidden || watch.as_ref().is_some_and(Watch::has_times);
-    Ok(Version { number, plan, watch, newest, observe_all })
+    Version { number, plan: Arc::new(plan), watch, newest, observe_all }
 }
 
 /// Whether keys that were data are names of fields in a wider schema. Pieces that matched the map

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::{DecodeOptions, Limits, OnError, Reject, Result};
+use arrowsmith_core::{DecodeOptions, Limits, OnError, Reject, Result, UnknownKeys};
 use arrowsmith_engine::{Chain, Decision};
-use arrowsmith_pipeline::{JsonPipeline, Origin, Sample, SampleOptions, sample};
+use arrowsmith_pipeline::{Growth, JsonPipeline, Origin, Sample, SampleOptions, sample};
 use arrowsmith_plan::{Plan, with_types};
 use arrowsmith_source::{Input, OpenOptions};
 
 use crate::engines;
 use crate::json::JsonReader;
-use crate::options::{InferRecords, JsonReadOptions};
+use crate::options::{InferRecords, JsonReadOptions, LateKeys};
 
 /// Infers the schema of `inputs` from their first records. The options are those of a reader, whose
 /// schema, if they have one, is not looked at.
@@ -108,8 +108,8 @@ impl ReaderBuilder {
     /// Schema, column and option errors, and what inference meets. Without inference inputs are
     /// opened when it is their turn, so that their errors come with the batches.
     pub fn open(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<JsonReader> {
-        let Planned { plan, engine, origins, hint } = self.plan(inputs)?;
-        self.start(plan, engine, origins, hint)
+        let planned = self.plan(inputs, false)?;
+        self.start(planned)
     }
 
     /// What [`ReaderBuilder::open`] would do, without decoding anything or setting it up.
@@ -117,7 +117,7 @@ impl ReaderBuilder {
     /// # Errors
     /// As [`ReaderBuilder::open`].
     pub fn explain(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<Explanation> {
-        let Planned { plan, engine, .. } = self.plan(inputs)?;
+        let Planned { plan, engine, .. } = self.plan(inputs, false)?;
         let decision = engine.decide_json(&plan, &self.options.decode())?;
         Ok(Explanation { plan, decision })
     }
@@ -144,14 +144,20 @@ impl ReaderBuilder {
         sample(inputs, &sampling)
     }
 
-    /// Schema or inference, then the plan.
-    fn plan(&mut self, inputs: impl IntoIterator<Item = Input>) -> Result<Planned> {
+    /// Schema or inference, then the plan. `grows` is whether a schema that was inferred from a part
+    /// of the inputs may grow.
+    pub(super) fn plan(
+        &mut self,
+        inputs: impl IntoIterator<Item = Input>,
+        grows: bool,
+    ) -> Result<Planned> {
         let inputs: Vec<Input> = inputs.into_iter().collect();
         let engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.options.open_engine()?,
         };
-        let mut hint = None;
+        let (mut hint, mut growth, mut late_keys_fail) = (None, None, false);
+        let skips = self.options.unknown_keys == UnknownKeys::Skip;
         let (schema, origins) = match self.options.schema.take() {
             Some(schema) => (schema, inputs.into_iter().map(Origin::from).collect()),
             None => {
@@ -160,20 +166,31 @@ impl ReaderBuilder {
                 if !found.complete && found.fault.is_none() {
                     hint = Some(inferred_hint(found.records));
                 }
+                let partial = (!found.complete || found.fault.is_some()) && skips;
+                let late_keys = self.options.late_keys;
+                let projected = self.options.columns.is_some();
+                if partial && grows && late_keys == LateKeys::Add {
+                    let options = self.options.clone();
+                    let planner = move |schema| options.plan(schema);
+                    growth = Some(Growth::new(&found, Box::new(planner), projected)?);
+                } else if partial && late_keys != LateKeys::Ignore && !projected {
+                    late_keys_fail = true;
+                    self.options.unknown_keys = UnknownKeys::Error;
+                }
                 (found.schema, found.origins)
             }
         };
         let plan = Arc::new(self.options.plan(schema)?);
-        Ok(Planned { plan, engine, origins, hint })
+        Ok(Planned { plan, engine, origins, hint, growth, late_keys_fail })
     }
 
-    fn start(
-        self,
-        plan: Arc<Plan>,
-        engine: Chain,
-        origins: Vec<Origin>,
-        hint: Option<String>,
-    ) -> Result<JsonReader> {
+    pub(super) fn start(self, planned: Planned) -> Result<JsonReader> {
+        let (plan, pipeline) = self.pipeline(planned);
+        Ok(JsonReader::new(plan, pipeline.start()?))
+    }
+
+    pub(super) fn pipeline(self, planned: Planned) -> (Arc<Plan>, JsonPipeline) {
+        let Planned { plan, engine, origins, hint, late_keys_fail, .. } = planned;
         let options = &self.options;
         let mut pipeline = JsonPipeline::builder(Arc::clone(&plan), engine)
             .inputs(origins)
@@ -184,6 +201,7 @@ impl ReaderBuilder {
             .batch_rows(options.batch_rows)
             .batch_bytes(options.batch_bytes)
             .schema_hint(hint)
+            .late_keys_fail(late_keys_fail)
             .cancel(self.cancel);
         if let Some(on_reject) = self.on_reject {
             pipeline = pipeline.on_reject(on_reject);
@@ -191,7 +209,7 @@ impl ReaderBuilder {
         if let Some(bytes) = self.chunk_bytes {
             pipeline = pipeline.chunk_bytes(bytes);
         }
-        Ok(JsonReader::new(plan, pipeline.start()?))
+        (plan, pipeline)
     }
 
     /// The same counter of bytes in all, so that what inference reads of a stream is counted.
@@ -270,11 +288,13 @@ impl JsonReadOptions {
 }
 
 /// What a reader needs beyond its options.
-struct Planned {
+pub(super) struct Planned {
     plan: Arc<Plan>,
     engine: Chain,
     origins: Vec<Origin>,
     hint: Option<String>,
+    pub(super) growth: Option<Growth>,
+    late_keys_fail: bool,
 }
 
 /// What a reader would do.

@@ -19,7 +19,7 @@ use arrowsmith_source::Input;
 use futures_core::Stream;
 
 use crate::json::{BatchStream, ReaderBuilder, infer_schema};
-use crate::options::{InferRecords, JsonReadOptions};
+use crate::options::{InferRecords, JsonReadOptions, LateKeys};
 
 fn text(count: usize) -> String {
     (0..count).map(|n| format!("{{\"a\":{n},\"b\":{{\"c\":\"x{n}\",\"d\":null}}}}\n")).collect()
@@ -151,6 +151,51 @@ fn types_of_some_columns_are_given_and_the_rest_is_inferred() {
     };
     let refused = ReaderBuilder::new().options(below).open([Input::bytes(text)]);
     assert!(matches!(refused, Err(Error::Schema { path, .. }) if path == "id.x"));
+}
+
+#[test]
+fn keys_after_the_sample_are_an_error_of_a_stream_unless_ignored() {
+    let text = text(5) + "{\"a\":1,\"late\":2}\n";
+    let few = JsonReadOptions {
+        infer_records: InferRecords::First(3),
+        ..JsonReadOptions::default()
+    };
+    let builder = |options: &JsonReadOptions| ReaderBuilder::new().options(options.clone());
+    for on_error in [OnError::Fail, OnError::Skip, OnError::Null] {
+        let options = JsonReadOptions { on_error, ..few.clone() };
+        let reader = builder(&options).open([Input::bytes(text.clone())]).unwrap();
+        let Some(Err(ArrowError::ExternalError(error))) = reader.last() else { panic!("no error") };
+        let error = error.downcast::<Error>().unwrap();
+        let data = error.as_data().unwrap();
+        assert_eq!((data.kind, data.position.line), (ErrorKind::UnknownKey, 6), "{on_error:?}");
+        assert!(data.hint.as_ref().unwrap().contains("--infer-records all"), "{error}");
+    }
+    let ignoring = JsonReadOptions { late_keys: LateKeys::Ignore, ..few.clone() };
+    let mut reader = builder(&ignoring).open([Input::bytes(text.clone())]).unwrap();
+    assert_eq!(reader.by_ref().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 6);
+    assert_eq!(reader.progress().left_out(), (1, Some("late")));
+    let (schema, batches) = builder(&few).read_all([Input::bytes(text)]).unwrap();
+    assert_eq!(schema.field(2).name(), "late");
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 6);
+}
+
+#[test]
+fn a_projection_grows_below_the_columns_that_were_chosen() {
+    let text = text(5) + "{\"b\":{\"c\":1.5,\"e\":[true]},\"late\":2}\n";
+    let options = JsonReadOptions {
+        infer_records: InferRecords::First(3),
+        columns: Some(vec!["b".to_owned()]),
+        batch_rows: Some(4),
+        ..JsonReadOptions::default()
+    };
+    let builder = ReaderBuilder::new().options(options);
+    let (schema, batches) = builder.read_all([Input::bytes(text)]).unwrap();
+    assert_eq!(schema.fields().len(), 1);
+    let DataType::Struct(fields) = schema.field(0).data_type() else { panic!("{schema}") };
+    let names: Vec<_> = fields.iter().map(|field| field.name().as_str()).collect();
+    assert_eq!(names, ["c", "d", "e"]);
+    let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+    assert_eq!(rows, [4, 2]);
 }
 
 #[test]

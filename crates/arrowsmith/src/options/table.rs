@@ -11,7 +11,7 @@ use arrowsmith_core::{DuplicateKeys, Limits, OnError, UnknownKeys};
 use arrowsmith_source::Compression;
 
 use super::kind::Kind;
-use super::value::{self, Format, InferRecords, OptionValue, Value, assign};
+use super::value::{self, Format, InferRecords, LateKeys, OptionValue, Value, assign};
 use super::{Group, OptionInfo, Refused};
 use crate::parquet::{Columns, ListForm, Predicate, StringForm};
 
@@ -166,6 +166,10 @@ read_options! {
         /// How to handle a key that is not in the schema.
         unknown_keys: UnknownKeys = UnknownKeys::Skip => Kind::Choice(&value::UNKNOWN_KEYS),
             BadInput, receives: true;
+
+        /// How to handle keys that an inferred schema lacks because they first appear after the
+        /// records that it was inferred from.
+        late_keys: LateKeys = LateKeys::Add => Kind::Choice(&value::LATE_KEYS), BadInput;
 
         /// Approximate Arrow size of a batch.
         batch_bytes: Option<usize> = None => Kind::Bytes, Batches;

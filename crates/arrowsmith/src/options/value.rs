@@ -230,6 +230,20 @@ impl Format {
     }
 }
 
+/// How to handle keys that an inferred schema lacks, because they first appear after the records
+/// that it was inferred from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LateKeys {
+    /// They become columns; where the schema was handed out before, they are an error.
+    #[default]
+    Add,
+    /// [`ErrorKind::UnknownKey`](crate::ErrorKind::UnknownKey) ends the reading, however bad
+    /// records are handled: the record is not at fault.
+    Error,
+    /// Such values are skipped, and counted in [`Progress::left_out`](crate::Progress::left_out).
+    Ignore,
+}
+
 /// The words for the values of a type.
 macro_rules! choices {
     ($table:ident, $type:ident, $metavar:literal:
@@ -290,6 +304,12 @@ choices! { DUPLICATE_KEYS, DuplicateKeys, "RULE":
 choices! { UNKNOWN_KEYS, UnknownKeys, "RULE":
     "skip" => Skip, "Ignore the key and its value";
     "error" => Error, "Treat the record as one that does not match the schema";
+}
+
+choices! { LATE_KEYS, LateKeys, "RULE":
+    "add" => Add, "Add columns; an error where the schema is given before the end (streams)";
+    "error" => Error, "Fail, with the key and its position";
+    "ignore" => Ignore, "Skip the key and its value, and count it";
 }
 
 choices! { STRINGS, StringForm, "FORM":

@@ -35,14 +35,42 @@ fn an_inferred_schema_is_the_one_that_convert_takes() {
 fn a_value_after_the_sample_that_does_not_fit_says_what_to_do() {
     let folder = Folder::new();
     folder.write("in.jsonl", "{\"id\":1}\n{\"id\":2}\n{\"id\":2.5}\n");
-    let ran = folder.run(&["convert", "in.jsonl", "-o", "x.arrow", "--infer-records", "2"]);
-    ran.assert_status(1);
-    snapshot("infer/after_the_sample.txt", &ran.text());
-    folder
-        .run(&["convert", "in.jsonl", "-o", "x.arrow", "--infer-records", "all"])
-        .assert_status(0);
-    let batch = whole(&read_file(&folder, "x.arrow"));
-    assert_eq!(batch.column(0).data_type(), &DataType::Float64);
+    // A stream has its schema before the end.
+    let ran = folder.run(&["convert", "in.jsonl", "-o", "-", "--infer-records", "2"]);
+    assert_eq!(ran.status, 1);
+    snapshot("infer/after_the_sample.txt", &ran.stderr);
+    folder.run(&["convert", "in.jsonl", "-o", "-", "--infer-records", "all"]).assert_status(0);
+    for records in ["2", "all"] {
+        let args = ["convert", "in.jsonl", "-o", "x.arrow", "--infer-records", records];
+        folder.run(&args).assert_status(0);
+        let batch = whole(&read_file(&folder, "x.arrow"));
+        assert_eq!(batch.column(0).data_type(), &DataType::Float64);
+    }
+}
+
+/// The file of the issue: another key, and fractions, from the middle on.
+#[test]
+fn keys_and_types_that_come_late_are_kept() {
+    let folder = Folder::new();
+    let mut text = "{\"a\":1}\n".repeat(30_000);
+    text.push_str(&"{\"a\":2.5,\"b\":\"x\"}\n".repeat(30_000));
+    folder.write("in.jsonl", &text);
+    for (output, threads) in [("x.arrow", "1"), ("y.arrow", "3"), ("x.parquet", "2")] {
+        let ran = folder.run(&["convert", "in.jsonl", "-o", output, "--threads", threads]);
+        ran.assert_status(0);
+        assert!(ran.stderr.starts_with("60,000 rows; "), "{}", ran.stderr);
+        assert!(ran.stderr.contains("0 rejected, 0 nulled"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("left out"), "{}", ran.stderr);
+        if output.ends_with(".arrow") {
+            let batch = whole(&read_file(&folder, output));
+            let types: Vec<_> =
+                batch.schema().fields().iter().map(|field| field.data_type().clone()).collect();
+            assert_eq!(types, [DataType::Float64, DataType::Utf8]);
+            assert_eq!(batch.num_rows(), 60_000);
+            assert_eq!((batch.column(0).null_count(), batch.column(1).null_count()), (0, 30_000));
+        }
+    }
+    assert_eq!(folder.names().len(), 4, "temporary files stay: {:?}", folder.names());
 }
 
 #[test]

@@ -53,19 +53,39 @@ fn keys_that_come_after_the_sample_are_not_left_out_silently() {
     let late = "{\"a\":2,\"b\":{\"c\":3}}\n".repeat(30);
     folder.write("x.jsonl", early + &late + "{\"d\":4}\n");
     let args = ["convert", "x.jsonl", "-o", "y.arrow"];
-    let ran = folder.run(&[&args[..], &["--infer-records", "50"]].concat());
+    let ignored = ["--infer-records", "50", "--late-keys", "ignore"];
+    let ran = folder.run(&[&args[..], &ignored].concat());
     assert_eq!(ran.status, 0, "{}", ran.text());
     assert!(ran.stderr.contains("warning: 31 values left out: key \"b\""), "{}", ran.stderr);
     for quiet in [
-        &["--infer-records", "all"][..],
+        &["--infer-records", "50"][..],
+        &["--infer-records", "all"],
         &["--schema", "a: int64"],
         &["--infer-records", "50", "--columns", "a"],
-        &["--infer-records", "50", "--quiet"],
+        &[&ignored[..], &["--quiet"]].concat(),
     ] {
         let ran = folder.run(&[&args[..], quiet].concat());
         assert_eq!(ran.status, 0, "{}", ran.text());
         assert!(!ran.stderr.contains("left out"), "{quiet:?}: {}", ran.stderr);
     }
+    for refused in [
+        &["--infer-records", "50", "--late-keys", "error"][..],
+        &["--infer-records", "50", "--unknown-keys", "error"],
+        &["--infer-records", "50", "--late-keys", "error", "--on-error", "skip"],
+    ] {
+        let ran = folder.run(&[&args[..], refused].concat());
+        assert_eq!(ran.status, 1, "{}", ran.text());
+        assert!(
+            ran.stderr.contains("line 51, byte 407 (record 50): unknown-key"),
+            "{}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains("inferred from the first 50 records"), "{}", ran.stderr);
+    }
+    // Standard output has its schema before the end.
+    let ran = folder.run(&["convert", "x.jsonl", "-o", "-", "--infer-records", "50"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("unknown-key"), "{}", ran.stderr);
 }
 
 #[test]
