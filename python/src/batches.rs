@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith::gpu::ResidentEngine;
 use arrowsmith::json::{JsonReader, ReaderBuilder};
 use arrowsmith::parquet::ParquetReader;
-use arrowsmith::{Progress, Reject};
+use arrowsmith::{Input, Progress, Reject};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -23,7 +23,7 @@ use crate::options;
 use crate::parquet::{self, Opened};
 use crate::schema::schema_of;
 use crate::source;
-use crate::table::Rows;
+use crate::table::{Rows, Table};
 
 /// An exception of a callback, until it is raised where the batches are read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
@@ -69,6 +69,72 @@ impl Reading {
     }
 }
 
+/// What a JSON reader is opened with.
+struct Opening {
+    builder: ReaderBuilder,
+    resident: Option<ResidentEngine>,
+    raised: Raised,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Opening {
+    fn new(
+        schema: &Bound<'_, PyAny>,
+        rejects: &Bound<'_, PyAny>,
+        on_device: bool,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let raised = Raised::default();
+        let cancel = Arc::<AtomicBool>::default();
+        let mut options = options::json(given)?;
+        if !schema.is_none() {
+            options.schema = Some(schema_of(schema)?);
+        }
+        let (engine, resident) = options::json_engine(given.py(), &options, on_device)?;
+        let builder = ReaderBuilder::new().options(options).engine(engine);
+        let mut builder = builder.cancel(Arc::clone(&cancel));
+        if !rejects.is_none() {
+            let (take, slot) = (taker(rejects)?, Arc::clone(&raised));
+            let stop = Arc::clone(&cancel);
+            builder = builder.on_reject(move |reject| hand_over(&take, &reject, &slot, &stop));
+        }
+        Ok(Self { builder, resident, raised, cancel })
+    }
+}
+
+/// Reads all of a JSON source. An inferred schema grows, so that nothing is lost.
+pub(crate) fn collect(
+    source: &Bound<'_, PyAny>,
+    schema: &Bound<'_, PyAny>,
+    rejects: &Bound<'_, PyAny>,
+    on_device: bool,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<Table> {
+    let py = source.py();
+    let opening = Opening::new(schema, rejects, on_device, given)?;
+    let inputs = source::inputs(source)?;
+    if opening.resident.is_some() {
+        return crate::read_all(py, Batches::open(py, opening, inputs)?);
+    }
+    let Opening { builder, raised: slot, .. } = opening;
+    let mut collector = py.detach(|| builder.collect(inputs)).map_err(|error| raised(py, error))?;
+    loop {
+        let more = py.detach(|| collector.advance());
+        // An exception of a callback is the cause of what is reported.
+        if let Some(error) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
+        if !more.map_err(|error| raised(py, error))? {
+            break;
+        }
+        // Handles Ctrl-C between batches.
+        py.check_signals()?;
+    }
+    let progress = Arc::clone(collector.progress());
+    let (schema, batches) = collector.finish();
+    Ok(Table::new(schema, batches.into_iter().map(Rows::Host).collect(), &progress))
+}
+
 /// The batches of a source, in order.
 pub(crate) struct Batches {
     /// `None` only while it is dropped.
@@ -87,21 +153,13 @@ impl Batches {
         given: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let py = source.py();
-        let raised_slot = Raised::default();
-        let cancel = Arc::<AtomicBool>::default();
-        let mut options = options::json(given)?;
-        if !schema.is_none() {
-            options.schema = Some(schema_of(schema)?);
-        }
-        let (engine, resident) = options::json_engine(py, &options, on_device)?;
-        let builder = ReaderBuilder::new().options(options).engine(engine);
-        let mut builder = builder.cancel(Arc::clone(&cancel));
-        if !rejects.is_none() {
-            let (take, slot) = (taker(rejects)?, Arc::clone(&raised_slot));
-            let stop = Arc::clone(&cancel);
-            builder = builder.on_reject(move |reject| hand_over(&take, &reject, &slot, &stop));
-        }
+        let opening = Opening::new(schema, rejects, on_device, given)?;
         let inputs = source::inputs(source)?;
+        Self::open(py, opening, inputs)
+    }
+
+    fn open(py: Python<'_>, opening: Opening, inputs: Vec<Input>) -> PyResult<Self> {
+        let Opening { builder, resident, raised: raised_slot, cancel } = opening;
         let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
         let reader = Some(match resident {
             Some(engine) => Reading::ResidentJson(Box::new(reader), engine),

@@ -44,8 +44,7 @@ fn read_json(
     on_device: bool,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Table> {
-    let py = source.py();
-    read_all(py, Batches::json(source, schema, rejects, on_device, options)?)
+    batches::collect(source, schema, rejects, on_device, options)
 }
 
 fn read_all(py: Python<'_>, mut batches: Batches) -> PyResult<Table> {
@@ -56,7 +55,7 @@ fn read_all(py: Python<'_>, mut batches: Batches) -> PyResult<Table> {
         // Handles Ctrl-C between batches.
         py.check_signals()?;
     }
-    Ok(Table::new(schema, read, batches.progress().rejects()))
+    Ok(Table::new(schema, read, &batches.progress()))
 }
 
 /// Opens a reader.

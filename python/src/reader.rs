@@ -89,6 +89,12 @@ impl Reader {
         self.progress.rejects()
     }
 
+    /// Number of values so far that were skipped because the schema has no such key.
+    #[getter]
+    fn num_left_out(&self) -> u64 {
+        self.progress.left_out().0
+    }
+
     /// Whether `close` was called.
     #[getter]
     fn closed(&self) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::SchemaRef;
+use arrowsmith::Progress;
 use arrowsmith::gpu::DeviceBatch;
 use arrowsmith::plan::text::format_schema;
 use pyo3::exceptions::PyNotImplementedError;
@@ -154,11 +155,13 @@ pub(crate) struct Table {
     schema: SchemaRef,
     batches: Vec<Rows>,
     rejects: u64,
+    left_out: u64,
 }
 
 impl Table {
-    pub(crate) fn new(schema: SchemaRef, batches: Vec<Rows>, rejects: u64) -> Self {
-        Self { schema, batches, rejects }
+    pub(crate) fn new(schema: SchemaRef, batches: Vec<Rows>, progress: &Progress) -> Self {
+        let (rejects, (left_out, _)) = (progress.rejects(), progress.left_out());
+        Self { schema, batches, rejects, left_out }
     }
 }
 
@@ -174,6 +177,12 @@ impl Table {
     #[getter]
     fn num_rejects(&self) -> u64 {
         self.rejects
+    }
+
+    /// Number of values that were skipped because the schema has no such key.
+    #[getter]
+    fn num_left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// The columns and their types.

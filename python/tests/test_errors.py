@@ -47,7 +47,7 @@ def test_sources_have_names() -> None:
 def test_hints_name_options_of_python() -> None:
     text = b'{"a":1}\n' * 20 + b'{"a":"x"}\n'
     with pytest.raises(arrowsmith.DataError) as info:
-        arrowsmith.read_json(text, infer_records=10)
+        list(arrowsmith.open_json(text, infer_records=10))
     assert info.value.hint is not None
     assert 'infer_records="all"' in info.value.hint
     assert "--" not in str(info.value)

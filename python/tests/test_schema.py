@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every form of a schema, inference, and projection."""
 
+import io
 import os
 from pathlib import Path
 
@@ -85,10 +86,34 @@ def test_inference(path: Path) -> None:
     assert str(arrowsmith.infer_schema(text, infer_timestamps=True)) == "a: date32\nb: json\n"
     assert str(arrowsmith.infer_schema(text, infer_records=1)) == "a: utf8\nb: int64\n"
     with pytest.raises(arrowsmith.DataError):
-        arrowsmith.read_json(text, infer_records=1)
-    assert arrowsmith.read_json(text, infer_records="all").num_rows == 2
+        list(arrowsmith.open_json(text, infer_records=1))
+    for records in (1, "all"):
+        table = arrowsmith.read_json(text, infer_records=records)
+        assert str(table.schema) == "a: utf8\nb: json\n"
     with pytest.raises(arrowsmith.DataError, match="syntax"):
         arrowsmith.infer_schema(b'{"a":nope}')
+
+
+def test_what_comes_late_is_kept() -> None:
+    text = b'{"a":1}\n' * 30_000 + b'{"a":2.5,"b":"x"}\n' * 30_000
+    for threads in (1, 3):
+        table = pa.table(arrowsmith.read_json(text, threads=threads))
+        assert table.schema == pa.schema([("a", pa.float64()), ("b", pa.string())])
+        assert table.num_rows == 60_000
+        assert table["b"].null_count == 30_000
+        assert table.slice(29_999, 2).to_pylist() == [{"a": 1, "b": None}, {"a": 2.5, "b": "x"}]
+    # A stream has its schema before the end.
+    with pytest.raises(arrowsmith.DataError) as info:
+        list(arrowsmith.open_json(b'{"a":1}\n' * 30_000 + b'{"b":1}\n'))
+    assert (info.value.kind, info.value.line) == ("unknown-key", 30_001)
+    late = b'{"a":1}\n' * 30_000 + b'{"a":2,"b":1}\n'
+    reader = arrowsmith.open_json(late, late_keys="ignore")
+    assert sum(batch.num_rows for batch in reader) == 30_001
+    assert reader.num_left_out == 1
+    # What was read of a file that cannot be read twice says enough, or the error says what does.
+    assert arrowsmith.read_json(io.BytesIO(text)).num_rows == 60_000
+    with pytest.raises(arrowsmith.DataError, match="cannot be read twice"):
+        arrowsmith.read_json(io.BytesIO(b'{"a":"x"}\n' * 30_000 + b'{"a":[]}\n'))
 
 
 def test_projection(path: Path) -> None:
