@@ -7,6 +7,7 @@ pub mod budget;
 pub mod flight;
 pub mod gpu;
 pub mod graph;
+pub mod growth;
 pub mod hostile;
 pub mod ingest;
 pub mod parquet;
@@ -66,6 +67,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("json_raw", json_raw),
     ("json_random", json_random),
     ("json_hostile", hostile::json_hostile),
+    ("json_growth", growth::json_growth),
     ("framing", framing),
     ("tcp_framing", tcp_framing),
     ("spool_segment", spool_segment),

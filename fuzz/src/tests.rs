@@ -43,6 +43,11 @@ fn json_hostile() {
 }
 
 #[test]
+fn json_growth() {
+    run("json_growth", 100);
+}
+
+#[test]
 fn json_random() {
     run("json_random", 30);
 }
