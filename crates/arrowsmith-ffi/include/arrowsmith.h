@@ -141,8 +141,8 @@ const char *arrowsmith_version(void);
  * Made from crates/arrowsmith/src/options/table.rs by its tests.
  *   JSON: columns, engine, threads, memory_bytes_max, gpu_memory_bytes_max, depth_max, batch_rows,
  *   schema, types, format, compression, record_bytes_max, fields_max, row_bytes_max,
- *   batch_bytes_max, allow_nan, trust, on_error, duplicate_keys, unknown_keys, batch_bytes,
- *   infer_records, infer_timestamps, and rejects (a boolean)
+ *   batch_bytes_max, allow_nan, trust, on_error, duplicate_keys, unknown_keys, late_keys,
+ *   batch_bytes, infer_records, infer_timestamps, and rejects (a boolean)
  *   Parquet: columns, engine, threads, memory_bytes_max, gpu_memory_bytes_max, depth_max,
  *   batch_rows, filter, limit, row_groups, dictionary, strings, lists, timestamp_unit,
  *   arrow_schema, verify_checksums, partitions, metadata_bytes_max, page_bytes_max

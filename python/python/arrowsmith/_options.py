@@ -12,6 +12,7 @@ Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "lz4"]
 OnError: TypeAlias = Literal["fail", "null", "skip"]
 DuplicateKeys: TypeAlias = Literal["last", "error"]
 UnknownKeys: TypeAlias = Literal["skip", "error"]
+LateKeys: TypeAlias = Literal["add", "error", "ignore"]
 Strings: TypeAlias = Literal["auto", "small", "large", "view"]
 Lists: TypeAlias = Literal["auto", "small", "large"]
 TimestampUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
@@ -98,6 +99,12 @@ class JsonReadOptions(InferOptions, total=False):
     unknown_keys: UnknownKeys
     """How to handle a key that is not in the schema: ``skip`` (ignore the key and its value),
     ``error`` (treat the record as one that does not match the schema). Default: ``skip``."""
+
+    late_keys: LateKeys
+    """How to handle keys that an inferred schema lacks because they first appear after the records
+    that it was inferred from: ``add`` (add columns; an error where the schema is given before the
+    end (streams)), ``error`` (fail, with the key and its position), ``ignore`` (skip the key and
+    its value, and count it). Default: ``add``."""
 
     batch_bytes: int | str | None
     """Approximate Arrow size of a batch."""

@@ -277,6 +277,20 @@ public final class JsonReader {
   }
 
   /**
+   * How to handle keys that an inferred schema lacks because they first appear after the records
+   * that it was inferred from: {@code add} (add columns; an error where the schema is given before
+   * the end (streams)), {@code error} (fail, with the key and its position), {@code ignore} (skip
+   * the key and its value, and count it). Default: {@code add}.
+   *
+   * @param lateKeys the value
+   * @return this
+   */
+  public JsonReader lateKeys(final String lateKeys) {
+    options.set("late_keys", lateKeys);
+    return this;
+  }
+
+  /**
    * Approximate Arrow size of a batch.
    *
    * @param batchBytes the value
