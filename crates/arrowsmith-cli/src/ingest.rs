@@ -38,7 +38,8 @@ pub struct IngestArgs {
     #[arg(long, value_name = "NAME", default_value = "events")]
     pub stream: String,
 
-    /// Schema of the stream: a file, text as `infer` prints it, or a workload's name
+    /// Schema of the stream: a file, text as `infer` prints it, a workload's name, or `auto`, which
+    /// infers it from what is received
     #[arg(short, long, value_name = "SCHEMA")]
     pub schema: Option<String>,
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith::{Chain, Engine};
-use arrowsmith_core::{DecodeOptions, Error, OnError, Result};
+use arrowsmith_core::{DecodeOptions, Error, OnError, Result, UnknownKeys};
+use arrowsmith_json::infer::Watch;
 use arrowsmith_plan::Plan;
 
 use crate::config::{LayoutConfig, LimitsConfig, OnErrorConfig, OrderConfig, StreamConfig};
@@ -24,14 +25,32 @@ pub(crate) struct Compiled {
     pub(crate) options: DecodeOptions,
     /// Schema of the messages: that of the plan, and the columns with the order of records.
     pub(crate) schema: SchemaRef,
-    /// Arrow data that its records may need.
+    /// Arrow data that is granted for its records.
     pub(crate) width: Width,
+    /// Arrow data that they may need.
+    pub(crate) least: Width,
+    /// Whether it is inferred and grows, see `auto`.
+    pub(crate) grows: bool,
+    /// What the decoder accepts although the schema has to grow for it.
+    pub(crate) watch: Option<Watch>,
 }
 
 impl Compiled {
+    /// The schema that is named, or that of a stream that has received nothing yet.
     pub(crate) fn new(config: &StreamConfig, limits: &LimitsConfig) -> Result<Self> {
+        Self::of(config, limits, config.plan()?, None)
+    }
+
+    /// For a plan.
+    pub(crate) fn of(
+        config: &StreamConfig,
+        limits: &LimitsConfig,
+        plan: Plan,
+        watch: Option<Watch>,
+    ) -> Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let plan = Arc::new(config.plan()?);
+        let plan = Arc::new(plan);
+        let grows = config.is_auto();
         let engine = config.read.open_engine()?;
         let mut options = config.read.decode();
         options.on_error = match (config.on_error, config.read.engine.as_str()) {
@@ -40,6 +59,9 @@ impl Compiled {
             (OnErrorConfig::Reject, _) => OnError::Skip,
             (OnErrorConfig::Null, _) => OnError::Null,
         };
+        if grows {
+            options.unknown_keys = UnknownKeys::Error;
+        }
         options.limits = options
             .limits
             .with_depth_max(limits.depth)
@@ -56,8 +78,9 @@ impl Compiled {
             return Err(Error::Config(message.to_owned()));
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let width = Width::of(&schema);
-        Ok(Self { number, plan, engine, options, schema, width })
+        let least = Width::of(&schema);
+        let width = if grows { least.growing() } else { least };
+        Ok(Self { number, plan, engine, options, schema, width, least, grows, watch })
     }
 }
 

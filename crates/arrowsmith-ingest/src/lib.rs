@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod auto;
 mod clock;
 mod compiled;
 pub mod config;

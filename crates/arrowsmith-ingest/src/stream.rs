@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use arrowsmith_core::{Error, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
+use crate::auto::Auto;
 use crate::compiled::Compiled;
 use crate::config::{Config, Parsing, StreamConfig};
 use crate::job::{Job, Parsed};
@@ -37,6 +38,8 @@ pub(crate) struct Stream {
     /// What the sinks require of messages; known when they are open.
     pub(crate) needs: RwLock<Needs>,
     compiled: RwLock<Arc<Compiled>>,
+    /// Where the schema is inferred.
+    pub(crate) auto: Auto,
     /// Gone when nothing is taken any more.
     order: RwLock<Option<mpsc::Sender<oneshot::Receiver<Parsed>>>>,
     queue: Arc<Queue>,
@@ -59,6 +62,7 @@ impl Stream {
         let (order, results) = mpsc::channel(ORDER_MAX);
         let this = Self {
             name: name.into(),
+            auto: Auto::new(&stream, &config.limits),
             config: stream,
             metrics,
             needs: RwLock::new(Needs::default()),
@@ -79,6 +83,14 @@ impl Stream {
     /// Uses another schema for what is received from now on.
     pub(crate) fn replace(&self, compiled: Compiled) {
         *self.compiled.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
+    }
+
+    /// Uses a wider schema, unless another was set since `before`.
+    pub(crate) fn widen(&self, before: &Compiled, compiled: Arc<Compiled>) {
+        let mut current = self.compiled.write().unwrap_or_else(PoisonError::into_inner);
+        if current.number == before.number {
+            *current = compiled;
+        }
     }
 
     /// Hands a job over, waiting for room. `false` when the stream takes nothing any more.

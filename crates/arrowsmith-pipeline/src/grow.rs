@@ -17,4 +17,6 @@ mod worker;
 pub use growth::{Growth, Planner};
 pub use passes::{Collect, Grow, Step};
 pub use settle::settle;
+pub use watch::widens;
 pub(crate) use worker::Grower;
+pub use worker::may_widen;

@@ -52,7 +52,7 @@ mod work;
 pub use arrowsmith_json::infer::InferOptions;
 pub use batches::BatchIter;
 pub use builder::JsonPipeline;
-pub use grow::{Collect, Grow, Growth, Planner, Step, settle};
+pub use grow::{Collect, Grow, Growth, Planner, Step, may_widen, settle, widens};
 pub use origin::Origin;
 pub use progress::Progress;
 pub use push::PushDecoder;

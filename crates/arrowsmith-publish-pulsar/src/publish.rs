@@ -4,6 +4,7 @@
 //! It turns the service's messages into Pulsar's, order metadata included, and Pulsar's errors into
 //! retry, refused and fatal. The service spools and retries.
 
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use arrow_schema::SchemaRef;
@@ -58,14 +59,20 @@ impl PulsarPublish {
         }
     }
 
-    fn outgoing(&self, message: &Message) -> Result<Outgoing, PublishError> {
-        let options = self.sink.options();
-        if message.schema != self.schema && options.schema == SchemaMode::First {
-            return Err(PublishError::fatal(format!(
-                "pulsar: topic {} begins with the schema, which has changed; give it another topic",
-                options.topic
-            )));
+    fn outgoing(&mut self, message: &Message) -> Result<Outgoing, PublishError> {
+        if message.schema != self.schema {
+            let options = self.sink.options();
+            if options.schema == SchemaMode::First {
+                return Err(PublishError::fatal(format!(
+                    "pulsar: topic {} begins with the schema, which has changed; give it another \
+                     topic",
+                    options.topic
+                )));
+            }
+            self.sink.set_schema(&message.schema).map_err(PublishError::fatal)?;
+            self.schema = Arc::clone(&message.schema);
         }
+        let options = self.sink.options();
         let connection = message.origins.first().map_or(0, |origin| origin.connection);
         let connection = usize::try_from(connection).unwrap_or(0);
         let event_time = message.received_at.duration_since(UNIX_EPOCH).ok();

@@ -109,6 +109,20 @@ impl PulsarSink {
         Ok(sink)
     }
 
+    /// Sets the schema of the messages that follow: their fingerprint is of it.
+    ///
+    /// # Errors
+    /// [`PulsarError::Arrow`] for a schema that has no IPC form; with [`SchemaMode::First`]
+    /// [`PulsarError::Option`], since the topic has a schema.
+    pub fn set_schema(&mut self, schema: &SchemaRef) -> Result<()> {
+        if self.options.schema == SchemaMode::First {
+            let reason = format!("topic {} begins with another schema", self.options.topic);
+            return Err(PulsarError::Option { option: "schema", reason });
+        }
+        self.fingerprint = schema::fingerprint(&schema::message(schema)?);
+        Ok(())
+    }
+
     /// Hands a message over. The first wait is for room: it ends when the limits of what is in
     /// flight allow. What is returned then waits for the confirmation.
     ///

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use arrowsmith_core::{Error, Result};
 
-use super::{Config, OrderConfig, StreamConfig};
+use super::{Config, LayoutConfig, OrderConfig, StreamConfig};
 use crate::publish::sinks::SinkConfig;
 use crate::width::Width;
 
@@ -93,7 +93,20 @@ impl StreamConfig {
             return Err(Error::Config(format!("stream.{name}: {why}")));
         }
         if self.schema.is_empty() {
-            return wrong("schema", "is needed".to_owned());
+            return wrong("schema", "is needed; \"auto\" infers it".to_owned());
+        }
+        if self.is_auto() {
+            if self.read.columns.is_some() {
+                return wrong("columns", "cannot be selected of schema \"auto\"".to_owned());
+            }
+            if self.layout == LayoutConfig::BatchOnly {
+                let why = "a batch alone does not say which schema of \"auto\" it has";
+                return wrong("layout", why.to_owned());
+            }
+            if let Some(sink) = self.sinks.iter().find(|sink| sink.has_one_schema()) {
+                let why = format!("{} has one schema only, and \"auto\" grows", sink.place());
+                return wrong("sink", why);
+            }
         }
         if let Err(error) = self.plan() {
             return wrong("schema", error.to_string());

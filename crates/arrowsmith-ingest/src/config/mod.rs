@@ -15,7 +15,8 @@ use arrowsmith_core::{Error, Result};
 use serde::Deserialize;
 
 pub use self::stream::{
-    BadRequests, LayoutConfig, OnErrorConfig, OrderConfig, SpoolConfig, SpoolWhen, StreamConfig,
+    AUTO, BadRequests, LayoutConfig, OnErrorConfig, OrderConfig, SpoolConfig, SpoolWhen,
+    StreamConfig,
 };
 use crate::publish::sinks::SinkConfig;
 pub use crate::units::{CompressionConfig, Fsync, Seconds, Size};

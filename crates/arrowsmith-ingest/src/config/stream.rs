@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::options::{JSON, Value};
 use arrowsmith::{JsonReadOptions, Plan};
 use arrowsmith_core::{DuplicateKeys, Result, UnknownKeys};
@@ -13,11 +13,14 @@ use serde::{Deserialize, Deserializer};
 use crate::publish::sinks::SinkConfig;
 use crate::units::{CompressionConfig, Fsync, Size};
 
+/// The schema that is inferred from what is received, and grows with it.
+pub const AUTO: &str = "auto";
+
 /// One stream: where its records come from, what they are, where they go.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default, remote = "Self")]
 pub struct StreamConfig {
-    /// A file (text, Arrow or Parquet), the name of a workload, or the text itself.
+    /// A file (text, Arrow or Parquet), the name of a workload, the text itself, or [`AUTO`].
     pub schema: String,
     /// The options of reading that apply to records which are received
     /// ([`receives`](arrowsmith::options::OptionInfo::receives)): settings of the stream, too.
@@ -193,11 +196,20 @@ pub enum SpoolWhen {
 }
 
 impl StreamConfig {
-    /// The schema that is named.
+    /// Whether the schema is inferred, and grows.
+    #[must_use]
+    pub fn is_auto(&self) -> bool {
+        self.schema == AUTO
+    }
+
+    /// The schema that is named; without columns if it is [`AUTO`].
     ///
     /// # Errors
     /// [`arrowsmith_core::Error::Config`] without a schema, or the error of reading it.
     pub fn load_schema(&self) -> Result<SchemaRef> {
+        if self.is_auto() {
+            return Ok(Schema::empty().into());
+        }
         if !Path::new(&self.schema).exists()
             && let Ok(workload) = self.schema.parse::<arrowsmith_workload::Workload>()
         {

@@ -56,6 +56,8 @@ pub struct StreamMetrics {
     pub messages: IntCounter,
     /// Connections that were cut off within a line, which is discarded.
     pub cut_lines: IntCounter,
+    /// Schemas inferred, with `schema = "auto"`.
+    pub schema_versions: IntCounter,
     /// Open connections.
     pub connections: IntGauge,
     /// Buffers that wait for a parser or are with one.
@@ -106,7 +108,7 @@ pub struct SinkMetrics {
     pub latency: Histogram,
 }
 
-const COUNTERS: [(&str, &str); 9] = [
+const COUNTERS: [(&str, &str); 10] = [
     ("received_bytes_total", "Bytes of JSON received"),
     ("received_lines_total", "Line ends received"),
     ("records_total", "Records met by parsers"),
@@ -116,6 +118,7 @@ const COUNTERS: [(&str, &str); 9] = [
     ("arrow_bytes_total", "Bytes of Arrow data made"),
     ("messages_total", "Messages made"),
     ("cut_lines_total", "Connections that were cut off within a line, which is discarded"),
+    ("schema_versions_total", "Schemas inferred from what was received"),
 ];
 const GAUGES: [(&str, &str); 2] = [
     ("stream_connections", "Open connections of the stream"),
@@ -234,6 +237,7 @@ impl Metrics {
             arrow_bytes: counter(6),
             messages: counter(7),
             cut_lines: counter(8),
+            schema_versions: counter(9),
             connections: gauge(0),
             parse_queue: gauge(1),
             stages: STAGES.map(|stage| self.stages.with_label_values(&[name, stage])),

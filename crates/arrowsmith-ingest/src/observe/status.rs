@@ -4,6 +4,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use arrowsmith_plan::text::format_schema;
 use prometheus::Histogram;
 use serde_json::{Value, json};
 
@@ -88,7 +89,12 @@ impl Board {
             totals.rejected += counts.rejected;
             totals.spooled += counts.spooled;
             bytes += stream.metrics.received_bytes.get();
-            streams.push(stream_value(stream, sinks, counts));
+            let mut value = stream_value(stream, sinks, counts);
+            // With "auto", names of columns are what clients sent.
+            if is_shown(&stream.name) {
+                value["schema"] = format_schema(&stream.compiled().schema).into();
+            }
+            streams.push(value);
         }
         let done = totals.published + totals.rejected + totals.spooled;
         json!({
@@ -247,6 +253,7 @@ fn stream_value(stream: &Stream, sinks: &[(String, Arc<SinkMetrics>)], counts: C
         "rejected_records": counts.rejected,
         "nulled_records": stream.metrics.nulled.get(),
         "spooled_records": counts.spooled,
+        "schema_versions": stream.metrics.schema_versions.get(),
         "messages": stream.metrics.messages.get(),
         "latency_ms": { "p50": worst(0.5), "p99": worst(0.99) },
         "sinks": sinks,

@@ -25,6 +25,7 @@ use self::reject::locate;
 use self::rescue::rescue;
 use self::skipping::Skipping;
 use self::told::Told;
+use crate::auto;
 use crate::compiled::Compiled;
 use crate::job::{Answer, Fate, Job, Parsed, Pending, Received, Ticket};
 use crate::observe::metrics::observe;
@@ -75,40 +76,74 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
 }
 
 pub(crate) fn parse(decoders: &mut Decoders, stream: &Stream, jobs: Vec<Job>) -> Parsed {
-    let Some(compiled) = jobs.first().map(|job| Arc::clone(&job.compiled)) else {
-        return Parsed::default();
-    };
+    let Some(mut compiled) = auto::version(stream, &jobs) else { return Parsed::default() };
     let started = Instant::now();
-    let decoded = guarded(decoders, &compiled, |decoders| decode(decoders, &compiled, &jobs));
-    let parse = started.elapsed();
-    let Ok(decoded) = decoded else {
-        // Each is decoded by itself, to find the one that fails.
-        if let [job] = &jobs[..] {
-            let decoded = rescue(decoders, stream, &compiled, job);
-            return finish(stream, &compiled, jobs, decoded, started, started.elapsed());
+    loop {
+        if !jobs.iter().all(|job| auto::fits(&compiled, job)) {
+            return match &jobs[..] {
+                [_] => unfit(stream, &compiled, jobs, started),
+                _ => one_by_one(decoders, stream, jobs),
+            };
         }
-        let mut all = Parsed::default();
-        for job in jobs {
-            let one = parse_one(decoders, stream, job);
-            all.drafts.extend(one.drafts);
-            all.rejects.extend(one.rejects);
-            all.pending.extend(one.pending);
-            all.received = all.received.or(one.received);
+        let decoded = guarded(decoders, &compiled, |decoders| decode(decoders, &compiled, &jobs));
+        let wider = match &decoded {
+            Ok(decoded) => auto::wider(stream, &compiled, &jobs, decoded),
+            Err(_) => auto::wider_for_all(stream, &compiled, &jobs),
+        };
+        if let Some(wider) = wider {
+            compiled = wider;
+            continue;
         }
-        return all;
-    };
-    finish(stream, &compiled, jobs, decoded, started, parse)
+        let parse = started.elapsed();
+        return match decoded {
+            Ok(decoded) => finish(stream, &compiled, jobs, decoded, started, parse),
+            Err(_) => match &jobs[..] {
+                [job] => {
+                    let decoded = rescue(decoders, stream, &compiled, job);
+                    finish(stream, &compiled, jobs, decoded, started, started.elapsed())
+                }
+                // To find the one that fails.
+                _ => one_by_one(decoders, stream, jobs),
+            },
+        };
+    }
 }
 
-fn parse_one(decoders: &mut Decoders, stream: &Stream, job: Job) -> Parsed {
-    parse(decoders, stream, vec![job])
+/// Parses each job by itself.
+fn one_by_one(decoders: &mut Decoders, stream: &Stream, jobs: Vec<Job>) -> Parsed {
+    let mut all = Parsed::default();
+    for job in jobs {
+        let one = parse(decoders, stream, vec![job]);
+        all.drafts.extend(one.drafts);
+        all.rejects.extend(one.rejects);
+        all.pending.extend(one.pending);
+        all.received = all.received.or(one.received);
+    }
+    all
 }
+
+/// The result of a job that needs more memory than it was granted, since the schema has grown. Who
+/// waits for it sends it again, and is granted more then; else its lines are rejects.
+fn unfit(stream: &Stream, compiled: &Compiled, jobs: Vec<Job>, started: Instant) -> Parsed {
+    tracing::warn!(stream = &*stream.name, "a buffer is not decoded: {UNFIT}");
+    match &jobs[..] {
+        [job] if matches!(job.ticket, Ticket::None) => {
+            let told = rescue::undecoded(job, job.buffer.text(), &begin(job), UNFIT);
+            let decoded = Decoded { batches: Vec::new(), reports: vec![told] };
+            finish(stream, compiled, jobs, decoded, started, started.elapsed())
+        }
+        _ => Parsed::default(),
+    }
+}
+
+/// Why text is not decoded.
+const UNFIT: &str = "the schema more than doubled its width while it waited";
 
 /// The rows of several jobs, and the report of each.
 #[derive(Default)]
-struct Decoded {
-    batches: Vec<RecordBatch>,
-    reports: Vec<Told>,
+pub(crate) struct Decoded {
+    pub(crate) batches: Vec<RecordBatch>,
+    pub(crate) reports: Vec<Told>,
 }
 
 /// Calls an engine; after an error or a panic its decoder is dropped.
@@ -126,7 +161,7 @@ fn guarded<T>(
 }
 
 /// Where a job begins.
-fn begin(job: &Job) -> Position {
+pub(crate) fn begin(job: &Job) -> Position {
     Position {
         source: Some(Arc::clone(&job.sender.name)),
         record: job.line - 1,

@@ -76,7 +76,7 @@ fn half(text: &[u8]) -> Option<usize> {
 }
 
 /// Lines that are all rejects.
-fn undecoded(job: &Job, text: &[u8], begin: &Position, why: &str) -> Told {
+pub(super) fn undecoded(job: &Job, text: &[u8], begin: &Position, why: &str) -> Told {
     let mut told = Told::default();
     let mut position = begin.clone();
     for line in text.split_inclusive(|&byte| byte == b'\n') {

@@ -10,8 +10,8 @@ const NULLED_MAX: usize = 64 << 10;
 
 /// Results of a job's records: a report, in which not every reject is kept if there are very many.
 #[derive(Default)]
-pub(super) struct Told {
-    pub(super) report: Report,
+pub(crate) struct Told {
+    pub(crate) report: Report,
     pub(super) left_out: u64,
     pub(super) nulled: u64,
 }

@@ -248,6 +248,9 @@ impl Service {
             }
             let with_schema =
                 StreamConfig { schema: stream.schema.clone(), ..running.config.clone() };
+            if stream.is_auto() && running.compiled().grows {
+                continue;
+            }
             let compiled = Compiled::new(&with_schema, &self.config.limits)?;
             if compiled.schema != running.compiled().schema {
                 fresh.push((Arc::clone(running), compiled, stream.schema.clone()));

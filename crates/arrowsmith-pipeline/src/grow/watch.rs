@@ -4,7 +4,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, RecordBatch, StringArray};
-use arrowsmith_json::infer::{Watch, is_data};
+use arrowsmith_json::infer::{Watch, has_long_integer, is_data};
 
 /// What the values say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +16,20 @@ pub(crate) enum Alarm {
     LongIntegers,
     /// It changes.
     Wider,
+}
+
+/// Whether a batch holds values that its decoder accepted although they widen the inferred schema.
+/// `texts` are what it was decoded from.
+pub fn widens<'a>(
+    watch: &Watch,
+    values: &RecordBatch,
+    mut texts: impl Iterator<Item = &'a [u8]>,
+) -> bool {
+    match batch(watch, values) {
+        Alarm::None => false,
+        Alarm::LongIntegers => texts.any(has_long_integer),
+        Alarm::Wider => true,
+    }
 }
 
 /// Looks at the values of a batch.

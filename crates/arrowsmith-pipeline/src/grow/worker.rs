@@ -207,7 +207,7 @@ fn lines_around(text: &[u8], from: usize, at: usize, window: usize) -> Range<usi
 }
 
 /// Whether an error of this kind may be the schema's, and not that of the record.
-fn may_widen(kind: ErrorKind) -> bool {
+pub fn may_widen(kind: ErrorKind) -> bool {
     use ErrorKind as K;
     !matches!(
         kind,

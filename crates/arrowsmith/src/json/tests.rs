@@ -156,10 +156,8 @@ fn types_of_some_columns_are_given_and_the_rest_is_inferred() {
 #[test]
 fn keys_after_the_sample_are_an_error_of_a_stream_unless_ignored() {
     let text = text(5) + "{\"a\":1,\"late\":2}\n";
-    let few = JsonReadOptions {
-        infer_records: InferRecords::First(3),
-        ..JsonReadOptions::default()
-    };
+    let few =
+        JsonReadOptions { infer_records: InferRecords::First(3), ..JsonReadOptions::default() };
     let builder = |options: &JsonReadOptions| ReaderBuilder::new().options(options.clone());
     for on_error in [OnError::Fail, OnError::Skip, OnError::Null] {
         let options = JsonReadOptions { on_error, ..few.clone() };

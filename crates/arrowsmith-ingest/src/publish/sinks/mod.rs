@@ -117,6 +117,16 @@ impl SinkConfig {
         matches!(self, Self::Directory(options) if options.fsync == crate::units::Fsync::Always)
     }
 
+    /// Whether all of its messages have to have the schema of the first.
+    pub(crate) fn has_one_schema(&self) -> bool {
+        match self {
+            Self::Stdout(_) => true,
+            #[cfg(feature = "pulsar")]
+            Self::Pulsar(options) => options.schema == arrowsmith_publish_pulsar::SchemaMode::First,
+            _ => false,
+        }
+    }
+
     /// What makes no sense in the options.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {

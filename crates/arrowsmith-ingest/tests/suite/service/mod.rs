@@ -15,6 +15,7 @@ use arrow_ipc::reader::FileReader;
 use arrowsmith_ingest::{Config, Service};
 
 mod answers;
+mod auto;
 mod away;
 mod cut;
 mod faults;
